@@ -9,7 +9,7 @@ import { nameHint } from './kind-options.ts'
 const outsideSettings = /^(server|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
 
 /** Settings that only a later release will support. */
-const later = /^(resource\.links|patch|events)$/
+const later = /^(patch|events)$/
 
 export function addSettingFinding(
   ground: Pick<DeclarationCheck, 'found'>,

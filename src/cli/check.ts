@@ -1,6 +1,7 @@
 /** `bylaw check`: lists every mistake of a declaration, or what it declares. Part 2. */
 import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
+import { stateWarnings } from '../check/state-mistakes.ts'
 import { quotaWarnings } from '../limits/quota-warnings.ts'
 import { indexAdvice, listWarning } from '../lists/index-advice.ts'
 import type { Mistake } from '../resources/declaration.ts'
@@ -75,12 +76,22 @@ function successText(file: string, { service }: Extract<LoadResult, { service: u
   return `${file} is in order: ${service.name} has ${count(service.resources.size, 'resource')} and ${count(operations, 'operation')} at ${count(service.places.length, 'path')}.`
 }
 
-/** Warns of lists without an index and operations without a quota. */
+/** Warns of states that cannot be reached or left, of lists without an index and of operations without a quota. */
 function warnings({ service }: Extract<LoadResult, { service: unknown }>, whole: boolean): string[] {
   const { resources, quotas } = service
   const lists = [...resources.values()].flatMap(whole ? indexAdvice : listWarning)
+  const machines = [...resources].flatMap(
+    ([
+      name,
+      {
+        declaration: { states },
+      },
+    ]) => (states ? stateWarnings(name, states) : []),
+  )
   const more = whole || lists.length === 0 ? [] : ['The indexes that would serve them:  bylaw check --indexes']
-  return [...lists, ...more, ...quotaWarnings(quotas, resources.values())].map((text) => styleText('yellow', text))
+  return [...machines, ...lists, ...more, ...quotaWarnings(quotas, resources.values())].map((text) =>
+    styleText('yellow', text),
+  )
 }
 
 /** Warns of released versions that are not locked. */

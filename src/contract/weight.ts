@@ -56,6 +56,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'request.codings': moreMembers,
   'resource.id': alwaysBreaks,
   'resource.putCreates': turnedOn,
+  'resource.links': steps('none', 'actions', 'all'),
   'resource.putRevives': turnedOn,
   'resource.compress': unnoticed, // negotiated with each request
   'dates.acceptOffsets': turnedOn,

@@ -1,4 +1,5 @@
 /** Bodies: the schemas of a resource in answers, in POST, PUT and PATCH, and in lists. Part 13; part 2. */
+import { linkNames } from '../endpoints/item-links.ts'
 import type { FieldTerms } from '../fields/kind.ts'
 import { termsOf } from '../fields/value-terms.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
@@ -13,12 +14,25 @@ import { addressSchema, fieldSchema, idSchema, requiredNames, type SchemaContext
 /** The schema of an item in answers. */
 export function itemRef(resource: Resource, around: SchemaContext): ComponentRef {
   const seen = resource.members.filter(({ writeOnly }) => !writeOnly)
+  const links = linksProperty(resource, around)
   return putBodySchema(resource, '', around, {
     title: resource.title,
     type: 'object',
-    properties: propertySchemas(seen, (member) => answeredSchema(resource, member, around)),
-    ...requiredNames(seen.filter(({ read }) => read === null).map(({ name }) => name)),
+    properties: { ...propertySchemas(seen, (member) => answeredSchema(resource, member, around)), ...links },
+    ...requiredNames([
+      ...seen.filter(({ read }) => read === null).map(({ name }) => name),
+      ...(links === null ? [] : ['_links']),
+    ]),
   })
+}
+
+/** The links of an item; those of actions are there only while the caller can use them. */
+function linksProperty(resource: Resource, { resources }: SchemaContext): DocumentPart | null {
+  const names = linkNames(resource, resources)
+  const url = { type: 'string', format: 'uri-reference' }
+  const properties = Object.fromEntries(['self', ...(names ?? [])].map((name) => [name, url]))
+  const description = 'Relative URLs; that of an action is there only while this caller can use it.'
+  return names && { _links: { type: 'object', readOnly: true, description, properties, required: ['self'] } }
 }
 
 export function createRef(resource: Resource, around: SchemaContext): ComponentRef {

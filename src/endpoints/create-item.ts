@@ -97,17 +97,12 @@ function createDescription(scene: EndpointContext): OperationDescription {
   }
 }
 
-function createdReply(
-  scene: EndpointContext,
-  { call, caller, carried, world }: Intent,
-  key: ItemAddress,
-  row: StoredText,
-): Reply {
+function createdReply(scene: EndpointContext, intent: Intent, key: ItemAddress, row: StoredText): Reply {
   const { resource } = scene
-  const reply = itemReply(scene, caller, 201, row, world)
-  const path = itemPath(resource, key, carried)
+  const reply = itemReply(scene, intent, 201, row)
+  const path = itemPath(resource, key, intent.carried)
   Object.assign(reply.headers, { Location: path, 'Content-Location': path })
-  return resource.settings.prefer.minimalOnCreate ? preferMinimal(call, reply, 201) : reply
+  return resource.settings.prefer.minimalOnCreate ? preferMinimal(intent.call, reply, 201) : reply
 }
 
 function parseCreate(scene: EndpointContext, asked: RequestContext, concealed: ReadonlySet<string>): Intent {

@@ -12,15 +12,15 @@ import { Memo } from '../flow/memo.ts'
 import type { Duplicate, MissingReferences, Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { ServiceWorld } from '../flow/world.ts'
 import { keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress, Permissions } from '../resources/document.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { encodeDocument } from '../rows/collection.ts'
+import type { ItemLinker } from './item-links.ts'
 import { isSettled, lastChange } from './preconditions.ts'
 import { etag, tagSecret } from './tag.ts'
-import { maskDocuments, maskJoined, omitUnreadable as seenIn, type View } from './view.ts'
+import { maskDocuments, maskJoined, omitUnreadable as seenIn, type View, type ViewingCaller } from './view.ts'
 
 /** Everything that the routes of a resource in one version are made from. */
 export interface EndpointContext {
@@ -32,7 +32,9 @@ export interface EndpointContext {
   /** Makes the writes of their rows. */
   readonly writer: RowWriter
   /** How a caller sees the resource. */
-  readonly view: (caller: Pick<Caller, 'scopes' | 'account'>) => View
+  readonly view: (caller: ViewingCaller) => View
+  /** Adds links to its documents; null if they have none. */
+  readonly linker: ItemLinker | null
   /** The challenge (WWW-Authenticate) for callers without the rights. R169. */
   readonly challenge: string
   /** Converts between stored documents and those of the version. */
@@ -119,12 +121,11 @@ interface ItemRow {
 /** An answer with an item: the stored text, or its conversion to the version. */
 export function itemReply(
   scene: EndpointContext,
-  caller: Caller,
+  { caller, world, carried }: Pick<RequestContext, 'caller' | 'world' | 'carried'>,
   status: number,
   row: ItemRow,
-  world: ServiceWorld,
 ): Reply {
-  const { representation } = scene
+  const { representation, linker } = scene
   const view = scene.view(caller)
   const { doc, joined = [], document } = row
   const changed = lastChange(doc, joined)
@@ -137,7 +138,8 @@ export function itemReply(
     representation.answer === null
       ? doc
       : representation.answer(maskDocuments(view, doc), maskJoined(view, joined), read)
-  return { status, headers, body: seenIn(view, told), changed }
+  const seen = seenIn(view, told)
+  return { status, headers, body: linker ? linker.toItem(view, carried, doc, seen) : seen, changed }
 }
 
 /** Throws before the write if the version cannot show the new document, so that nothing is stored after a 500. */

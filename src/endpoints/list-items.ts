@@ -156,15 +156,16 @@ export function readOfOwner(owner: ListRows['parent'], { caller, world }: Reques
   return { do: 'read', collection: owner.collection, key, time: world.now() }
 }
 
-function pageReply(scene: EndpointContext, { call, caller, world, query }: Intent, found: Page): Reply {
-  const { resource, representation } = scene
+function pageReply(scene: EndpointContext, { call, caller, carried, world, query }: Intent, found: Page): Reply {
+  const { resource, representation, linker } = scene
   const view = scene.view(caller)
   const read = view.masked.size === 0 ? found.documents : undefined
   const data =
     representation.answers === null
       ? found.data
       : representation.answers(maskDocuments(view, found.data), maskJoinedPages(view, found.joined ?? []), read)
-  const page = { ...found, data: omitUnreadable(view, data) }
+  const seen = omitUnreadable(view, data)
+  const page = { ...found, data: linker ? linker.toPage(view, carried, found.data, seen) : seen }
   const { settings } = resource
   const { links: where, maxOffset } = settings.list
   const asked = query as ListQuery

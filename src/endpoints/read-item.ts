@@ -22,9 +22,9 @@ export function readItemRoute(scene: EndpointContext): Route {
     target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => ({ ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }),
     plan: (intent) => itemRead(scene, intent),
-    render: ({ caller, world }, outcome) => {
+    render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
-      return itemReply(scene, caller, 200, outcome as FoundRow, world)
+      return itemReply(scene, intent, 200, outcome as FoundRow)
     },
     claims: null,
     about: readDescription(resource),

@@ -12,7 +12,15 @@ const { resources } = service({
 })
 const homes = resources.get('homes') as Resource
 const view: View = {
-  ...{ major: 1, hash: 'abcdef', mode: 'strong', required: false, unreadable: new Set(), masked: new Set() },
+  ...{
+    major: 1,
+    hash: 'abcdef',
+    mode: 'strong',
+    required: false,
+    permitted: new Set<string>(),
+    unreadable: new Set(),
+    masked: new Set(),
+  },
   ...{ joined: [{ resource: homes, muted: new Set() }], account: null, seal: { secret: '', account: null, text: '' } },
 }
 const doc = (more: object) =>

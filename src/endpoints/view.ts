@@ -1,8 +1,10 @@
 /** View: how a version shows a resource to a caller, prepared at start. Part 2, shape of a response. */
 import { createHash } from 'node:crypto'
-import type { Caller } from '../flow/caller.ts'
+import { isScope } from '../auth/allow.ts'
+import { type Caller, nobody, permits } from '../flow/caller.ts'
 import type { JoinedRow } from '../flow/found-row.ts'
 import { Memo } from '../flow/memo.ts'
+import type { AccessRule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 
 export interface View {
@@ -12,6 +14,8 @@ export interface View {
   readonly mode: 'strong' | 'weak' | 'off'
   /** Whether writes need a precondition. R129. */
   readonly required: boolean
+  /** The rules for links that permit the caller. */
+  readonly permitted: ReadonlySet<AccessRule>
   /** The fields that the caller may not read. */
   readonly unreadable: ReadonlySet<string>
   /** The stored fields that the caller may not read: no shown field is converted from them. */
@@ -32,6 +36,8 @@ export interface ViewSource {
   readonly changes: readonly object[]
   /** The stored resources of joined rows. */
   readonly joined: readonly Resource[]
+  /** The rules that decide which links a caller sees. */
+  readonly rules: readonly AccessRule[]
 }
 
 /** The last digest, with the secret and the account that it was made for. */
@@ -45,8 +51,11 @@ const noSeal: AccountSeal = { secret: '', account: null, text: '' }
 /** How many views of different callers are cached. */
 const mostKnown = 1000
 
+/** What a view depends on. */
+export type ViewingCaller = Pick<Caller, 'id' | 'scopes' | 'account'>
+
 /** Makes the function that returns a caller's view; views differ by scopes and account. */
-export function viewsOf(showing: ViewSource): (caller: Pick<Caller, 'scopes' | 'account'>) => View {
+export function viewsOf(showing: ViewSource): (caller: ViewingCaller) => View {
   const byScopes = viewsByScopes(showing)
   if (showing.today.collection.account === null) return byScopes
   const known = new Memo<object, View>(mostKnown)
@@ -54,23 +63,29 @@ export function viewsOf(showing: ViewSource): (caller: Pick<Caller, 'scopes' | '
     known.get(caller) ?? known.set(caller, { ...byScopes(caller), account: caller.account, seal: { ...noSeal } })
 }
 
-function viewsByScopes(showing: ViewSource): (caller: Pick<Caller, 'scopes'>) => View {
+function viewsByScopes(showing: ViewSource): (caller: ViewingCaller) => View {
   const members = [showing.resource, showing.today, ...showing.joined].flatMap(({ members }) => members)
-  const scopes = [...new Set(members.flatMap(({ read }) => read ?? []))]
-  const open = makeView(showing, () => new Set())
-  if (scopes.length === 0) return () => open
+  const { rules } = showing
+  const scopes = [...new Set([...members.flatMap(({ read }) => read ?? []), ...rules.filter(isScope)])]
+  const open = makeView(showing, () => new Set(), new Set(rules))
+  if (scopes.length === 0 && !rules.includes('authenticated')) return () => open
   const known = new Memo<string, View>(mostKnown)
-  return ({ scopes: held }) => {
-    const seen = scopes.filter((one) => held.has(one)).join(' ')
+  return (caller) => {
+    const held = caller.scopes
+    const seen = [caller.id === nobody.id, ...scopes.filter((one) => held.has(one))].join(' ')
     const before = known.get(seen)
     if (before) return before
     const closed = ({ members }: Resource) =>
       new Set(members.filter(({ read }) => read !== null && !held.has(read)).map(({ name }) => name))
-    return known.set(seen, makeView(showing, closed))
+    return known.set(seen, makeView(showing, closed, new Set(rules.filter((rule) => permits(caller, rule)))))
   }
 }
 
-function makeView(showing: ViewSource, closed: (resource: Resource) => ReadonlySet<string>): View {
+function makeView(
+  showing: ViewSource,
+  closed: (resource: Resource) => ReadonlySet<string>,
+  permitted: ReadonlySet<AccessRule>,
+): View {
   const { resource, major, changes } = showing
   const { collection, settings } = resource
   const [veiled, muted] = [closed(resource), closed(showing.today)]
@@ -80,8 +95,9 @@ function makeView(showing: ViewSource, closed: (resource: Resource) => ReadonlyS
     .map(({ name }) => name)
   const apart = beside.map(({ resource, muted }) => [resource.collection.shape, [...muted]])
   const more = changes.length > 0 ? [changes, [...muted], apart] : []
+  const linked = showing.rules.length > 0 ? [settings.resource.links, [...permitted]] : []
   const hash = createHash('sha256')
-    .update(stringify([major, collection.shape, visible, ...more]))
+    .update(stringify([major, collection.shape, visible, ...more, ...linked]))
     .digest('hex')
     .slice(0, 6)
   return {
@@ -89,6 +105,7 @@ function makeView(showing: ViewSource, closed: (resource: Resource) => ReadonlyS
     hash,
     mode: settings.etag.mode,
     required: settings.concurrency.required,
+    permitted,
     unreadable: veiled,
     masked: muted,
     joined: beside,

@@ -100,12 +100,12 @@ export const admitConditions = (scene: EndpointContext, asked: RequestContext, s
 function renderWrite(scene: EndpointContext, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
   if (outcome.is === 'claimed')
     return replayReply(scene, intent, outcome, (_, row) =>
-      changedReply(scene, intent, itemReply(scene, intent.caller, 200, row, intent.world)),
+      changedReply(scene, intent, itemReply(scene, intent, 200, row)),
     )
   const written = outcome.is === 'kept' ? outcome.seen : outcome
   if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created')
     throw writeRefusal(scene, written, intent.key)
-  const reply = itemReply(scene, intent.caller, written.is === 'created' ? 201 : 200, written, intent.world)
+  const reply = itemReply(scene, intent, written.is === 'created' ? 201 : 200, written)
   Object.assign(reply.headers, headers)
   if (intent.call.method === 'PUT') dropUnstoredTags(scene.resource, intent, reply)
   if (written.is !== 'created') return changedReply(scene, intent, reply)

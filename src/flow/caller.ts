@@ -16,5 +16,5 @@ export interface Caller {
 export const nobody: Caller = { id: '', account: null, scopes: new Set(), tier: null, features: new Set() }
 
 /** Whether a rule permits a caller; without a rule no caller is permitted. */
-export const permits = ({ id, scopes }: Caller, rule: AccessRule | undefined): boolean =>
+export const permits = ({ id, scopes }: Pick<Caller, 'id' | 'scopes'>, rule: AccessRule | undefined): boolean =>
   rule === 'authenticated' ? id !== nobody.id : rule === 'public' || (rule !== undefined && scopes.has(rule))

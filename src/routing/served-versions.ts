@@ -6,8 +6,9 @@ import { olderRepresentation, storedRepresentation } from '../changes/representa
 import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
 import { rowWriter } from '../effects/row-writer.ts'
-import type { EndpointContext } from '../endpoints/item.ts'
-import { viewsOf } from '../endpoints/view.ts'
+import { type EndpointContext, itemPath } from '../endpoints/item.ts'
+import { itemLinker, linkRulesOf } from '../endpoints/item-links.ts'
+import { type ViewSource, viewsOf } from '../endpoints/view.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import type { Endpoint, ServedVersion } from '../flow/route.ts'
@@ -74,12 +75,10 @@ function servedVersion(
     contextOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
   )
   const resources = new Map(scenes.map(({ resource }) => [resource.name, resource]))
-  const found = scenes.flatMap((scene) =>
-    resourceEndpoints(
-      { ...scene, resources, stored: declared.today, writer, challenge: declared.challenge },
-      declared.operations,
-    ),
-  )
+  const found = scenes.flatMap(({ source, ...scene }) => {
+    const context = { ...scene, ...viewAndLinks(source, resources), resources, stored: declared.today, writer }
+    return resourceEndpoints({ ...context, challenge: declared.challenge }, declared.operations)
+  })
   const forms = new Map(scenes.map(({ resource, representation }) => [resource.name, representation]))
   return {
     label,
@@ -97,6 +96,22 @@ function servedVersion(
   }
 }
 
+type UnlinkedSource = Omit<ViewSource, 'rules'>
+
+/** How callers see a resource, and the links that are added to its items. */
+function viewAndLinks(
+  source: UnlinkedSource,
+  resources: ReadonlyMap<string, Resource>,
+): Pick<EndpointContext, 'view' | 'linker'> {
+  const { resource: own, today } = source
+  const below = [...resources.values()].filter(({ parent }) => parent?.resource === own.name)
+  const links = linkRulesOf(own, today, below)
+  return {
+    view: viewsOf({ ...source, rules: links?.rules ?? [] }),
+    linker: links && itemLinker({ own, today, resources }, links, itemPath),
+  }
+}
+
 /** Whether a step changes how items are sent, shown, filtered or sorted. */
 const changesFields = (step: ChangeStep): boolean => {
   const { shown, filters, sorts } = step.change
@@ -109,13 +124,13 @@ function contextOf(
   today: Resource,
   { name, steps }: ResourceHistory,
   { declared, elsewhere }: { declared: DeclaredService; elsewhere: FindMovedField },
-): Pick<EndpointContext, 'resource' | 'representation' | 'view'> {
+): Pick<EndpointContext, 'resource' | 'representation'> & { readonly source: UnlinkedSource } {
   const given = declaration.resources[name] as ResourceDeclaration
   if (steps.length === 0 && given === today.declaration)
     return {
       resource: today,
       representation: storedRepresentation(today),
-      view: viewsOf({ resource: today, today, major: majorOf(label), changes: [], joined: [] }),
+      source: { resource: today, today, major: majorOf(label), changes: [], joined: [] },
     }
   const own = makeResource(name, given, {
     resources: declaration.resources,
@@ -131,6 +146,6 @@ function contextOf(
   return {
     resource: { ...own, collection: today.collection },
     representation: form,
-    view: viewsOf({ resource: own, today, major: majorOf(label), changes: later, joined: beside }),
+    source: { resource: own, today, major: majorOf(label), changes: later, joined: beside },
   }
 }

@@ -53,7 +53,11 @@ const shop = service({
 })
 
 const all = ['orders:read', 'orders:write', 'orders:ship']
-const holders = { clerk: { scopes: all }, writer: { scopes: ['orders:read', 'orders:write'] } }
+const holders = {
+  clerk: { scopes: all },
+  writer: { scopes: ['orders:read', 'orders:write'] },
+  reader: { scopes: ['orders:read'] },
+}
 
 doors(
   'states',
@@ -215,6 +219,34 @@ doors(
       const sets = await send('GET', '/orders?status=in:(placed,shipped)&custom_sort=progress')
       assert.ok(sets.json.data.every((one: { status: string }) => ['placed', 'shipped'].includes(one.status)))
       assert.equal((await send('GET', '/orders?status=sold')).status, 400)
+    })
+
+    spec('R49 R224', 'links hold self and exactly what the caller can do now', async () => {
+      const { id } = await order()
+      const path = `/orders/${id}`
+      const at = (...names: string[]) => ({
+        self: path,
+        ...Object.fromEntries(names.map((one) => [one, `${path}/${one}`])),
+      })
+      const links = async (who: string) => (await send('GET', path, undefined, {}, who)).json._links
+      const listed = async (who: string) =>
+        (await send('GET', '/orders?page_size=100', undefined, {}, who)).json.data.find(
+          (one: { id: string }) => one.id === id,
+        )._links
+      assert.deepEqual(await links('clerk'), at('placements', 'cancellations'))
+      assert.deepEqual(await links('reader'), at())
+      const placed = await send('POST', `${path}/placements`)
+      assert.deepEqual(placed.json._links, at('shipments', 'notes', 'cancellations'))
+      assert.deepEqual(await links('writer'), at('notes', 'cancellations'))
+      for (const who of ['clerk', 'writer', 'reader']) assert.deepEqual(await listed(who), await links(who))
+      const [own, other] = [await send('GET', path), await send('GET', path, undefined, {}, 'writer')]
+      assert.notEqual(own.headers.etag, other.headers.etag)
+      const again = await send('GET', path, undefined, { 'if-none-match': own.headers.etag })
+      assert.equal(again.status, 304)
+      await send('POST', `${path}/cancellations`)
+      assert.deepEqual(await links('clerk'), at())
+      const back = await send('PATCH', path, { _links: {} })
+      assert.equal(back.status, 409) // `_links` itself is ignored
     })
 
     spec('R222', 'no child is written below an owner that has just left its state', async () => {

@@ -1,0 +1,153 @@
+/** Item links: the URLs of an item, of what belongs to it, and of the actions that a caller can use on it now. R49, R224. */
+import type { CarriedVersion } from '../flow/call.ts'
+import { toCase } from '../formats/naming.ts'
+import { type AccessRule, ruleFor } from '../resources/declaration.ts'
+import type { ItemAddress } from '../resources/document.ts'
+import type { Resource } from '../resources/resource.ts'
+import { type LinkedRelations, type PathOf, relationLinks, relationsOf } from './related-links.ts'
+import type { View } from './view.ts'
+
+/** An action on an item of a version: who may use it, and in which stored states; null if in all. */
+export interface ItemAction {
+  readonly name: string
+  readonly rule: AccessRule
+  readonly from: readonly string[] | null
+}
+
+/** What the links of a resource in one version are made from. */
+export interface LinkRules {
+  readonly mode: 'actions' | 'all'
+  readonly actions: readonly ItemAction[]
+  /** The rules that decide which links a caller sees. */
+  readonly rules: readonly AccessRule[]
+}
+
+type Document = Readonly<Record<string, unknown>>
+
+/** The rules for the links of a resource; null if it has none. `below` are the resources whose items it owns. */
+export function linkRulesOf(own: Resource, today: Resource, below: readonly Resource[]): LinkRules | null {
+  const mode = own.settings.resource.links
+  const stored = today.machine?.transitions ?? []
+  const actions = (own.machine?.transitions ?? []).flatMap(({ name, rule }) =>
+    stored.filter((one) => one.name === name).map(({ from }) => ({ name, rule, from })),
+  )
+  if (mode === 'none' || (mode === 'actions' && actions.length === 0)) return null
+  const lists = mode === 'all' ? below.flatMap(({ access }) => ruleFor(access, 'list') ?? []) : []
+  return { mode, actions, rules: [...new Set([...actions.map(({ rule }) => rule), ...lists])] }
+}
+
+/** Adds links to the documents of a resource in one version. */
+export interface ItemLinker {
+  /** `stored` is the document as it is stored, `shown` as the version shows it. */
+  readonly toItem: (view: View, carried: CarriedVersion, stored: string, shown: string) => string
+  /** The same for documents that are joined by commas. */
+  readonly toPage: (view: View, carried: CarriedVersion, stored: string, shown: string) => string
+}
+
+/** What the links of an item are made from. */
+interface LinkedItem {
+  readonly key: ItemAddress
+  readonly state: string
+  /** The document as it is stored, and as the version shows it. */
+  readonly stored: () => Document
+  readonly shown: () => Document
+}
+
+interface LinkPlan {
+  readonly own: Resource
+  readonly today: Resource
+  readonly actions: readonly (ItemAction & { readonly key: string })[]
+  readonly relations: LinkedRelations | null
+  readonly pathOf: PathOf
+}
+
+/** `pathOf` makes the paths of items, as the version names them. */
+export function itemLinker(
+  { own, today, resources }: { own: Resource; today: Resource; resources: ReadonlyMap<string, Resource> },
+  { mode, actions }: LinkRules,
+  pathOf: PathOf,
+): ItemLinker {
+  const plan: LinkPlan = {
+    own,
+    today,
+    actions: actions.map((one) => ({ ...one, key: toCase(one.name, own.settings.naming) })),
+    relations: mode === 'all' ? relationsOf(own, resources) : null,
+    pathOf,
+  }
+  return {
+    toItem: (view, carried, stored, shown) =>
+      `${shown.slice(0, -1)},${linksText(plan, view, carried, itemIn(plan, stored, shown))}}`,
+    toPage: (view, carried, stored, shown) => {
+      if (stored === '') return shown
+      const rows = JSON.parse(`[${stored}]`) as Document[]
+      const seen = shown === stored ? rows : (JSON.parse(`[${shown}]`) as Document[])
+      const linked = seen.map((one, i) => {
+        const links = linksText(plan, view, carried, rowIn(plan, rows[i] as Document, one))
+        return `${JSON.stringify(one).slice(0, -1)},${links}}`
+      })
+      return linked.join(',')
+    },
+  }
+}
+
+function linksText(plan: LinkPlan, view: View, carried: CarriedVersion, item: LinkedItem): string {
+  const { own, actions, relations, pathOf } = plan
+  const self = pathOf(own, item.key, carried)
+  const end = self.length - (carried.query === '' ? 0 : carried.query.length + 1)
+  const [base, query] = [self.slice(0, end), self.slice(end)]
+  let text = `"_links":{"self":"${self}"`
+  if (relations) text += relationLinks(relations, { view, carried, base, query, pathOf }, item.shown(), item.stored())
+  for (const { key, name, rule, from } of actions)
+    if ((from === null || from.includes(item.state)) && view.permitted.has(rule))
+      text += `,"${key}":"${base}/${name}${query}"`
+  return `${text}}`
+}
+
+/** An item from its text, which is only parsed if that is needed. */
+function itemIn(plan: LinkPlan, stored: string, shown: string): LinkedItem {
+  const { own, today } = plan
+  const document = () => JSON.parse(stored) as Document
+  const plain = own.key === null && !own.collection.composite
+  return {
+    key: plain ? { id: stored.slice(7, stored.indexOf('"', 7)), parent: null } : keyOf(own, document()),
+    state: stateAtEnd(today, stored) ?? stateOf(today, document()),
+    stored: document,
+    shown: () => JSON.parse(shown) as Document,
+  }
+}
+
+const rowIn = ({ own, today }: LinkPlan, row: Document, shown: Document): LinkedItem => ({
+  key: keyOf(own, row),
+  state: stateOf(today, row),
+  stored: () => row,
+  shown: () => shown,
+})
+
+const stateOf = ({ machine }: Resource, document: Document): string =>
+  machine === null ? '' : String(document[machine.field])
+
+const keyOf = ({ collection, parent }: Resource, document: Document): ItemAddress => ({
+  id: String(document.id),
+  parent: collection.composite ? String(document[parent?.field ?? '']) : null,
+})
+
+const timeLength = 24
+
+/** The state in a stored text, where it stands right before the two times; undefined if it stands elsewhere. */
+function stateAtEnd({ machine, created, updated }: Resource, doc: string): string | undefined {
+  if (machine === null) return ''
+  const { field } = machine
+  const end = doc.length - (`","${created}":"","${updated}":""}`.length + 2 * timeLength)
+  const start = doc.lastIndexOf('"', end - 1) + 1
+  return doc.startsWith(`"${field}":`, start - field.length - 4) ? doc.slice(start, end) : undefined
+}
+
+/** The names of the links that items can have besides `self`; null if they have none. */
+export function linkNames(own: Resource, resources: ReadonlyMap<string, Resource>): readonly string[] | null {
+  const mode = own.settings.resource.links
+  const actions = (own.machine?.transitions ?? []).map(({ name }) => toCase(name, own.settings.naming))
+  if (mode === 'none' || (mode === 'actions' && actions.length === 0)) return null
+  if (mode === 'actions') return actions
+  const { owner, references, lists } = relationsOf(own, resources)
+  return [...(owner ? [owner.name] : []), ...[...references, ...lists].map(({ name }) => name), ...actions]
+}
