@@ -34,6 +34,7 @@ import type {
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
 import { withStateFields } from './resources/states.ts'
+import type { ChangedTransitions } from './resources/states-before.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type ServiceLists, servedVersions } from './routing/served-versions.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './settings.ts'
@@ -174,6 +175,8 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
       readonly moved?: Moved
       /** Operations that only the new version has, and those that only the old one has: `methods: { added: ['remove'] }`. */
       readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
+      /** Transitions that only the new version has, and old names of others: `transitions: { added: ['refunds'] }`. */
+      readonly transitions?: ChangedTransitions
       /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. */
       readonly deprecations?: Deprecations
       /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */

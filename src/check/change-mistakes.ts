@@ -12,6 +12,7 @@ import {
   versionLabels,
 } from '../resources/change.ts'
 import { type Mistake, operations, resolveConcepts, type VersionedDeclaration } from '../resources/declaration.ts'
+import { withoutStateFields } from '../resources/states.ts'
 import { readSettings } from '../settings.ts'
 import { declarationMistakes } from './declaration-mistakes.ts'
 import { checkDroppedPromises } from './dropped-promises.ts'
@@ -60,7 +61,9 @@ function mistakesOfVersion(
   label: string,
   kinds: FieldKinds,
 ): Mistake[] {
-  const mistakes = changes.length === 0 ? [] : declarationMistakes(declarationAt(declaration, changes, label), kinds)
+  const older = declarationAt(declaration, changes, label)
+  const declared = { ...older, resources: withoutStateFields(older.resources) }
+  const mistakes = changes.length === 0 ? [] : declarationMistakes(declared, kinds)
   return mistakes.map((one) => ({ ...one, place: `${label}: ${one.place}` }))
 }
 
@@ -88,7 +91,7 @@ function checkVersionOfChange(
 /** The keys whose values are objects by name. */
 const objectKeys = [
   ...['renamed', 'removed', 'retyped', 'required', 'mapped', 'shown', 'moved'],
-  ...['deprecations', 'errors', 'filters', 'sorts'],
+  ...['transitions', 'deprecations', 'errors', 'filters', 'sorts'],
 ]
 
 function checkChange(scene: ChangeCheck): void {
@@ -123,6 +126,7 @@ function checkChange(scene: ChangeCheck): void {
   checkNames(scene)
   checkValues(scene)
   checkMethods(scene)
+  checkTransitionNames(scene)
   checkErrorRenames(scene)
   checkMovedFields(scene)
   checkValueSources(scene)
@@ -214,6 +218,27 @@ function checkMethods({ change, path, own, found }: ChangeCheck): void {
       [...path, 'methods', 'withdrawn'],
       `There is no method ${valueInWords(one)}.`,
       nameHint(one, operations),
+    )
+}
+
+/** Transitions that are added or renamed must exist, and no two may have had the same name. */
+function checkTransitionNames({ change, path, own, found }: ChangeCheck): void {
+  const { added = [], renamed = {} } = change.transitions ?? {}
+  const known = Object.keys(own.states?.transitions ?? {})
+  for (const name of [...added, ...Object.values(renamed)].filter((one) => !known.includes(one)))
+    report(
+      { found },
+      [...path, 'transitions'],
+      `There is no transition ${valueInWords(name)} in ${change.version}.`,
+      nameHint(name, known),
+    )
+  const kept = known.filter((name) => !added.includes(name) && !Object.values(renamed).includes(name))
+  for (const name of Object.keys(renamed).filter((one) => kept.includes(one)))
+    report(
+      { found },
+      [...path, 'transitions', 'renamed', name],
+      `Before ${change.version} there would be two transitions \`${name}\`.`,
+      'Write another name, or name the other one in `added` or `renamed` too.',
     )
 }
 

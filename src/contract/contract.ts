@@ -9,6 +9,7 @@ import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { Settings } from '../settings.ts'
+import { type StatesOfContract, stateContract } from './state-contract.ts'
 import { fieldTermsOf } from './terms.ts'
 import { contractSetting, noticeableSettings } from './weight.ts'
 
@@ -49,7 +50,7 @@ export interface DeprecationDates {
   readonly sunset: string | null
 }
 
-export interface ResourceContract {
+export interface ResourceContract extends StatesOfContract {
   /** The prefix of ids; null if a key takes their place. */
   readonly prefix: string | null
   readonly key: string | null
@@ -72,7 +73,7 @@ export interface ResourceContract {
 /** The parts of a declaration and of a resource that have rules of comparison; any difference in other parts breaks. */
 const knownParts = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'settings', 'versions']
 const knownResourceParts = [
-  ...['prefix', 'singular', 'plural', 'parent', 'key', 'fields', 'access', 'methods', 'deprecations'],
+  ...['prefix', 'singular', 'plural', 'parent', 'key', 'fields', 'states', 'access', 'methods', 'deprecations'],
   ...['order', 'sorts', 'indexes', 'uniques', 'settings'],
 ]
 
@@ -131,6 +132,7 @@ function resourceContract(
     paths: sortMembers(own.map(({ template, methods }) => [template, methodRules(methods)])),
     operations: methods.toSorted(),
     ...deprecationDates(declaration),
+    ...stateContract(resource),
     fields: sortMembers(Object.entries(fieldTermsOf(resource, resources))),
     order: declaration.order ?? ['id'],
     sorts: sortMembers(Object.entries(declaration.sorts ?? {})),

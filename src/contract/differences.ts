@@ -4,6 +4,7 @@ import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 import { fieldDifferences, sharedTraffic } from './field-differences.ts'
 import { dayText, deprecationDifferences, pathDifferences } from './path-differences.ts'
+import { stateDifferences } from './state-differences.ts'
 import { type Weight, weighSetting } from './weight.ts'
 
 export function differences(before: Contract, after: Contract): Difference[] {
@@ -180,8 +181,9 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
     ...changed('prefix', `Ids of ${name} begin with`),
     ...changed('key', `An item of ${name} is named by`),
     ...changed('parent', `The owner of ${name} is`),
-    ...pathDifferences(place, before.paths, after.paths),
+    ...pathDifferences(place, before, after),
     ...deprecationDifferences(place, before, after),
+    ...stateDifferences(place, before, after),
     ...fieldDifferences(`${place}.fields`, before.fields, after.fields, traffic),
     ...ordered,
     ...sortDifferences(place, before, after, traffic.lists),

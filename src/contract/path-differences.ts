@@ -8,11 +8,15 @@ type Paths = ResourceContract['paths']
 const withoutParameterNames = (all: Paths): Paths =>
   Object.fromEntries(Object.entries(all).map(([path, methods]) => [path.replace(/\{[^}]*\}/g, '{}'), methods]))
 
-export function pathDifferences(place: string, before: Paths, after: Paths): Difference[] {
-  return compareMembers(withoutParameterNames(before), withoutParameterNames(after), (path, had = {}, has = {}) =>
+export function pathDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
+  const [was, is] = [withoutParameterNames(before.paths), withoutParameterNames(after.paths)]
+  return compareMembers(was, is, (path, had = {}, has = {}) =>
     compareMembers(had, has, (method, was, is) => {
       const at = `${place}.methods`
       if (was === undefined) return [makeDifference(at, 'additive', `${method} ${path} is new.`)]
+      const transition = path.slice(path.lastIndexOf('/') + 1)
+      if (is === undefined && Object.hasOwn(before.states?.transitions ?? {}, transition))
+        return [lostTransition(place, transition)]
       if (is === undefined)
         return [
           makeDifference(at, 'breaking', `${method} ${path} is gone.`, 'Keep it among `methods`.', 'method-removed'),
@@ -31,6 +35,15 @@ export function pathDifferences(place: string, before: Paths, after: Paths): Dif
     }),
   )
 }
+
+const lostTransition = (place: string, name: string): Difference =>
+  makeDifference(
+    `${place}.states.transitions.${name}`,
+    'breaking',
+    `The transition \`${name}\` is gone. Consumers request it.`,
+    `Keep it; if it was only renamed, declare that in a change of the next version: transitions: { renamed: { '${name}': '…' } }.`,
+    'method-removed',
+  )
 
 /** Deprecating an operation breaks nothing; its announced end may be postponed, but not moved to an earlier date. */
 export function deprecationDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {

@@ -3,6 +3,7 @@ import type { CarriedVersion } from '../flow/call.ts'
 import { toCase } from '../formats/naming.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
+import type { Transition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type LinkedRelations, type PathOf, relationLinks, relationsOf } from './related-links.ts'
 import type { View } from './view.ts'
@@ -25,12 +26,13 @@ export interface LinkRules {
 type Document = Readonly<Record<string, unknown>>
 
 /** The rules for the links of a resource; null if it has none. `below` are the resources whose items it owns. */
-export function linkRulesOf(own: Resource, today: Resource, below: readonly Resource[]): LinkRules | null {
+export function linkRulesOf(
+  own: Resource,
+  transitions: readonly { readonly own: Transition; readonly today: Transition }[],
+  below: readonly Resource[],
+): LinkRules | null {
   const mode = own.settings.resource.links
-  const stored = today.machine?.transitions ?? []
-  const actions = (own.machine?.transitions ?? []).flatMap(({ name, rule }) =>
-    stored.filter((one) => one.name === name).map(({ from }) => ({ name, rule, from })),
-  )
+  const actions = transitions.map(({ own: { name, rule }, today: { from } }) => ({ name, rule, from }))
   if (mode === 'none' || (mode === 'actions' && actions.length === 0)) return null
   const lists = mode === 'all' ? below.flatMap(({ access }) => ruleFor(access, 'list') ?? []) : []
   return { mode, actions, rules: [...new Set([...actions.map(({ rule }) => rule), ...lists])] }

@@ -15,12 +15,19 @@ import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress, Permissions } from '../resources/document.ts'
+import type { Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import type { ItemLinker } from './item-links.ts'
 import { isSettled, lastChange } from './preconditions.ts'
 import { etag, tagSecret } from './tag.ts'
 import { maskDocuments, maskJoined, omitUnreadable as seenIn, type View, type ViewingCaller } from './view.ts'
+
+/** A transition as a version declares it, and as it changes stored rows. */
+export interface ServedTransition {
+  readonly own: Transition
+  readonly today: Transition
+}
 
 /** Everything that the routes of a resource in one version are made from. */
 export interface EndpointContext {
@@ -33,6 +40,8 @@ export interface EndpointContext {
   readonly writer: RowWriter
   /** How a caller sees the resource. */
   readonly view: (caller: ViewingCaller) => View
+  /** The transitions of the version, each with the one that is carried out. */
+  readonly transitions: readonly ServedTransition[]
   /** Adds links to its documents; null if they have none. */
   readonly linker: ItemLinker | null
   /** The challenge (WWW-Authenticate) for callers without the rights. R169. */

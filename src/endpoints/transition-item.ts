@@ -5,24 +5,19 @@ import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { decodeDocument } from '../resources/document.ts'
-import { type Machine, readInput, type Transition } from '../resources/machine.ts'
+import { readInput, type Transition } from '../resources/machine.ts'
 import { describedItem, describedMinimal, uniqueTypes } from './described.ts'
-import { absentItem, admitConvertible, type EndpointContext, itemPath } from './item.ts'
+import { absentItem, admitConvertible, type EndpointContext, itemPath, type ServedTransition } from './item.ts'
 import { admitTransition } from './state-refusal.ts'
 import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** The routes of the transitions of a resource, as its version names them. */
-export function transitionRoutes(scene: EndpointContext): Route[] {
-  const stored = scene.representation.today.machine as Machine
-  return (scene.resource.machine?.transitions ?? []).flatMap((own) => {
-    const today = stored.transitions.find(({ name }) => name === own.name)
-    return today ? [transitionRoute(scene, own, today)] : []
-  })
-}
+export const transitionRoutes = (scene: EndpointContext): Route[] =>
+  scene.transitions.map((served) => transitionRoute(scene, served))
 
-/** `own` is the transition as the version declares it, `today` as it is stored. */
-function transitionRoute(scene: EndpointContext, own: Transition, today: Transition): Route {
+function transitionRoute(scene: EndpointContext, served: ServedTransition): Route {
   const { resource } = scene
+  const { own, today } = served
   const optional = own.input.every(({ absent }) => absent !== undefined)
   return {
     ...writeItemRoute(namedByInputs(scene, today), {
@@ -31,13 +26,13 @@ function transitionRoute(scene: EndpointContext, own: Transition, today: Transit
       at: `item/${own.name}`,
       rule: own.rule,
       content: ['application/json'],
-      claiming: (asked) => claimOfTransition(asked, resource, own),
+      claiming: (asked) => claimOfTransition(asked, scene.representation.today, today),
       headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
       // A repeated key is answered before the item and its state are looked at.
       admit: (asked, seen) => {
         if (!hasKey(asked)) admitItem(scene, asked, seen)
       },
-      decide: (intent, seen) => planTransition(scene, { own, today }, intent, seen),
+      decide: (intent, seen) => planTransition(scene, served, intent, seen),
       claims: 'replayed',
       about: transitionDescription(scene, own),
     }),
@@ -55,7 +50,7 @@ function admitItem(scene: EndpointContext, asked: RequestContext, seen: ReadResu
 
 function planTransition(
   scene: EndpointContext,
-  { own, today }: { readonly own: Transition; readonly today: Transition },
+  { own, today }: ServedTransition,
   intent: Intent,
   seen: ReadResult,
 ): RowWrite {

@@ -12,6 +12,7 @@ import {
 } from './declaration.ts'
 import { parentFieldRenaming, renameTerms, repointFields, repointResource, without } from './repoint.ts'
 import { defaultPrefix } from './resource.ts'
+import { type ChangedTransitions, parentBefore, statesBefore } from './states-before.ts'
 
 /**
  * A comparison of a filter, as `filters` of a change receives and returns it.
@@ -76,6 +77,11 @@ export interface ResourceChange {
   readonly moved?: Readonly<Record<string, FieldMove>>
   /** Operations that only the new version has, and those that only the old one has: `methods: { added: ['remove'] }`. */
   readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
+  /**
+   * Transitions that only the new version has, and old names of others, each with the new name.
+   * @example transitions: { added: ['refunds'], renamed: { dispatches: 'shipments' } }
+   */
+  readonly transitions?: ChangedTransitions
   /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. R198. */
   readonly deprecations?: Deprecations
   /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */
@@ -105,7 +111,19 @@ export interface Change extends ResourceChange {
 
 export const changeKeys = [
   ...['about', 'feature', 'was', 'begins', 'ends', 'renamed', 'removed', 'added', 'retyped', 'required', 'mapped'],
-  ...['shown', 'moved', 'methods', 'deprecations', 'errors', 'request', 'response', 'revision', 'filters', 'sorts'],
+  ...[
+    'shown',
+    'moved',
+    'methods',
+    'transitions',
+    'deprecations',
+    'errors',
+    'request',
+    'response',
+    'revision',
+    'filters',
+    'sorts',
+  ],
 ] as readonly (keyof ResourceChange)[]
 export const majorOf = (label: string): number => Number(label.slice(1))
 
@@ -136,9 +154,10 @@ export function declarationBefore(declaration: VersionedDeclaration, change: Cha
   const own = declaration.resources[resource]
   if (!own || ends) return { ...declaration, ...told }
   const older = resourceBefore(own, change, declaration)
-  if (was === undefined) return { ...declaration, ...told, resources: { ...declaration.resources, [resource]: older } }
+  const others = childrenBefore(declaration.resources, own, change)
+  if (was === undefined) return { ...declaration, ...told, resources: { ...others, [resource]: older } }
   const named = own.key === undefined ? { prefix: own.prefix ?? defaultPrefix(resource, own), ...older } : older
-  const resources = underOldNames({ ...declaration.resources, [resource]: named }, { [was]: resource })
+  const resources = underOldNames({ ...others, [resource]: named }, { [was]: resource })
   const link = parentFieldRenaming(declaration, resource, was)
   const known = Object.entries(resources).map(([name, one]) => [name, repointResource(one, resource, was, link)])
   const concepts = declaration.concepts && { concepts: repointFields(declaration.concepts, resource, was) }
@@ -148,7 +167,10 @@ export function declarationBefore(declaration: VersionedDeclaration, change: Cha
 function resourceBefore(own: ResourceDeclaration, change: Change, around: VersionedDeclaration): ResourceDeclaration {
   const names = new Map(Object.entries(change.renamed ?? {}).map(([old, now]) => [now, old]))
   const gone = new Set(change.added)
-  const named = renameTerms({ ...own, fields: fieldsBefore(own, change, around) }, (name) =>
+  const states = own.states && statesBefore(own.states, change)
+  const { states: _, ...rest } = own
+  const stated = states === undefined ? rest : { ...rest, states }
+  const named = renameTerms({ ...stated, fields: fieldsBefore(own, change, around) }, (name) =>
     gone.has(name) ? null : (names.get(name) ?? name),
   )
   if (!change.methods && !change.deprecations) return named
@@ -158,6 +180,20 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   const left = Object.entries(own.deprecations ?? {}).filter(([one]) => offered(one as Operation))
   const deprecations = { ...Object.fromEntries(left), ...change.deprecations }
   return { ...named, methods: operations.filter(offered), deprecations }
+}
+
+/** The children of a resource, with the states of it that allow writes under their old names. */
+function childrenBefore(
+  resources: VersionedDeclaration['resources'],
+  { states }: ResourceDeclaration,
+  change: Change,
+): VersionedDeclaration['resources'] {
+  if (!states) return resources
+  const known = Object.entries(resources).map(([name, one]) => {
+    const parent = parentDeclarationOf(one)
+    return [name, parent?.resource === change.resource ? { ...one, parent: parentBefore(parent, states, change) } : one]
+  })
+  return Object.fromEntries(known)
 }
 
 /** The old fields in order: removed and moved fields are where the first added field is, or else at the end. */

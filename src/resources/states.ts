@@ -93,6 +93,17 @@ const stateField = (states: StatesDeclaration): Field => ({
   options: { readOnly: true, default: states.initial, filter: true, sort: true },
 })
 
+/** Resources as they were declared, without the fields of their states. */
+export const withoutStateFields = <T extends ResourceWithStates>(resources: {
+  readonly [name: string]: T
+}): { readonly [name: string]: T } =>
+  Object.fromEntries(
+    Object.entries(resources).map(([name, one]) => {
+      const { [one.states?.field ?? '']: _, ...fields } = one.fields
+      return [name, one.states ? { ...one, fields } : one]
+    }),
+  )
+
 interface ResourceWithStates {
   readonly fields: Fields
   readonly states?: StatesDeclaration

@@ -6,7 +6,7 @@ import { olderRepresentation, storedRepresentation } from '../changes/representa
 import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
 import { rowWriter } from '../effects/row-writer.ts'
-import { type EndpointContext, itemPath } from '../endpoints/item.ts'
+import { type EndpointContext, itemPath, type ServedTransition } from '../endpoints/item.ts'
 import { itemLinker, linkRulesOf } from '../endpoints/item-links.ts'
 import { type ViewSource, viewsOf } from '../endpoints/view.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
@@ -15,6 +15,7 @@ import type { Endpoint, ServedVersion } from '../flow/route.ts'
 import { type Change, majorOf } from '../resources/change.ts'
 import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
+import { newestTransition } from '../resources/states-before.ts'
 import type { Settings } from '../settings.ts'
 import { routeTreeOf } from './locate.ts'
 import type { OperationRoutes } from './operations.ts'
@@ -76,7 +77,8 @@ function servedVersion(
   )
   const resources = new Map(scenes.map(({ resource }) => [resource.name, resource]))
   const found = scenes.flatMap(({ source, ...scene }) => {
-    const context = { ...scene, ...viewAndLinks(source, resources), resources, stored: declared.today, writer }
+    const seen = viewAndLinks(source, scene.transitions, resources)
+    const context = { ...scene, ...seen, resources, stored: declared.today, writer }
     return resourceEndpoints({ ...context, challenge: declared.challenge }, declared.operations)
   })
   const forms = new Map(scenes.map(({ resource, representation }) => [resource.name, representation]))
@@ -101,11 +103,12 @@ type UnlinkedSource = Omit<ViewSource, 'rules'>
 /** How callers see a resource, and the links that are added to its items. */
 function viewAndLinks(
   source: UnlinkedSource,
+  transitions: readonly ServedTransition[],
   resources: ReadonlyMap<string, Resource>,
 ): Pick<EndpointContext, 'view' | 'linker'> {
   const { resource: own, today } = source
   const below = [...resources.values()].filter(({ parent }) => parent?.resource === own.name)
-  const links = linkRulesOf(own, today, below)
+  const links = linkRulesOf(own, transitions, below)
   return {
     view: viewsOf({ ...source, rules: links?.rules ?? [] }),
     linker: links && itemLinker({ own, today, resources }, links, itemPath),
@@ -124,12 +127,13 @@ function contextOf(
   today: Resource,
   { name, steps }: ResourceHistory,
   { declared, elsewhere }: { declared: DeclaredService; elsewhere: FindMovedField },
-): Pick<EndpointContext, 'resource' | 'representation'> & { readonly source: UnlinkedSource } {
+): Pick<EndpointContext, 'resource' | 'representation' | 'transitions'> & { readonly source: UnlinkedSource } {
   const given = declaration.resources[name] as ResourceDeclaration
   if (steps.length === 0 && given === today.declaration)
     return {
       resource: today,
       representation: storedRepresentation(today),
+      transitions: servedTransitions(today, today, []),
       source: { resource: today, today, major: majorOf(label), changes: [], joined: [] },
     }
   const own = makeResource(name, given, {
@@ -146,6 +150,16 @@ function contextOf(
   return {
     resource: { ...own, collection: today.collection },
     representation: form,
+    transitions: servedTransitions(own, today, steps),
     source: { resource: own, today, major: majorOf(label), changes: later, joined: beside },
   }
 }
+
+/** The transitions of a version that are still there, perhaps under another name. */
+const servedTransitions = (own: Resource, today: Resource, steps: readonly ChangeStep[]): ServedTransition[] =>
+  (own.machine?.transitions ?? []).flatMap((one) => {
+    const name = newestTransition(steps, one.name)
+    return (today.machine?.transitions ?? [])
+      .filter((stored) => stored.name === name)
+      .map((stored) => ({ own: one, today: stored }))
+  })

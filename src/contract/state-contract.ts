@@ -1,0 +1,45 @@
+/** State contract: what consumers can notice of the states of a resource. Part 9, versioning. */
+import type { FieldTerms } from '../fields/kind.ts'
+import { sortMembers, termsOf } from '../fields/value-terms.ts'
+import type { Resource } from '../resources/resource.ts'
+
+export interface TransitionContract {
+  readonly from: readonly string[]
+  readonly to: string
+  readonly input: { readonly [name: string]: FieldTerms }
+}
+
+/** The states that allow a write; null if all do. */
+export type AllowingStates = readonly string[] | null
+
+export interface StateContract {
+  readonly transitions: { readonly [name: string]: TransitionContract }
+  readonly writable: { readonly change: AllowingStates; readonly remove: AllowingStates }
+}
+
+/** The states of a resource, and those of its parent that allow writes; missing where there are none. */
+export interface StatesOfContract {
+  readonly states?: StateContract
+  readonly while?: readonly string[]
+}
+
+export function stateContract({ machine, parent, rules }: Resource): StatesOfContract {
+  const below = parent?.while ?? null
+  return {
+    ...(machine && {
+      states: {
+        transitions: sortMembers(
+          machine.transitions.map(({ name, from, to, input }) => {
+            const terms = input.map((one) => [one.name, termsOf(one.field, rules, undefined, one.name)] as const)
+            return [name, { from: from.toSorted(), to, input: sortMembers(terms) }]
+          }),
+        ),
+        writable: {
+          change: machine.writable.change?.toSorted() ?? null,
+          remove: machine.writable.remove?.toSorted() ?? null,
+        },
+      },
+    }),
+    ...(below && { while: below.toSorted() }),
+  }
+}

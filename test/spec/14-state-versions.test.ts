@@ -1,0 +1,96 @@
+/** States in older versions: renamed states, fields and transitions, states that are new, and refusals in the words of the version. */
+import assert from 'node:assert/strict'
+import { f, input, service } from 'bylaw'
+import { type Door, doors, spec } from '../help/door.ts'
+
+const orders = service({
+  name: 'shop',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2025-06-01' } },
+  settings: { versions: { carriers: ['path'] } },
+  resources: {
+    orders: {
+      prefix: 'ord',
+      fields: { note: f.text({ optional: true }), reason: f.text({ optional: true, readOnly: true }) },
+      states: {
+        field: 'status',
+        initial: 'draft',
+        transitions: {
+          placements: { from: ['draft'], to: 'placed' },
+          pauses: { from: ['placed'], to: 'paused' },
+          cancellations: {
+            from: ['draft', 'placed', 'paused'],
+            to: 'cancelled',
+            input: { reason: f.text({ optional: true }) },
+            set: { reason: input('reason') },
+          },
+        },
+        writable: { change: ['draft'] },
+      },
+      access: 'public',
+    },
+    'order-lines': {
+      prefix: 'lin',
+      parent: { resource: 'orders', while: ['draft'] },
+      fields: { quantity: f.integer() },
+      access: 'public',
+    },
+  },
+}).change('v2', 'orders', {
+  about: '`status` was called `state`, `draft` was `open`, orders can be paused, and `voids` are called cancellations.',
+  renamed: { state: 'status' },
+  mapped: { status: { open: 'draft' } },
+  shown: { status: { paused: 'placed' } },
+  transitions: { added: ['pauses'], renamed: { voids: 'cancellations' } },
+})
+
+doors('states in older versions', orders, (door: Door) => {
+  const send = (method: string, path: string, json?: unknown, headers = {}) =>
+    door.send(method, path, { ...(json !== undefined && { json }), headers })
+
+  spec('R221 R224', 'older versions have their names of states, fields and transitions', async () => {
+    const made = await send('POST', '/v1/orders', {})
+    const { id } = made.json
+    assert.deepEqual([made.json.state, made.json.status], ['open', undefined])
+    const path = `/v1/orders/${id}`
+    assert.deepEqual(made.json._links, { self: path, placements: `${path}/placements`, voids: `${path}/voids` })
+    assert.equal((await send('POST', `${path}/pauses`)).status, 404)
+    assert.equal((await send('POST', `${path}/cancellations`)).status, 404)
+    const placed = await send('POST', `${path}/placements`)
+    assert.deepEqual([placed.status, placed.json.state], [200, 'placed'])
+    const paused = await send('POST', `/v2/orders/${id}/pauses`)
+    assert.equal(paused.json.status, 'paused')
+    const seen = await send('GET', path)
+    assert.deepEqual([seen.json.state, seen.json._links], ['placed', { self: path, voids: `${path}/voids` }])
+    const voided = await send('POST', `${path}/voids`, { reason: 'late' })
+    assert.deepEqual([voided.json.state, voided.json.reason], ['cancelled', 'late'])
+    const open = await send('GET', '/v1/orders?state=open')
+    assert.ok(open.json.data.every((one: { state: string }) => one.state === 'open'))
+  })
+
+  spec('R222', 'a refusal speaks the words of the version', async () => {
+    const { id } = (await send('POST', '/v1/orders', {})).json
+    const line = await send('POST', `/v1/orders/${id}/order-lines`, { quantity: 1 })
+    assert.equal(line.status, 201)
+    await send('POST', `/v1/orders/${id}/placements`)
+    await send('POST', `/v2/orders/${id}/pauses`)
+    const changed = await send('PATCH', `/v1/orders/${id}`, { note: 'x' })
+    assert.equal(changed.json.message, 'Order is placed and cannot be changed; that is possible while it is open.')
+    const again = await send('POST', `/v1/orders/${id}/placements`)
+    assert.equal(again.json.message, 'Order is placed; placements are possible while it is open.')
+    const newest = await send('POST', `/v2/orders/${id}/placements`)
+    assert.equal(newest.json.message, 'Order is paused; placements are possible while it is draft.')
+    const below = await send('POST', `/v1/orders/${id}/order-lines`, { quantity: 1 })
+    assert.deepEqual([below.status, below.json.type], [409, 'invalid-state'])
+  })
+
+  spec('R108', 'a key that was used in one version is answered in another, in its words', async () => {
+    const { id } = (await send('POST', '/v1/orders', {})).json
+    const key = { 'idempotency-key': `void-${id}` }
+    const first = await send('POST', `/v1/orders/${id}/voids`, { reason: 'late' }, key)
+    const again = await send('POST', `/v2/orders/${id}/cancellations`, { reason: 'late' }, key)
+    assert.deepEqual(
+      [first.json.state, again.json.status, again.headers['idempotency-replayed']],
+      ['cancelled', 'cancelled', 'true'],
+    )
+  })
+})
