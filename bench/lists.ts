@@ -23,8 +23,8 @@ fill(file, rows)
 const store = openSqlite(`sqlite:${file}`, collections, 'apply')
 const log = { error: console.error, warn: () => {}, info: () => {} }
 const world = serviceWorld(realWorld, store)
-const house = { service: books, store, world, authenticate: callerGate(books, store, world), log, open: () => true }
-const door = fetchDoor(house)
+const context = { service: books, store, world, authenticate: callerGate(books, store, world), log, open: () => true }
+const door = fetchDoor(context)
 const get = async (path: string, headers: Record<string, string> = {}) => {
   const answer = await door(new Request(`http://localhost${path}`, { headers }))
   return { status: answer.status, etag: answer.headers.get('etag') ?? '', text: await answer.text() }
@@ -70,7 +70,7 @@ async function deep(list: string): Promise<void> {
 
 /** Over a socket, as what is saved is sending it. */
 async function unchanged(): Promise<void> {
-  const listening = await listen(house, { port: 0, host: '127.0.0.1' })
+  const listening = await listen(context, { port: 0, host: '127.0.0.1' })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const path = '/books?sort=price&page_size=50'
   const ask = (headers: Record<string, string>) =>

@@ -21,7 +21,7 @@ import { median } from './report.ts'
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-quota-'))
 
 const call = { address: '127.0.0.1' } as Call
-const houseOf = () => ({
+const contextOf = () => ({
   service: { quotas: quotasOf({ pro: { hourly: 1_000_000_000 } }, { lease: 1, headers: 'draft-11' }) },
   world: { due: () => Date.now() } as ServiceWorld,
 })
@@ -38,14 +38,14 @@ try {
 async function check(callers: number): Promise<number> {
   const store = { execute: async () => ({ is: 'spent', used: 1, until: Date.now() + 3_600_000 }) } as unknown as Store
   const all = Array.from({ length: callers }, (_, n) => ({ ...nobody, id: `key:caller-${n}`, tier: 'pro' }))
-  const house = { ...houseOf(), store }
-  for (const caller of all) await spendQuota(house, call, caller)
+  const context = { ...contextOf(), store }
+  for (const caller of all) await spendQuota(context, call, caller)
   const stretch = 100_000
   const times: number[] = []
   for (let round = 0; round < 11; round++) {
     const began = performance.now()
     for (let n = 0; n < stretch; n++) {
-      const rate = spendQuota(house, call, all[n % callers] as (typeof all)[number])
+      const rate = spendQuota(context, call, all[n % callers] as (typeof all)[number])
       if (rate instanceof Promise) throw new Error('A check in the process waits for nobody.')
       admitQuota(rate)
       addQuotaHeaders({ status: 200, headers: {}, body: null }, rate)
@@ -84,10 +84,10 @@ async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
   )
   const world = serviceWorld(realWorld, store)
   const log = { error: console.error, warn: () => {}, info: () => {} }
-  const house = { service: own, store, world, authenticate: callerGate(own, store, world), log, open: () => true }
+  const context = { service: own, store, world, authenticate: callerGate(own, store, world), log, open: () => true }
   const body = JSON.stringify({ title: 'Emma', status: 'listed', price: '9.50', blurb: 'x'.repeat(200) })
   const headers = { 'content-type': 'application/json' }
-  const made = await fetchDoor(house)(new Request('http://localhost/books', { method: 'POST', body, headers }))
+  const made = await fetchDoor(context)(new Request('http://localhost/books', { method: 'POST', body, headers }))
   const { id } = (await made.json()) as { id: string }
   const raw = ['host', 'localhost']
   const read: Call = {
@@ -97,7 +97,7 @@ async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
   return async () => {
     const began = performance.now()
     for (let n = 0; n < 1000; n++) {
-      const { status } = await handle(read, house)
+      const { status } = await handle(read, context)
       if (status !== 200) throw new Error(`A read was answered with ${status}.`)
     }
     return performance.now() - began
@@ -107,12 +107,12 @@ async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
 /** Checks that have to ask a store on disk, 64 at a time, each for another caller: in microseconds. */
 async function first(): Promise<number> {
   const store = openSqlite(`sqlite:${join(folder, 'first.db')}`, [], 'apply')
-  const house = { ...houseOf(), store }
+  const context = { ...contextOf(), store }
   const [count, under] = [20_000, 64]
   let next = 0
   const began = performance.now()
   const client = async () => {
-    while (next < count) await spendQuota(house, call, { ...nobody, id: `key:new-${next++}`, tier: 'pro' })
+    while (next < count) await spendQuota(context, call, { ...nobody, id: `key:new-${next++}`, tier: 'pro' })
   }
   await Promise.all(Array.from({ length: under }, client))
   const took = ((performance.now() - began) * 1000) / count

@@ -134,7 +134,7 @@ export async function standOf(
     }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const shown = { ...service, choice: previewVersions(service.choice, 'all') }
-  const house: ServerContext = {
+  const context: ServerContext = {
     service: shown,
     store,
     world,
@@ -142,7 +142,7 @@ export async function standOf(
     log,
     open: () => true,
   }
-  const listening = door === 'node' ? await listen(house, { port: 0, host: '127.0.0.1' }) : null
+  const listening = door === 'node' ? await listen(context, { port: 0, host: '127.0.0.1' }) : null
   let closed = false
   const closeStore = async (): Promise<void> => {
     if (closed) return
@@ -150,7 +150,7 @@ export async function standOf(
     await store.close()
   }
   return {
-    fetch: fetchDoor(house),
+    fetch: fetchDoor(context),
     port: Number(listening ? new URL(listening.url).port : 0),
     keyOf: (holder) => (holder in holders ? keyOf(holder) : undefined),
     closeStore,

@@ -18,7 +18,7 @@ import { listen, type NodeServer } from '../../src/http/node.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { previewVersions } from '../../src/versions/choose.ts'
-import { overseen } from './overseen.ts'
+import { checkedSend } from './overseen.ts'
 import { freshPostgres } from './postgres.ts'
 import { freshCitus, planned, watched } from './spread.ts'
 
@@ -28,7 +28,7 @@ export interface Sent {
   readonly body?: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>
   /** The reason why the answer will not match the OpenAPI document. */
-  readonly astray?: string
+  readonly mismatch?: string
 }
 
 export interface Answer {
@@ -58,7 +58,7 @@ export interface Door {
   readonly as: (holder: string) => Readonly<Record<string, string>>
 }
 
-export interface Stage extends Pick<ServerContext, 'hosts' | 'proxies' | 'ledger'> {
+export interface DoorOptions extends Pick<ServerContext, 'hosts' | 'proxies' | 'ledger'> {
   /** The URL of the only database to run on; otherwise the tests run on all stores. */
   readonly database?: string
   /** Not on Citus: for features that it does not have. */
@@ -77,7 +77,7 @@ export interface Stage extends Pick<ServerContext, 'hosts' | 'proxies' | 'ledger
   readonly holders?: Readonly<Record<string, Partial<Holder>>>
 }
 
-const turns = [
+const combinations = [
   { name: 'node:http', store: 'SQLite' },
   { name: 'fetch', store: 'SQLite' },
   { name: 'fetch', store: 'PostgreSQL' },
@@ -91,27 +91,27 @@ const onCitus =
     : /\/(?:2-keys|3-children|3-cursor|4-[a-z-]+|5-owner|8-quotas|9-parts|9-stored)\.test\.ts$/
 
 /** A new database; after the tests, `left` removes it, and on Citus reports statements that it would refuse. */
-interface Ground {
+interface TestDatabase {
   readonly url: string
-  readonly left: () => Promise<void>
+  readonly remove: () => Promise<void>
 }
 
-const grounds: Readonly<Record<Door['store'], (service: Service) => Promise<Ground>>> = {
-  SQLite: async () => ({ url: 'sqlite::memory:', left: async () => {} }),
+const testDatabases: Readonly<Record<Door['store'], (service: Service) => Promise<TestDatabase>>> = {
+  SQLite: async () => ({ url: 'sqlite::memory:', remove: async () => {} }),
   PostgreSQL: async () => {
     const { url, drop } = await freshPostgres()
-    return { url, left: drop }
+    return { url, remove: drop }
   },
   Citus: async (service) => {
     const { url, drop } = await freshCitus()
     await planned(service, url)
     const judged = watched(url)
-    const left = async () => {
+    const remove = async () => {
       const complaints = await judged()
       await drop()
       assert.deepEqual(complaints, [])
     }
-    return { url, left }
+    return { url, remove }
   },
 }
 
@@ -121,7 +121,10 @@ const throughBoth =
     ? /./
     : /\/(?:1-[a-z-]+|2-negotiation|5-cors|5-credentials|5-tokens|7-[a-z]+|8-[a-z]+)\.test\.ts$/
 
-function hasTurn({ name, store }: (typeof turns)[number], { database, together, socketOnly, world }: Stage): boolean {
+function isSelected(
+  { name, store }: (typeof combinations)[number],
+  { database, together, socketOnly, world }: DoorOptions,
+): boolean {
   if (socketOnly && name !== 'node:http') return false
   if (name === 'fetch' && store === 'SQLite' && !throughBoth.test(process.argv[1] ?? '')) return false
   if (database !== undefined || world !== undefined) return store === 'SQLite'
@@ -129,37 +132,37 @@ function hasTurn({ name, store }: (typeof turns)[number], { database, together, 
 }
 
 /** Runs a group of tests once for each server and store, on new databases. */
-export function doors(title: string, service: Service, tests: (door: Door) => void, stage: Stage = {}): void {
-  const { database, together, socketOnly, now, store: replaced, holders = {}, preview = 'all', ...more } = stage
+export function doors(title: string, service: Service, tests: (door: Door) => void, options: DoorOptions = {}): void {
+  const { database, together, socketOnly, now, store: replaced, holders = {}, preview = 'all', ...more } = options
   const { world: given = realWorld, ...around } = more
-  for (const { name, store: kind } of turns.filter((turn) => hasTurn(turn, stage))) {
+  for (const { name, store: kind } of combinations.filter((one) => isSelected(one, options))) {
     describe(`${title} (${name}, ${kind})`, () => {
       const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0 } as {
         -readonly [K in keyof Door]: Door[K]
       }
       let listening: NodeServer | undefined
-      let house: ServerContext | undefined
-      let ground: Ground | undefined
+      let context: ServerContext | undefined
+      let testDatabase: TestDatabase | undefined
       before(async () => {
-        ground = await grounds[kind](service)
-        const opened = await openStore(service, database ?? ground.url, 'apply', {}, given)
+        testDatabase = await testDatabases[kind](service)
+        const opened = await openStore(service, database ?? testDatabase.url, 'apply', {}, given)
         const store = replaced?.(opened) ?? opened
         const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store)
         const authenticate = callerGate(service, store, world)
         door.as = await issued(store, holders, world.now())
         const shown = { ...service, choice: previewVersions(service.choice, preview) }
-        house = { service: shown, store, world, authenticate, log: logOf(door), open: () => true, ...around }
-        if (name === 'node:http') listening = await listen(house, { port: 0, host: '127.0.0.1' })
+        context = { service: shown, store, world, authenticate, log: logOf(door), open: () => true, ...around }
+        if (name === 'node:http') listening = await listen(context, { port: 0, host: '127.0.0.1' })
         door.port = Number(listening ? new URL(listening.url).port : 0)
-        const send = listening ? overSocket(door.port) : throughFetch(fetchDoor(house))
+        const send = listening ? overSocket(door.port) : throughFetch(fetchDoor(context))
         const how = { replaced: replaced !== undefined, resolves: !listening }
-        door.send = kind === 'SQLite' ? overseen(send, service, how) : send // answers do not depend on the store
+        door.send = kind === 'SQLite' ? checkedSend(send, service, how) : send // answers do not depend on the store
         door.raw = (bytes, ms) => rawBytes(door.port, bytes, ms)
       })
       after(async () => {
         await listening?.stop(1000)
-        await house?.store.close()
-        await ground?.left()
+        await context?.store.close()
+        await testDatabase?.remove()
       })
       tests(door)
     })
@@ -187,7 +190,11 @@ const logOf = ({ errors, answered }: Pick<Door, 'errors' | 'answered'>): Log => 
   info: (about) => answered.push(about as Record<string, unknown>),
 })
 
-async function issued(store: Store, holders: NonNullable<Stage['holders']>, created: number): Promise<Door['as']> {
+async function issued(
+  store: Store,
+  holders: NonNullable<DoorOptions['holders']>,
+  created: number,
+): Promise<Door['as']> {
   const keys: Record<string, Record<string, string>> = {}
   for (const [name, holder] of Object.entries(holders)) keys[name] = await keyFor(store, name, holder, created)
   return (holder) => keys[holder] as Record<string, string>

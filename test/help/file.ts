@@ -20,7 +20,7 @@ export function things(fields: Record<string, Field>, more: object = {}): Servic
   return service({ name: 'tests', resources } as Declaration)
 }
 
-export interface Told {
+export interface TestAnswer {
   readonly status: number
   readonly headers: Headers
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
@@ -32,10 +32,10 @@ export async function asked(
   place: string | { readonly file: string; readonly allowLoss?: readonly string[]; readonly allowMisfits?: boolean },
   api: Service,
   ...requests: readonly (readonly [method: string, path: string, json?: unknown, headers?: Record<string, string>])[]
-): Promise<Told[]> {
+): Promise<TestAnswer[]> {
   const { file, ...allowed } = typeof place === 'string' ? { file: place } : place
   const { call, close } = testing(api, { database: `sqlite:${file}`, ...allowed })
-  const answers: Told[] = []
+  const answers: TestAnswer[] = []
   try {
     for (const [method, path, json, headers = {}] of requests) {
       const response = await call(path, { method, headers, ...(json === undefined ? {} : { json }) })

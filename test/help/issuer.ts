@@ -48,8 +48,8 @@ export async function issuer(now: () => number = Date.now): Promise<Issuer> {
     sign: (claims = {}, { kid = 'one', alg = 'ES256' } = {}) => {
       const time = Math.floor(now() / 1000)
       const all = { iss: url, aud: audience, sub: 'ann', iat: time, exp: time + 600, scope: 'files:read', ...claims }
-      const told = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
-      return new SignJWT(told).setProtectedHeader({ alg, kid }).sign((keys.get(kid) as { key: CryptoKey }).key)
+      const payload = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+      return new SignJWT(payload).setProtectedHeader({ alg, kid }).sign((keys.get(kid) as { key: CryptoKey }).key)
     },
     asked: () => asked,
     fault: null,

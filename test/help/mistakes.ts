@@ -10,11 +10,11 @@ export type Row = readonly [title: string, mistakes: () => readonly Mistake[], p
 
 export function table(title: string, rows: readonly Row[]): void {
   describe(title, () => {
-    for (const [about, mistakes, places, ...words] of rows) test(about, () => told(mistakes(), places, words))
+    for (const [about, mistakes, places, ...words] of rows) test(about, () => assertMistakes(mistakes(), places, words))
   })
 }
 
-function told(mistakes: readonly Mistake[], places: string, words: readonly string[]): void {
+function assertMistakes(mistakes: readonly Mistake[], places: string, words: readonly string[]): void {
   const text = JSON.stringify(mistakes, null, 1)
   assert.equal(mistakes.map(({ place }) => place).join(', '), places, text)
   const [first] = mistakes

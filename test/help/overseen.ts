@@ -57,7 +57,7 @@ export function undescribed(service: Service, exchange: Exchange, misfits: Misfi
   return judgeFor(service, label, method, misfits)({ ...exchange, target: plain(service, target) })
 }
 
-interface Around {
+interface SendOptions {
   /** Whether the test replaced the store: then any error is possible. */
   readonly replaced: boolean
   /** Whether the client resolves dots in paths before it sends them, as fetch does. */
@@ -74,11 +74,11 @@ function contentOf({ json, body, headers = {} }: Sent = {}): Pick<Exchange, 'sen
 }
 
 /** A `send` that fails if an answer differs from the document. */
-export function overseen(send: Send, service: Service, { replaced, resolves }: Around): Send {
+export function checkedSend(send: Send, service: Service, { replaced, resolves }: SendOptions): Send {
   return async (method, path, sent) => {
     const answer = await send(method, path, sent)
     const { status, headers, text } = answer
-    if (sent?.astray !== undefined || (replaced && status >= 400)) return answer
+    if (sent?.mismatch !== undefined || (replaced && status >= 400)) return answer
     const target = resolves ? path.replace(/^[^?]*/, (own) => new URL(`http://localhost${own}`).pathname) : path
     const complaints = undescribed(service, { method, target, status, headers, text, ...contentOf(sent) })
     const says = `${method} ${path} was answered ${status}, and the description says otherwise:`

@@ -31,14 +31,14 @@ export const places: readonly (readonly [name: string, make: (t: TestContext) =>
   ],
 ]
 
-export interface Told {
+export interface NodeAnswer {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked at as they are
   readonly json: any
 }
 
 export interface Node {
-  readonly ask: (method: string, path: string, json?: unknown, headers?: Record<string, string>) => Promise<Told>
+  readonly ask: (method: string, path: string, json?: unknown, headers?: Record<string, string>) => Promise<NodeAnswer>
   readonly close: () => Promise<void>
 }
 

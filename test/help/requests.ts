@@ -40,26 +40,26 @@ const beyondWords = new Set([
 /** Sends requests to all operations of a document. */
 export async function tried(trial: Trial): Promise<Verdict> {
   const { document: described, seed, runs } = trial
-  const desk = deskOf(trial)
-  const operations = operationsOf(described, desk.document)
+  const state = startTrial(trial)
+  const operations = operationsOf(described, state.document)
   const makers = operations.filter(({ creates }) => creates)
   for (let round = 0; round < 12; round++)
-    for (const one of makers) if (round < 3 || !desk.reached.has(one.id)) await asRight(one, desk, seed + round)
+    for (const one of makers) if (round < 3 || !state.reached.has(one.id)) await asRight(one, state, seed + round)
   for (const one of operations) {
     const makes = makers.filter(({ path }) => path.endsWith(`/${one.path.split('/').at(-2)}`))
-    for (let run = 0; run < runs || (run < 25 && !desk.reached.has(one.id)); run++) {
-      if (one.method === 'delete') for (const other of makes) await asRight(other, desk, seed + 300 + run)
-      await asRight(one, desk, seed + 100 + run)
+    for (let run = 0; run < runs || (run < 25 && !state.reached.has(one.id)); run++) {
+      if (one.method === 'delete') for (const other of makes) await asRight(other, state, seed + 300 + run)
+      await asRight(one, state, seed + 100 + run)
     }
-    if (one.method === 'put' || one.method === 'patch') await asReturned(one, desk, seed)
-    if (one.method !== 'delete') await asWrong(one, desk, seed + 500)
+    if (one.method === 'put' || one.method === 'patch') await asReturned(one, state, seed)
+    if (one.method !== 'delete') await asWrong(one, state, seed + 500)
   }
-  const never = operations.filter(({ id }) => !desk.reached.has(id)).map(({ id }) => `${id} was never done as asked`)
-  return { ...desk.count, complaints: [...desk.complaints, ...never] }
+  const never = operations.filter(({ id }) => !state.reached.has(id)).map(({ id }) => `${id} was never done as asked`)
+  return { ...state.count, complaints: [...state.complaints, ...never] }
 }
 
 /** The state of a trial. */
-interface Desk {
+interface TrialState {
   readonly document: Document
   readonly complaints: string[]
   readonly reached: Set<string>
@@ -70,7 +70,7 @@ interface Desk {
   readonly ask: (asked: Asked, about: string) => Promise<Answer>
 }
 
-function deskOf({ document: described, send, narrow = /^$/ }: Trial): Desk {
+function startTrial({ document: described, send, narrow = /^$/ }: Trial): TrialState {
   const judge = judgeOf(described)
   const places = new Set<string>()
   const complaints: string[] = []
@@ -99,7 +99,7 @@ function deskOf({ document: described, send, narrow = /^$/ }: Trial): Desk {
 const sample = <T>(arbitrary: fc.Arbitrary<T>, seed: number): T => fc.sample(arbitrary, { numRuns: 1, seed })[0] as T
 
 /** A request that the document allows; null if no stored item fits its path yet. */
-function rightOf(operation: Operation, { document, known, places }: Desk, seed: number): Asked | null {
+function rightOf(operation: Operation, { document, known, places }: TrialState, seed: number): Asked | null {
   const { schemas } = document
   const making = { schemas, known }
   const valued = (parameter: Parameter): [string, string] => {
@@ -160,7 +160,7 @@ function together(pairs: [string, string][], { parameters }: Operation, seed: nu
 }
 
 /** Whether an answer is allowed: a success, or a refusal that the document cannot predict. */
-function isExcused({ status, json }: Answer, { method }: Asked, { narrow }: Desk): boolean {
+function isExcused({ status, json }: Answer, { method }: Asked, { narrow }: TrialState): boolean {
   if (status < 400 || [404, 409, 410, 412, 422, 428].includes(status)) return true
   if (status !== 400) return false
   const errors = (json?.errors ?? [json]) as { type: string; message: string; pointer?: string }[]
@@ -175,33 +175,35 @@ function isExcused({ status, json }: Answer, { method }: Asked, { narrow }: Desk
   )
 }
 
-async function asRight(operation: Operation, desk: Desk, seed: number): Promise<void> {
-  const asked = rightOf(operation, desk, seed)
+async function asRight(operation: Operation, state: TrialState, seed: number): Promise<void> {
+  const asked = rightOf(operation, state, seed)
   if (asked === null) return
-  const about = told(asked, seed)
-  const answer = await desk.ask(asked, about)
-  desk.count.right++
+  const about = describeRequest(asked, seed)
+  const answer = await state.ask(asked, about)
+  state.count.right++
   if (answer.status < 400) {
-    desk.count.done++
-    desk.reached.add(operation.id)
+    state.count.done++
+    state.reached.add(operation.id)
   }
-  if (!isExcused(answer, asked, desk)) desk.complaints.push(`${because(answer)} although it fits: ${about}`)
+  if (!isExcused(answer, asked, state)) state.complaints.push(`${because(answer)} although it fits: ${about}`)
 }
 
 /** A fetched item can be sent back unchanged. R48. */
-async function asReturned(operation: Operation, desk: Desk, seed: number): Promise<void> {
-  const target = addressed(operation, [...desk.places], seed)
+async function asReturned(operation: Operation, state: TrialState, seed: number): Promise<void> {
+  const target = addressed(operation, [...state.places], seed)
   if (target === null) return
-  const got = await desk.ask({ method: 'get', target, headers: {} }, `GET ${target}`)
+  const got = await state.ask({ method: 'get', target, headers: {} }, `GET ${target}`)
   if (got.status !== 200) return
   for (const [kind, { schema }] of Object.entries(operation.content)) {
     const headers = { 'content-type': kind, ...whatever(operation) }
     const asked = { method: operation.method, target, headers, json: got.json }
-    const wrong = desk.document.schemas.check(schema, got.json)
-    desk.complaints.push(...wrong.map((one) => `what was fetched does not fit: ${one} ${told(asked, seed)}`))
-    const answer = await desk.ask(asked, `sent back: ${told(asked, seed)}`)
-    if (answer.status === 200) desk.reached.add(operation.id)
-    else desk.complaints.push(`${because(answer)} although it was fetched: ${told(asked, seed)}`)
+    const wrong = state.document.schemas.check(schema, got.json)
+    state.complaints.push(
+      ...wrong.map((one) => `what was fetched does not fit: ${one} ${describeRequest(asked, seed)}`),
+    )
+    const answer = await state.ask(asked, `sent back: ${describeRequest(asked, seed)}`)
+    if (answer.status === 200) state.reached.add(operation.id)
+    else state.complaints.push(`${because(answer)} although it was fetched: ${describeRequest(asked, seed)}`)
   }
 }
 
@@ -209,22 +211,22 @@ async function asReturned(operation: Operation, desk: Desk, seed: number): Promi
 const whatever = ({ parameters }: Operation): Record<string, string> =>
   parameters.some(({ name }) => name === 'If-Match') ? { 'If-Match': '*' } : {}
 
-async function asWrong(operation: Operation, desk: Desk, seed: number): Promise<void> {
+async function asWrong(operation: Operation, state: TrialState, seed: number): Promise<void> {
   const asked = rightOf(
     { ...operation, parameters: operation.parameters.filter(({ required }) => required) },
-    desk,
+    state,
     seed,
   )
   if (asked === null) return
-  for (const [wrong, what] of [...wrongBodies(operation, asked, desk), ...wrongParameters(operation, asked, desk)]) {
-    const about = `${what}: ${told(wrong, seed)}`
-    const answer = await desk.ask(wrong, about)
-    desk.count.wrong++
-    if (answer.status !== 400) desk.complaints.push(`${because(answer)} although it does not fit: ${about}`)
+  for (const [wrong, what] of [...wrongBodies(operation, asked, state), ...wrongParameters(operation, asked, state)]) {
+    const about = `${what}: ${describeRequest(wrong, seed)}`
+    const answer = await state.ask(wrong, about)
+    state.count.wrong++
+    if (answer.status !== 400) state.complaints.push(`${because(answer)} although it does not fit: ${about}`)
   }
 }
 
-function* wrongBodies(operation: Operation, asked: Asked, { document }: Desk): Generator<[Asked, string]> {
+function* wrongBodies(operation: Operation, asked: Asked, { document }: TrialState): Generator<[Asked, string]> {
   const { content, bodyRequired } = operation
   for (const [kind, { schema }] of Object.entries(content)) {
     const own = { ...asked, headers: { ...asked.headers, 'content-type': kind, ...whatever(operation) } }
@@ -238,7 +240,7 @@ function* wrongBodies(operation: Operation, asked: Asked, { document }: Desk): G
   }
 }
 
-function* wrongParameters(operation: Operation, asked: Asked, { document }: Desk): Generator<[Asked, string]> {
+function* wrongParameters(operation: Operation, asked: Asked, { document }: TrialState): Generator<[Asked, string]> {
   const { parameters, method } = operation
   const [path] = asked.target.split('?')
   for (const { name, schema } of parameters.filter((one) => one.in === 'query'))
@@ -268,5 +270,5 @@ function because({ status, json }: Answer): string {
   return `${status} ${reasons.join(' ')}`.trim()
 }
 
-const told = ({ method, target, json, headers }: Asked, seed: number): string =>
+const describeRequest = ({ method, target, json, headers }: Asked, seed: number): string =>
   `${method.toUpperCase()} ${target} ${JSON.stringify(headers)} ${json === undefined ? '' : JSON.stringify(json)} (seed ${seed})`

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 
 /** One answer as it was sent. */
-export interface Told {
+export interface RawAnswer {
   readonly status: number
   /** By lower-case name; the last line of repeated ones. */
   readonly headers: Readonly<Record<string, string>>
@@ -12,8 +12,8 @@ export interface Told {
 }
 
 /** Parses the answers on a connection; the first `bare` of them have no content, such as answers to HEAD. */
-export function answers(bytes: string, bare = 0): Told[] {
-  const found: Told[] = []
+export function answers(bytes: string, bare = 0): RawAnswer[] {
+  const found: RawAnswer[] = []
   for (let rest = bytes; rest !== ''; ) {
     const end = rest.indexOf('\r\n\r\n')
     const [first = '', ...lines] = rest.slice(0, end).split('\r\n')

@@ -70,7 +70,7 @@ export async function worldOf<Who extends string>(
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const keys = new Map<string, Record<string, string>>()
   for (const [who, holder] of Object.entries(holders)) keys.set(who, await keyFor(store, who, holder as Holder, start))
-  const house: ServerContext = {
+  const context: ServerContext = {
     service,
     store,
     world,
@@ -78,7 +78,7 @@ export async function worldOf<Who extends string>(
     log,
     open: () => true,
   }
-  const door = fetchDoor(house)
+  const door = fetchDoor(context)
   return {
     drawFrom: (name) => {
       source = name

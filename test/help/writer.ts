@@ -1,6 +1,6 @@
 /** A process that creates things in a file, 8 at a time, and prints each id once it is acknowledged. */
 import { testing } from 'bylaw/testing'
-import { api } from './stage.ts'
+import { api } from './store-under-test.ts'
 
 const [file = '', most = '1000000', start = '0'] = process.argv.slice(2)
 while (Date.now() < Number(start)); // several processes begin at the same moment

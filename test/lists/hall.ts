@@ -163,7 +163,7 @@ export interface Hall {
 type Send = (method: string, target: string, json?: object) => Promise<{ status: number; text: string }>
 
 /** Sends calls straight into the corridor, as a walk takes very many of them. */
-function sender(house: ServerContext): Send {
+function sender(context: ServerContext): Send {
   return async (method, target, json) => {
     const content = json && Buffer.from(JSON.stringify(json))
     const typed = content && { 'content-type': 'application/json', 'content-length': String(content.length) }
@@ -183,7 +183,7 @@ function sender(house: ServerContext): Send {
         content: content ? chunks() : null,
         address: '',
       },
-      house,
+      context,
     )
     return { status, text: String(body) }
   }

@@ -93,7 +93,7 @@ export async function nodeOn(api: Service, { setup, url, issuer, keys }: Opening
     amy: await credential('amy', ['things:use', 'pii'], 'quick'),
   }
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const house: ServerContext = {
+  const context: ServerContext = {
     service: api,
     store,
     world,
@@ -101,8 +101,8 @@ export async function nodeOn(api: Service, { setup, url, issuer, keys }: Opening
     log,
     open: () => true,
   }
-  const listening = setup.door === 'node' ? await listen(house, { port: 0, host: '127.0.0.1' }) : null
-  const send = listening ? overSocket(Number(new URL(listening.url).port)) : throughFetch(fetchDoor(house))
+  const listening = setup.door === 'node' ? await listen(context, { port: 0, host: '127.0.0.1' }) : null
+  const send = listening ? overSocket(Number(new URL(listening.url).port)) : throughFetch(fetchDoor(context))
   return {
     api,
     misfits: store.misfits ?? {},

@@ -41,7 +41,7 @@ export async function node(url: string, service: Service = api): Promise<Node> {
   const errors: object[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
   const world = serviceWorld(realWorld, store)
-  const house: ServerContext = {
+  const context: ServerContext = {
     service,
     store,
     world,
@@ -49,7 +49,7 @@ export async function node(url: string, service: Service = api): Promise<Node> {
     log,
     open: () => true,
   }
-  const door = fetchDoor(house)
+  const door = fetchDoor(context)
   const call: Node['call'] = async (method, path, json, headers = {}) => {
     const typed = json ? { 'content-type': 'application/json' } : {}
     const sent = json ? { body: JSON.stringify(json) } : {}

@@ -10,7 +10,7 @@ import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { keyFor } from '../help/door.ts'
 import { state } from '../help/house.ts'
-import { type Place, places, type Told } from '../help/places.ts'
+import { type NodeAnswer, type Place, places } from '../help/places.ts'
 
 const text = f.text({ filter: true, sort: true })
 const declared = (fields: Parameters<typeof f.object>[0], hourly: number) =>
@@ -25,7 +25,7 @@ const other = declared({ text, rank: f.integer({ optional: true, sort: true, fil
 
 interface Running {
   readonly key: Record<string, string>
-  readonly ask: (method: string, path: string, json?: object, more?: Record<string, string>) => Promise<Told>
+  readonly ask: (method: string, path: string, json?: object, more?: Record<string, string>) => Promise<NodeAnswer>
 }
 
 async function running(t: TestContext, declaration: Service, { url }: Place): Promise<Running> {
@@ -47,18 +47,18 @@ async function running(t: TestContext, declaration: Service, { url }: Place): Pr
 }
 
 /** Sends the same request to both services in turn, several times: a shared cache would change an answer. */
-async function inTurn(all: readonly Running[], path: string): Promise<Told[]> {
-  let told: Told[] = []
+async function inTurn(all: readonly Running[], path: string): Promise<NodeAnswer[]> {
+  let previous: NodeAnswer[] = []
   for (let i = 0; i < 4; i++) {
-    const again: Told[] = []
+    const again: NodeAnswer[] = []
     for (const { ask } of all) again.push(await ask('GET', path))
-    if (i > 0) assert.deepEqual(again, told, path)
-    told = again
+    if (i > 0) assert.deepEqual(again, previous, path)
+    previous = again
   }
-  return told
+  return previous
 }
 
-const texts = ({ json }: Told): string[] => json.data.map((one: { text: string }) => one.text)
+const texts = ({ json }: NodeAnswer): string[] => json.data.map((one: { text: string }) => one.text)
 const paths = [
   '/notes?sort=text',
   '/notes?sort=text&page_size=2',
@@ -78,7 +78,7 @@ async function shareNothing(one: Running, two: Running): Promise<void> {
     }
   }
   for (const path of paths) {
-    const [first, second] = (await inTurn([one, two], path)) as [Told, Told]
+    const [first, second] = (await inTurn([one, two], path)) as [NodeAnswer, NodeAnswer]
     assert.deepEqual([first.status, second.status], [200, 200], path)
     assert.ok(
       texts(first).every((text) => !text.startsWith('two')),
@@ -113,7 +113,7 @@ for (const [store, make] of places)
     test('two declarations of one name answer each from its own rows, with its own secret', async (t) => {
       const [one, two] = [await running(t, plain, await make(t)), await running(t, other, await make(t))]
       await shareNothing(one, two)
-      const [first, second] = (await inTurn([one, two], '/notes?sort=rank')) as [Told, Told]
+      const [first, second] = (await inTurn([one, two], '/notes?sort=rank')) as [NodeAnswer, NodeAnswer]
       assert.deepEqual([first.status, second.status], [400, 200])
     })
     test('the quota of one is not spent by the other, although the key has the same name', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'
-import { answers, converse, head, message, type Told, unload } from '../help/wire.ts'
+import { answers, converse, head, message, type RawAnswer, unload } from '../help/wire.ts'
 
 const fields = { name: f.text() }
 
@@ -20,8 +20,8 @@ const body = '{"name":"A"}'
 const create = message('POST /crates', [json], body)
 const pathOf = (digit: number) => `/crates/crt_${String(digit).padStart(26, '0')}`
 
-const spoken = async (door: Door, ...parts: string[]): Promise<Told[]> => answers(await converse(door.port, parts))
-const statuses = (told: readonly Told[]): number[] => told.map(({ status }) => status)
+const spoken = async (door: Door, ...parts: string[]): Promise<RawAnswer[]> => answers(await converse(door.port, parts))
+const statuses = (told: readonly RawAnswer[]): number[] => told.map(({ status }) => status)
 const count = async (door: Door): Promise<number> =>
   (await door.send('GET', '/crates')).json.pagination.totalRecords as number
 

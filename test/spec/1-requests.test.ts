@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type Door, doors, spec } from '../help/door.ts'
 import { shop } from '../help/shop.ts'
-import { answers, head, message, type Told } from '../help/wire.ts'
+import { answers, head, message, type RawAnswer } from '../help/wire.ts'
 
 const all = 'GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE'
 const onList = 'GET, HEAD, OPTIONS, POST'
@@ -10,14 +10,14 @@ const onItem = 'GET, HEAD, OPTIONS, PUT, PATCH, DELETE'
 const item = `/warehouses/whs_${'0'.repeat(26)}`
 const closing = ['Connection: close']
 
-async function one(door: Door, bytes: string, bare = 0): Promise<Told> {
+async function one(door: Door, bytes: string, bare = 0): Promise<RawAnswer> {
   const found = answers(await door.raw(bytes), bare)
   assert.equal(found.length, 1, `one answer was expected to ${bytes.slice(0, 200)}`)
-  return found[0] as Told
+  return found[0] as RawAnswer
 }
 
 /** The bytes are refused with an error of this type, and the connection is closed behind it. */
-async function refused(door: Door, bytes: string, status: number, type: string): Promise<Told> {
+async function refused(door: Door, bytes: string, status: number, type: string): Promise<RawAnswer> {
   const told = await one(door, bytes)
   const about = `${bytes.slice(0, 200)}\n${told.text}`
   assert.equal(told.status, status, about)

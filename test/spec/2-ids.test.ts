@@ -8,7 +8,7 @@ let made = 0
 const odd = ['', 'a/b', 'x'.repeat(200)]
 let oddly = 0
 
-const house = service({
+const api = service({
   name: 'house',
   resources: {
     orders: { prefix: 'ord', fields: { note: f.text({ optional: true }) }, access: 'public' },
@@ -39,7 +39,7 @@ const missing = async (door: Door, path: string): Promise<void> => {
   assert.deepEqual([status, json.type], [404, 'resource-not-found'], path)
 }
 
-doors('identifiers', house, (door) => {
+doors('identifiers', api, (door) => {
   spec('R36', 'a generated identifier is the prefix and a UUIDv7 in 26 small characters of base 32', async () => {
     const { json, headers } = await created(door, '/orders', {})
     assert.match(json.id, /^ord_0[0-7][0-9a-hjkmnp-tv-z]{24}$/)

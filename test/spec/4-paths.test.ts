@@ -226,7 +226,7 @@ doors('texts that are not looked up', shop, () => {
       return store.execute(plan)
     }
     const log = { error: () => {}, warn: () => {}, info: () => {} }
-    const house = {
+    const context = {
       service: shop,
       store: { ...store, execute },
       world: serviceWorld(realWorld, store),
@@ -234,7 +234,7 @@ doors('texts that are not looked up', shop, () => {
       authenticate: () => nobody,
       open: () => true,
     }
-    const door = fetchDoor(house)
+    const door = fetchDoor(context)
     for (const path of [
       '/orders/cus_1',
       `/orders/ord_${'z'.repeat(26)}`,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'
-import { type Guest, guest } from '../help/guest.ts'
+import { type PendingRequest, startRequest } from '../help/pending-request.ts'
 
 const resources = { notes: { prefix: 'not', plural: true, fields: { text: f.text() }, access: 'public' } } as const
 const narrow = service({ name: 'narrow', resources, settings: { limits: { concurrency: 2 } } })
@@ -14,7 +14,7 @@ doors(
   narrow,
   (door) => {
     spec('R185', 'more requests than may be handled at a time are refused', async () => {
-      const guests = [await guest(door.port), await guest(door.port)]
+      const pending = [await startRequest(door.port), await startRequest(door.port)]
       for (const [method, path] of [
         ['GET', '/notes'],
         ['POST', '/notes'],
@@ -29,7 +29,7 @@ doors(
         assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/)
       }
       for (const path of ['/healthz', '/readyz']) assert.equal((await door.send('GET', path)).status, 200, path)
-      for (const { finish } of guests) assert.match(await finish(), /^HTTP\/1\.1 201 /)
+      for (const { finish } of pending) assert.match(await finish(), /^HTTP\/1\.1 201 /)
       assert.equal((await door.send('GET', '/notes')).status, 200)
     })
 
@@ -47,10 +47,10 @@ doors(
     })
 
     spec('R185', 'a client that disconnects, or is refused, frees its place', async () => {
-      const entered = async (): Promise<Guest> => {
+      const entered = async (): Promise<PendingRequest> => {
         for (;;) {
-          const one = await guest(door.port)
-          if (one.told.startsWith('HTTP/1.1 100 ')) return one
+          const one = await startRequest(door.port)
+          if (one.firstAnswer.startsWith('HTTP/1.1 100 ')) return one
           one.socket.destroy()
         }
       }
@@ -59,7 +59,7 @@ doors(
       assert.equal((await door.send('GET', '/nope')).status, 503)
       for (const { finish } of both) assert.match(await finish(), /^HTTP\/1\.1 201 /)
       for (let i = 0; i < 5; i++) assert.equal((await door.send('GET', '/nope')).status, 404)
-      const [one, other] = [await guest(door.port), await door.send('GET', '/notes')]
+      const [one, other] = [await startRequest(door.port), await door.send('GET', '/notes')]
       assert.equal(other.status, 200)
       assert.match(await one.finish(), /^HTTP\/1\.1 201 /)
     })
@@ -72,9 +72,9 @@ doors(
   wide,
   (door) => {
     spec('R185', 'without the setting no request is refused', async () => {
-      const guests = await Promise.all(Array.from({ length: 300 }, () => guest(door.port)))
+      const pending = await Promise.all(Array.from({ length: 300 }, () => startRequest(door.port)))
       assert.equal((await door.send('GET', '/notes')).status, 200)
-      for (const answer of await Promise.all(guests.map(({ finish }) => finish())))
+      for (const answer of await Promise.all(pending.map(({ finish }) => finish())))
         assert.match(answer, /^HTTP\/1\.1 201 /)
     })
   },

@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { f, service } from 'bylaw'
 import type { Store } from '../../src/flow/store.ts'
 import { type Door, doors, spec } from '../help/door.ts'
-import { answers, head, message, type Told } from '../help/wire.ts'
+import { answers, head, message, type RawAnswer } from '../help/wire.ts'
 
 const notes = service({
   name: 'notes',
@@ -65,7 +65,12 @@ interface Way {
 }
 
 /** Sends a request while the service waits; the wait ends when all of the content has been sent, or as much as it takes. */
-async function sent(door: Door, line: string, content: string, { wait, lengths, chunked = false }: Way): Promise<Told> {
+async function sent(
+  door: Door,
+  line: string,
+  content: string,
+  { wait, lengths, chunked = false }: Way,
+): Promise<RawAnswer> {
   let go = () => {}
   held.until = new Promise((resolve) => {
     go = resolve
@@ -97,7 +102,7 @@ async function sent(door: Door, line: string, content: string, { wait, lengths, 
   go()
   await over
   held.by = 'nothing'
-  return answers(text).at(-1) as Told
+  return answers(text).at(-1) as RawAnswer
 }
 sent.count = 0
 

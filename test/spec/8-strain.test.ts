@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Network, networkOf } from '../../src/flow/network.ts'
 import { doors, spec } from '../help/door.ts'
-import { guest } from '../help/guest.ts'
+import { startRequest } from '../help/pending-request.ts'
 import { testWorld } from '../help/world.ts'
 
 const resources = { notes: { prefix: 'not', plural: true, fields: { text: f.text() }, access: 'public' } } as const
@@ -15,18 +15,21 @@ doors(
     const from = (address: string) => door.send('GET', '/notes', { headers: { 'x-forwarded-for': address } })
 
     spec('R185', 'a caller has a limited number of requests under way, and does not block others', async () => {
-      const guests = [await guest(door.port, { from: '192.0.2.1' }), await guest(door.port, { from: '192.0.2.1' })]
+      const pending = [
+        await startRequest(door.port, { from: '192.0.2.1' }),
+        await startRequest(door.port, { from: '192.0.2.1' }),
+      ]
       const refused = await from('192.0.2.1')
       assert.deepEqual([refused.status, refused.json.type], [429, 'too-many-concurrent-requests'])
       assert.equal(refused.headers['retry-after'], '1')
       assert.match(refused.json.message, /^2 requests of one caller are handled at a time\./)
       assert.equal((await from('192.0.2.2')).status, 200)
-      for (const { finish } of guests) assert.match(await finish(), /^HTTP\/1\.1 201 /)
+      for (const { finish } of pending) assert.match(await finish(), /^HTTP\/1\.1 201 /)
       assert.equal((await from('192.0.2.1')).status, 200)
     })
 
     spec('R185', 'a request that is refused, or whose client disconnects, frees its place', async () => {
-      for (let n = 0; n < 4; n++) (await guest(door.port, { from: '192.0.2.3' })).socket.destroy()
+      for (let n = 0; n < 4; n++) (await startRequest(door.port, { from: '192.0.2.3' })).socket.destroy()
       while ((await from('192.0.2.3')).status !== 200);
       for (let n = 0; n < 4; n++) assert.equal((await from('192.0.2.3')).status, 200)
     })

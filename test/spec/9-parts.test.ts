@@ -306,12 +306,12 @@ doors('fields that only older versions have', parts, (door) => {
     const ids = async (query: string) =>
       (await door.send('GET', `/v2/people?${query}`)).json.data.map(({ id }: Row) => id)
     assert.deepEqual(await ids('id=in:(per_y,per_z)&points=0.0&address=s'), ['per_y', 'per_z'])
-    const astray = 'the change gives what does not fit the fields that it declares'
-    const long = await door.send('GET', '/v1/people?id=per_z&first[null]=true&last=b', { astray })
+    const mismatch = 'the change gives what does not fit the fields that it declares'
+    const long = await door.send('GET', '/v1/people?id=per_z&first[null]=true&last=b', { mismatch })
     assert.equal(long.json.data.length, 1, long.text)
     assert.equal((await door.send('GET', '/v1/people?id=per_y&first[null]=false')).json.data.length, 0)
     const none = 'first[null]=true&last[null]=true&word.flag[null]=true'
-    const zero = await door.send('GET', `/v1/people?id=per_0&${none}`, { astray })
+    const zero = await door.send('GET', `/v1/people?id=per_0&${none}`, { mismatch })
     assert.equal(zero.json.data.length, 1, zero.text)
     for (const id of ['per_0', 'per_y', 'per_z']) await door.send('DELETE', `/v4/people/${id}`)
   })

@@ -164,7 +164,7 @@ async function started(own: Service, database: string) {
   const store = await openStore(own, database, 'apply')
   const world = serviceWorld(realWorld, store)
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const house = { service: own, store, world, authenticate: callerGate(own, store, world), log, open: () => true }
-  const door = fetchDoor(house)
+  const context = { service: own, store, world, authenticate: callerGate(own, store, world), log, open: () => true }
+  const door = fetchDoor(context)
   return { ask: (path: string) => door(new Request(`http://localhost${path}`)), close: store.close }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { test } from 'node:test'
-import { staged } from '../help/stage.ts'
+import { openStoreUnderTest } from '../help/store-under-test.ts'
 
 /** Lets statements that begin with a word fail as a disk does, until it is told not to. */
 function breaking(db: DatabaseSync): { at: string | null } {
@@ -26,7 +26,7 @@ for (const [at, told] of [
   ['INSERT', /nothing was changed/],
 ] as const) {
   test(`a disk that fails at ${at}: the answer reports the outcome, and the key can be used again`, async (t) => {
-    const { call, db, errors } = await staged(t)
+    const { call, db, errors } = await openStoreUnderTest(t)
     const broken = breaking(db)
     const post = (): Promise<Response> =>
       call('/things', {

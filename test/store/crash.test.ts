@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { testing } from 'bylaw/testing'
 import { freshFile, rows } from '../help/file.ts'
-import { api } from '../help/stage.ts'
+import { api } from '../help/store-under-test.ts'
 
 const writer = fileURLToPath(new URL('../help/writer.ts', import.meta.url))
 

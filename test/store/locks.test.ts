@@ -4,11 +4,20 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { openSqlite } from '../../src/sqlite/open.ts'
-import { collections, creation, holdsWrites, isThere, type Stage, staged, stateOf, turns } from '../help/stage.ts'
+import {
+  collections,
+  creation,
+  holdsWrites,
+  isThere,
+  openStoreUnderTest,
+  type StoreUnderTest,
+  stateOf,
+  turns,
+} from '../help/store-under-test.ts'
 import { testWorld } from '../help/world.ts'
 
 const json = { 'content-type': 'application/json' }
-const posted = ({ call }: Stage, name: string, text = '') =>
+const posted = ({ call }: StoreUnderTest, name: string, text = '') =>
   call('/things', { method: 'POST', headers: json, body: JSON.stringify({ name, text }) })
 
 /** A 503 as R161 wants it, that says nothing of the store. */
@@ -23,7 +32,7 @@ async function refusedForNow(response: Response): Promise<void> {
 
 describe('a file that another connection writes to', () => {
   test('is waited for while the event loop runs and reads are answered', async (t) => {
-    const { file, store } = await staged(t)
+    const { file, store } = await openStoreUnderTest(t)
     await store.execute(creation(1))
     const other = holdsWrites(file)
     const writes = [2, 3, 4].map((n) => store.execute(creation(n)))
@@ -42,7 +51,7 @@ describe('a file that another connection writes to', () => {
   })
 
   test('is waited for if it is in another process', async (t) => {
-    const { file, store } = await staged(t)
+    const { file, store } = await openStoreUnderTest(t)
     const script = `const { DatabaseSync } = require('node:sqlite')
       const db = new DatabaseSync(process.argv[1])
       db.exec('BEGIN IMMEDIATE')
@@ -60,22 +69,22 @@ describe('a file that another connection writes to', () => {
 
   test('is waited for no longer than five seconds, and then answers 503', async (t) => {
     const world = testWorld()
-    const stage = await staged(t, world)
-    const other = holdsWrites(stage.file)
-    const first = posted(stage, 'first')
+    const opened = await openStoreUnderTest(t, world)
+    const other = holdsWrites(opened.file)
+    const first = posted(opened, 'first')
     await world.pass(3000)
-    const second = posted(stage, 'second')
+    const second = posted(opened, 'second')
     await world.pass(2500)
     await refusedForNow(await first)
     other.letGo()
     await world.pass(100)
     assert.equal((await second).status, 201)
-    assert.equal(stage.errors.length, 1)
-    assert.match(String(stage.errors[0]?.err), /database is locked/)
+    assert.equal(opened.errors.length, 1)
+    assert.match(String(opened.errors[0]?.err), /database is locked/)
   })
 
   test('is waited for by the store that closes', async (t) => {
-    const { file, store } = await staged(t)
+    const { file, store } = await openStoreUnderTest(t)
     const other = holdsWrites(file)
     const write = store.execute(creation(1))
     await turns(5)
@@ -88,7 +97,7 @@ describe('a file that another connection writes to', () => {
   })
 
   test('shows writes of the other, in items and in totals', async (t) => {
-    const one = await staged(t)
+    const one = await openStoreUnderTest(t)
     await one.store.execute(creation(1))
     const total = async () =>
       ((await (await one.call('/things')).json()) as { pagination: { totalRecords: number } }).pagination.totalRecords
@@ -108,13 +117,14 @@ describe('a store that is out of order', () => {
   } as const
   for (const [name, [begins, ends]] of Object.entries(disorders)) {
     test(`${name} answers 503, keeps what was acknowledged, and passes`, async (t) => {
-      const stage = await staged(t)
+      const opened = await openStoreUnderTest(t)
       const kept: string[] = []
-      for (let i = 0; i < 20; i++) kept.push(((await (await posted(stage, `before ${i}`)).json()) as { id: string }).id)
-      stage.db.exec(begins)
+      for (let i = 0; i < 20; i++)
+        kept.push(((await (await posted(opened, `before ${i}`)).json()) as { id: string }).id)
+      opened.db.exec(begins)
       const statuses = new Set<number>()
       for (let i = 0; i < 20; i++) {
-        const answers = await Promise.all([1, 2, 3].map((n) => posted(stage, `while ${i} ${n}`, 'x'.repeat(3000))))
+        const answers = await Promise.all([1, 2, 3].map((n) => posted(opened, `while ${i} ${n}`, 'x'.repeat(3000))))
         for (const answer of answers) {
           statuses.add(answer.status)
           if (answer.status === 201) kept.push(((await answer.json()) as { id: string }).id)
@@ -122,33 +132,33 @@ describe('a store that is out of order', () => {
         }
       }
       assert.ok(statuses.has(503))
-      assert.equal((await stage.call(`/things/${kept[0]}`)).status, 200)
-      stage.db.exec(ends)
-      assert.equal((await posted(stage, 'after')).status, 201)
-      for (const id of kept) assert.equal((await stage.call(`/things/${id}`)).status, 200)
-      const listed = (await (await stage.call('/things')).json()) as { pagination: { totalRecords: number } }
+      assert.equal((await opened.call(`/things/${kept[0]}`)).status, 200)
+      opened.db.exec(ends)
+      assert.equal((await posted(opened, 'after')).status, 201)
+      for (const id of kept) assert.equal((await opened.call(`/things/${id}`)).status, 200)
+      const listed = (await (await opened.call('/things')).json()) as { pagination: { totalRecords: number } }
       assert.equal(listed.pagination.totalRecords, kept.length + 1)
       assert.ok(
-        stage.errors.length > 0 && stage.errors.every(({ err }) => /full|readonly/.test((err as Error).message)),
+        opened.errors.length > 0 && opened.errors.every(({ err }) => /full|readonly/.test((err as Error).message)),
       )
     })
   }
 
   test('a permanent failure is a 500 with its cause only in the log', async (t) => {
-    const stage = await staged(t)
-    await stage.store.execute(creation(1))
-    stage.db.exec('DROP TABLE things')
-    for (const response of [await stage.call('/things'), await posted(stage, 'a')]) {
+    const opened = await openStoreUnderTest(t)
+    await opened.store.execute(creation(1))
+    opened.db.exec('DROP TABLE things')
+    for (const response of [await opened.call('/things'), await posted(opened, 'a')]) {
       const body = await response.text()
       assert.equal(response.status, 500)
       assert.doesNotMatch(body, /table|things|sqlite/i)
     }
-    assert.ok(stage.errors.every(({ err }) => /no such table/.test((err as Error).message)))
-    assert.equal(stage.errors.length, 2)
+    assert.ok(opened.errors.every(({ err }) => /no such table/.test((err as Error).message)))
+    assert.equal(opened.errors.length, 2)
   })
 
   test('readiness shows whether the file can be read', async (t) => {
-    const { db, store } = await staged(t)
+    const { db, store } = await openStoreUnderTest(t)
     assert.equal(await store.ready(), null)
     db.exec('DROP TABLE bylaw_meta')
     assert.match((await store.ready()) ?? '', /no such table/)

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { type Field, f } from 'bylaw'
 import { testing } from 'bylaw/testing'
-import { type Told, things } from '../help/file.ts'
+import { type TestAnswer, things } from '../help/file.ts'
 import { alive, applied, type Place, places } from '../help/places.ts'
 
 type Fields = Record<string, Field>
 
 interface Node {
-  readonly ask: (method: string, path: string, json?: unknown) => Promise<Told>
+  readonly ask: (method: string, path: string, json?: unknown) => Promise<TestAnswer>
 }
 
 async function node(t: TestContext, { url }: Place, fields: Fields): Promise<Node> {

@@ -5,9 +5,9 @@ import { describe, test } from 'node:test'
 import { f, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 import { freshFile } from '../help/file.ts'
-import { creation, idOf, staged } from '../help/stage.ts'
+import { creation, idOf, openStoreUnderTest } from '../help/store-under-test.ts'
 
-const house = service({
+const api = service({
   name: 'house',
   resources: {
     rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'public' },
@@ -30,7 +30,7 @@ const made = async ({ call }: Tested, path: string, json: object): Promise<strin
 describe('a row that was read before', () => {
   test('is read again after a write here or by another process', async (t) => {
     const database = `sqlite:${freshFile(t)}`
-    const [here, there] = [testing(house, { database }), testing(house, { database })]
+    const [here, there] = [testing(api, { database }), testing(api, { database })]
     t.after(() => Promise.all([here.close(), there.close()]))
     const id = await made(here, '/rooms', { name: '0' })
     const nameAt = async ({ call }: Tested) => (await sent(call(`/rooms/${id}`))).name
@@ -73,7 +73,7 @@ describe('a row that was read before', () => {
   })
 
   test('is missing after it was deleted with another one', async (t) => {
-    const own = testing(house, { database: `sqlite:${freshFile(t)}` })
+    const own = testing(api, { database: `sqlite:${freshFile(t)}` })
     t.after(own.close)
     const room = await made(own, '/rooms', { name: 'Hall' })
     const chair = await made(own, '/chairs', { roomId: room })
@@ -83,7 +83,7 @@ describe('a row that was read before', () => {
   })
 
   test('is not read from the file again until a write', async (t) => {
-    const { file, store } = await staged(t)
+    const { file, store } = await openStoreUnderTest(t)
     const read = () => store.execute({ do: 'read', collection: 'things', key: creation(1).key, time: 0 })
     await store.execute(creation(1))
     const first = await read()
@@ -97,7 +97,7 @@ describe('a row that was read before', () => {
 })
 
 test('a state that could not be read is not used, and the cache is not used for it', async (t) => {
-  const { db, store, file } = await staged(t)
+  const { db, store, file } = await openStoreUnderTest(t)
   const prepare = db.prepare.bind(db)
   let fails = false
   t.mock.method(db, 'prepare', (text: string) => {

@@ -54,8 +54,8 @@ test('a request after a commit of another process sees it, however many come in 
   }
   const world = serviceWorld(realWorld, store)
   const log = { error: () => assert.fail(), warn: () => {}, info: () => {} }
-  const house = { service: api, store, world, authenticate: callerGate(api, store, world), log, open: () => true }
-  const { url, stop } = await listen(house, { port: 0, host: '127.0.0.1' })
+  const context = { service: api, store, world, authenticate: callerGate(api, store, world), log, open: () => true }
+  const { url, stop } = await listen(context, { port: 0, host: '127.0.0.1' })
   const port = Number(new URL(url).port)
   const made = await fetch(`${url}/things`, {
     method: 'POST',

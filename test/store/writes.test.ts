@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { Problem } from 'bylaw'
 import { rows } from '../help/file.ts'
-import { creation, decision, isThere, staged, stateOf } from '../help/stage.ts'
+import { creation, decision, isThere, openStoreUnderTest, stateOf } from '../help/store-under-test.ts'
 
 /** How many commits a write-ahead log holds: frames that name the size of the database end one. */
 function commits(file: string): number {
@@ -20,7 +20,7 @@ const names = (file: string) => rows(file, 'SELECT by_name FROM things ORDER BY 
 
 describe('a batch', () => {
   test('is one durable commit for all writes of a turn, and is answered after it', async (t) => {
-    const { db, file, store } = await staged(t)
+    const { db, file, store } = await openStoreUnderTest(t)
     assert.deepEqual({ ...db.prepare('PRAGMA journal_mode').get() }, { journal_mode: 'wal' })
     assert.deepEqual({ ...db.prepare('PRAGMA synchronous').get() }, { synchronous: 2 })
     assert.deepEqual({ ...db.prepare('PRAGMA busy_timeout').get() }, { timeout: 0 })
@@ -37,7 +37,7 @@ describe('a batch', () => {
   })
 
   test('gives each member its own outcome', async (t) => {
-    const { file, store } = await staged(t)
+    const { file, store } = await openStoreUnderTest(t)
     await store.execute(creation(1, 'a'))
     const refuses = () => {
       throw new Problem('precondition-failed', 'No.')
@@ -66,7 +66,7 @@ describe('a batch', () => {
   })
 
   test('undoes a member that wrote before it was refused, and keeps the others, also the next time', async (t) => {
-    const { file, store } = await staged(t)
+    const { file, store } = await openStoreUnderTest(t)
     const keyed = (n: number) => ({ hash: `key-${n}`, fingerprint: '1', time: 1, expired: null, keeps: false })
     const refused = (n: number) => ({
       ...creation(n, `x${n}`),
@@ -98,7 +98,7 @@ describe('a batch', () => {
   })
 
   test('sees its members in their order', async (t) => {
-    const { store } = await staged(t)
+    const { store } = await openStoreUnderTest(t)
     const key = { id: creation(1).key.id, parent: null, account: null }
     const outcomes = await Promise.all([
       store.execute(creation(1, 'a')),
@@ -124,7 +124,7 @@ describe('a batch', () => {
   })
 
   test('that cannot be committed answers every member, and nothing of it stays', async (t) => {
-    const { db, file, store } = await staged(t)
+    const { db, file, store } = await openStoreUnderTest(t)
     db.exec(`PRAGMA foreign_keys = ON; CREATE TABLE good (id TEXT PRIMARY KEY);
       CREATE TABLE seen (id TEXT REFERENCES good DEFERRABLE INITIALLY DEFERRED);
       CREATE TRIGGER check_things AFTER INSERT ON things WHEN NEW.by_name = 'bad' BEGIN INSERT INTO seen VALUES ('nowhere'); END`)
@@ -139,7 +139,7 @@ describe('a batch', () => {
   })
 
   test('of very many is split, so that the event loop runs in between', async (t) => {
-    const { store } = await staged(t)
+    const { store } = await openStoreUnderTest(t)
     let turned = 0
     const timer = setInterval(() => turned++, 0)
     const writes = Array.from({ length: 3000 }, (_, i) => store.execute(creation(i)))
@@ -150,7 +150,7 @@ describe('a batch', () => {
   })
 
   test('is finished before the store closes', async (t) => {
-    const { file, store } = await staged(t)
+    const { file, store } = await openStoreUnderTest(t)
     const writes = Array.from({ length: 700 }, (_, i) => store.execute(creation(i)))
     const closed = store.close()
     assert.equal(await stateOf(writes[0] as Promise<never>), 'pending')
@@ -162,7 +162,7 @@ describe('a batch', () => {
   })
 
   test('is read at once if nothing blocks it', async (t) => {
-    const { store } = await staged(t)
+    const { store } = await openStoreUnderTest(t)
     await store.execute(creation(1))
     assert.equal(await isThere(store, 1), true)
     assert.equal(await isThere(store, 2), false)

@@ -3,22 +3,22 @@ import { connect, type Socket } from 'node:net'
 
 const content = '{"text":"abc"}'
 
-export interface Guest {
+export interface PendingRequest {
   readonly socket: Socket
   /** The first answer: 100 Continue, or a refusal. */
-  readonly told: string
+  readonly firstAnswer: string
   /** Sends the content and returns the final answer. */
   readonly finish: () => Promise<string>
 }
 
 /** Sends a request with `Expect: 100-continue` and waits for the first answer: 100 Continue, or a refusal. */
-export async function guest(port: number, { from = '127.0.0.1' } = {}): Promise<Guest> {
+export async function startRequest(port: number, { from = '127.0.0.1' } = {}): Promise<PendingRequest> {
   const socket = connect(port, '127.0.0.1')
   const next = () => new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(chunk.toString('latin1'))))
   const first = next()
   const lines = ['Host: a', `X-Forwarded-For: ${from}`, 'Content-Type: application/json', 'Expect: 100-continue']
   socket.write(`POST /notes HTTP/1.1\r\n${lines.join('\r\n')}\r\nContent-Length: ${content.length}\r\n\r\n`)
-  const told = await first
+  const firstAnswer = await first
   const finish = async (): Promise<string> => {
     const answer = next()
     socket.write(content)
@@ -26,5 +26,5 @@ export async function guest(port: number, { from = '127.0.0.1' } = {}): Promise<
     socket.destroy()
     return text
   }
-  return { socket, told, finish }
+  return { socket, firstAnswer, finish }
 }

@@ -25,7 +25,7 @@ export const api = things({ name: f.text({ unique: true }), text: f.text({ defau
 const resource = api.resources.get('things') as Resource
 export const collections = [resource.collection]
 
-export interface Stage {
+export interface StoreUnderTest {
   readonly file: string
   /** The connection of the store. */
   readonly db: DatabaseSync
@@ -36,7 +36,7 @@ export interface Stage {
 }
 
 /** Opens a store on a new file and closes it after the test. */
-export async function staged(t: TestContext, world: World = realWorld): Promise<Stage> {
+export async function openStoreUnderTest(t: TestContext, world: World = realWorld): Promise<StoreUnderTest> {
   const file = freshFile(t)
   await openSqlite(`sqlite:${file}`, collections, 'apply').close()
   const db = openFile(file, world)
