@@ -75,7 +75,7 @@ export function itemRead(scene: EndpointContext, asked: RequestContext): Read {
 /** Whether a caller may read the items of a resource, as it is stored. */
 export const mayRead = (caller: Caller, { access }: Resource): boolean => permits(caller, ruleFor(access, 'read'))
 
-/** The fields that a caller may write to a row of this resource, or of another one to which fields have moved. */
+/** The write permissions of a caller on rows of this resource, or of another one to which fields have moved. */
 export const itemPermissions = (
   { challenge, resource, representation }: EndpointContext,
   { caller }: Pick<RequestContext, 'caller'>,

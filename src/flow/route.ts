@@ -42,7 +42,7 @@ export interface Route {
   readonly claim?: (asked: RequestContext) => Claim | null
   /** Further collections that are read or written, besides its own and that of the owner. */
   readonly otherCollections?: readonly string[]
-  /** Rules and scopes that a write may also require, for other rows; undefined for an operation that nobody may do. */
+  /** Further access rules and scopes that a write can require, for fields or other rows; undefined refuses everyone. */
   readonly furtherRules?: readonly (AccessRule | undefined)[]
   readonly offer?: () => ListOffer
   /** Whether it takes idempotency keys; `replayed` if a repeat gets the first answer whatever the mode is. R108. */

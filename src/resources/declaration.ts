@@ -43,7 +43,7 @@ export interface VersionDeclaration extends Retirement {
   readonly released: string
   /** The form of the header `Deprecation`; by default the setting `deprecation.format`: `format: 'rfc9745'`. R199. */
   readonly format?: 'true' | 'rfc9745'
-  /** It is no longer served; with a reason if it still has consumers: `retired: 'all were told'`. R203, R204. */
+  /** It is no longer served; with a reason if it still has consumers: `retired: 'all were notified'`. R203, R204. */
   readonly retired?: true | string
 }
 
@@ -143,7 +143,7 @@ export interface DeclarationContext {
   readonly kinds: FieldKinds
 }
 
-/** What holds for all resources of a service, in every version. */
+/** The settings and the kinds of fields, which are the same for all resources of a service in every version. */
 export type ResourceRules = Pick<DeclarationContext, 'settings' | 'kinds'>
 
 /** The derived name of a parent's id in its children: `orderId`. */
