@@ -261,7 +261,7 @@ const settingsTable = {
     id: idSetting,
     /** Whether a PUT on an unused id creates the item; on by default: `putCreates: false` answers 404. */
     putCreates: toggle(true),
-    /** The links of items: to what can be done now, to related items too, or none: `links: 'all'`. */
+    /** The links of items: to the actions that are possible now, to related items too, or none: `links: 'all'`. */
     links: choice('actions', 'all', 'none'),
     /** Whether a PUT creates a deleted item again; off by default: `putRevives: true`. */
     putRevives: toggle(false),

@@ -108,7 +108,7 @@ export function checkParentStates({ name, given }: ResourceCheck, ground: Declar
   if (states) checkStateList(path, parent.while, states, ground)
 }
 
-/** The states of a declaration whose form is right. */
+/** The states of a valid declaration; null if its mistakes are reported already. */
 function soundStates(states: unknown): readonly string[] | null {
   const { initial, transitions } = isObject(states) ? states : {}
   const all = isObject(transitions) ? Object.values(transitions) : []
@@ -116,7 +116,7 @@ function soundStates(states: unknown): readonly string[] | null {
   return typeof initial === 'string' && sound ? stateNames(states as StatesDeclaration) : null
 }
 
-/** What a declaration of states should tell: states that cannot be reached, and states without a way out. */
+/** Warnings about states that cannot be reached from the initial one, and about states without a transition out. */
 export function stateWarnings(name: string, states: StatesDeclaration): string[] {
   const { initial, transitions } = states
   const all = Object.values(transitions)

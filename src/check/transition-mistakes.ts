@@ -18,7 +18,7 @@ import {
 import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, parentNameOf, type ResourceCheck } from './resource-check.ts'
 
-/** A name in links and URLs, so that no value needs to be escaped. */
+/** The names of states, which URLs need not escape. */
 const statePattern = /^[A-Za-z][A-Za-z0-9_-]*$/
 
 /** Checks the name of a state. */

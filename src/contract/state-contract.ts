@@ -1,4 +1,4 @@
-/** State contract: what consumers can notice of the states of a resource. Part 9, versioning. */
+/** State contract: the promises to consumers about the states of a resource. Part 9, versioning. */
 import type { FieldTerms } from '../fields/kind.ts'
 import { sortMembers, termsOf } from '../fields/value-terms.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -17,7 +17,7 @@ export interface StateContract {
   readonly writable: { readonly change: AllowingStates; readonly remove: AllowingStates }
 }
 
-/** The states of a resource, and those of its parent that allow writes; missing where there are none. */
+/** The states of a resource, and those of its parent that allow writes; missing if none are declared. */
 export interface StatesOfContract {
   readonly states?: StateContract
   readonly while?: readonly string[]

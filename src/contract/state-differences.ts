@@ -24,7 +24,7 @@ export function stateDifferences(place: string, before: StatesOfContract, after:
   const transitions = compareMembers(
     was?.transitions ?? {},
     is?.transitions ?? {},
-    (name, had, has) => (had && has ? transitionDifferences(`${at}.transitions.${name}`, name, had, has) : []), // paths tell the rest
+    (name, had, has) => (had && has ? transitionDifferences(`${at}.transitions.${name}`, name, had, has) : []), // others differ in their paths
   )
   return [...writable, ...below, ...transitions]
 }

@@ -26,7 +26,7 @@ export function itemRef(resource: Resource, around: SchemaContext): ComponentRef
   })
 }
 
-/** The links of an item; those of actions are there only while the caller can use them. */
+/** The schema of the links of an item; links of actions are optional, as they depend on the caller and the state. */
 function linksProperty(resource: Resource, { resources }: SchemaContext): DocumentPart | null {
   const names = linkNames(resource, resources)
   const url = { type: 'string', format: 'uri-reference' }

@@ -11,7 +11,7 @@ import { consequencesOf, type DocumentWrite, type EffectMaker, type EffectTools 
 
 type NewRow = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create> & Guarded
 
-/** A check of another row, which keeps its state until the write is committed. */
+/** A check of another row, which is locked until the write is committed. */
 export interface RowGuard {
   readonly read: Read
   /** Throws to refuse the write. */

@@ -15,7 +15,7 @@ export interface ItemAction {
   readonly from: readonly string[] | null
 }
 
-/** What the links of a resource in one version are made from. */
+/** The actions of a resource in one version, and the rules of its links. */
 export interface LinkRules {
   readonly mode: 'actions' | 'all'
   readonly actions: readonly ItemAction[]
@@ -25,7 +25,7 @@ export interface LinkRules {
 
 type Document = Readonly<Record<string, unknown>>
 
-/** The rules for the links of a resource; null if it has none. `below` are the resources whose items it owns. */
+/** The link rules of a resource; null if it has no links. `below` are its child resources. */
 export function linkRulesOf(
   own: Resource,
   transitions: readonly { readonly own: Transition; readonly today: Transition }[],
@@ -46,7 +46,7 @@ export interface ItemLinker {
   readonly toPage: (view: View, carried: CarriedVersion, stored: string, shown: string) => string
 }
 
-/** What the links of an item are made from. */
+/** The parts of an item that its links depend on. */
 interface LinkedItem {
   readonly key: ItemAddress
   readonly state: string
@@ -105,7 +105,7 @@ function linksText(plan: LinkPlan, view: View, carried: CarriedVersion, item: Li
   return `${text}}`
 }
 
-/** An item from its text, which is only parsed if that is needed. */
+/** Reads the parts from the text of an item, which is only parsed if necessary. */
 function itemIn(plan: LinkPlan, stored: string, shown: string): LinkedItem {
   const { own, today } = plan
   const document = () => JSON.parse(stored) as Document
@@ -135,7 +135,7 @@ const keyOf = ({ collection, parent }: Resource, document: Document): ItemAddres
 
 const timeLength = 24
 
-/** The state in a stored text, where it stands right before the two times; undefined if it stands elsewhere. */
+/** The state in a stored text if it is directly before the two times; otherwise undefined. */
 function stateAtEnd({ machine, created, updated }: Resource, doc: string): string | undefined {
   if (machine === null) return ''
   const { field } = machine

@@ -1,4 +1,4 @@
-/** Related links: the URLs of the owner of an item, of the items it refers to, and of the lists of what it owns. R49. */
+/** Related links: the URLs of an item's owner, of the items it refers to, and of the lists of its children. R49. */
 import type { CarriedVersion } from '../flow/call.ts'
 import { toCase } from '../formats/naming.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
@@ -10,7 +10,7 @@ type Document = Readonly<Record<string, unknown>>
 
 export type PathOf = (resource: Resource, key: ItemAddress, carried: CarriedVersion) => string
 
-/** What is linked besides the actions: the owner, references, and lists of what the item owns. */
+/** The links besides actions: to the owner, to referenced items, and to the lists of children. */
 export interface LinkedRelations {
   readonly owner: { readonly name: string; readonly field: string; readonly resource: Resource } | null
   readonly references: readonly { readonly name: string; readonly field: string; readonly resource: Resource }[]

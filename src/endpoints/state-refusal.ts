@@ -7,7 +7,7 @@ import { listInWords } from '../formats/naming.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type EndpointContext, resourceByCollection } from './item.ts'
 
-/** What a state does not allow, in words: `cannot be changed`. */
+/** The refused write, for messages such as `cannot be changed`. */
 type Refused = 'changed' | 'removed' | 'written below'
 
 /** Refuses a transition that is not possible in the state of the item. R50. */
@@ -88,7 +88,7 @@ function stateWords(
   return { state: String(document[field]), words: (states) => listInWords([...new Set(states.map(shown))]) }
 }
 
-/** The name of a state in the version: of the own resource as the version shows it, of others as it is stored. */
+/** The name of a state in the version. The states of other resources have their stored names. */
 function stateInVersion(
   { representation }: EndpointContext,
   today: Resource,

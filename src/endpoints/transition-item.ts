@@ -28,7 +28,7 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
       content: ['application/json'],
       claiming: (asked) => claimOfTransition(asked, scene.representation.today, today),
       headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
-      // A repeated key is answered before the item and its state are looked at.
+      // A repeated key is answered before the item and its state are checked.
       admit: (asked, seen) => {
         if (!hasKey(asked)) admitItem(scene, asked, seen)
       },

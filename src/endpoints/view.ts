@@ -51,7 +51,7 @@ const noSeal: AccountSeal = { secret: '', account: null, text: '' }
 /** How many views of different callers are cached. */
 const mostKnown = 1000
 
-/** What a view depends on. */
+/** The parts of a caller that a view depends on. */
 export type ViewingCaller = Pick<Caller, 'id' | 'scopes' | 'account'>
 
 /** Makes the function that returns a caller's view; views differ by scopes and account. */

@@ -21,7 +21,7 @@ export interface Read {
   readonly key: RowKey
   /** The time of the request: tombstones that are too old for it are ignored. R134. */
   readonly time: number
-  /** Locks the row until the transaction ends: others may lock it so too, and nobody may change it. */
+  /** Locks the row until the transaction ends: other transactions can share the lock, but cannot change the row. */
   readonly lock?: 'share'
 }
 

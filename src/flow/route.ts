@@ -45,7 +45,7 @@ export interface Route {
   /** Further access rules and scopes that a write can require, for fields or other rows; undefined refuses everyone. */
   readonly furtherRules?: readonly (AccessRule | undefined)[]
   readonly offer?: () => ListOffer
-  /** Whether it takes idempotency keys; `replayed` if a repeat gets the first answer whatever the mode is. R108. */
+  /** Whether it takes idempotency keys; `replayed` if a repeat gets the first answer in every mode. R108. */
   readonly claims: 'required' | 'optional' | 'replayed' | null
   /** Its description. */
   readonly about: OperationDescription

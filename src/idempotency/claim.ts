@@ -52,8 +52,8 @@ export function claimOfChange(asked: RequestContext, resource: Resource, conceal
 }
 
 /**
- * The claim of a transition. Transitions of a collection share one key space, apart from that of creations, and a repeat
- * gets the first answer whatever the mode is. R108
+ * The claim of a transition. Transitions of a collection share one key space, which is not that of creations unless the
+ * scope is `caller`. A repeat gets the first answer in every mode. R108
  */
 export function claimOfTransition(
   asked: RequestContext,
@@ -88,7 +88,7 @@ const claimPath = ({ name, parent, space }: Resource): string =>
 
 type ClaimPayload = readonly [method: string, place: string, body: Document]
 
-/** Keys are compared within a space; the rule of the operation says whether callers share it. */
+/** Keys are compared within a space, which callers share if the rule of the operation is `public`. */
 interface KeySpace {
   readonly rule: AccessRule | undefined
   readonly space: string

@@ -182,7 +182,7 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   return { ...named, methods: operations.filter(offered), deprecations }
 }
 
-/** The children of a resource, with the states of it that allow writes under their old names. */
+/** Gives the children of a resource the old names of its states in `while`. */
 function childrenBefore(
   resources: VersionedDeclaration['resources'],
   { states }: ResourceDeclaration,

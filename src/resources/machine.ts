@@ -1,4 +1,4 @@
-/** Machine: the states and transitions of a resource, made ready for requests. Part 3, states. */
+/** Machine: the states and transitions of a resource, prepared for requests. Part 3, states. */
 import { addViolation } from '../errors/pointer.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
 import { checkMembers, type ValueCheck } from '../fields/check-members.ts'
@@ -26,7 +26,7 @@ export interface InputField {
   readonly absent: unknown
 }
 
-/** What the values of a transition are made from. */
+/** The sources of the values that a transition sets. */
 interface TransitionSource {
   readonly time: number
   /** The id of the caller; null if it has none. */
@@ -40,9 +40,9 @@ export interface Transition {
   readonly to: string
   readonly rule: AccessRule
   readonly input: readonly InputField[]
-  /** The input that a field is set from, by field. */
+  /** The names of inputs by the field that each sets. */
   readonly inputs: ReadonlyMap<string, string>
-  /** The fields that it sets, the state among them. */
+  /** The fields that it sets, including the state. */
   readonly values: (source: TransitionSource) => Document
 }
 
@@ -95,7 +95,7 @@ const inputFields = (
 export const isMarker = (value: unknown): value is Marker =>
   typeof value === 'object' && value !== null && typeof (value as Partial<Marker>).marker === 'string'
 
-/** `stored` gives the stored form of a constant. */
+/** `stored` converts a constant into its stored form. */
 function settingsOf(
   { set = {}, to }: TransitionDeclaration,
   state: string,

@@ -40,14 +40,14 @@ export function statesBefore(states: StatesDeclaration, change: Change): StatesD
   }
 }
 
-/** The parent of a resource whose parent changed, with the states that allow writes under their old names. */
+/** The `parent` of a child with the old names of the parent's states. `change` is that of the parent. */
 export function parentBefore(parent: ParentDeclaration, states: StatesDeclaration, change: Change): ParentDeclaration {
   if (parent.while === undefined) return parent
   if (change.added?.includes(states.field)) return { ...parent, while: undefined as never }
   return { ...parent, while: oldStates(states, change)(parent.while) }
 }
 
-/** The old names of states, each once. */
+/** Makes a function that returns the old names of states, without duplicates. */
 function oldStates(states: StatesDeclaration, { mapped = {}, shown = {} }: Change) {
   const { field } = states
   const [was, seen] = [mapped[field] ?? {}, shown[field] ?? {}]
@@ -56,7 +56,7 @@ function oldStates(states: StatesDeclaration, { mapped = {}, shown = {} }: Chang
   return (names: readonly string[]): string[] => [...new Set(names.map((one) => down.get(one) ?? one))]
 }
 
-/** The newest name of a transition of an older version; the steps since then come newest first. */
+/** The newest name of a transition of an older version; `steps` are the changes since then, the newest first. */
 export const newestTransition = (
   steps: readonly { readonly change: Pick<Change, 'transitions'> }[],
   name: string,

@@ -19,7 +19,7 @@ export const input = <const Name extends string>(name: Name): Marker<'input', Na
   Object.freeze({ marker: 'input', name })
 
 /**
- * A transition: from which states it leads to which one. Its name is a plural noun, the last part of its URL.
+ * A transition from some states to one. Its name is a plural noun, the last part of its URL.
  * @example shipments: { from: ['placed'], to: 'shipped', input: { carrier: f.text() }, set: { carrier: input('carrier') } }
  */
 export interface TransitionDeclaration {
@@ -36,7 +36,7 @@ export interface TransitionDeclaration {
 }
 
 /**
- * The states of a resource: a field that nobody writes, and the transitions that change it.
+ * The states of a resource: a field that only transitions write, and these transitions.
  * @example
  * states: {
  *   field: 'status',

@@ -37,7 +37,7 @@ export interface Dialect {
   readonly rowLocks: {
     /** The row can be changed, but not deleted. */
     readonly shared: string
-    /** The row can be neither changed nor deleted; several transactions can lock it so at a time. */
+    /** The row cannot be changed or deleted; several transactions can hold this lock. */
     readonly steady: string
     /** The row can be neither changed nor deleted. */
     readonly update: string

@@ -10,7 +10,7 @@ import { expiresBy } from './idempotency-keys.ts'
 import { withJoinedRows } from './joined.ts'
 import type { Steps } from './steps.ts'
 
-/** With `held`, the row is locked until the transaction ends. */
+/** Reads a row. With `held` or `lock`, it is locked until the transaction ends; others can share the lock of `lock`. */
 export function* readRow(
   cellar: StoreContext,
   { collection, key, time, lock }: Omit<Read, 'do'>,
