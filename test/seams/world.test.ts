@@ -135,12 +135,26 @@ for (const [kind, open] of Object.entries(databases))
 
     test('a request that waits for another one with its key is refused when its time is over', async (t) => {
       const held = Promise.withResolvers<void>()
+      t.after(() => held.resolve())
+      let [begun, ended] = [0, 0]
+      let isHeld = false
       const holding = (store: Store): Store => ({
         ...store,
-        execute: (plan) => (plan.do === 'create' ? held.promise.then(() => store.execute(plan)) : store.execute(plan)),
+        execute: async (plan) => {
+          begun++
+          if (plan.do === 'create') {
+            isHeld = true
+            await held.promise
+          }
+          return Promise.resolve(store.execute(plan)).finally(() => ended++)
+        },
       })
       const { world, store, call } = await running(t, open, 'two', holding)
-      const [first, second] = [call('POST', '/notes', 'key'), call('POST', '/notes', 'key')]
+      const first = call('POST', '/notes', 'key')
+      await until(() => isHeld)
+      const counted = begun
+      const second = call('POST', '/notes', 'key')
+      await until(() => begun > counted && begun - ended === 1) // time must not move while its quota is counted
       let refused: Response | undefined
       void second.then((answer) => {
         refused = answer
