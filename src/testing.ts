@@ -1,4 +1,4 @@
-/** Testing: calls a service without a socket, on a store of its own: for tests here and for those of users. */
+/** Testing: calls a service without a socket, on a separate store. For the tests here and those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
 import { callerGate, type Log } from './corridor/server-context.ts'
 import { callerOf } from './flow/credential.ts'

@@ -7,7 +7,7 @@ import { addCorsHeaders } from './cors.ts'
 const app = 'https://app.example.com'
 
 /** The headers of an answer to a page. */
-function told(
+function corsHeaders(
   cors: DeclaredSettings['cors'],
   asked: Record<string, string>,
   { method = 'GET', status = 200, headers = {} as Record<string, string>, apiKeyHeader = '' } = {},
@@ -23,14 +23,14 @@ function told(
 }
 
 test('without origins no CORS headers are sent', () => {
-  assert.deepEqual(told(undefined, { origin: app }), {})
-  assert.deepEqual(told({ origins: [] }, { origin: app }), {})
+  assert.deepEqual(corsHeaders(undefined, { origin: app }), {})
+  assert.deepEqual(corsHeaders({ origins: [] }, { origin: app }), {})
 })
 
 test('an origin is compared letter by letter', () => {
   const cors = { origins: [app, 'http://localhost:3000', 'null'] }
   for (const origin of cors.origins) {
-    const headers = told(cors, { origin })
+    const headers = corsHeaders(cors, { origin })
     assert.equal(headers['Access-Control-Allow-Origin'], origin)
     assert.match(headers['Access-Control-Expose-Headers'] as string, /\bETag\b.*\bRequest-Id\b.*\bWWW-Authenticate\b/)
     assert.equal(headers['Access-Control-Allow-Credentials'], undefined)
@@ -39,13 +39,16 @@ test('an origin is compared letter by letter', () => {
     ...['http://app.example.com', 'https://app.example.com:8443', 'https://app.example.com.evil.org'],
     ...['https://evil-app.example.com', 'https://APP.example.com', `${app}/`, 'http://localhost', '*', 'Null', ''],
   ])
-    assert.deepEqual(told(cors, { origin }), { Vary: 'Origin' }, origin)
-  assert.deepEqual(told({ origins: [app] }, { origin: 'null' }), { Vary: 'Origin' })
+    assert.deepEqual(corsHeaders(cors, { origin }), { Vary: 'Origin' }, origin)
+  assert.deepEqual(corsHeaders({ origins: [app] }, { origin: 'null' }), { Vary: 'Origin' })
 })
 
 test('Vary is set for every caller, and is added to an existing Vary', () => {
-  assert.equal(told({ origins: [app] }, {}, { headers: { Vary: 'Accept-Encoding' } }).Vary, 'Accept-Encoding, Origin')
-  assert.equal(told({ origins: ['*'] }, {}).Vary, undefined)
+  assert.equal(
+    corsHeaders({ origins: [app] }, {}, { headers: { Vary: 'Accept-Encoding' } }).Vary,
+    'Accept-Encoding, Origin',
+  )
+  assert.equal(corsHeaders({ origins: ['*'] }, {}).Vary, undefined)
 })
 
 test('the older rate limit fields can be read by pages where they are sent', () => {
@@ -56,11 +59,11 @@ test('the older rate limit fields can be read by pages where they are sent', () 
   const exposed = (reply.headers['Access-Control-Expose-Headers'] as string).split(', ')
   for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit'])
     assert.ok(exposed.includes(name), name)
-  assert.ok(!told({ origins: [app] }, { origin: app })['Access-Control-Expose-Headers']?.includes('X-RateLimit'))
+  assert.ok(!corsHeaders({ origins: [app] }, { origin: app })['Access-Control-Expose-Headers']?.includes('X-RateLimit'))
 })
 
 test('all origins get the same answer, and browser credentials are never allowed', () => {
-  const headers = told({ origins: ['*'] }, { origin: 'https://anybody.example' })
+  const headers = corsHeaders({ origins: ['*'] }, { origin: 'https://anybody.example' })
   assert.equal(headers['Access-Control-Allow-Origin'], '*')
   assert.equal(headers['Access-Control-Allow-Credentials'], undefined)
 })
@@ -73,15 +76,15 @@ test('a preflight gets the methods of the path and the allowed headers', () => {
     headers: { Allow: 'GET, HEAD, OPTIONS, PUT' },
     apiKeyHeader: 'X-Key',
   }
-  const headers = told({ origins: [app] }, asked, options)
+  const headers = corsHeaders({ origins: [app] }, asked, options)
   assert.equal(headers['Access-Control-Allow-Methods'], 'GET, HEAD, OPTIONS, PUT')
   assert.match(headers['Access-Control-Allow-Headers'] as string, /^authorization, content-type, .*, x-key$/)
   assert.equal(headers['Access-Control-Max-Age'], '7200')
   for (const other of [
-    told({ origins: [app] }, { origin: app }, options),
-    told({ origins: [app] }, asked, { ...options, method: 'GET' }),
-    told({ origins: [app] }, asked, { ...options, status: 404 }),
-    told({ origins: ['https://other.example'] }, asked, options),
+    corsHeaders({ origins: [app] }, { origin: app }, options),
+    corsHeaders({ origins: [app] }, asked, { ...options, method: 'GET' }),
+    corsHeaders({ origins: [app] }, asked, { ...options, status: 404 }),
+    corsHeaders({ origins: ['https://other.example'] }, asked, options),
   ])
     assert.equal(other['Access-Control-Allow-Methods'], undefined)
 })

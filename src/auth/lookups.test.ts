@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { testWorld } from '../../test/help/world.ts'
 import { makeLookups } from './lookups.ts'
 
-/** A store that answers each question after `takes` milliseconds, at once if that is null. */
-function stage(takes: number | null = 5) {
+/** Lookups on a store that answers each statement after `takes` milliseconds, at once if that is null. */
+function lookupsWithDelay(takes: number | null = 5) {
   const world = testWorld()
   const { monotonic: now, pass } = world
   const statements: { at: number; questions: readonly string[] }[] = []
@@ -18,13 +18,13 @@ function stage(takes: number | null = 5) {
 }
 
 test('a look-up of an idle service is sent at once, and answered in the same turn if the store can', () => {
-  const { find, statements } = stage(null)
+  const { find, statements } = lookupsWithDelay(null)
   assert.equal(find('a', '192.0.2.1'), 'A')
   assert.equal(statements.length, 1)
 })
 
 test('five thousand look-ups a second of one address leave a new key of it and of another answered within 500 ms', async () => {
-  const { find, pass, statements, now } = stage(20)
+  const { find, pass, statements, now } = lookupsWithDelay(20)
   const answered: number[] = []
   const wanted: Promise<unknown>[] = []
   for (let second = 0; second < 3; second++)
@@ -51,7 +51,7 @@ test('five thousand look-ups a second of one address leave a new key of it and o
 })
 
 test('addresses take turns: a long queue of one does not delay the first look-up of another', async () => {
-  const { find, pass, statements } = stage(5)
+  const { find, pass, statements } = lookupsWithDelay(5)
   void find('first', 'attacker')
   for (let i = 0; i < 2000; i++) void find(`made-up-${i}`, 'attacker')
   const other = find('good', 'other')

@@ -40,19 +40,19 @@ test('a key in a path is not logged, however its characters are written', () => 
   ]
   for (const one of written)
     for (const path of [`/orders/${one}`, `/${one}/items`, one]) {
-      let told = redact(path)
-      assert.ok(told.includes('***'), path)
-      for (let layer = 0; layer < 20; layer++) told = told.replaceAll(/%5f/gi, '_').replaceAll('%25', '%')
-      for (let at = 0; at + 12 <= body.length; at++) assert.ok(!told.includes(body.slice(at, at + 12)), path)
+      let redacted = redact(path)
+      assert.ok(redacted.includes('***'), path)
+      for (let layer = 0; layer < 20; layer++) redacted = redacted.replaceAll(/%5f/gi, '_').replaceAll('%25', '%')
+      for (let at = 0; at + 12 <= body.length; at++) assert.ok(!redacted.includes(body.slice(at, at + 12)), path)
     }
 })
 
 test('no part of a token in a path is logged, whatever its header begins with', () => {
   const spaced = `${Buffer.from('{ "alg": "none" }').toString('base64url')}.eyJzdWIiOiJhZG1pbiJ9.`
   for (const one of [token, `${token}.x.y`, spaced, token.replaceAll('.', '%2E'), `is${token}`, escapes(token)]) {
-    const told = redact(`/orders/${one}`)
-    assert.ok(told.startsWith('/orders/') && told.endsWith('***'), told)
-    assert.ok(!told.includes('eyJzdWIi') && !told.includes('c2lnbmF0'), told)
+    const redacted = redact(`/orders/${one}`)
+    assert.ok(redacted.startsWith('/orders/') && redacted.endsWith('***'), redacted)
+    assert.ok(!redacted.includes('eyJzdWIi') && !redacted.includes('c2lnbmF0'), redacted)
   }
 })
 

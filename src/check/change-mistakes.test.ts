@@ -211,8 +211,8 @@ test('a hidden field is null for `response`, which has to handle that', () => {
     [],
   )
   const asked = { label: f.text({ filter: true, optional: true }), worth: f.text({ optional: true, read: 'pay' }) }
-  const told = ({ name, rank }: Now) => ({ label: rank ?? name, worth: rank })
-  assert.deepEqual(unseen(told, asked), [
+  const response = ({ name, rank }: Now) => ({ label: rank ?? name, worth: rank })
+  assert.deepEqual(unseen(response, asked), [
     'changes.v2.customers.label: Callers with pay see another value of it than others do, so lists cannot be filtered or sorted by it.',
   ])
   assert.deepEqual(

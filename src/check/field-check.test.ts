@@ -228,14 +228,15 @@ table('references', [
 ])
 
 test('the text of a structure has its concepts resolved and its fields sorted', () => {
-  const ground = (soundConcepts = new Map<string, Field>()) => ({ soundConcepts, rules })
-  const told = (field: Field, sound?: Map<string, Field>) => structureOf(soundField(field, ground(sound)) as Field)
-  assert.equal(told(f.text({ max: 5 })), 'text')
-  assert.equal(told(f.list(f.list(f.ref('orders')))), 'a list of a list of a reference to orders')
+  const checkWith = (soundConcepts = new Map<string, Field>()) => ({ soundConcepts, rules })
+  const structureText = (field: Field, sound?: Map<string, Field>) =>
+    structureOf(soundField(field, checkWith(sound)) as Field)
+  assert.equal(structureText(f.text({ max: 5 })), 'text')
+  assert.equal(structureText(f.list(f.list(f.ref('orders')))), 'a list of a list of a reference to orders')
   const country = new Map([['country', f.country()]])
   assert.equal(
-    told(f.object({ zip: f.text(), country: f.concept('country') }), country),
+    structureText(f.object({ zip: f.text(), country: f.concept('country') }), country),
     '{ country: country, zip: text }',
   )
-  assert.equal(soundField(f.list(f.concept('country')), ground()), undefined)
+  assert.equal(soundField(f.list(f.concept('country')), checkWith()), undefined)
 })

@@ -111,7 +111,7 @@ function within(value: unknown, path: readonly string[]): unknown {
   return path.reduce((at, name) => (at as Record<string, unknown>)[name], value)
 }
 
-/** The ways to all values in a value. */
+/** The paths to all values inside a value. */
 function places(value: unknown): string[][] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, one]) => [[name], ...places(one).map((path) => [name, ...path])])

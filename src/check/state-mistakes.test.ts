@@ -20,7 +20,7 @@ const sound = {
   writable: { change: ['open'], remove: [] },
 }
 
-/** The place, reason and mend of each mistake of a resource with these states. */
+/** The mistakes of a resource with these states, each with place, reason and mend. */
 function mistakes(states: object, more: object = {}): string[] {
   const bills = { fields, access: 'public', states: { ...sound, ...states } }
   const declaration = { name: 'shop', resources: { bills, ...more } }

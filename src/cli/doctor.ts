@@ -43,7 +43,7 @@ function conversionExamination(): Examination {
   }
 }
 
-/** Rows that a served version cannot show, or not as it is described. */
+/** Rows that a served version cannot show, or shows differently than its document describes. */
 function versionExamination(service: Service): Examination {
   const found: string[] = []
   let rows = 0

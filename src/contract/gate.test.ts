@@ -36,12 +36,12 @@ const locked: LocksByLabel = new Map([['v1', lockOf(shop(first))]])
 const { lastName, ...others } = first
 
 /** The mistakes as one text. */
-const told = (made: Service, locks: LocksByLabel = locked): string =>
+const mistakesText = (made: Service, locks: LocksByLabel = locked): string =>
   gateMistakes(made, locks)
     .map(({ place, reason, mend }) => `${place}\n${reason}\n${mend}`)
     .join('\n\n')
 
-/** The service with what a mend says to paste. */
+/** The service with the change that a mistake proposes. */
 function pasted(made: Service): Service {
   const [mistake] = gateMistakes(made, locked)
   const text = mistake?.mend.slice(mistake.mend.indexOf('.change(')) as string
@@ -50,32 +50,35 @@ function pasted(made: Service): Service {
 
 describe('a locked version', () => {
   test('is kept by the same declaration, and by one that only adds', () => {
-    assert.equal(told(shop(first)), '')
-    assert.equal(told(shop({ ...first, colour: f.text({ default: 'red' }) })), '')
+    assert.equal(mistakesText(shop(first)), '')
+    assert.equal(mistakesText(shop({ ...first, colour: f.text({ default: 'red' }) })), '')
   })
   test('is broken by narrower requests or wider answers', () => {
     assert.match(
-      told(shop(others)),
+      mistakesText(shop(others)),
       /^resources\.customers\nv1 is locked.*- resources\.customers\.fields\.lastName: .*gone/s,
     )
-    assert.match(told(shop({ ...first, visits: f.integer({ min: 1, max: 60 }) })), /max. of 60 instead of 50/)
-    assert.match(told(shop(first, { settings: { list: { maxPageSize: 10 } } })), /^settings\.list\.maxPageSize\n/)
+    assert.match(mistakesText(shop({ ...first, visits: f.integer({ min: 1, max: 60 }) })), /max. of 60 instead of 50/)
+    assert.match(
+      mistakesText(shop(first, { settings: { list: { maxPageSize: 10 } } })),
+      /^settings\.list\.maxPageSize\n/,
+    )
   })
   test('R195: is broken by an earlier end, and by answers to POST without content', () => {
     const ending = (sunset?: string) =>
       shop(first, { versions: { v1: { released: '2026-01-01', deprecated: '2026-02-01', ...(sunset && { sunset }) } } })
     const locks: LocksByLabel = new Map([['v1', lockOf(ending('2027-12-31'))]])
     assert.match(
-      told(ending('2027-06-30'), locks),
+      mistakesText(ending('2027-06-30'), locks),
       /^versions\.v1\.sunset\n.*end on 2027-06-30 instead of 2027-12-31\./s,
     )
-    for (const fine of ['2028-06-30', undefined]) assert.equal(told(ending(fine), locks), '')
-    assert.equal(told(ending('2027-12-31'), new Map([['v1', lockOf(ending())]])), '')
+    for (const fine of ['2028-06-30', undefined]) assert.equal(mistakesText(ending(fine), locks), '')
+    assert.equal(mistakesText(ending('2027-12-31'), new Map([['v1', lockOf(ending())]])), '')
     const { sunset, ...older } = lockOf(ending('2027-12-31'))
-    assert.equal(told(ending('2027-06-30'), new Map([['v1', older]])), '') // a lock that says nothing of it
+    assert.equal(mistakesText(ending('2027-06-30'), new Map([['v1', older]])), '') // a lock that says nothing of it
     const minimal = shop(first, { settings: { prefer: { minimalOnCreate: true } } })
-    assert.match(told(minimal), /^settings\.prefer\.minimalOnCreate\n/)
-    assert.match(told(shop(first), new Map([['v1', lockOf(minimal)]])), /minimalOnCreate/)
+    assert.match(mistakesText(minimal), /^settings\.prefer\.minimalOnCreate\n/)
+    assert.match(mistakesText(shop(first), new Map([['v1', lockOf(minimal)]])), /minimalOnCreate/)
   })
   test('R195: is broken if values stop being unique together because one is computed from others', () => {
     const of = (labels: object, more: object): Service =>
@@ -90,7 +93,7 @@ describe('a locked version', () => {
       request: ({ number }: { number: number }) => ({ code: String(number) }),
       response: ({ code }: { code: string }) => ({ number: Number(code) }),
     })
-    const text = told(next, new Map([['v1', lock]]))
+    const text = mistakesText(next, new Map([['v1', lock]]))
     assert.match(text, /number and row need not be unique together any more\..*Versions cannot differ in `uniques`/s)
   })
   test('R194: cannot be kept by a change in parts where versions cannot differ, and the gate says so', () => {
@@ -123,7 +126,7 @@ describe('a locked version', () => {
       ['unique', of({ fields: { a: f.text({ sort: true }), b: f.ref('others'), c: f.text() } })],
       ['uniques', of({ uniques: [] })],
     ] as [string, Service][]) {
-      const text = told(next, locks)
+      const text = mistakesText(next, locks)
       assert.match(text, new RegExp(`Versions cannot differ in [^:]*\`${part}\``), `${part}: ${text}`)
       if (part === 'onDelete' || part.startsWith('unique')) assert.doesNotMatch(text, /\.change\(/)
     }
@@ -133,17 +136,17 @@ describe('a locked version', () => {
       name: 'store',
       resources: { notes: { fields: { text: f.text() }, access: 'public' } },
     }) as never
-    assert.match(told(next), /^name\nThe service is called store, but contract\/v1\.json belongs to shop\./)
+    assert.match(mistakesText(next), /^name\nThe service is called store, but contract\/v1\.json belongs to shop\./)
   })
   test('has to be declared', () => {
     const next = shop(first, { versions: { v2: { released: '2026-11-01' } } })
-    assert.match(told(next), /^versions\.v1\nv1 is locked.*no longer declared/)
+    assert.match(mistakesText(next), /^versions\.v1\nv1 is locked.*no longer declared/)
   })
   test('is not checked if it is retired', () => {
     const next = shop(others, {
       versions: { v1: { released: '2026-01-01', retired: true }, v2: { released: '2026-11-01' } },
     })
-    assert.equal(told(next), '')
+    assert.equal(mistakesText(next), '')
   })
 })
 
@@ -157,9 +160,9 @@ describe('the change to paste', () => {
   }
   test('declares the difference, and can be pasted', () => {
     const made = shop(next, { versions })
-    assert.notEqual(told(made), '')
+    assert.notEqual(mistakesText(made), '')
     const done = pasted(made)
-    assert.equal(told(done), '')
+    assert.equal(mistakesText(done), '')
     const [change] = done.changes
     assert.deepEqual(change?.renamed, { email: 'mail' })
     assert.deepEqual(change?.added, ['name'])
@@ -170,12 +173,12 @@ describe('the change to paste', () => {
   test('belongs to the version after the newest one if that is locked too', () => {
     const made = shop(others, { versions })
     const both: LocksByLabel = new Map([...locked, ['v2', lockOf(shop(first), 'v2')]])
-    assert.match(told(made, both), /add v3 to `versions`.*\.change\('v3', 'customers'/s)
+    assert.match(mistakesText(made, both), /add v3 to `versions`.*\.change\('v3', 'customers'/s)
   })
   test('guesses a renamed field by its kind', () => {
     const { visits, ...rest } = first
     assert.match(
-      told(shop({ ...rest, calls: f.integer({ min: 1, max: 50 }) }, { versions })),
+      mistakesText(shop({ ...rest, calls: f.integer({ min: 1, max: 50 }) }, { versions })),
       /renamed: \{ visits: 'calls' \}/,
     )
   })
@@ -186,23 +189,23 @@ describe('the change to paste', () => {
     const whole = service(declared as never) as unknown as Service
     const before: LocksByLabel = new Map([['v1', lockOf(whole)]])
     const less = service({ ...declared, errors: {}, resources: { notes } } as never) as unknown as Service
-    assert.match(told(less, before), /errors: \{ 'too-much': '…' \}/)
-    assert.match(told(less, before), /\.change\('v2', 'tags', \{ about: '`tags` ended\.', ends: true \}\)/)
+    assert.match(mistakesText(less, before), /errors: \{ 'too-much': '…' \}/)
+    assert.match(mistakesText(less, before), /\.change\('v2', 'tags', \{ about: '`tags` ended\.', ends: true \}\)/)
     const ended = (whole as unknown as { change: (...given: unknown[]) => Service }).change('v2', 'tags', {
       about: '`tags` ended.',
       ends: true,
     })
-    assert.equal(told(ended, before), '')
+    assert.equal(mistakesText(ended, before), '')
   })
   test('keeps the remaining members of an object', () => {
     const of = { of: f.object({ a: f.text(), b: f.integer() }) }
     const made = shop({ of: f.object({ a: f.text(), c: f.integer() }) }, { versions })
-    const text = told(made, new Map([['v1', lockOf(shop(of))]]))
+    const text = mistakesText(made, new Map([['v1', lockOf(shop(of))]]))
     assert.match(text, /request: \(old\) => \(\{ of: \{ a: old\.of\.a, c: 0 \} \}\)/)
     assert.match(text, /response: \(now\) => \(\{ of: \{ a: now\.of\.a, b: 0 \} \}\)/)
   })
   test('is not proposed if a change cannot declare it', () => {
-    assert.doesNotMatch(told(shop(first, { versions, settings: { list: { pageSize: 5 } } })), /\.change/)
+    assert.doesNotMatch(mistakesText(shop(first, { versions, settings: { list: { pageSize: 5 } } })), /\.change/)
   })
 })
 
@@ -210,26 +213,26 @@ describe('changes', () => {
   test('that declare a difference are fine', () => {
     const { email, ...rest } = first
     const made = shop({ ...rest, mail: f.email({ unique: true, filter: true }) }, { versions })
-    assert.equal(told(changed(made, { renamed: { email: 'mail' } })), '')
+    assert.equal(mistakesText(changed(made, { renamed: { email: 'mail' } })), '')
   })
   test('that declare no difference have no effect', () => {
     const made = changed(shop(first, { versions }), { removed: { colour: f.text({ optional: true }) } })
-    assert.match(told(made), /^versions\.v2\nThe change of customers in v2 has no effect/)
-    assert.match(told(changed(shop(first, { versions }), {})), /has no effect/)
+    assert.match(mistakesText(made), /^versions\.v2\nThe change of customers in v2 has no effect/)
+    assert.match(mistakesText(changed(shop(first, { versions }), {})), /has no effect/)
   })
   test('that hide an added field declare it', () => {
     const made = shop({ ...first, colour: f.text({ default: 'red' }) }, { versions })
-    assert.equal(told(changed(made, { added: ['colour'] })), '')
+    assert.equal(mistakesText(changed(made, { added: ['colour'] })), '')
   })
   test('that only deprecate operations of older versions are fine', () => {
     const made = changed(shop(first, { versions }), { deprecations: { remove: { deprecated: '2026-12-01' } } })
-    assert.equal(told(made), '')
+    assert.equal(mistakesText(made), '')
     const end = (sunset: string) =>
       changed(shop(first, { versions }), { deprecations: { remove: { deprecated: '2026-12-01', sunset } } })
     const locks: LocksByLabel = new Map([['v1', lockOf(end('2027-12-31'))]])
-    assert.equal(told(end('2028-12-31'), locks), '')
+    assert.equal(mistakesText(end('2028-12-31'), locks), '')
     assert.match(
-      told(end('2027-11-30'), locks),
+      mistakesText(end('2027-11-30'), locks),
       /^resources\.customers\n.*\n {3}- .*planned to end on 2027-11-30, and not .*\nLeave its end at 2027-12-31, or/,
     )
   })
@@ -245,11 +248,11 @@ describe('changes', () => {
       { versions },
     )
     const retyped = { visits: first.visits, note: first.note } as Fields
-    const text = told(changed(made, { retyped }))
+    const text = mistakesText(changed(made, { retyped }))
     assert.match(text, /versions\.v2\.customers\.retyped\.visits\n.*makes values for v1.*\nWrite response/)
     assert.match(text, /versions\.v2\.customers\.retyped\.note\n.*makes values for v2.*\nWrite request/)
     const fillers = { request: () => ({ note: null }), response: () => ({ visits: 50 }) }
-    assert.equal(told(changed(made, { retyped, ...fillers } as never)), '')
+    assert.equal(mistakesText(changed(made, { retyped, ...fillers } as never)), '')
   })
 })
 
@@ -290,7 +293,7 @@ describe('a lock', () => {
   })
   test('of a release before a setting existed does not mention it', () => {
     const { 'list.pageSize': _, ...settings } = lockOf(shop(first)).settings
-    assert.equal(told(shop(first), new Map([['v1', { ...lockOf(shop(first)), settings }]])), '')
+    assert.equal(mistakesText(shop(first), new Map([['v1', { ...lockOf(shop(first)), settings }]])), '')
   })
 })
 

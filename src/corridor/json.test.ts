@@ -8,7 +8,7 @@ import { parseObject } from './json.ts'
 const bounds = { maxDepth: 32, maxKeys: 1000 }
 const parse = (text: string | Uint8Array) => parseObject(Buffer.from(text as string), bounds)
 
-/** What a text is refused for, with its place; a violation's where it is one. */
+/** The type and the place of a refusal; those of the violation if it has one. */
 function refusal(text: string | Uint8Array): string {
   try {
     parse(text)

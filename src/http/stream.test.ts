@@ -11,7 +11,7 @@ import { answerReaders, cutBody, streamBody } from './stream.ts'
 const MiB = 1024 * 1024
 
 /** Readers with a clock of the test's own. */
-function stage() {
+function readerWithClock() {
   const world = testWorld()
   const { watch } = answerReaders(() => false, world)
   return { pass: world.tick, reader: (length: number, timeout?: number) => reader(watch, length, timeout) }
@@ -34,7 +34,7 @@ function reader(watch: ReturnType<typeof answerReaders>['watch'], writableLength
 }
 
 it('cuts a reader that takes longer than allowed for every MiB that is begun', () => {
-  const { pass, reader } = stage()
+  const { pass, reader } = readerWithClock()
   const [slow, large, fast, done] = [reader(MiB, 500), reader(5 * MiB, 500), reader(1000), reader(1000, 500)]
   done.answer.emit('close')
   pass(2100)
@@ -46,7 +46,7 @@ it('cuts a reader that takes longer than allowed for every MiB that is begun', (
 })
 
 it('disconnects the readers that have waited longest while too much is unread in total', () => {
-  const { pass, reader } = stage()
+  const { pass, reader } = readerWithClock()
   const readers = Array.from({ length: 70 }, () => reader(MiB))
   const nothing = reader(0)
   assert.equal(readers.filter(({ socket }) => socket.destroyed).length, 0)

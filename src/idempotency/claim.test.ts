@@ -146,18 +146,18 @@ describe('a repeat', () => {
   })
 
   test('is refused by its payload and the mode', () => {
-    const told = (own: Claim, by = usual) => {
+    const refusalOf = (own: Claim, by = usual) => {
       const problem = keyReuseProblem(known, own, '/orders/ord_1', by('orders').settings)
       assert.ok(problem instanceof Problem)
       return [problem.type, problem.under, problem.extra.old_id, problem.bare, problem.headers.Link]
     }
     const link = '</orders/ord_1>; rel="related"'
     const mismatch = 'idempotency-key-payload-mismatch'
-    assert.deepEqual(told(claim('f', false)), ['idempotency-key-reused', undefined, 'ord_1', false, link])
-    assert.deepEqual(told(claim('g', false)), [mismatch, undefined, 'ord_1', false, link])
-    assert.deepEqual(told(claim('f', true)), ['idempotency-key-reused', undefined, 'ord_1', false, link])
-    assert.deepEqual(told(claim('g', true)), [mismatch, 'unprocessable', undefined, false, undefined])
-    assert.equal(told(claim('f', false), shop({ conflictBody: 'minimal' }))[3], true)
+    assert.deepEqual(refusalOf(claim('f', false)), ['idempotency-key-reused', undefined, 'ord_1', false, link])
+    assert.deepEqual(refusalOf(claim('g', false)), [mismatch, undefined, 'ord_1', false, link])
+    assert.deepEqual(refusalOf(claim('f', true)), ['idempotency-key-reused', undefined, 'ord_1', false, link])
+    assert.deepEqual(refusalOf(claim('g', true)), [mismatch, 'unprocessable', undefined, false, undefined])
+    assert.equal(refusalOf(claim('f', false), shop({ conflictBody: 'minimal' }))[3], true)
     assert.deepEqual(keyReuseProblem(known, claim('f', false), null, usual('orders').settings).headers, {})
   })
 })

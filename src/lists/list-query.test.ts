@@ -29,7 +29,7 @@ const own = listRules(resources.get('orders') as never, resources)
 const world = (time: number) => serviceWorld(testWorld(), { clock: trustedClock(() => time), secret: 's' })
 
 /** The query of a target, or its mistakes. */
-function told(read: ReturnType<typeof listQueryReader>, target: string, time: number): unknown {
+function queryOrMistakes(read: ReturnType<typeof listQueryReader>, target: string, time: number): unknown {
   try {
     return read(target, world(time))
   } catch (problem) {
@@ -50,7 +50,7 @@ const ttl = 60_000
 
 /** Cursors of a list with the filters and sort of a text. */
 function cursorsOf(list: string, text: string): string[] {
-  const found = told(listQueryReader(own), `${list}?${text}`, 0) as ListQuery
+  const found = queryOrMistakes(listQueryReader(own), `${list}?${text}`, 0) as ListQuery
   if (Array.isArray(found)) return []
   const binding = { list: found.list, bound: found.bound, ttl }
   return [null, '7'].map((first) => {
@@ -78,8 +78,8 @@ test('a reader reads each target alike, however many it has read', () => {
     fc.property(visits, (all) => {
       const read = listQueryReader(own)
       for (const [target, time] of all) {
-        const expected = told(listQueryReader(own), target, time)
-        assert.deepEqual(told(read, target, time), expected, target)
+        const expected = queryOrMistakes(listQueryReader(own), target, time)
+        assert.deepEqual(queryOrMistakes(read, target, time), expected, target)
         if (!Array.isArray(expected) && (expected as ListQuery).window.from === 'place') placed++
       }
     }),
@@ -94,7 +94,7 @@ test('a cursor expires, however its name is encoded', () => {
   for (const name of ['cursor', 'curs%6Fr']) {
     const target = `/orders?status=open&sort=total&${name}=${cursor}`
     assert.equal(read(target, world(0)).window.from, 'place')
-    assert.deepEqual((told(read, target, ttl + 1) as [string])[0], 'invalid-query')
+    assert.deepEqual((queryOrMistakes(read, target, ttl + 1) as [string])[0], 'invalid-query')
   }
 })
 

@@ -54,9 +54,9 @@ test('a malformed set is refused with the wrong member', () => {
     ['in:("a",b")', /Member 2 .* double quotes/],
   ]
   for (const [text, says] of table) {
-    const told = setMembers(text, 100)
-    assert.equal(typeof told, 'string', text)
-    assert.match(told as string, says, text)
+    const fault = setMembers(text, 100)
+    assert.equal(typeof fault, 'string', text)
+    assert.match(fault as string, says, text)
   }
 })
 

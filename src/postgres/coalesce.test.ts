@@ -16,13 +16,13 @@ const asks = (parent: string, id: string, value: Cell = null): CoalescableStatem
   many,
 })
 
-/** What is answered to a question: a row for each of its names but `nobody`. */
+/** The rows of a fake query: one for each id except `nobody`. */
 function rowsOf({ lists }: DatabaseQuery): ResultRow[] {
   const all = lists?.rows ?? []
   return all.flatMap(([parent, id, value]) => (id === 'nobody' ? [] : [{ at0: parent, at1: id, value: value ?? null }]))
 }
 
-function stage(shares: boolean, answer: (question: DatabaseQuery, n: number) => ResultRow[] = rowsOf) {
+function coalesceFakes(shares: boolean, answer: (question: DatabaseQuery, n: number) => ResultRow[] = rowsOf) {
   const sent: DatabaseQuery[] = []
   const single: Cell[] = []
   const ask = coalesce({
@@ -40,18 +40,18 @@ function stage(shares: boolean, answer: (question: DatabaseQuery, n: number) => 
   return { ask, sent, single }
 }
 
-const told = (all: readonly PromiseSettledResult<readonly ResultRow[]>[]) =>
+const outcomes = (all: readonly PromiseSettledResult<readonly ResultRow[]>[]) =>
   all.map((one) => (one.status === 'fulfilled' ? (one.value[0] ?? null) : String(one.reason.message)))
 
 test('reads of one turn are one query, and each gets its own rows', async () => {
-  const { ask, sent } = stage(true)
+  const { ask, sent } = coalesceFakes(true)
   const all = await Promise.allSettled([
     ask(asks('a', '2', 'x')),
     ask(asks('a', 'nobody')),
     ask(asks('a', '1')),
     ask(asks('b', '1')),
   ])
-  assert.deepEqual(told(all), [
+  assert.deepEqual(outcomes(all), [
     { at0: 'a', at1: '2', value: 'x' },
     null,
     { at0: 'a', at1: '1', value: null },
@@ -75,12 +75,12 @@ test('reads of one turn are one query, and each gets its own rows', async () => 
 
 test('reads of the same row share it, changes of it wait for each other', async () => {
   const both = [asks('a', '1', 'first'), asks('a', '1', 'second')]
-  const reading = stage(true)
+  const reading = coalesceFakes(true)
   const read = await Promise.allSettled(both.map(reading.ask))
   assert.equal(reading.sent.length, 1)
   assert.deepEqual(read[0], read[1])
-  const writing = stage(false)
-  const written = told(await Promise.allSettled(both.map(writing.ask)))
+  const writing = coalesceFakes(false)
+  const written = outcomes(await Promise.allSettled(both.map(writing.ask)))
   assert.deepEqual(
     written.map((one) => (one as ResultRow).value),
     ['first', 'second'],
@@ -94,14 +94,14 @@ test('batches have a maximum, and batches of changes are halved down to a few', 
     [false, [100, 75, 38, 19, 16, 2]],
   ]
   for (const [shares, sizes] of rows) {
-    const short = stage(shares)
+    const short = coalesceFakes(shares)
     await Promise.all(Array.from({ length: 250 }, (_, n) => short.ask(asks('a', `${n}`))))
     assert.deepEqual(
       short.sent.map(({ lists }) => lists?.rows.length),
       sizes,
     )
   }
-  const long = stage(false)
+  const long = coalesceFakes(false)
   await Promise.all(Array.from({ length: 4 }, (_, n) => long.ask(asks('a', `${n}`, 'x'.repeat(600_000)))))
   assert.deepEqual(
     long.sent.map(({ lists }) => lists?.rows.length),
@@ -113,22 +113,22 @@ test('a refused statement does not refuse others of its batch', async () => {
   const fails = (): never => {
     throw new Error('wrong')
   }
-  const { ask, single } = stage(false, fails)
+  const { ask, single } = coalesceFakes(false, fails)
   const all = await Promise.allSettled([ask(asks('a', '1')), ask(asks('a', 'wrong')), ask(asks('a', '2'))])
-  assert.deepEqual(told(all), [{ alone: true }, 'wrong', { alone: true }])
+  assert.deepEqual(outcomes(all), [{ alone: true }, 'wrong', { alone: true }])
   assert.deepEqual(single, ['1', '2'])
-  const own = stage(false, fails)
-  assert.deepEqual(told(await Promise.allSettled([own.ask(asks('a', '1'))])), ['wrong'])
+  const own = coalesceFakes(false, fails)
+  assert.deepEqual(outcomes(await Promise.allSettled([own.ask(asks('a', '1'))])), ['wrong'])
   assert.deepEqual(own.single, [])
 })
 
 test('a lost connection fails all its statements, and later ones are not delayed', async () => {
-  const { ask, single } = stage(false, (question, n) => {
+  const { ask, single } = coalesceFakes(false, (question, n) => {
     if (n === 1) throw new Error('gone')
     return rowsOf(question)
   })
   const all = await Promise.allSettled([ask(asks('a', '1')), ask(asks('a', '2')), ask(asks('a', '1'))])
-  assert.deepEqual(told(all), ['gone', 'gone', { at0: 'a', at1: '1', value: null }])
+  assert.deepEqual(outcomes(all), ['gone', 'gone', { at0: 'a', at1: '1', value: null }])
   assert.deepEqual(single, [])
 })
 
@@ -145,7 +145,7 @@ test('without a connection all callers get the error', async () => {
     allowsSameRow: false,
     world: testWorld(),
   })
-  assert.deepEqual(told(await Promise.allSettled([ask(asks('a', '1')), ask(asks('a', '2'))])), ['none', 'none'])
+  assert.deepEqual(outcomes(await Promise.allSettled([ask(asks('a', '1')), ask(asks('a', '2'))])), ['none', 'none'])
   none = false
   assert.deepEqual(await ask(asks('a', '1')), [{ at0: 'a', at1: '1', value: null }])
 })

@@ -10,7 +10,7 @@ import { canReadState, databaseStates } from './database-state.ts'
 
 const snapshot = (n: number) => `1.5 0/16B3740 ${n}:${n}:`
 
-function stage(answer: (n: number) => string | null) {
+function stateOnFakes(answer: (n: number) => string | null) {
   const own = { asked: 0, losses: 0 }
   const ask = async () => [{ state: answer(own.asked++) }]
   const pool = { share: () => ({ ask }) as unknown as Connection, losses: () => own.losses }
@@ -18,7 +18,7 @@ function stage(answer: (n: number) => string | null) {
 }
 
 test('requests of one turn ask once, later ones ask again', async () => {
-  const { own, state } = stage((n) => snapshot(n))
+  const { own, state } = stateOnFakes((n) => snapshot(n))
   const first = [state(), state(), state()]
   await turn()
   const later = state()
@@ -29,34 +29,34 @@ test('requests of one turn ask once, later ones ask again', async () => {
 })
 
 test('under constant writes the state is not asked for a while', async () => {
-  const { own, state } = stage((n) => snapshot(n))
+  const { own, state } = stateOnFakes((n) => snapshot(n))
   for (let n = 0; n < 50; n++) await state()
   assert.equal(own.asked, 32)
   assert.equal(await state(), null)
-  const calm = stage((n) => snapshot(n >> 1))
+  const calm = stateOnFakes((n) => snapshot(n >> 1))
   for (let n = 0; n < 50; n++) assert.notEqual(await calm.state(), null)
   assert.equal(calm.own.asked, 50)
 })
 
 test('a state from before a lost connection, or older than the last snapshot, is not used', async () => {
-  const { own, state } = stage(() => snapshot(7))
+  const { own, state } = stateOnFakes(() => snapshot(7))
   const first = await state()
   assert.equal(await state(), first)
   own.losses++
   const second = await state()
   assert.notEqual(second, first)
   assert.equal(await state(), second)
-  const back = stage((n) => snapshot([9, 8, 9][n] as number))
+  const back = stateOnFakes((n) => snapshot([9, 8, 9][n] as number))
   const [nine, eight, again] = [await back.state(), await back.state(), await back.state()]
   assert.equal(new Set([nine, eight, again]).size, 3)
 })
 
 test('a database without a state is not cached', async () => {
-  const { state } = stage(() => {
+  const { state } = stateOnFakes(() => {
     throw new Error('away')
   })
   assert.equal(await state(), null)
-  assert.equal(await stage(() => null).state(), null)
+  assert.equal(await stateOnFakes(() => null).state(), null)
 })
 
 test('only PostgreSQL itself, with its own tables and a readable state, reports its state', async () => {

@@ -6,15 +6,15 @@ import type { ResourceChange } from '../resources/change.ts'
 import { openSandbox } from '../terminal/sandbox.ts'
 import { type VerifyReport, verifyService } from './verify.ts'
 
-type Told = Partial<Record<keyof ResourceChange, unknown>>
+type ChangeParts = Partial<Record<keyof ResourceChange, unknown>>
 // biome-ignore lint/suspicious/noExplicitAny: documents of any shape
 type Item = any
 
 const firstName = f.text({ max: 49, min: 1, pattern: '^[a-z]+$', filter: true })
 const letters = (text: string, otherwise: string): string => text.replaceAll(/[^a-z]/g, '').slice(0, 49) || otherwise
 
-/** Customers whose names were split and whose points had less room; with other parts of the last or the first change where some are planted. */
-function shop(last: Told = {}, first: Told = {}): Service {
+/** A service with customers of three versions. `last` and `first` replace parts of the newest and the oldest change. */
+function shop(last: ChangeParts = {}, first: ChangeParts = {}): Service {
   const made = service({
     name: 'shop',
     versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' }, v3: { released: '2026-01-01' } },

@@ -157,9 +157,9 @@ describe('a broken promise is found:', () => {
 
 describe('recorded answers', () => {
   const record = async () => {
-    const stage = await openSandbox(shop)
+    const sandbox = await openSandbox(shop)
     const [release] = versionServices(shop) as [VersionService]
-    return recordExchanges(release, stage.ask).finally(stage.close)
+    return recordExchanges(release, sandbox.ask).finally(sandbox.close)
   }
   test('are the same each time, and cover the declaration', async () => {
     const [one, other] = [await record(), await record()]
@@ -183,7 +183,7 @@ describe('recorded answers', () => {
     assert.ok(one.every(({ answer }) => answer.status < 500))
   })
   test('are repeated from an empty store', async () => {
-    const stage = await openSandbox(shop)
-    assert.equal(await replayExchanges(await record(), 'v1', stage.ask).finally(stage.close), null)
+    const sandbox = await openSandbox(shop)
+    assert.equal(await replayExchanges(await record(), 'v1', sandbox.ask).finally(sandbox.close), null)
   })
 })

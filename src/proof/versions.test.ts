@@ -9,10 +9,10 @@ import { versionServices } from './fixture.ts'
 import { recordExchanges } from './record.ts'
 import { type VerifyReport, verifyService } from './verify.ts'
 
-type Told = Partial<ResourceChange>
+type ChangeParts = Partial<ResourceChange>
 
-/** A service whose customers were renamed, split, moved, mapped and widened; with another last change where one is given. */
-const shop = (last: Told = {}): Service => {
+/** A service of four versions with changes of every kind; `last` replaces parts of the newest change. */
+const shop = (last: ChangeParts = {}): Service => {
   const made = service({
     name: 'shop',
     versions: {
@@ -92,7 +92,7 @@ test('each version gives its recorded answers', async () => {
 })
 
 describe('a change that breaks a version is found:', () => {
-  const mutants: [string, Told, RegExp][] = [
+  const mutants: [string, ChangeParts, RegExp][] = [
     [
       'an answer beyond the old bound',
       { response: ((now: { score: number }) => ({ score: now.score })) as never },

@@ -186,13 +186,13 @@ test('a set whose members are each read in index order merges their lists withou
   const set: Condition = { column: 'by_name', is: 'in', values: ['a', 'b', 'a'] }
   const [merged] = listed(orders, plan([set]), sqliteDialect)
   const one = (n: number) => `SELECT doc, shape, "id" AS sorted0 FROM "orders" WHERE "by_name" = ?${n}`
-  const told = (text: string) => `SELECT doc, shape FROM (${text} ORDER BY sorted0 LIMIT 0 + 21) AS merged`
-  assert.equal(merged?.text, told(`${one(1)} UNION ALL ${one(2)}`))
+  const merge = (text: string) => `SELECT doc, shape FROM (${text} ORDER BY sorted0 LIMIT 0 + 21) AS merged`
+  assert.equal(merged?.text, merge(`${one(1)} UNION ALL ${one(2)}`))
   assert.deepEqual(merged?.values, ['a', 'b'])
   const part = (n: number) =>
     `(SELECT doc, shape, "id" AS sorted0 FROM "orders" WHERE "by_name" = $${n} ORDER BY "id" LIMIT 0 + 21)`
   const [cut] = listed(orders, plan([set]), postgresDialect)
-  assert.equal(cut?.text, told(`${part(1)} UNION ALL ${part(2)}`))
+  assert.equal(cut?.text, merge(`${part(1)} UNION ALL ${part(2)}`))
   const total: Term = { column: 'by_total', descending: true, nulls: 'none' }
   const others: readonly (readonly [Condition[], Term[]])[] = [
     [[set], [total, id]], // no index begins with both

@@ -16,12 +16,12 @@ const short = (order: readonly Term[]) =>
   order
     .map(({ column, descending, nulls }) => `${descending ? '-' : ''}${column}${nulls === 'none' ? '' : `?${nulls}`}`)
     .join(' ')
-function told(one: KeyBound): string {
+function boundText(one: KeyBound): string {
   if ('columns' in one) return `(${one.columns}) ${one.is} (${one.values})`
   return 'value' in one ? `${one.column} ${one.is} ${one.value}` : `${one.column} ${one.is}`
 }
 const shown = (stretches: readonly KeyRange[]) =>
-  stretches.map(({ bounds, order }) => `${bounds.map(told).join(', ') || 'all'} by ${short(order)}`.trim())
+  stretches.map(({ bounds, order }) => `${bounds.map(boundText).join(', ') || 'all'} by ${short(order)}`.trim())
 
 test('all rows are one range, or two if the first term may be null', () => {
   const table: [order: string, stretches: string[]][] = [

@@ -8,7 +8,7 @@ import { statementRunner } from './sqlite.ts'
 
 const [minute, hour] = [60_000, 3_600_000]
 
-/** A file, and the clocks of the machine it is on. */
+/** A database, and the clocks of its machine. */
 function place() {
   const db = new DatabaseSync(':memory:')
   db.exec(`CREATE TABLE ${metaTable} (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`)

@@ -1,4 +1,4 @@
-/** Steps: an operation of the store yields statements and receives their rows, whoever runs them. The cellar. */
+/** Steps: an operation of the store yields statements and receives their rows, on either database. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Statement } from '../sql/compile.ts'
 
