@@ -1,9 +1,11 @@
 /** The run of all tests on a machine with Node and npm alone: where PostgreSQL comes from, and what the run says at its end. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { checkout, folder } from './help/command.ts'
+import { groups } from './help/group.ts'
 import { packed } from './help/server.ts'
 
 const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined
@@ -96,4 +98,19 @@ test('a run that demands all tests fails if one was skipped', () => {
 test('a test that is skipped for another reason fails the run', () => {
   const { code, lines } = runOf(files.replace('needs pgbouncer', 'too slow'))
   assert.deepEqual([code, lines.at(-1)], [1, '1 passed, 1 failed'])
+})
+
+test('npm test runs each test file once, in a group or in a process of its own', () => {
+  const here = (patterns: Iterable<RegExpMatchArray>): string[] =>
+    globSync(
+      [...patterns].map(([, pattern]) => pattern as string),
+      { cwd: checkout },
+    )
+  const { scripts } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'))
+  const started = here(scripts.test.matchAll(/ "?([\w/{},.*-]+\.ts)(?="| |$)/g))
+  const files = started.flatMap((path) =>
+    path.startsWith(groups) ? here(readFileSync(join(checkout, path), 'utf8').matchAll(/'(.*?\.test\.ts)'/g)) : [path],
+  )
+  const all = here(['src/**/*.test.ts', 'test/**/*.test.ts'].map((pattern) => ['', pattern]))
+  assert.deepEqual(files.sort(), all.sort())
 })

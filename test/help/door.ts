@@ -18,6 +18,7 @@ import { listen, type NodeServer } from '../../src/http/node.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { previewVersions } from '../../src/versions/choose.ts'
+import { testFile } from './group.ts'
 import { checkedSend } from './overseen.ts'
 import { freshPostgres } from './postgres.ts'
 import { freshCitus, planned, watched } from './spread.ts'
@@ -126,9 +127,9 @@ function isSelected(
   { database, together, socketOnly, world }: DoorOptions,
 ): boolean {
   if (socketOnly && name !== 'node:http') return false
-  if (name === 'fetch' && store === 'SQLite' && !throughBoth.test(process.argv[1] ?? '')) return false
+  if (name === 'fetch' && store === 'SQLite' && !throughBoth.test(testFile())) return false
   if (database !== undefined || world !== undefined) return store === 'SQLite'
-  return store !== 'Citus' || (!together && onCitus.test(process.argv[1] ?? ''))
+  return store !== 'Citus' || (!together && onCitus.test(testFile()))
 }
 
 /** Runs a group of tests once for each server and store, on new databases. */

@@ -2,6 +2,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, relative } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
+import { groups } from './group.ts'
 import { needs } from './programs.ts'
 
 interface Folder {
@@ -17,6 +18,8 @@ interface Run {
   readonly titles: Map<string, string[]>
   /** The names of skipped tests, by reason. */
   readonly left: Map<string, string[]>
+  /** Of the file in a group that is running: how many tests passed, and how many did not. */
+  readonly file: { passed: number; failed: number }
   passed: number
   failed: number
 }
@@ -26,13 +29,22 @@ const clear = isTerminal ? '\r\x1b[K' : ''
 
 /** Node sends a summary of each file, and one of the run at the end. `TEST_COUNT_FILE` names a file for the counts. */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const run: Run = { folders: new Map(), titles: new Map(), left: new Map(), passed: 0, failed: 0 }
+  const run: Run = {
+    folders: new Map(),
+    titles: new Map(),
+    left: new Map(),
+    file: { passed: 0, failed: 0 },
+    passed: 0,
+    failed: 0,
+  }
   for await (const event of events) {
     if (event.type === 'test:start') open(run, event.data)
     else if (event.type === 'test:pass') yield pass(run, event.data)
     else if (event.type === 'test:fail') yield clear + failure(run, event.data)
     else if (event.type === 'test:summary')
       yield event.data.file === undefined ? total(run, event.data.counts) : close(run, event.data, event.data.file)
+    if ((event.type === 'test:pass' || event.type === 'test:fail') && isFileOfGroup(event.data))
+      yield closeInGroup(run, event.data)
   }
 }
 
@@ -48,6 +60,7 @@ interface Passed {
 }
 
 function pass(run: Run, { name, skip, details }: Passed): string {
+  if (details.type !== 'suite') run.file[skip === undefined ? 'passed' : 'failed']++
   if (typeof skip === 'string' && skip.startsWith(needs)) run.left.set(skip, [...(run.left.get(skip) ?? []), name])
   if (details.type !== 'suite') run.passed++
   return isTerminal ? `${clear}${run.passed} passed, ${run.failed} failed  ${name.slice(0, 60)}` : ''
@@ -65,6 +78,7 @@ interface Failed {
 function failure(run: Run, { name, nesting, file = '', line, details: { error } }: Failed): string {
   if (error.failureType === 'subtestsFailed') return ''
   run.failed++
+  run.file.failed++
   const title = [...(run.titles.get(file) ?? []).slice(0, nesting), name].join(' > ')
   const reasons = causes(error.cause ?? error).join('\ncaused by ')
   return `\nFAILED ${title}\n  ${relative('.', file)}:${line ?? 1}\n${reasons.replace(/^/gm, '    ')}\n\n`
@@ -82,7 +96,25 @@ interface Summary {
   readonly duration_ms: number
 }
 
-function close({ folders }: Run, { counts, duration_ms }: Summary, file: string): string {
+/** A group has a suite for each of its files. */
+interface FileOfGroup {
+  readonly name: string
+  readonly nesting: number
+  readonly details: { readonly type?: string | undefined; readonly duration_ms: number }
+}
+
+const isFileOfGroup = ({ name, nesting, details }: FileOfGroup): boolean =>
+  nesting === 0 && details.type === 'suite' && name.endsWith('.test.ts')
+
+function closeInGroup(run: Run, { name, details: { duration_ms } }: FileOfGroup): string {
+  const { passed, failed } = run.file
+  return close(run, { counts: { passed, tests: passed + failed }, duration_ms }, name)
+}
+
+function close(run: Run, { counts, duration_ms }: Summary, file: string): string {
+  Object.assign(run.file, { passed: 0, failed: 0 })
+  if (file.includes(groups)) return ''
+  const { folders } = run
   const name = dirname(relative('.', file))
   const folder = folders.get(name) ?? { files: testsIn(name), passed: 0, failed: 0, milliseconds: 0 }
   folders.set(name, folder)
@@ -101,10 +133,10 @@ const testsIn = (folder: string): Set<string> =>
 const line = (name: string, { passed, failed, milliseconds }: Folder): string =>
   `${name.padEnd(20)} ${String(passed).padStart(5)} passed, ${failed} failed, ${(milliseconds / 1000).toFixed(1)} s\n`
 
-function total({ folders, left }: Run, { passed, tests }: Summary['counts']): string {
+function total({ folders, left, failed: reported }: Run, { passed, tests }: Summary['counts']): string {
   // Other skipped tests and cancelled ones count as failed.
   const accepted = process.env.BYLAW_TEST_ALL === undefined ? [...left.values()].flat().length : 0
-  const failed = tests - passed - accepted
+  const failed = Math.max(tests - passed - accepted, reported) // a hook that fails is not counted as a test
   if (failed > 0) process.exitCode = 1
   const file = process.env.TEST_COUNT_FILE
   if (file) writeFileSync(file, `${passed} ${failed}\n`)

@@ -1,0 +1,4 @@
+/** The rooms, but for proof, whose tests are long. */
+import { group } from '../help/group.ts'
+
+await group('src/!(proof)/*.test.ts')
