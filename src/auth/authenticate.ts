@@ -86,8 +86,8 @@ export function makeAuthenticate({ auth, challenge, store, peppers, tokens, know
     // An entry from the future was cached before the clock was set back.
     if (before && before.since <= time && before.until > time) return before.caller
     const verdict = underWay.get(digest) ?? judged(given, digest, remembered.latest(digest) ? null : call.address)
-    if (!(verdict instanceof Promise)) return told(verdict, call, digest, seen)
-    return verdict.then((one) => told(one, call, digest, seen))
+    if (!(verdict instanceof Promise)) return acceptOrRefuse(verdict, call, digest, seen)
+    return verdict.then((one) => acceptOrRefuse(one, call, digest, seen))
   }
 
   /** `address` is null if the credential was valid a moment ago, so that its lookup is not throttled. */
@@ -112,7 +112,7 @@ export function makeAuthenticate({ auth, challenge, store, peppers, tokens, know
     return address === null ? keys.renew(text) : keys.find(text, address)
   }
 
-  function told(verdict: AuthVerdict, { address }: Call, digest: string, seen: string | null): Caller {
+  function acceptOrRefuse(verdict: AuthVerdict, { address }: Call, digest: string, seen: string | null): Caller {
     const before = remembered.latest(digest)
     if ('refused' in verdict) {
       remembered.delete(digest)

@@ -105,12 +105,12 @@ export function redact(text: string): string {
   if (!suspectPattern.test(text)) return text
   const plain = unescapeAll(text)
   if (plain === null) return redactedMark
-  const told = plain
+  const redacted = plain
     .replace(keyPattern, redactedMark)
     .replace(dottedWords, (words) => words.replace(tokenPattern, redactedMark))
     .replace(keyRun, (one) => (one.length > mostOfKeyRun || holdsKey(one) ? redactedMark : one))
   // JSON does not escape these control characters, and terminals interpret them.
-  return (told === plain ? text : told).replace(/[\x7f-\x9f]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
+  return (redacted === plain ? text : redacted).replace(/[\x7f-\x9f]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
 }
 
 /** Decodes all layers of escapes; null if there are more layers than any honest text has. */

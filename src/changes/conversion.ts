@@ -126,8 +126,8 @@ export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: Fi
   for (const [name, source] of program.sources) {
     if (added.includes(name)) continue
     const field = now.fields[name]
-    const told = field && (Object.hasOwn(up, name) || Object.hasOwn(shown, name))
-    const values = told
+    const isMapped = field && (Object.hasOwn(up, name) || Object.hasOwn(shown, name))
+    const values = isMapped
       ? oldValuesByNew(resolveConcepts(field, concepts).values ?? [], up[name] ?? {}, shown[name] ?? {})
       : null
     const kept = values ? mapSource(source, lookUpValue(values)) : source

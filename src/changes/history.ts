@@ -135,13 +135,13 @@ function movedFieldIn(
   if (!source || source.from === 'row') return undefined
   const names = [...down.sources].filter(([, { from }]) => from !== 'row').map(([name]) => name)
   const up = compileConversion(steps.toReversed().reduce(mapUp, identityMapping(resource, names)), members)
-  const [told, whole] = [
+  const [readField, whole] = [
     compileConversion(source.from === 'made' ? down : { ...down, makers: [] }, [field]),
     compileConversion(down, names),
   ]
   return {
     resource,
-    read: (row) => told(row)[0],
+    read: (row) => readField(row)[0],
     put: (row, value) => {
       const before = Object.fromEntries(whole(row).map((one, i) => [names[i], one]))
       const [was, is] = [up(before), up({ ...before, [field]: value })]

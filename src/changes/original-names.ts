@@ -40,13 +40,13 @@ function originalName(origins: OriginalNames, name: string): string {
 /** References, idempotency keys and the table keep the first name, so that stored data outlives a rename. R196. */
 export function withOriginalNames(today: Resource, origins: OriginalNames): Resource {
   const first = (name: string) => originalName(origins, name)
-  const told = (field: ShapedField): ShapedField => ({
+  const withOriginalTargets = (field: ShapedField): ShapedField => ({
     ...field,
     kind: field.kind.replace(/^ref (.*)$/, (_, target: string) => `ref ${first(target)}`),
-    inner: field.inner.map(told),
+    inner: field.inner.map(withOriginalTargets),
   })
   const { collection, parent, name } = today
-  const fields = collection.fields.map(told)
+  const fields = collection.fields.map(withOriginalTargets)
   const names = (origins.get(name) ?? []).filter((one) => one !== name)
   const space = parent ? `/${first(parent.resource)}/{id}/${first(name)}` : `/${first(name)}`
   const origin = first(name) === name ? {} : { origin: first(name) }

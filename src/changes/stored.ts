@@ -242,10 +242,10 @@ function movedFieldsOf(down: VersionMapping, up: VersionMapping) {
   const all = [...down.sources.values()].flatMap((source) => joinedSource(source) ?? [])
   return [...new Map(all.map((one) => [one.name, one])).values()].flatMap(({ name, at, there }) => {
     const { by, collection } = down.joined[at] as VersionMapping['joined'][number]
-    const told = compileConversion(up, [name])
+    const convert = compileConversion(up, [name])
     if (!there) return []
     const { read, put, isNew } = there
-    const value = (document: Members) => told(document)[0]
+    const value = (document: Members) => convert(document)[0]
     return [{ name, by, field: name.replace(/@.*$/, ''), collection, read, put, isNew, value }]
   })
 }

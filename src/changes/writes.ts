@@ -95,8 +95,8 @@ const isSettable = ({ byName, key }: Resource, name: string): boolean =>
 
 /** The body that a client of the newest version would have sent. */
 function settableValues({ today }: ResourceConversion, values: VersionDocument): VersionDocument {
-  const told = Object.entries(values).filter(([name, value]) => value !== undefined && isSettable(today, name))
-  return Object.fromEntries(told)
+  const settable = Object.entries(values).filter(([name, value]) => value !== undefined && isSettable(today, name))
+  return Object.fromEntries(settable)
 }
 
 /**

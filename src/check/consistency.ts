@@ -110,7 +110,7 @@ export function checkCycles(
   next: (name: string) => readonly unknown[],
   ground: DeclarationCheck,
 ): void {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   for (const start of Object.keys(items)) {
     const seen = new Set<string>()
     const visit = (name: string, way: readonly string[]): readonly string[] | undefined => {
@@ -124,14 +124,14 @@ export function checkCycles(
       return undefined
     }
     const circle = visit(start, [start]) ?? []
-    if (circle.length > 0 && !circle.some((name) => told.has(name)))
+    if (circle.length > 0 && !circle.some((name) => reported.has(name)))
       report(
         ground,
         place(start),
         `\`${start}\` is part of a cycle: ${circle.join(' -> ')}.`,
         'Remove one of these links.',
       )
-    for (const name of circle) told.add(name)
+    for (const name of circle) reported.add(name)
   }
 }
 

@@ -88,11 +88,11 @@ function changesField(change: Change, resource: string, name: string): boolean {
     retyped = {},
     required = {},
     mapped = {},
-    shown: told = {},
+    shown: shownValues = {},
     moved = {},
   } = change
   const is = hasMember(renamed, name) ? (renamed[name] as string) : name
-  const others = [retyped, required, mapped, told]
+  const others = [retyped, required, mapped, shownValues]
   return (
     was !== undefined ||
     is !== name ||

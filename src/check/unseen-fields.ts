@@ -28,9 +28,10 @@ export function checkUnseenFields({ change, path, own, around, found, rules }: C
   if (seen instanceof Error) return // the function needs more than sample values
   for (const lacking of [scopes, ...[...scopes].map((one) => new Set([one]))]) {
     const unseen = fields.filter(([, { options }]) => lacking.has(options.read ?? '')).map(([name]) => name)
-    const told = runResponse(change, { ...item, ...Object.fromEntries(unseen.map((name) => [name, null])) })
-    const fault = told instanceof Error ? `It throws: ${told.message}` : lostPromise(change, seen, told, lacking, whole)
-    const asked = told instanceof Error ? undefined : revealingField(change, seen, told, lacking, whole)
+    const result = runResponse(change, { ...item, ...Object.fromEntries(unseen.map((name) => [name, null])) })
+    const fault =
+      result instanceof Error ? `It throws: ${result.message}` : lostPromise(change, seen, result, lacking, whole)
+    const asked = result instanceof Error ? undefined : revealingField(change, seen, result, lacking, whole)
     if (asked !== undefined) {
       report(
         { found },
@@ -64,14 +65,14 @@ function runResponse({ response }: Change, item: Document): Document | Error {
 function revealingField(
   { removed = {}, retyped = {}, filters = {}, sorts = {} }: Change,
   seen: Document,
-  told: Document,
+  result: Document,
   lacking: ReadonlySet<string>,
   whole: (field: Field) => Field,
 ): string | undefined {
   return Object.entries({ ...removed, ...retyped }).find(([name, field]) => {
     const { filter, sort, read } = whole(field).options
     const isOwn = (filter && !Object.hasOwn(filters, name)) || (sort && !Object.hasOwn(sorts, name))
-    return isOwn && !lacking.has(read ?? '') && JSON.stringify(seen?.[name]) !== JSON.stringify(told?.[name])
+    return isOwn && !lacking.has(read ?? '') && JSON.stringify(seen?.[name]) !== JSON.stringify(result?.[name])
   })?.[0]
 }
 
@@ -79,14 +80,14 @@ function revealingField(
 function lostPromise(
   { removed = {}, retyped = {} }: Change,
   seen: Document,
-  told: Document,
+  result: Document,
   lacking: ReadonlySet<string>,
   whole: (field: Field) => Field,
 ): string | null {
   const name = Object.entries({ ...removed, ...retyped }).find(([name, field]) => {
     const { options } = whole(field)
     const promised = options.optional !== true && !lacking.has(options.read ?? '')
-    return promised && (seen?.[name] ?? null) !== null && (told?.[name] ?? null) === null
+    return promised && (seen?.[name] ?? null) !== null && (result?.[name] ?? null) === null
   })?.[0]
   return name === undefined ? null : `It returns no \`${name}\` then, which the version promises.`
 }

@@ -68,14 +68,14 @@ async function printOpenapi(given: CommandInput): Promise<number> {
   const [file = ''] = given.arguments
   const service = await loadService(file)
   const label = versionLabelOf(given, service)
-  const told = openapiVersionOf(given)
+  const openapiVersion = openapiVersionOf(given)
   const version = (await versionNumbersOf(file, service)).get(label)
   const [{ openapiDocument: described }, { standardCorridor }] = await Promise.all([
     import('../describe/openapi.ts'),
     import('../corridor/handle.ts'),
   ])
   const document = described(service, label, standardCorridor, {
-    ...told,
+    ...openapiVersion,
     ...(version === undefined ? {} : { version }),
   })
   console.log(JSON.stringify(document, null, 2))

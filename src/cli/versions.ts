@@ -24,8 +24,8 @@ async function run(given: CommandInput): Promise<number> {
   const service = await loadService(file)
   const store = await openStoreUnchanged(service, databaseOf(given, service))
   try {
-    const told = versionReports(service, await readVersionUses(store), store.clock.due())
-    console.log(given.isOn('json') ? JSON.stringify(told, null, 2) : reportTable(told))
+    const reports = versionReports(service, await readVersionUses(store), store.clock.due())
+    console.log(given.isOn('json') ? JSON.stringify(reports, null, 2) : reportTable(reports))
     return 0
   } finally {
     await store.close()

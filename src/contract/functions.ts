@@ -38,17 +38,17 @@ const normalizeSource = (text: string): string =>
 
 /** Reports functions that differ from the locked ones and have the same revision. */
 export function unrevisedFunctions(changes: readonly Change[], locks: Iterable<Lock>): Mistake[] {
-  const told = new Map<string, Mistake>()
+  const mistakes = new Map<string, Mistake>()
   const now = new Map(changesWithFunctions(changes).map(([place, change]) => [place, functionContract(change)]))
   for (const { functions = {} } of locks)
     for (const [place, { revision, text }] of Object.entries(functions)) {
       const is = now.get(place)
       if (!is || is.text === text || is.revision !== revision) continue
-      told.set(place, {
+      mistakes.set(place, {
         place: `changes.${place}`,
         reason: `Its functions differ from the locked ones, but their revision is still ${revision}.`,
         mend: `Write revision: ${revision + 1} beside them, so that clients do not keep answers of the former ones, and lock again with \`bylaw contract lock\`.`,
       })
     }
-  return [...told.values()]
+  return [...mistakes.values()]
 }

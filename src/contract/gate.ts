@@ -48,11 +48,11 @@ export function gateMistakes(service: Service, locks: LocksByLabel): Mistake[] {
   const judged = servedLabels(service.declaration)
     .filter((label) => locks.has(label))
     .toReversed()
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const broken = judged.flatMap((label) => {
     const [lock, now] = [locks.get(label) as Lock, contractAt(service, label)]
-    const found = onlyBreaking(differences(lock, now)).filter(({ says }) => !told.has(says))
-    for (const { says } of found) told.add(says)
+    const found = onlyBreaking(differences(lock, now)).filter(({ says }) => !reported.has(says))
+    for (const { says } of found) reported.add(says)
     return groupByResource(found).map(([resource, some]) =>
       differenceMistake(service, label, locks, lock, now, resource, some),
     )
@@ -177,9 +177,9 @@ function isUseless(change: Change, service: Service, locks: LocksByLabel): boole
   const others = changes.filter((one) => one !== change)
   return older.every((label) => {
     const lock = locks.get(label) as Lock
-    const told = new Set(differences(lock, contractAt(service, label)).map(({ place, says }) => place + says))
+    const known = new Set(differences(lock, contractAt(service, label)).map(({ place, says }) => place + says))
     const without = contractOrNull({ declaration, changes: others }, label)
-    return without !== null && differences(lock, without).every(({ place, says }) => told.has(place + says))
+    return without !== null && differences(lock, without).every(({ place, says }) => known.has(place + says))
   })
 }
 
@@ -206,14 +206,14 @@ function lossyRetypes(service: Service, locks: LocksByLabel): Mistake[] {
       const down = response ? undefined : found.find((one) => weighShift(one, answersOnly) === 'breaking')
       const up = request ? undefined : found.find((one) => weighShift(one, requestsOnly) === 'breaking')
       const place = `versions.${version}.${resource}.retyped.${name}`
-      const told = (says: string, to: string, how: string): Mistake => ({
+      const mistakeFor = (says: string, to: string, how: string): Mistake => ({
         place,
         reason: `Since ${version}, \`${name}\` ${says} The change has no function that makes values for ${to}.`,
         mend: `Write ${how} => ({ ${name}: … }) into the change.`,
       })
       return [
-        ...(down && old && !old.writeOnly ? [told(down.says, older, 'response: (now)')] : []),
-        ...(up && now && !now.readOnly ? [told(up.says, version, 'request: (old)')] : []),
+        ...(down && old && !old.writeOnly ? [mistakeFor(down.says, older, 'response: (now)')] : []),
+        ...(up && now && !now.readOnly ? [mistakeFor(up.says, version, 'request: (old)')] : []),
       ]
     })
   })

@@ -121,12 +121,12 @@ const headersOfUntagged = [...headersOfUnchanged, 'Last-Modified']
 
 /** R140. Without a tag the 304 carries Last-Modified, with which the client asks again. */
 function notModified({ headers }: Reply, tag: string): Reply {
-  const told: Record<string, string> = tag === '' ? {} : { ETag: tag }
+  const kept: Record<string, string> = tag === '' ? {} : { ETag: tag }
   for (const name of tag === '' ? headersOfUntagged : headersOfUnchanged) {
     const value = headers[name]
-    if (value !== undefined) told[name] = value
+    if (value !== undefined) kept[name] = value
   }
-  return { status: 304, headers: told, body: null }
+  return { status: 304, headers: kept, body: null }
 }
 
 /** A cached list is valid until one of the collections that it was read from changes. */

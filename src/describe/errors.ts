@@ -83,11 +83,11 @@ const oneOfTypes = (types: readonly string[]): DocumentPart =>
 /** The content of a refusal, by media type. */
 export function refusalContent(refusal: StatusRefusal, minimal: boolean, shelf: Components): DocumentPart {
   const { types, violations, repeats } = refusal
-  const told = { types: { prefixItems: [oneOfTypes(types)] } }
+  const listedTypes = { types: { prefixItems: [oneOfTypes(types)] } }
   const inside = violations.length === 0 ? {} : { errors: { items: { properties: { type: oneOfTypes(violations) } } } }
   const plain = { allOf: [errorSchemaRef(shelf, 'Error'), { properties: { type: oneOfTypes(types), ...inside } }] }
   const conflict = repeats ? repeatSchema(types, minimal, shelf) : null
-  const rich = { allOf: [errorSchemaRef(shelf, 'Problem'), { properties: { ...told } }] }
+  const rich = { allOf: [errorSchemaRef(shelf, 'Problem'), { properties: { ...listedTypes } }] }
   return {
     'application/json': { schema: conflict === null ? plain : conflict(plain) },
     'application/problem+json': { schema: rich },

@@ -35,7 +35,7 @@ export function openapiDocument(
 ): DocumentPart {
   const edition = service.editions.get(label) as ServedVersion
   const { settings, declaration } = service
-  const told = openapi ?? settings.openapi.version
+  const openapiVersion = openapi ?? settings.openapi.version
   const parts = openComponents()
   putErrorSchemas(parts)
   const around = schemaContextOf(service, edition, parts, misfits)
@@ -47,12 +47,12 @@ export function openapiDocument(
     headers: headerRefs(service, edition, parts),
     security: operationSecurity(service, parts),
     refusals: new Map(),
-    queries: told === '3.2',
+    queries: openapiVersion === '3.2',
   })
   const { deprecated, sunset, guide, policy } = declaration.versions?.[label] ?? {}
   const leaving = deprecated !== undefined || sunset !== undefined
   return withoutUndefined({
-    openapi: fullVersions[told],
+    openapi: fullVersions[openapiVersion],
     info: withoutUndefined({
       title: service.name,
       version: version ?? `${label.slice(1)}.0.0`,

@@ -26,16 +26,18 @@ export function pathItems(telling: OperationContext): DocumentPart {
 function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
   const { service, version, around, queries } = telling
   const all = [...place.methods].filter(([method]) => method !== 'HEAD')
-  const told = all.filter(([method]) => method !== 'QUERY' || queries)
+  const described = all.filter(([method]) => method !== 'QUERY' || queries)
   const unsaid =
-    told.length < all.length
+    described.length < all.length
       ? 'QUERY takes the parameters of GET as a form, application/x-www-form-urlencoded, in its content.'
       : undefined
   const [[, { resource, at }]] = all as [[string, Route]]
   return withoutUndefined({
     description: unsaid,
     parameters: endpointParameters(service, version, place, around),
-    ...Object.fromEntries(told.map(([method, route]) => [method.toLowerCase(), operationPart(telling, place, route)])),
+    ...Object.fromEntries(
+      described.map(([method, route]) => [method.toLowerCase(), operationPart(telling, place, route)]),
+    ),
     options: {
       operationId: `${operationScope(place, resource)}.options${at === 'collection' ? '' : `-of-${at.split('/').at(-1)}`}`,
       summary: 'Tells what is offered here',

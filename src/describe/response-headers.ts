@@ -99,19 +99,19 @@ export function headerRefs(service: Service, edition: ServedVersion, shelf: Comp
 /** The headers that every answer may have. */
 function commonHeaders({ settings, quotas, going, notices }: Service, { label, endpoints }: ServedVersion): string[] {
   const routes = endpoints.flatMap((place) => [place, ...place.methods.values()])
-  const told = [notices.get(label), ...routes.map((one) => going.get(one))].flatMap((one) => one ?? [])
+  const allNotices = [notices.get(label), ...routes.map((one) => going.get(one))].flatMap((one) => one ?? [])
   const rates = {
     'draft-11': ['RateLimit', 'RateLimit-Policy'],
     'x-ratelimit': ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
     none: [],
   }
-  const goes = told.some(({ deprecation, sunset }) => deprecation !== null || sunset !== null)
+  const goes = allNotices.some(({ deprecation, sunset }) => deprecation !== null || sunset !== null)
   return [
     ...['Request-Id', 'Version', 'Vary', 'Cache-Control'],
     ...(settings.serverTiming ? ['Server-Timing'] : []),
     ...(quotas === null ? [] : rates[quotas.headers]),
-    ...(told.some(({ deprecation }) => deprecation !== null) ? ['Deprecation'] : []),
-    ...(told.some(({ sunset }) => sunset !== null) ? ['Sunset'] : []),
+    ...(allNotices.some(({ deprecation }) => deprecation !== null) ? ['Deprecation'] : []),
+    ...(allNotices.some(({ sunset }) => sunset !== null) ? ['Sunset'] : []),
     ...(goes ? ['Link'] : []),
     ...(settings.cors.origins.length > 0 ? ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] : []),
   ]

@@ -143,11 +143,11 @@ export function itemReply(
   if (date !== null) headers['Last-Modified'] = date
   if (view.mode !== 'off') headers.ETag = etag(view, row, tagSecret(world))
   const read = view.masked.size === 0 ? document : undefined
-  const told =
+  const converted =
     representation.answer === null
       ? doc
       : representation.answer(maskDocuments(view, doc), maskJoined(view, joined), read)
-  const seen = seenIn(view, told)
+  const seen = seenIn(view, converted)
   return { status, headers, body: linker ? linker.toItem(view, carried, doc, seen) : seen, changed }
 }
 

@@ -97,8 +97,8 @@ export async function canReadState(
     const [row] = await ask({ text, values: [], lists })
     if (!genuinePostgres.test(String(row?.version)) || row?.elsewhere || Number(row?.heaps) !== collections.length)
       return false
-    const [told] = await ask(databaseStateQuery)
-    return typeof told?.state === 'string'
+    const [answer] = await ask(databaseStateQuery)
+    return typeof answer?.state === 'string'
   } catch {
     return false
   }

@@ -63,10 +63,10 @@ function withNewNames(old: Contract, now: Contract, { service, from, to }: Omit<
       const same = Object.keys(now.resources[named(name)]?.paths ?? {}).find((other) => bare(other) === bare(renamed))
       return [same ?? renamed, methods]
     })
-    const told = JSON.parse(JSON.stringify(one.fields), (key, value) => (key === 'to' ? named(value) : value))
+    const fieldTerms = JSON.parse(JSON.stringify(one.fields), (key, value) => (key === 'to' ? named(value) : value))
     const called = fieldNames(name, { service, from, to })
     const field = (term: string) => term.replace(/^(-?)([^.]*)/, (_, sign, top) => sign + (called.get(top) ?? top))
-    const fields = Object.fromEntries(Object.entries(told).map(([top, terms]) => [field(top), terms]))
+    const fields = Object.fromEntries(Object.entries(fieldTerms).map(([top, terms]) => [field(top), terms]))
     const sorts = Object.fromEntries(Object.entries(one.sorts).map(([custom, terms]) => [custom, terms.map(field)]))
     const [order, uniques] = [one.order.map(field), one.uniques.map((terms) => terms.map(field))]
     const parent = one.parent && { ...one.parent, resource: named(one.parent.resource) }
@@ -124,11 +124,11 @@ function resourcePart(
   const places = new Set([is ?? was].filter((one) => one !== undefined).map((one) => `resources.${one}`))
   const isOwn = (place: string) => [...places].some((one) => place === one || place.startsWith(`${one}.`))
   const own = found.filter(({ place }) => isOwn(place) && !place.includes('.deprecations.'))
-  const told = changesSince(service.changes, name, from)
+  const applied = changesSince(service.changes, name, from)
     .filter((one) => majorOf(one.version) <= majorOf(to))
     .toReversed()
   const left = Object.entries(contractAt(service, to).resources[is ?? '']?.deprecations ?? {})
-  if (own.length + told.length + left.length === 0) return []
+  if (own.length + applied.length + left.length === 0) return []
   const isCalled = (old: string, now: string, where = '') => `- **breaking** \`${old}\` is called \`${now}\`${where}.`
   const lines = [
     ...(was && is && was !== is ? [isCalled(was, is, ', in paths and wherever it is referred to')] : []),
@@ -136,7 +136,7 @@ function resourcePart(
     ...(own.length === 0 ? [] : [differenceList(own)]),
   ]
   const title = was === is ? `## ${name}` : `## ${is ?? was}${was && is ? `, in ${from} ${was}` : ''}`
-  const about = told.map((one) => (to === one.version ? one.about : `${one.version}: ${one.about}`))
+  const about = applied.map((one) => (to === one.version ? one.about : `${one.version}: ${one.about}`))
   return [
     title,
     ...about,

@@ -149,19 +149,19 @@ export function declarationAt<D extends VersionedDeclaration>(
 /** The declaration before a change. */
 export function declarationBefore(declaration: VersionedDeclaration, change: Change): VersionedDeclaration {
   const { resource, was, begins, ends, errors } = change
-  const told = errors && declaration.errors ? { errors: underOldNames(declaration.errors, errors) } : {}
-  if (begins) return { ...declaration, ...told, resources: without(declaration.resources, [resource]) }
+  const errorsBefore = errors && declaration.errors ? { errors: underOldNames(declaration.errors, errors) } : {}
+  if (begins) return { ...declaration, ...errorsBefore, resources: without(declaration.resources, [resource]) }
   const own = declaration.resources[resource]
-  if (!own || ends) return { ...declaration, ...told }
+  if (!own || ends) return { ...declaration, ...errorsBefore }
   const older = resourceBefore(own, change, declaration)
   const others = childrenBefore(declaration.resources, own, change)
-  if (was === undefined) return { ...declaration, ...told, resources: { ...others, [resource]: older } }
+  if (was === undefined) return { ...declaration, ...errorsBefore, resources: { ...others, [resource]: older } }
   const named = own.key === undefined ? { prefix: own.prefix ?? defaultPrefix(resource, own), ...older } : older
   const resources = underOldNames({ ...others, [resource]: named }, { [was]: resource })
   const link = parentFieldRenaming(declaration, resource, was)
   const known = Object.entries(resources).map(([name, one]) => [name, repointResource(one, resource, was, link)])
   const concepts = declaration.concepts && { concepts: repointFields(declaration.concepts, resource, was) }
-  return { ...declaration, ...told, ...concepts, resources: Object.fromEntries(known) }
+  return { ...declaration, ...errorsBefore, ...concepts, resources: Object.fromEntries(known) }
 }
 
 function resourceBefore(own: ResourceDeclaration, change: Change, around: VersionedDeclaration): ResourceDeclaration {

@@ -46,10 +46,10 @@ export function misfitCounter(
     },
     misfits: (whole) => {
       const some = counts.filter(({ rows }) => rows > 0 || !whole)
-      const told = some.map(({ name, rows, ids, says, wide, known }): [string, Misfit] => {
+      const entries = some.map(({ name, rows, ids, says, wide, known }): [string, Misfit] => {
         return [name, { rows, more: !whole, ids, says, wide: whole || known ? wide : unlimitedBounds(wide) }]
       })
-      return Object.fromEntries(told)
+      return Object.fromEntries(entries)
     },
     longest: (field) => counts.find(({ name }) => name === field)?.longest ?? 0,
   }

@@ -158,17 +158,17 @@ type ShapePart = readonly [
 
 /** Derives old bounds from the stored structure if the database has none: which fields there were, and their digits. */
 function boundsFromShape({ rules }: Collection, shape: string): Record<string, Bounds> {
-  const told = ([, , , digits, inner]: ShapePart, bounds: Bounds): Bounds => ({
+  const boundsOfPart = ([, , , digits, inner]: ShapePart, bounds: Bounds): Bounds => ({
     ...bounds,
     ...(digits && { precision: digits[0], scale: digits[1] }),
-    ...(bounds.item && inner[0] && { item: told(inner[0], bounds.item) }),
+    ...(bounds.item && inner[0] && { item: boundsOfPart(inner[0], bounds.item) }),
     ...(bounds.fields && { fields: allOf(inner, Object.entries(bounds.fields)) }),
   })
   const allOf = (parts: readonly ShapePart[], all: readonly (readonly [string, Bounds])[]): Record<string, Bounds> =>
     Object.fromEntries(
       all.flatMap(([name, bounds]) => {
         const found = partNamed(parts, name, bounds)
-        return found ? [[name, told(found, bounds)]] : []
+        return found ? [[name, boundsOfPart(found, bounds)]] : []
       }),
     )
   const known = [...rules].map(([name, { bounds }]) => [name, bounds] as const)

@@ -155,11 +155,12 @@ interface RowChange {
 /** The values of old nodes that differ from the document; those that a write did not change stay as they wrote them. */
 function formerView(collection: WritingCollection, former: FormerShape, { seen, now, rows }: RowChange): Members {
   const { fields } = collection
-  const told = (document: Members, beside: RowChange['rows']): Members =>
+  const viewOf = (document: Members, beside: RowChange['rows']): Members =>
     collection.toOlder?.(former.shape, document, beside) ?? formerDocument(fields, document, former.knows)
-  const next = told(now, rows)
+  const next = viewOf(now, rows)
   const known = seen?.others[former.shape]
-  const all = seen && known ? mergeFormerView(known, { seen: seen.document, was: told(seen.document, []), next }) : next
+  const all =
+    seen && known ? mergeFormerView(known, { seen: seen.document, was: viewOf(seen.document, []), next }) : next
   const differing = Object.entries(all).filter(
     ([name, value]) => !Object.hasOwn(now, name) || !isSameJson(now[name], value),
   )

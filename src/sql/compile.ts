@@ -202,9 +202,9 @@ function selectDirectly({ what, collection, plan, stretch, cut: { offset, limit 
   // that leaves a little to sort.
   const cut = ` LIMIT 0 + ${Math.trunc(limit)}${offset === 0 ? '' : ` OFFSET ${bind(offset)}`}`
   // The columns that parts are merged by are left out of the result: an integer may be too large for the driver.
-  const told = what.split(', ').map((one) => one.split(' AS ').at(-1))
+  const resultColumns = what.split(', ').map((one) => one.split(' AS ').at(-1))
   const text = `${all}${order}${cut}`
-  return { text: merged ? `SELECT ${told.join(', ')} FROM (${text}) AS merged` : text, values }
+  return { text: merged ? `SELECT ${resultColumns.join(', ')} FROM (${text}) AS merged` : text, values }
 }
 
 /** Separates joined documents. It cannot occur inside one, as JSON.stringify writes no line breaks. */

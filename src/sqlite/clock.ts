@@ -7,7 +7,7 @@ import type { RunStatement } from '../store/steps.ts'
 const [farAhead, caution] = [5 * 60_000, 3_600_000]
 
 /** The rows of `bylaw_meta` that hold the time of the file, and the time that has certainly passed. */
-const [told, certain] = ['clock', 'certain']
+const [latestTime, certain] = ['clock', 'certain']
 
 export interface SqliteClock extends Clock {
   /** How far `now` is ahead of `due`. Subtracting two calls could be wrong by the millisecond between them. */
@@ -17,10 +17,13 @@ export interface SqliteClock extends Clock {
 }
 
 export function sqliteClock(run: RunStatement, world: Pick<World, 'now' | 'monotonic'>): SqliteClock {
-  const rows = run({ text: `SELECT name, value FROM ${metaTable} WHERE name IN ('${told}', '${certain}')`, values: [] })
+  const rows = run({
+    text: `SELECT name, value FROM ${metaTable} WHERE name IN ('${latestTime}', '${certain}')`,
+    values: [],
+  })
   const kept = (name: string) => Number(rows.find((one) => one.name === name)?.value ?? Number.NEGATIVE_INFINITY)
   const [began, here] = [world.monotonic(), world.now()]
-  const [latest, sure] = [Math.max(here, kept(told)), Math.max(here, kept(certain))]
+  const [latest, sure] = [Math.max(here, kept(latestTime)), Math.max(here, kept(certain))]
   const ahead = Number.isFinite(kept(certain)) && here - kept(certain) > farAhead ? here - kept(certain) : null
   const passed = (): number => Math.floor(world.monotonic() - began)
   const now = (): number => latest + passed()
@@ -34,7 +37,7 @@ export function sqliteClock(run: RunStatement, world: Pick<World, 'now' | 'monot
     ahead,
     save: () => {
       run({
-        text: `INSERT INTO ${metaTable} (name, value) VALUES ('${told}', ?1), ('${certain}', ?2) ON CONFLICT (name)
+        text: `INSERT INTO ${metaTable} (name, value) VALUES ('${latestTime}', ?1), ('${certain}', ?2) ON CONFLICT (name)
           DO UPDATE SET value = excluded.value WHERE CAST(excluded.value AS INTEGER) > CAST(${metaTable}.value AS INTEGER)`,
         values: [String(now()), String(due())],
       })

@@ -18,13 +18,13 @@ export function coalescableRead({ collection, prepared, texts }: PreparedCollect
   if (!dialect.coalesces) return { text }
   return prepared.form('read', () => {
     const names = keyColumns(collection)
-    const told = [
+    const columns = [
       ...rowNameColumns(names, 'own'),
       ...['revision', 'shape', 'doc', 'hidden'].map((name) => `own.${name}`),
     ]
     const types = textTypes(names)
     const from = `${valueRows(types, dialect)} JOIN ${quoted(collection.table)} AS own ON ${equalColumns('own', names, 0)}`
-    return { text, many: { text: `SELECT ${told.join(', ')} FROM ${from}`, types, at: [...names.keys()] } }
+    return { text, many: { text: `SELECT ${columns.join(', ')} FROM ${from}`, types, at: [...names.keys()] } }
   })
 }
 
@@ -197,7 +197,7 @@ export function pageWithExtras(
   dialect: Dialect,
 ): Statement {
   const all = [...values]
-  const told = ['page.*']
+  const columns = ['page.*']
   const asked = (make: (dialect: Dialect) => Statement): string => {
     const from = all.length
     const one = make({ ...dialect, mark: (n) => dialect.mark(from + n) })
@@ -205,7 +205,7 @@ export function pageWithExtras(
     return `(${one.text})`
   }
   const probes = ranges.map((stretch) => `EXISTS ${asked((own) => probeStatement(collection, plan, stretch, own))}`)
-  if (probes.length > 0) told.push(`${probes.join(' OR ')} AS beside`)
-  if (countTo !== null) told.push(`${asked((own) => countStatement(collection, plan, null, countTo, own))} AS total`)
-  return { text: `SELECT ${told.join(', ')} FROM (${text}) AS page`, values: all }
+  if (probes.length > 0) columns.push(`${probes.join(' OR ')} AS beside`)
+  if (countTo !== null) columns.push(`${asked((own) => countStatement(collection, plan, null, countTo, own))} AS total`)
+  return { text: `SELECT ${columns.join(', ')} FROM (${text}) AS page`, values: all }
 }

@@ -116,9 +116,9 @@ function rowsByKeyStatement(collection: Collection, keys: readonly RowKey[], { m
     const padded = Array.from({ length: 2 ** Math.ceil(Math.log2(own.length)) }, (_, i) => own[i] ?? own.at(-1) ?? null)
     return `${name} IN (${padded.map((value) => mark(values.push(value))).join(', ')})`
   })
-  const told = [...names, 'revision', 'shape', 'doc', 'hidden'].join(', ')
+  const columns = [...names, 'revision', 'shape', 'doc', 'hidden'].join(', ')
   return {
-    text: `SELECT ${told} FROM ${quoted(collection.table)} WHERE ${where.join(' AND ')}`,
+    text: `SELECT ${columns} FROM ${quoted(collection.table)} WHERE ${where.join(' AND ')}`,
     values,
     autocommit: 'read',
   }

@@ -154,8 +154,8 @@ async function asCommandError<T>(open: () => T | Promise<T>): Promise<T> {
   try {
     return await open()
   } catch (error) {
-    const told = commandError((error as Error).message, '')
-    throw isChangeRefusal(error) ? Object.assign(told, { hazards: error.hazards }) : told
+    const refusal = commandError((error as Error).message, '')
+    throw isChangeRefusal(error) ? Object.assign(refusal, { hazards: error.hazards }) : refusal
   }
 }
 

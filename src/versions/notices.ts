@@ -63,7 +63,7 @@ export function operationNotices(
     const own: DeclaredEnd = versions[label] ?? {}
     const goes = own.deprecated !== undefined || own.sunset !== undefined
     const { successor, names } = notices.get(label) as VersionNotice
-    const told = (all: readonly DeclaredEnd[]) => ({
+    const noticeWith = (all: readonly DeclaredEnd[]) => ({
       ...noticeOf(label, [...all, own], formatIn(own, settings), goes ? successor : null),
       names,
     })
@@ -71,10 +71,10 @@ export function operationNotices(
       const left = [...place.methods.values()].flatMap((route) => {
         const { deprecations = {} } = route.resource.declaration
         const deprecation = deprecations[route.operation as Operation]
-        if (deprecation) found.set(route, told([deprecation]))
+        if (deprecation) found.set(route, noticeWith([deprecation]))
         return deprecation ?? []
       })
-      if (left.length > 0) found.set(place, told(left))
+      if (left.length > 0) found.set(place, noticeWith(left))
     }
   }
   return found
@@ -122,8 +122,8 @@ export function addVersionHeaders(
   if (sunset !== null) headers.Sunset = sunset.value
   if (!deprecated && sunset === null) return
   const next = successor()
-  const told = next === null ? links : links === '' ? successorLink(next) : `${links}, ${successorLink(next)}`
-  if (told !== '') headers.Link = headers.Link === undefined ? told : `${headers.Link}, ${told}`
+  const allLinks = next === null ? links : links === '' ? successorLink(next) : `${links}, ${successorLink(next)}`
+  if (allLinks !== '') headers.Link = headers.Link === undefined ? allLinks : `${headers.Link}, ${allLinks}`
 }
 
 export const successorLink = (path: string): string => `<${path}>; rel="successor-version"`

@@ -20,7 +20,7 @@ const write = 'if (isWritePlan(plan)) return writes.join(plan)'
 
 type Mutants = Readonly<Record<string, Mutant>>
 
-/** In what every store is told to do. */
+/** Mutants of code that all stores use. */
 const everywhere: Mutants = {
   'cut-content': {
     about: 'only the beginning of content is read if it arrives in pieces while its request waits',
