@@ -1,4 +1,4 @@
-/** Part 1 of the contract, requests: what several messages on one connection do to each other, and how contents begin and end. */
+/** Part 1 of the contract, requests: several messages on one connection, and where contents begin and end. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'
@@ -25,7 +25,7 @@ const statuses = (told: readonly RawAnswer[]): number[] => told.map(({ status })
 const count = async (door: Door): Promise<number> =>
   (await door.send('GET', '/crates')).json.pagination.totalRecords as number
 
-/** What is refused: one answer with this status, the connection closed, and nothing done, not even by what stands behind. */
+/** Asserts a refusal: one answer with this status, then the connection is closed; later requests on it are not handled. */
 async function nothingDone(door: Door, bytes: string, status = 400, type = 'malformed-request'): Promise<void> {
   const before = await count(door)
   const told = await spoken(door, bytes + create)

@@ -1,4 +1,4 @@
-/** Part 1 of the contract, methods: HEAD beside GET, OPTIONS, and what is not offered. */
+/** Part 1 of the contract, methods: HEAD like GET, OPTIONS, and methods that are not offered. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
@@ -14,7 +14,7 @@ async function stock(door: Door): Promise<void> {
   for (let i = 0; i < 12; i++) await door.send('POST', `${item}/slots`, { json: { number: String(i), capacity: i } })
 }
 
-/** The headers that do not belong to one answer alone. */
+/** The headers that do not differ from answer to answer. */
 function lasting({ headers }: Answer): Record<string, string> {
   const own = new Set(['date', 'request-id', 'connection', 'keep-alive', 'transfer-encoding'])
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !own.has(name)))
@@ -135,7 +135,7 @@ doors('methods that are not offered', some, (door) => {
   })
   spec('R13', 'an unknown method is 405, with the same Allow', async () => {
     for (const method of ['FOO', 'PURGE', 'QUERY']) {
-      // A client of Node refuses to send what its parser does not know.
+      // Node's client refuses to send methods that its parser does not know.
       if (door.name === 'node:http' && method === 'FOO') continue
       const { status, headers, json } = await door.send(method, '/logs')
       assert.equal(status, 405)

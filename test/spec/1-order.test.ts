@@ -1,9 +1,9 @@
-/** Part 1 of the contract, requests: of several things that are wrong, the first one in the order of checks is told. */
+/** Part 1 of the contract, requests: a request with several faults gets the error of the first check that fails. */
 import assert from 'node:assert/strict'
 import { type Door, doors, spec } from '../help/door.ts'
 import { shop } from '../help/shop.ts'
 
-/** A request that is put together from what is wrong with it. */
+/** A request that is built from its faults. */
 interface Wrong {
   method: string
   path: string
@@ -12,12 +12,12 @@ interface Wrong {
   body: string
 }
 
-/** One fault: what it does to a request, and what is answered to it. */
+/** One fault: how it changes a request, and the expected answer. */
 interface Fault {
   readonly name: string
   readonly status: number
   readonly type: string
-  /** Only on the wire: a Request of fetch cannot be so. */
+  /** Only over a socket: a Request of fetch cannot have this fault. */
   readonly wire?: boolean
   readonly spoil: (request: Wrong) => void
 }
@@ -37,7 +37,7 @@ const fault = (name: string, status: number, type: string, spoil: Fault['spoil']
   wire,
 })
 
-/** In the order of checks, for a request that changes an item. */
+/** The faults of a request that changes an item, in the order of the checks. */
 const faults: readonly Fault[] = [
   fault(
     'form',
@@ -85,7 +85,7 @@ const faults: readonly Fault[] = [
   }),
 ]
 
-/** A request with these faults; where two of them touch the same, the earlier one shows. */
+/** A request with these faults; of two that change the same part, the earlier one wins. */
 function spoiled(some: readonly Fault[]): Wrong {
   const headers = { host: 'localhost', 'content-type': 'application/json' }
   const request: Wrong = { method: 'PATCH', path: present, query: '', headers, body: '{"name":"B"}' }

@@ -1,4 +1,4 @@
-/** Part 1 of the contract, requests: messages as they stand on the wire, and what is refused before anything is asked. */
+/** Part 1 of the contract, requests: raw messages, and those that are refused before they reach an operation. */
 import assert from 'node:assert/strict'
 import { type Door, doors, spec } from '../help/door.ts'
 import { shop } from '../help/shop.ts'
@@ -16,7 +16,7 @@ async function one(door: Door, bytes: string, bare = 0): Promise<RawAnswer> {
   return found[0] as RawAnswer
 }
 
-/** The bytes are refused with an error of this type, and the connection is closed behind it. */
+/** Asserts that the bytes are refused with an error of this type, and that the connection is closed. */
 async function refused(door: Door, bytes: string, status: number, type: string): Promise<RawAnswer> {
   const told = await one(door, bytes)
   const about = `${bytes.slice(0, 200)}\n${told.text}`

@@ -1,4 +1,4 @@
-/** Part 1 of the contract: traces are continued, and how long an answer took is told where that is wanted. */
+/** Part 1 of the contract: traces are continued, and Server-Timing is sent if it is enabled. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'

@@ -1,4 +1,4 @@
-/** Part 2 of the contract: every kind of field, what it takes, what comes back, and what is said of the rest. */
+/** Part 2 of the contract: for every kind of field the accepted values, their form in answers, and the refused values. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'
@@ -43,7 +43,7 @@ const samples = service({
 
 type Rows = Readonly<Record<string, readonly unknown[]>>
 
-/** Values that come back as they were sent. */
+/** Values that are answered as they were sent. */
 const kept: Rows = {
   text: [
     '',
@@ -84,7 +84,7 @@ const kept: Rows = {
   money: ['EUR', 'USD', 'JPY'],
 }
 
-/** Values that come back in the one form of their field. */
+/** Values that are answered in the canonical form of their field. */
 const written: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   serial: { '-0': '0' },
   price: { 10: '10.00', '10.5': '10.50', '-0': '0.00', '-3': '-3.00' },

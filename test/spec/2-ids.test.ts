@@ -1,4 +1,4 @@
-/** Part 2 of the contract: identifiers that the service makes, that clients choose, that a generator makes, and keys. */
+/** Part 2 of the contract: identifiers made by the service, by clients and by a generator, and keys. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'

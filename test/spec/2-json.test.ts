@@ -1,4 +1,4 @@
-/** Part 2 of the contract: strict JSON, tried with bodies that a plain parser would let pass or choke on. */
+/** Part 2 of the contract: strict JSON, with bodies that a simple parser would accept or fail on. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
@@ -16,7 +16,7 @@ const post = (door: Door, body: Body): Promise<Answer> => door.send('POST', '/no
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))))
 
-/** A refusal of the message as a whole: its type, and the place where one is told. */
+/** A refusal of the whole body: its type, and its place if it has one. */
 function told({ status, json, text }: Answer): string {
   assert.equal(status, 400, text)
   const one = json.type === 'validation-failed' ? json.cause : json

@@ -1,4 +1,4 @@
-/** Part 2 of the contract: items that are identified by a field of their own, alone or below an owner, by any text. */
+/** Part 2 of the contract: items that are identified by one of their fields, at the top level or below an owner, by any text. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** Part 2 of the contract: which representation is answered, and which content is taken. */
+/** Part 2 of the contract: the representation of answers, and the accepted content types. */
 import assert from 'node:assert/strict'
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { f, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Part 2 of the contract: what every answer looks like. */
+/** Part 2 of the contract: the common form of all answers. */
 import assert from 'node:assert/strict'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
 import { shop } from '../help/shop.ts'
@@ -8,7 +8,7 @@ let count = 0
 const ann = () => ({ name: 'Ann', email: `ann${++count}@example.com`, country: 'IT' })
 const members = 'id name email country address note tags metadata createdAt updatedAt'.split(' ')
 
-/** One answer of each kind that carries content. */
+/** One answer of each kind that has content. */
 async function answers(door: Door): Promise<readonly Answer[]> {
   const customer = await created(door, '/customers', ann())
   const path = customer.headers.location as string

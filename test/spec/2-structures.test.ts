@@ -1,4 +1,4 @@
-/** Part 2 of the contract: lists, objects and metadata, their defaults, and all that is wrong in them at once. */
+/** Part 2 of the contract: lists, objects and metadata, their defaults, and all mistakes in them at once. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'

@@ -1,4 +1,4 @@
-/** Part 3 of the contract: what a list looks like, and what it shows. */
+/** Part 3 of the contract: the form of a list, and its items. */
 import assert from 'node:assert/strict'
 import { beforeEach } from 'node:test'
 import { f, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Part 3 of the contract, lists: texts that are longer than an index takes. */
+/** Part 3 of the contract, lists: texts that are too long for an index. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'
@@ -24,7 +24,7 @@ const library = service({
   settings: { limits: { url: 24_000 } },
 })
 
-/** As many characters as asked, no two alike for long, so that nothing can press them together. */
+/** A text of the given length that cannot be compressed. */
 function odd(length: number, seed: number): string {
   let state = seed
   return Array.from({ length }, () => {

@@ -31,7 +31,7 @@ async function page(door: Door, query: string): Promise<{ numbers: number[]; pag
 }
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
 const cursor = 'a cursor'
-/** Page information with its cursors as words, so that it can be compared. */
+/** Page information with placeholders for cursors, for comparisons. */
 const plain = (pagination: Record<string, unknown>) =>
   Object.fromEntries(
     Object.entries(pagination).map(([name, value]) => [name, typeof value === 'string' ? cursor : value]),

@@ -1,4 +1,4 @@
-/** Part 3 of the contract, filtering: what is refused, with its type, its place and what is allowed instead. */
+/** Part 3 of the contract, filtering: refusals with their type, their place and the allowed values. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'

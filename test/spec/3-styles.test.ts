@@ -1,4 +1,4 @@
-/** Part 3 of the contract: what a list declares of its pagination. */
+/** Part 3 of the contract: the declared settings of pagination. */
 import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import { f, service } from 'bylaw'
@@ -29,7 +29,7 @@ async function page(door: Door, query: string): Promise<{ numbers: number[]; pag
   return { numbers: values(answer, 'number') as number[], pagination: answer.json.pagination }
 }
 const cursor = 'a cursor'
-/** Page information with its cursors as words, so that it can be compared. */
+/** Page information with placeholders for cursors, for comparisons. */
 const plain = (pagination: Record<string, unknown>) =>
   Object.fromEntries(
     Object.entries(pagination).map(([name, value]) => [name, typeof value === 'string' ? cursor : value]),

@@ -1,10 +1,10 @@
-/** Part 4 of the contract, methods: what is removed with an item takes the right to remove it, and never leaves the account. */
+/** Part 4 of the contract, methods: cascading deletions need the right to remove every row, and never reach another account. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import { type Answer, doors, spec } from '../help/door.ts'
 
-/** Items of accounts that go with what all accounts share: as children, by references, in lists and over several steps. */
+/** Items of accounts that are removed with shared items: as children, by references, in lists and over several steps. */
 const store = service({
   name: 'store',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
@@ -126,7 +126,7 @@ doors(
   },
 )
 
-/** Everybody may remove a list, but only who is known what is on it. */
+/** Everyone can remove a list, but only authenticated callers can remove its entries. */
 const open = service({
   name: 'open',
   scopes: { trim: 'Remove stars' },

@@ -36,7 +36,7 @@ async function tank(door: Door): Promise<string> {
   return (await door.send('POST', '/tanks', { json: {} })).headers.location as string
 }
 
-/** How many answers have each status. */
+/** The number of answers by status. */
 function counts(answers: readonly Answer[]): Record<number, number> {
   const found: Record<number, number> = {}
   for (const { status } of answers) found[status] = (found[status] ?? 0) + 1

@@ -15,7 +15,7 @@ const archive = service({
 
 type Headers = Record<string, string>
 
-/** The state an item is brought to, and what its conditions may name. */
+/** An item in some state, with values for conditions. */
 interface Target {
   readonly path: string
   readonly current: string

@@ -48,7 +48,7 @@ async function posted(door: Door, path: string, json: object): Promise<Answer> {
   return answer
 }
 
-/** The types and places of all that is wrong. */
+/** The types and places of all violations. */
 const wrongs = ({ json }: Answer): string[] =>
   json.errors.map(({ type, pointer }: { type: string; pointer: string }) => `${type} ${pointer}`)
 

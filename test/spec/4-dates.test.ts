@@ -1,4 +1,4 @@
-/** Part 4 of the contract, methods: conditions by date, where several changes fall into one second. */
+/** Part 4 of the contract, methods: conditions by date, with several changes in one second. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'

@@ -1,4 +1,4 @@
-/** Part 4 of the contract, methods: what a deletion does to all that depends on the item, and what stands against it. */
+/** Part 4 of the contract, methods: the effect of a deletion on dependent items, and what prevents it. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'

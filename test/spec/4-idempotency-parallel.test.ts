@@ -1,4 +1,4 @@
-/** Part 4 of the contract, idempotency of POST: the same key at the same time, failures on the way, and processes that end. */
+/** Part 4 of the contract, idempotency of POST: parallel requests with one key, failures in between, and processes that end. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { type Running, startService } from '../help/process.ts'
 const times = <T>(count: number, make: (n: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, n) => make(n)))
 
-/** One of them made something, and all others name it. */
+/** Asserts that one request created an item and that all others refer to it. */
 function onlyOne(answers: readonly Answer[]): string {
   const made = answers.filter(({ status }) => status === 201)
   assert.equal(made.length, 1)
@@ -118,7 +118,7 @@ doors(
     const head = (key: string, length: number) =>
       `POST /orders HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nIdempotency-Key: ${key}\r\nContent-Length: ${length}\r\n\r\n`
 
-    /** Sends bytes and is gone. */
+    /** Sends bytes and closes the connection. */
     const aborted = (bytes: string): Promise<void> =>
       new Promise((done) => {
         const socket = connect(door.port, '127.0.0.1', () => socket.write(bytes, () => socket.destroy()))

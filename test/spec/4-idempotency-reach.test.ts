@@ -1,4 +1,4 @@
-/** Part 4 of the contract, idempotency of POST: what a key comes before, and how far it reaches. */
+/** Part 4 of the contract, idempotency of POST: the order of the checks around a key, and its scope. */
 import assert from 'node:assert/strict'
 import { count, desk, fresh, keyOf, nothing, post, posted, refused } from '../help/desk.ts'
 import { doors, spec } from '../help/door.ts'

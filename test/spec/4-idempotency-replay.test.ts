@@ -1,4 +1,4 @@
-/** Part 4 of the contract, idempotency of POST: the first answer given again, for POST and for PATCH. */
+/** Part 4 of the contract, idempotency of POST: replays of the first answer, for POST and PATCH. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeclaredSettings, f, service } from 'bylaw'
@@ -37,7 +37,7 @@ const bank = (idempotency: DeclaredSettings['idempotency']) =>
 const post = (door: Door, path: string, json: object, key: string): Promise<Answer> =>
   door.send('POST', path, { json, headers: keyOf(key) })
 
-/** What is given again. */
+/** The replayed parts of an answer. */
 const told = ({ status, text, headers }: Answer) => ({
   status,
   text,

@@ -9,7 +9,7 @@ import { things } from '../help/file.ts'
 
 type Act = () => Outcome | Promise<Outcome>
 
-/** What is done with the next creation, where anything is. */
+/** Replaces the next creation, unless it is null. */
 let next: ((act: Act) => Promise<Outcome>) | null = null
 let executed = 0
 
@@ -24,7 +24,7 @@ const gated = (store: Store): Store => ({
   },
 })
 
-/** Holds the next creation until it is told how to go on. */
+/** Holds the next creation until `goOn`. */
 function hold(): { reached: Promise<void>; goOn: (how: (act: Act) => Outcome | Promise<Outcome>) => void } {
   const { promise: reached, resolve: arrive } = Promise.withResolvers<void>()
   const { promise: how, resolve: goOn } = Promise.withResolvers<(act: Act) => Outcome | Promise<Outcome>>()
@@ -48,7 +48,7 @@ async function answerLost(act: Act): Promise<never> {
 const sent = (door: Door, text: unknown, key: string): Promise<Answer> =>
   door.send('POST', '/things', { json: { text }, headers: keyOf(key) })
 
-/** Sends as many, of which the first one is held, and the others wait for it. */
+/** Sends `count` requests: the first is held, and the others wait for it. */
 async function waiting(door: Door, key: string, count: number) {
   const { reached, goOn } = hold()
   const first = sent(door, 'a', key)

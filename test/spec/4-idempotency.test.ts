@@ -1,4 +1,4 @@
-/** Part 4 of the contract, idempotency of POST: keys, where they stand, and what a repeat is answered. */
+/** Part 4 of the contract, idempotency of POST: keys, their places in requests, and the answers to repeats. */
 import assert from 'node:assert/strict'
 import { type Declaration, f, service } from 'bylaw'
 import { count, desk, fresh, post, posted, refused } from '../help/desk.ts'

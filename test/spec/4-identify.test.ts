@@ -1,4 +1,4 @@
-/** Part 4 of the contract, methods: what has to be unique when something is created, identifiers and keys among it. */
+/** Part 4 of the contract, methods: unique values of new items, including identifiers and keys. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
@@ -56,7 +56,7 @@ async function posted(door: Door, path: string, json: object): Promise<Answer> {
   return answer
 }
 
-/** The types and places of all that is wrong. */
+/** The types and places of all violations. */
 const wrongs = ({ json }: Answer): string[] =>
   json.errors.map(({ type, pointer }: { type: string; pointer: string }) => `${type} ${pointer}`)
 

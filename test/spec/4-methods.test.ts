@@ -1,4 +1,4 @@
-/** Part 4 of the contract, methods: what each method answers on each kind of target. */
+/** Part 4 of the contract, methods: the answer of each method on each kind of target. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'
@@ -31,7 +31,7 @@ async function gone(door: Door): Promise<string> {
 let used = 0
 const unused = async (): Promise<string> => `/carts/crt_${String(++used).padStart(26, '0')}`
 
-/** A target for every request, and what the methods answer there, in their order. */
+/** A target for every request, and the statuses of the methods there, in their order. */
 const targets: Record<string, [at: (door: Door) => Promise<string>, statuses: readonly number[]]> = {
   'a collection': [async () => '/carts', [200, 200, 201, 405, 405, 405, 204]],
   'an item': [cart, [200, 200, 405, 200, 200, 204, 204]],

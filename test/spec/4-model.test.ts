@@ -1,4 +1,4 @@
-/** Part 4 of the contract, methods: long random stories of writes, told to the service and to a model of a few lines. */
+/** Part 4 of the contract, methods: long random sequences of writes, compared with a simple model. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import fc from 'fast-check'
@@ -39,7 +39,7 @@ interface Step {
   readonly match: 'none' | 'current' | 'stale' | 'any'
 }
 
-/** What there is, with the tags it had, and what was. */
+/** The existing nodes with their tags, the deleted ones, and the content of every tag seen. */
 interface Model {
   readonly nodes: Map<string, Node>
   readonly tags: Map<string, string>
@@ -49,7 +49,7 @@ interface Model {
 
 const empty: Node = { u: null, v: 0, keepId: null, fallId: null, keepIds: [] }
 
-/** All that go with a node, and whether something that stays is against it. */
+/** The nodes that are deleted with a node, and whether a reference from another node prevents it. */
 function fall({ nodes }: Model, id: string): { going: Set<string>; held: boolean } {
   const going = new Set([id])
   for (const one of going) for (const [other, { fallId }] of nodes) if (fallId === one) going.add(other)
@@ -63,7 +63,7 @@ function fall({ nodes }: Model, id: string): { going: Set<string>; held: boolean
 const defined = (patch: Patch): Partial<Node> =>
   Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined))
 
-/** The status of a write of a whole node. */
+/** The expected status of a write of a whole node. */
 function written({ nodes }: Model, id: string, node: Node): number {
   const before = nodes.get(id)
   const named = (now: readonly (string | null)[], then: readonly (string | null)[]) =>
@@ -78,7 +78,7 @@ function written({ nodes }: Model, id: string, node: Node): number {
   return before ? 200 : 201
 }
 
-/** The status that the model expects; it takes over what the step changes. */
+/** The status that the model expects. Applies the step to the model. */
 function expected(model: Model, { method, id, patch, match }: Step): number {
   const { nodes, gone } = model
   const node = nodes.get(id)
@@ -120,7 +120,7 @@ function send(door: Door, { tags }: Model, prefix: string, { method, id, patch, 
   return door.send(method, path, method === 'GET' || method === 'DELETE' ? { headers } : { json: body, headers })
 }
 
-/** Checks what the service answers against the model, and that a tag stands for one content. */
+/** Compares answers with the model, and checks that a tag belongs to one content only. */
 function agree(
   { nodes, tags, seen }: Model,
   prefix: string,
@@ -160,7 +160,7 @@ doors('random stories', world, (door) => {
     const story = async (steps: readonly Step[]): Promise<void> => {
       const model: Model = { nodes: new Map(), tags: new Map(), gone: new Set(), seen: new Map() }
       const prefix = `nod_s${++told}_`
-      const offset = told * 10 // values are unique among all stories
+      const offset = told * 10 // values are unique among all sequences
       for (const [n, one] of steps.entries()) {
         const u = typeof one.patch.u === 'number' ? one.patch.u + offset : one.patch.u
         const own = { ...one, patch: { ...one.patch, u } }

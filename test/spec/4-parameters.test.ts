@@ -1,4 +1,4 @@
-/** Part 4 of the contract, list parameters: how names and values are read from the query string, and which ones are known. */
+/** Part 4 of the contract, list parameters: names and values in the query string, and the known names. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'

@@ -1,4 +1,4 @@
-/** Part 4 of the contract, path rules: which URLs there are, and how exactly they are read. */
+/** Part 4 of the contract, path rules: the URLs of a service, and how they are matched. */
 
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'

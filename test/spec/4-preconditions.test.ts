@@ -1,4 +1,4 @@
-/** Part 4 of the contract, methods: entity tags, and what conditions say and mean. */
+/** Part 4 of the contract, methods: entity tags, and the syntax and effect of conditions. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
@@ -16,18 +16,18 @@ type Headers = Record<string, string>
 const past = 'Thu, 01 Jan 1970 00:00:00 GMT'
 const future = 'Fri, 01 Jan 2077 00:00:00 GMT'
 
-/** How far the clock of the service is ahead, so that a test need not wait until dates count. */
+/** How far the clock of the service is ahead: dates only count after their second has passed. */
 let ahead = 0
 const now = (): number => Date.now() + ahead
 const dateOf = (time: number): string => new Date(time).toUTCString()
 
-/** The state an item is brought to, and what its conditions may name. */
+/** An item in some state, with values for conditions. */
 interface Target {
   readonly path: string
   readonly current: string
   readonly stale: string
   readonly changed: string
-  /** A date behind the change that is over. */
+  /** A past date after the change. */
   readonly later: string
 }
 

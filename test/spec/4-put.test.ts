@@ -1,4 +1,4 @@
-/** Part 4 of the contract, methods: creating by PUT, and reviving by it. */
+/** Part 4 of the contract, methods: creating and reviving items by PUT. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
@@ -38,7 +38,7 @@ const stock = service({
 
 const item = (n: number) => `itm_${String(n).padStart(26, '0')}`
 let used = 0
-/** An identifier of its own for each test. */
+/** A new identifier for each test. */
 const fresh = (): string => item(++used)
 
 async function put(

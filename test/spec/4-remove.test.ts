@@ -1,4 +1,4 @@
-/** Part 4 of the contract, methods: deleting; and part 7: what is answered for what is gone. */
+/** Part 4 of the contract, methods: deletion; and part 7: the answers for deleted items. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'

@@ -39,7 +39,7 @@ const stock = service({
 
 const item = (n: number) => `itm_${String(n).padStart(26, '0')}`
 let used = 0
-/** An identifier of its own for each test. */
+/** A new identifier for each test. */
 const fresh = (): string => item(++used)
 
 async function put(

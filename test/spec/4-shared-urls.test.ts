@@ -1,11 +1,11 @@
-/** Part 7 of the contract, conditional read: no two contents have one strong tag, whoever asks and in whatever version. */
+/** Part 7 of the contract, conditional read: no two contents have the same strong tag, for all callers and versions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 import { type Answer, doors, spec } from '../help/door.ts'
 
-/** Several accounts have an item at one URL: by an id that clients choose, a key, and a key below a parent. */
+/** Several accounts have items with the same URL: by an id that clients choose, a key, and a key below a parent. */
 const yard = service({
   name: 'yard',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
@@ -104,7 +104,7 @@ doors(
   { holders },
 )
 
-/** A version that completes items from rows that hold a secret, and from what the own row keeps. */
+/** Items of an older version have values from rows with a secret, and from values that their own row keeps. */
 const bank = service({
   name: 'bank',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },

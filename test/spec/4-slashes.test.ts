@@ -1,4 +1,4 @@
-/** Part 4 of the contract, path rules: what path.trailingSlash makes of a trailing slash. */
+/** Part 4 of the contract, path rules: trailing slashes with each value of path.trailingSlash. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'

@@ -1,4 +1,4 @@
-/** Part 4 of the contract, methods: which answers have entity tags, and what settings make of them. */
+/** Part 4 of the contract, methods: answers with entity tags, and the settings of tags. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
@@ -20,17 +20,17 @@ const archive = service({
 type Headers = Record<string, string>
 const past = 'Thu, 01 Jan 1970 00:00:00 GMT'
 
-/** How far the clock of the service is ahead, so that a test need not wait until dates count. */
+/** How far the clock of the service is ahead: dates only count after their second has passed. */
 let ahead = 0
 const now = (): number => Date.now() + ahead
 const dateOf = (time: number): string => new Date(time).toUTCString()
 
-/** The state an item is brought to, and what its conditions may name. */
+/** An item in some state, with values for conditions. */
 interface Target {
   readonly path: string
   readonly current: string
   readonly stale: string
-  /** A date behind the change that is over. */
+  /** A past date after the change. */
   readonly later: string
 }
 
@@ -38,7 +38,7 @@ async function there(door: Door, collection = 'files'): Promise<Target> {
   const made = await door.send('POST', `/${collection}`, { json: { name: 'A' } })
   const path = made.headers.location as string
   ahead += 10_000
-  const headers = { 'if-unmodified-since': dateOf(now() - 5000) } // where a condition is required, this one is enough
+  const headers = { 'if-unmodified-since': dateOf(now() - 5000) } // if a condition is required, this one suffices
   const patched = await door.send('PATCH', path, { json: { note: 'x' }, headers })
   assert.equal(patched.status, 200)
   ahead += 10_000

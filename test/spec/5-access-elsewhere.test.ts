@@ -1,4 +1,4 @@
-/** Accounts and fields with scopes where something else is asked too: older versions, kept answers, QUERY, the store. Part 5, authentication. */
+/** Accounts and field scopes in older versions, cached answers, QUERY and the store. Part 5, authentication. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, doors, type Sent, spec } from '../help/door.ts'

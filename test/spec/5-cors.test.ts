@@ -1,4 +1,4 @@
-/** Pages of other origins, through the door. Part 5, authentication. */
+/** CORS: requests from pages of other origins. Part 5, authentication. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'

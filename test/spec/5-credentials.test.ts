@@ -1,4 +1,4 @@
-/** Part 5 of the contract, authentication: who is let in, who is asked, and who is refused. */
+/** Part 5 of the contract, authentication: accepted, missing and refused credentials. */
 import assert from 'node:assert/strict'
 import { type Door, doors, spec } from '../help/door.ts'
 import { holders, staff } from '../help/staff.ts'

@@ -1,4 +1,4 @@
-/** Fields that take a scope to see or to write. Part 5, authentication. */
+/** Fields that need a scope to be read or written. Part 5, authentication. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, doors, type Sent, spec } from '../help/door.ts'

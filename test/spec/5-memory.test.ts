@@ -1,4 +1,4 @@
-/** Part 5 of the contract, authentication: what is remembered of a caller, for how long, and who else profits from it. */
+/** Part 5 of the contract, authentication: the cache of callers: what it holds, for how long, and for whom. */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { doors, keyFor, spec } from '../help/door.ts'
 import { holders, staff } from '../help/staff.ts'
 
 const asked: Plan['do'][] = []
-/** The same tests run with every cache off, and then count each reading. */
+/** With all caches off, the same tests expect every read. */
 const caches = process.env.BYLAW_REMEMBER !== 'off'
 let opaque = false
 const watched = (store: Store): Store => ({
@@ -95,7 +95,7 @@ doors(
     spec('R143 R139', 'the cached list of one caller is not sent to another', async () => {
       clock += 10_000
       const fresh = await door.send('POST', '/files', { json: { text: 'fresh' }, headers: door.as('ann') })
-      assert.equal(fresh.status, 201) // what nobody wrote to since would not be read again
+      assert.equal(fresh.status, 201) // a write, as rows that have not changed are not read again
       asked.length = 0
       const first = await door.send('GET', '/files', { headers: door.as('ann') })
       assert.equal(first.headers['cache-control'], 'private, no-cache')

@@ -1,4 +1,4 @@
-/** Parts 1 and 5 of the contract: where authentication and permission stand among all that can be wrong. */
+/** Parts 1 and 5 of the contract: the place of authentication and permission in the order of checks. */
 import assert from 'node:assert/strict'
 import { type Door, doors, spec } from '../help/door.ts'
 import { holders, staff } from '../help/staff.ts'

@@ -1,4 +1,4 @@
-/** Items that belong to accounts: what others have does not exist. Part 5, authentication. */
+/** Items that belong to accounts: the items of other accounts seem not to exist. Part 5, authentication. */
 import assert from 'node:assert/strict'
 import { type Answer, type Door, doors, type Sent, spec } from '../help/door.ts'
 import { holders, known, tenants } from '../help/tenants.ts'

@@ -1,4 +1,4 @@
-/** Part 5 of the contract, authentication: credentials where they do not belong, too many of them, and none that is good. */
+/** Part 5 of the contract, authentication: credentials in wrong places, several credentials, and invalid ones. */
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -202,7 +202,7 @@ doors(
         assert.ok(Number(headers['retry-after']) > 0 && Number(headers['retry-after']) <= 60)
         for (const authorization of ['Bearer nonsense', 'Bearer eyJhbGciOiJub25lIn0.e30.', 'Bearer bylaw_short'])
           assert.deepEqual((await told(door, 'GET', '/files', { headers: { authorization } })).brief, brief)
-        clock += 2000 // beyond the time for which callers are remembered
+        clock += 2000 // longer than callers are cached
         assert.equal((await told(door, 'GET', '/files', { headers: door.as('ann') })).status, 200)
         assert.equal((await told(door, 'GET', '/files', { headers: door.as('ben') })).status, 200, 'never seen before')
         assert.equal((await told(door, 'GET', '/wishes')).status, 200)

@@ -1,4 +1,4 @@
-/** Part 5 of the contract, authentication: access tokens, by whom, for whom and for how long. */
+/** Part 5 of the contract, authentication: access tokens: their issuer, audience and lifetime. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { f, service } from 'bylaw'
@@ -215,7 +215,7 @@ doors(
       clock += 3_600_000
       await taken(door, await token())
       await taken(door, await token())
-      const unknown = await authority.sign() // a key of the same name, but not the one that is known
+      const unknown = await authority.sign() // another key with the name of a known one
       await refused(door, unknown)
     })
   },

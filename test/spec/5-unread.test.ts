@@ -1,4 +1,4 @@
-/** Part 5 of the contract, access: a caller who may change items and not read them is shown none of them. */
+/** Part 5 of the contract, access: a caller who can change items but not read them sees none of them. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'

@@ -1,9 +1,9 @@
-/** Write-only fields: nobody finds out their values. Part 5, authentication. */
+/** Write-only fields: no answer reveals their values. Part 5, authentication. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, doors, spec } from '../help/door.ts'
 
-/** Write-only fields of several kinds: some take a scope to be written, some cannot change. */
+/** Write-only fields of several kinds: some need a scope, some are immutable. */
 const vault = service({
   name: 'vault',
   scopes: { edit: 'Change boxes', pin: 'Set secrets', pii: 'See personal data' },

@@ -1,4 +1,4 @@
-/** Part 7 of the contract: conditional reads, and what caches are told. */
+/** Part 7 of the contract: conditional reads, and the headers for caches. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
@@ -30,7 +30,7 @@ const created = (door: Door, collection = 'goods', name = 'A'): Promise<Answer> 
 const placeOf = async (door: Door, collection = 'goods'): Promise<string> =>
   (await created(door, collection)).headers.location as string
 
-/** The headers that the service decides on, without those of the connection and of the moment. */
+/** The headers of the service, without those of the connection and the time. */
 function told({ headers }: Answer): Record<string, string> {
   const { date, connection, 'keep-alive': _, 'request-id': id, ...rest } = headers
   assert.ok(date !== undefined && id !== undefined && connection !== 'upgrade')

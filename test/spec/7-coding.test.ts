@@ -1,4 +1,4 @@
-/** Part 7 of the contract: answers in br, zstd and gzip, each coding with a tag of its own. */
+/** Part 7 of the contract: answers in br, zstd and gzip, each with a separate tag. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'

@@ -1,4 +1,4 @@
-/** Part 7 of the contract: what errors look like, whatever they are about. */
+/** Part 7 of the contract: the form of all errors. */
 import assert from 'node:assert/strict'
 import { f, Problem, service } from 'bylaw'
 import { catalogue } from '../../src/errors/catalogue.ts'
@@ -8,7 +8,7 @@ import { isError } from '../help/errors.ts'
 const fields = { name: f.text() }
 const api = service({ name: 'errors', resources: { things: { prefix: 'thg', fields, access: 'public' } } })
 
-/** Appendix A: status, class, the class it is under, and the types of it. */
+/** Appendix A: status, class, parent class, and types. */
 const table: readonly (readonly [status: number, name: string, above: string, types: string])[] = [
   [
     400,

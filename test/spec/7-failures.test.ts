@@ -1,4 +1,4 @@
-/** Part 7 of the contract: failures of the service say nothing of its inside, and declared errors are told as declared. */
+/** Part 7 of the contract: failures reveal nothing internal, and declared errors are answered as declared. */
 import assert from 'node:assert/strict'
 import { type Declaration, f, Problem, service } from 'bylaw'
 import type { Outcome } from '../../src/flow/outcome.ts'
@@ -21,7 +21,7 @@ const api = service({
 } as Declaration)
 const thing = '/things/thg_00000000000000000000000000'
 
-/** What the store does instead of its work; nothing where it works. */
+/** Replaces the store's work; null if it works normally. */
 let act: (() => Outcome | Promise<Outcome>) | null = null
 const store = (real: Store): Store => ({ ...real, execute: (plan) => (act ? act() : real.execute(plan)) })
 const throws = (error: unknown) => () => {

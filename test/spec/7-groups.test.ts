@@ -1,4 +1,4 @@
-/** Part 7 of the contract: caches are told what belongs together, and what a write has made stale. */
+/** Part 7 of the contract: cache groups, and the groups that a write invalidates. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'

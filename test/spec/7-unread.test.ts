@@ -1,4 +1,4 @@
-/** Part 7 of the contract: a list that nobody has changed is not read again, and one that somebody has is. */
+/** Part 7 of the contract: a list is read again only after a change. */
 import assert from 'node:assert/strict'
 import { doors, spec } from '../help/door.ts'
 import { shop } from '../help/shop.ts'

@@ -1,4 +1,4 @@
-/** Part 7 of the contract: what is wrong, one by one, and where. */
+/** Part 7 of the contract: every violation, with its place. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'

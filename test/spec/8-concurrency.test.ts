@@ -1,4 +1,4 @@
-/** Part 8 of the contract: how many requests are handled at a time. */
+/** Part 8 of the contract: the limit of parallel requests. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { f, service } from 'bylaw'

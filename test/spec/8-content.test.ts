@@ -1,4 +1,4 @@
-/** Part 8 of the contract: content is taken in whole, however it is cut on its way and whatever the request waits for first. */
+/** Part 8 of the contract: content is read completely, however it is split and whatever its request waits for. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -20,11 +20,11 @@ const notes = service({
   tiers: { anonymous: { hourly: 1_000_000 }, plain: { hourly: 1_000_000 } },
 })
 
-/** Steps of a request that can wait while its content comes in. */
+/** Steps of a request that can wait while its content arrives. */
 const waits = ['nothing', 'the key', 'the quota', 'the request before it', 'Expect: 100-continue'] as const
 type Wait = (typeof waits)[number]
 
-/** What the service waits for now, and the end of that wait. */
+/** The step that waits now, and the end of the wait. */
 const held: { by: Wait; until: Promise<void> } = { by: 'nothing', until: Promise.resolve() }
 
 const slow = (store: Store): Store => ({
@@ -44,7 +44,7 @@ const ledger = async () => {
 
 const sizes = [1, 2000, 16_000, 65_000, 65_536, 66_000, 90_000, 131_072, 200_000, 900_000]
 
-/** Content as pieces of a length, or of many lengths in turn. */
+/** Splits content into pieces of the given lengths, which are repeated. */
 function* cut(content: string, lengths: readonly number[]): Generator<string> {
   for (let at = 0, n = 0; at < content.length; n++) {
     const length = lengths[n % lengths.length] as number
@@ -64,7 +64,7 @@ interface Way {
   readonly chunked?: boolean
 }
 
-/** Sends a request while the service waits; the wait ends when all of the content has been sent, or as much as it takes. */
+/** Sends a request while the service waits, until all content has been sent, or as much as the service accepts. */
 async function sent(
   door: Door,
   line: string,

@@ -1,4 +1,4 @@
-/** Part 8 of the contract: declared maxima, where none is declared too. */
+/** Part 8 of the contract: maxima, declared and default ones. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'

@@ -1,4 +1,4 @@
-/** Part 8 of the contract: request quotas of callers that nobody knows, and what answers say of them. */
+/** Part 8 of the contract: request quotas of anonymous callers, and their headers. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Network, networkOf } from '../../src/flow/network.ts'
@@ -147,7 +147,7 @@ doors(
         const refused = await door.send('GET', '/notes')
         assert.deepEqual(refused.json.violatedPolicies, ['burst'])
         assert.equal(refused.headers['retry-after'], '1')
-        // Told of the hour that is not over, a client would wait longer than it has to.
+        // With the reset of the hour, a client would wait longer than necessary.
         assert.equal(refused.headers.ratelimit, '"hourly";r=2, "burst";r=0;t=1')
       }
       clock.now += 1000

@@ -1,4 +1,4 @@
-/** Part 8 of the contract: a service that is told to end finishes what it has accepted. */
+/** Part 8 of the contract: a service that is stopped finishes accepted requests. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -10,7 +10,7 @@ import { answers, message } from '../help/wire.ts'
 const shop = new URL('../help/shop.ts', import.meta.url).pathname
 const post = message('POST /warehouses', ['Content-Type: application/json'], '{"name":"W"}')
 
-/** A request whose last bytes are still to come. */
+/** A request whose last bytes are not sent yet. */
 async function begun(port: number, bytes: string): Promise<{ finish: () => Promise<string> }> {
   const socket: Socket = connect({ port, host: '127.0.0.1' })
   let text = ''
@@ -30,7 +30,7 @@ async function begun(port: number, bytes: string): Promise<{ finish: () => Promi
 interface Busy {
   /** Settles with the first answer. */
   readonly served: Promise<unknown>
-  /** Settles when the connection ends: whether a request was left without an answer, and what the last answer said. */
+  /** Settles when the connection ends: whether a request got no answer, and the last `Connection` header. */
   readonly ended: Promise<{ readonly lost: boolean; readonly connection: string | undefined }>
 }
 
@@ -62,7 +62,7 @@ describe('the end of a service', { concurrency: true }, () => {
     const probe = await begun(port, message('GET /readyz'))
     await overSocket(port)('GET', '/healthz')
     const ended = stop()
-    while ((await overSocket(port)('GET', '/healthz').catch(() => null)) !== null); // no new guests
+    while ((await overSocket(port)('GET', '/healthz').catch(() => null)) !== null); // no new connections
     const [ready] = answers(await probe.finish())
     assert.deepEqual([ready?.status, ready?.headers.connection], [503, 'close'])
     for (const { finish } of slow) {

@@ -1,4 +1,4 @@
-/** Part 8 of the contract: what a caller may have under way at a time, and what is refused when there is too much to do. */
+/** Part 8 of the contract: the limit of parallel requests of one caller, and refusals under overload. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Network, networkOf } from '../../src/flow/network.ts'

@@ -1,4 +1,4 @@
-/** Part 8 of the contract: request quotas of callers that are known, by the tier that their credential names. */
+/** Part 8 of the contract: request quotas of authenticated callers, by the tier of their credential. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, doors, spec } from '../help/door.ts'

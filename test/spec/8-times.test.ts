@@ -1,4 +1,4 @@
-/** Part 8 of the contract: how long a request may take to come in, to be handled, and to be read. */
+/** Part 8 of the contract: time limits of requests: to arrive, to be handled, and for the answer to be read. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -26,7 +26,7 @@ const folder = mkdtempSync(join(tmpdir(), 'bylaw-'))
 const file = join(folder, 'hasty.db')
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What comes back to bytes that are never finished, until the connection ends. */
+/** The answer to an incomplete request, until the connection ends. */
 function unfinished(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''

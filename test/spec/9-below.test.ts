@@ -3,7 +3,7 @@ import { before } from 'node:test'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'
 
-/** Seats of halls, which belong to accounts: what was said of a seat in two parts is one, and its color is that of its row now. */
+/** Seats of halls, which belong to accounts: two fields of a seat became one, and its color moved to its row. */
 const halls = service({
   name: 'halls',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },

@@ -1,10 +1,10 @@
-/** What an older version writes to rows of other resources takes the rights that changing them directly takes. Part 9, versions. */
+/** Writes of an older version to other resources need the same rights as direct changes of these. Part 9, versions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import { type Answer, doors, spec } from '../help/door.ts'
 
-/** Prices, terms and perks of customers became those of plans, which all accounts share; limits those of teams, which each account has. */
+/** Prices, terms and perks moved from customers to plans, which accounts share; limits to teams, which belong to accounts. */
 const shop = service({
   name: 'shop',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
@@ -156,7 +156,7 @@ doors(
 
 const dated = { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } }
 
-/** What a price of old clients is made of may be seen by some only. */
+/** The old price depends on fields that only some callers can read. */
 const veiled = service({
   name: 'veiled',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' }, v3: { released: '2026-01-01' } },

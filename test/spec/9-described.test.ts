@@ -1,4 +1,4 @@
-/** Part 9, versioning, and contract section 13: the description of each version, where it stands and what it says. */
+/** Part 9, versioning, and contract section 13: the description of each version: its URL and its content. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import type { Service } from '../../src/service.ts'

@@ -1,4 +1,4 @@
-/** Contract section 13: the documents of many services, judged as OpenAPI. */
+/** Contract section 13: the documents of many services are valid OpenAPI. */
 import assert from 'node:assert/strict'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { f, service } from 'bylaw'

@@ -3,7 +3,7 @@ import { before } from 'node:test'
 import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
 
-/** The room of a book became that of its shelf, which may be none, and then got other words; where it lies was said in a map of its own. */
+/** The room of a book moved to its shelf, which is optional, and then got other values; its place was in a separate object. */
 const rooms = service({
   name: 'rooms',
   versions: {
@@ -231,7 +231,7 @@ doors(
   { holders, together: true },
 )
 
-/** What was said of a guest is said of the room, where it has to be unique, may be fixed, and leads to a wing. */
+/** Fields of a guest moved to its room: a unique one, an immutable one, and a reference to a wing. */
 const hotel = service({
   name: 'hotel',
   versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },

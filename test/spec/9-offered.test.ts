@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { f, Problem, service } from 'bylaw'
 import { type Answer, type Door, doors, type Sent, spec } from '../help/door.ts'
 
-/** Operations that came and went, a resource that began and one that ended, and a type of errors that got another name. */
+/** Operations and resources that were added and removed, and a renamed type of errors. */
 let full = false
 let made = 0
 const nextId = (): string => {
@@ -43,7 +43,7 @@ const carriers: readonly (readonly [name: string, ask: (label: string, path: str
   ['features', (label, path) => [path, { headers: { as: label } }]],
 ]
 
-/** A caller with the features of each version, and one that may only read. */
+/** A caller with the features of each version, and one that can only read. */
 const all = ['notes:read', 'notes:write']
 const holders = {
   v1: { scopes: all },

@@ -1,4 +1,4 @@
-// long because: the declaration, what is asked of it and the model belong together
+// long because: the declaration, the requests and the model belong together
 import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import { f, service } from 'bylaw'
@@ -7,7 +7,7 @@ import { type Door, doors, spec } from '../help/door.ts'
 import { runsOf } from '../help/runs.ts'
 import { type Filter, matching, type Row, sorted } from '../lists/model.ts'
 
-/** A name was two, a street and a city one; the country, a few words and the bounds of a number were others. Nothing but `request` and `response` says so. */
+/** Split and joined fields, and other countries, words and bounds, all declared only by `request` and `response`. */
 const parts = service({
   name: 'parts',
   versions: {
@@ -154,7 +154,7 @@ const ask: fc.Arbitrary<Ask> = fc.constantFrom('v1', 'v1', 'v2', 'v3').chain((la
   }),
 )
 
-/** Fields under the names by which the model knows how values are compared. */
+/** The names of fields in the model, which decide how values are compared. */
 const known: Readonly<Record<string, string>> = {
   'word.flag': 'flag',
   'word.count': 'count',
@@ -196,7 +196,7 @@ async function shown({ send }: Door, label: string): Promise<Row[]> {
   return json.data.map(modelled)
 }
 
-/** The ids of all pages; between two of them something may happen. */
+/** The ids of all pages; `between` runs between pages. */
 async function walked({ send }: Door, from: Ask, limit: number, between?: () => Promise<void>): Promise<string[]> {
   const found: string[] = []
   for (let path: string | undefined = pathOf(from, limit); path; ) {
@@ -211,7 +211,7 @@ async function walked({ send }: Door, from: Ask, limit: number, between?: () => 
 
 doors('fields that only older versions have', parts, (door) => {
   const count = 14
-  // Where rows are spread, an order by what another row has is refused.
+  // On a sharded database, an order by a field of another row is refused.
   const admitted = (one: Ask): Ask => (door.store === 'Citus' && one.sort === 'code' ? { ...one, sort: 'points' } : one)
   const put = async (method: string, path: string, json: object) => {
     const answer = await door.send(method, path, { json })

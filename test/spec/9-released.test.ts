@@ -1,4 +1,4 @@
-/** Versions before they are released, and what caches are told where features choose the version. Part 9, versions. */
+/** Versions before their release, and the headers for caches if features choose the version. Part 9, versions. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'

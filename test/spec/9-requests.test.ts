@@ -1,4 +1,4 @@
-/** Contract section 13: requests made from descriptions: right ones are not refused, wrong ones are, and no answer is one that is not described. R217. */
+/** Contract section 13: requests made from descriptions are accepted if valid, else refused; all answers are described. R217. */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import orders from '../../examples/orders/api.ts'
@@ -18,7 +18,7 @@ import type { Doc } from '../help/schemas.ts'
 import shop from '../help/shop.ts'
 import { tenants } from '../help/tenants.ts'
 
-/** With who asks, and what an older version takes that the newest has no room for. */
+/** Services with the caller, and messages for values that only an older version accepts. */
 const services: readonly [Service, As?, RegExp?][] = [
   [shop],
   [orders],
@@ -30,7 +30,7 @@ const services: readonly [Service, As?, RegExp?][] = [
   [tenants, { account: 'acc_a', scopes: ['deals:read', 'deals:write'] }],
 ]
 
-/** Asks one version of a service, as somebody who may do everything. */
+/** Sends requests to one version of a service as a caller with all rights. */
 function asking(
   service: Service,
   version: string,
@@ -55,7 +55,7 @@ function asking(
   return { send, close }
 }
 
-/** The same requests in each run, unless others are asked for. */
+/** The requests are the same in each run, unless a seed is given. */
 const seed = Number(process.env.BYLAW_TEST_SEED ?? 2026)
 
 for (const [service, as, narrow] of services)

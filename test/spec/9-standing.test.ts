@@ -3,7 +3,7 @@ import { before } from 'node:test'
 import { f, service } from 'bylaw'
 import { type Answer, doors, spec } from '../help/door.ts'
 
-/** What moved has a default, and a row may lead to none that has it. */
+/** A moved field has a default, and the reference to its row is optional. */
 const homes = service({
   name: 'homes',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
@@ -21,7 +21,7 @@ const homes = service({
   moved: { code: { by: 'landId', to: 'code' } },
 })
 
-/** The level of a book became that of its shelf, which is told by its height since. */
+/** The level of a book moved to its shelf, where it is derived from the height. */
 const levels = service({
   name: 'levels',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' }, v3: { released: '2026-01-01' } },
@@ -107,7 +107,7 @@ doors('moved fields with a default', homes, (door) => {
   })
 })
 
-/** Words of states stand in another order now, and lists are in the order of states. */
+/** The values of an enum have another order now, and lists are sorted by it. */
 const states = service({
   name: 'states',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },

@@ -64,7 +64,7 @@ const second = service({
 
 const ann = { firstName: 'Ann', lastName: 'Lee', mail: 'ann@example.com', status: 'shut', price: '1.50', secret: 's' }
 
-/** Asks a service that is started on a database. */
+/** Starts a service on a database and sends requests to it. */
 function asker(api: Service, database: string) {
   const { call, close } = testing(api, { database })
   const ask = async (method: string, path: string, json?: object) => {
@@ -77,7 +77,7 @@ function asker(api: Service, database: string) {
 
 interface Place {
   readonly url: string
-  /** Notes a node of the declaration before as alive. */
+  /** Adds the presence of a node with the former declaration. */
   readonly beat: () => Promise<unknown>
 }
 

@@ -189,7 +189,7 @@ doors('one state, four versions', history, (door) => {
   })
 })
 
-/** What a name was made of may be too long together, while each of its parts is not. */
+/** The parts of a name can be too long together. */
 const halves = service({
   name: 'halves',
   versions: { v1: { released: '2025-01-15' }, v2: { released: '2026-01-15' } },

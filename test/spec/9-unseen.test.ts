@@ -3,7 +3,7 @@ import { before } from 'node:test'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'
 
-/** A band and a label are made of what not everybody sees. */
+/** A band and a label that depend on fields which not every caller can read. */
 const paid = service({
   name: 'paid',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
@@ -62,7 +62,7 @@ doors(
   { holders: { seer: { scopes: ['pay'] }, other: {} } },
 )
 
-/** Fields of several kinds that take a scope, under other names, with other words and made by a function in the older version. */
+/** Fields of several kinds with scopes: renamed, mapped, and made by a function in the older version. */
 const clients = service({
   name: 'clients',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' }, v3: { released: '2026-01-01' } },

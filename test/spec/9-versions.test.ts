@@ -3,7 +3,7 @@ import { before } from 'node:test'
 import { type Answer, type Door, doors, type Sent, spec } from '../help/door.ts'
 import history from '../help/history.ts'
 
-/** The carriers of a version, each as it changes a request. */
+/** The ways to name a version in a request. */
 const carriers: readonly (readonly [name: string, ask: (label: string, path: string) => [string, Sent]])[] = [
   ['path', (label, path) => [`/${label}${path}`, {}]],
   ['query', (label, path) => [`${path}${path.includes('?') ? '&' : '?'}version=${label}`, {}]],
