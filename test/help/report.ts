@@ -14,8 +14,8 @@ interface Folder {
 
 interface Run {
   readonly folders: Map<string, Folder>
-  /** The titles of the open suites of each file, outermost first. */
-  readonly titles: Map<string, string[]>
+  /** The titles of the open suites, outermost first. */
+  titles: string[]
   /** The names of skipped tests, by reason. */
   readonly left: Map<string, string[]>
   /** Of the file in a group that is running: how many tests passed, and how many did not. */
@@ -31,7 +31,7 @@ const clear = isTerminal ? '\r\x1b[K' : ''
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const run: Run = {
     folders: new Map(),
-    titles: new Map(),
+    titles: [],
     left: new Map(),
     file: { passed: 0, failed: 0 },
     passed: 0,
@@ -48,8 +48,8 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
   }
 }
 
-function open({ titles }: Run, { name, nesting, file = '' }: { name: string; nesting: number; file?: string }): void {
-  titles.set(file, [...(titles.get(file) ?? []).slice(0, nesting), name])
+function open(run: Run, { name, nesting }: { name: string; nesting: number }): void {
+  run.titles = [...run.titles.slice(0, nesting), name]
 }
 
 interface Passed {
@@ -79,7 +79,7 @@ function failure(run: Run, { name, nesting, file = '', line, details: { error } 
   if (error.failureType === 'subtestsFailed') return ''
   run.failed++
   run.file.failed++
-  const title = [...(run.titles.get(file) ?? []).slice(0, nesting), name].join(' > ')
+  const title = [...run.titles.slice(0, nesting), name].join(' > ')
   const reasons = causes(error.cause ?? error).join('\ncaused by ')
   return `\nFAILED ${title}\n  ${relative('.', file)}:${line ?? 1}\n${reasons.replace(/^/gm, '    ')}\n\n`
 }
