@@ -1,6 +1,8 @@
 /** The public API of bylaw: makers and types for declarations, and nothing else. */
 export { Problem } from './errors/problem.ts'
+export { type Aggregate, count, max, min, sum } from './fields/aggregate.ts'
 export { type Concept, type Enum, type Field, f, type List, type Nested, type Ref } from './fields/field.ts'
+export { compare, divide, minus, plus, round, times } from './formats/decimal.ts'
 export type { Change, Comparison, ResourceChange } from './resources/change.ts'
 export type { Access, Deprecation, Mistake, ResourceDeclaration, VersionDeclaration } from './resources/declaration.ts'
 export type {
@@ -15,6 +17,7 @@ export type {
   TransitionInput,
   TransitionName,
 } from './resources/infer.ts'
+export { resource } from './resources/resource-maker.ts'
 export {
   caller,
   input,

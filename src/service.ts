@@ -3,7 +3,6 @@
 import { resourceMetadata } from './auth/metadata.ts'
 import { challengeOf } from './auth/scheme.ts'
 import { withStoredVersions } from './changes/stored.ts'
-import { changeMistakes } from './check/change-mistakes.ts'
 import { declarationMistakes } from './check/declaration-mistakes.ts'
 import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
 import type { Field, Fields } from './fields/field.ts'
@@ -33,8 +32,9 @@ import type {
 } from './resources/infer.ts'
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
-import { withStateFields } from './resources/states.ts'
+import { withServiceFields } from './resources/service-fields.ts'
 import type { ChangedTransitions } from './resources/states-before.ts'
+import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type ServiceLists, servedVersions } from './routing/served-versions.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './settings.ts'
@@ -252,7 +252,7 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
 ]
 
 function prepareService(declared: Declaration, changes: readonly Change[], lists: ServiceLists): PreparedParts {
-  const declaration = { ...declared, resources: withStateFields(declared.resources) }
+  const declaration = { ...declared, resources: withServiceFields(declared.resources) }
   throwMistakes(declaration, changeMistakes(declaration, changes, lists.kinds))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const rules = { settings, kinds: lists.kinds }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from '../index.ts'
 import type { Resource } from '../resources/resource.ts'
+import { samples } from '../resources/samples.ts'
 import { cellIn } from '../rows/collection.ts'
-import { samples } from './samples.ts'
 
 type Told = Record<string, unknown>
 type Item = { readonly name: string; readonly size: number }

@@ -6,6 +6,7 @@ import { isObject } from '../fields/value-check.ts'
 import { type Change, declarationBefore, fieldBefore, keepsOrder, majorOf } from '../resources/change.ts'
 import { type ResourceRules, resolveConcepts } from '../resources/declaration.ts'
 import { type Member, makeResource, type Resource } from '../resources/resource.ts'
+import { samples } from '../resources/samples.ts'
 import { type Cell, type Column, cellIn, columnOf } from '../rows/collection.ts'
 import {
   type ChangeStep,
@@ -15,7 +16,6 @@ import {
   mapDown,
   type VersionDocument,
 } from './conversion.ts'
-import { samples } from './samples.ts'
 
 type ColumnUse = 'filter' | 'sort'
 

@@ -6,7 +6,9 @@ import { isObject, valueInWords } from '../fields/value-check.ts'
 import { isKebab, toKebab } from '../formats/naming.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import { readSettings } from '../settings.ts'
+import { checkDerivedCycles } from './aggregate-mistakes.ts'
 import { checkConsistency, checkCycles, checkOrders } from './consistency.ts'
+import { checkDerived, withCompleteFields } from './derived-mistakes.ts'
 import {
   checkField,
   checkFieldName,
@@ -99,7 +101,7 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
       "Write at least one, as resources: { orders: { fields: { … }, access: 'public' } }.",
     )
   }
-  checkResources(given.settings, { ...ground, resources: checkStates(ground) })
+  checkResources(given.settings, { ...ground, resources: withCompleteFields(checkStates(ground)) })
 }
 
 function checkScopes(ground: DeclarationCheck): void {
@@ -264,6 +266,7 @@ function checkResources(around: unknown, ground: DeclarationCheck): void {
       checkSettingContradictions(path, [given.settings, around], settings, ground)
     checkResource(judged, ground)
     checkParentStates(judged, ground)
+    checkDerived(judged, ground)
     checkDeprecations([...path, 'deprecations'], given, ground)
     checkOwner(judged, ground)
     checkFieldScopes(judged, ground)
@@ -271,4 +274,5 @@ function checkResources(around: unknown, ground: DeclarationCheck): void {
     checkOrders(judged, ground)
   }
   checkConsistency(ground)
+  checkDerivedCycles(ground)
 }

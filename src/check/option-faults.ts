@@ -101,11 +101,11 @@ function* queryFaults(
 
 /** The faults of options that contradict each other. */
 function* contradictionFaults(field: Field, place: FieldSite, rules: ValueRules): Generator<DeclarationFault> {
-  const { readOnly, writeOnly, optional, default: given, fill, unique } = field.options
+  const { readOnly, writeOnly, optional, default: given, fill, unique, derived } = field.options
   const empty = given === undefined && !optional && !fieldKind(field.kind, rules.kinds).empty
   if (readOnly && writeOnly)
     yield ['The field is `readOnly` and `writeOnly`, so no client could use it.', 'Leave one of the two out.']
-  else if (readOnly && empty && place === 'resource') {
+  else if (readOnly && empty && place === 'resource' && derived === undefined) {
     yield [
       'The field is `readOnly`, and a new item would have no value for it.',
       'Add `optional: true` or a `default`.',
@@ -129,7 +129,7 @@ function* contradictionFaults(field: Field, place: FieldSite, rules: ValueRules)
  */
 export type FieldSite = 'resource' | 'concept' | 'member' | 'inner' | 'item' | 'input'
 
-const lastingOptions = ['unique', 'immutable', 'readOnly', 'writeOnly']
+const lastingOptions = ['unique', 'immutable', 'readOnly', 'writeOnly', 'derived']
 
 const scopeOptions = ['read', 'write']
 

@@ -1,7 +1,8 @@
 /** State mistakes: the states of a resource, the writes that they allow, and the states that writes of children need. Part 3. */
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { listInWords } from '../formats/naming.ts'
-import { type StatesDeclaration, stateNames, statesKeys, withStateFields } from '../resources/states.ts'
+import { stateField } from '../resources/service-fields.ts'
+import { type StatesDeclaration, stateNames, statesKeys } from '../resources/states.ts'
 import { checkFieldName, type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, parentNameOf, type ResourceCheck, serviceNames } from './resource-check.ts'
@@ -21,8 +22,10 @@ export function checkStates(ground: DeclarationCheck): UncheckedObject {
   return Object.fromEntries(sound)
 }
 
-const withStateField = (given: UncheckedObject): UncheckedObject =>
-  withStateFields({ one: given as never }).one as unknown as UncheckedObject
+const withStateField = (given: UncheckedObject): UncheckedObject => {
+  const states = given.states as StatesDeclaration
+  return { ...given, fields: { ...(given.fields as UncheckedObject), [states.field]: stateField(states) } }
+}
 
 function checkOwnStates(judged: ResourceCheck, ground: DeclarationCheck): void {
   const path = ['resources', judged.name, 'states']

@@ -18,7 +18,18 @@ export interface EffectTools {
   /** The results of `reads`, in their order. */
   readonly seen: readonly EffectReadResult[]
   /** Changes the document of a row of a resource; a row that is not there stays so. */
-  readonly change: (resource: string, key: RowKey, act: (document: Document) => Document) => RowChange
+  readonly change: (resource: string, key: RowKey, act: (document: Document) => Document | LaterDocument) => RowChange
+}
+
+/** A document that follows from further reads, which are made while its row is locked. */
+export class LaterDocument {
+  readonly reads: readonly EffectRead[]
+  readonly make: (seen: readonly EffectReadResult[]) => Document
+
+  constructor(reads: LaterDocument['reads'], make: LaterDocument['make']) {
+    this.reads = reads
+    this.make = make
+  }
 }
 
 /** One entry of the list of effects. */

@@ -6,8 +6,14 @@ import { timestampOf } from '../formats/time.ts'
 import { decodeDocument, encodeRow, updatedAtIn, withUpdatedAt } from '../resources/document.ts'
 import { referencesIn } from '../resources/relations.ts'
 import type { Resource } from '../resources/resource.ts'
-import { cellsIn, type DocumentTexts, encodeDocument, type Reference } from '../rows/collection.ts'
-import { consequencesOf, type DocumentWrite, type EffectMaker, type EffectTools } from './effect-maker.ts'
+import { cellsIn, type DocumentTexts, encodeDocument, type Reference, withDerivedValues } from '../rows/collection.ts'
+import {
+  consequencesOf,
+  type DocumentWrite,
+  type EffectMaker,
+  type EffectTools,
+  LaterDocument,
+} from './effect-maker.ts'
 
 type NewRow = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create> & Guarded
 
@@ -72,8 +78,9 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
 }
 
 function newRow(follow: FollowWrite, resource: Resource, document: Document, { guard, ...row }: NewRow): Create {
-  const made = creation(resource, document, row)
-  const again = (after: Document) => creation(resource, after, row)
+  const { fields } = resource.collection
+  const made = creation(resource, withDerivedValues(fields, document), row)
+  const again = (after: Document) => creation(resource, withDerivedValues(fields, after), row)
   return guarded(
     made,
     follow(resource, () => ({ ...row, before: null, after: document }), again),
@@ -82,11 +89,15 @@ function newRow(follow: FollowWrite, resource: Resource, document: Document, { g
 }
 
 function changedRow(follow: FollowWrite, resource: Resource, document: Document, row: SeenRow): RowWrite {
-  const texts = encodeDocument(resource.collection, document)
+  const { fields } = resource.collection
+  const texts = encodeDocument(resource.collection, withDerivedValues(fields, document))
   if (!row.always && texts.doc === row.seen.doc && texts.hidden === row.seen.hidden)
     return guarded({ do: 'keep' }, undefined, row.guard)
   const made = changed(resource, document, texts, row)
-  const again = (after: Document) => changed(resource, after, encodeDocument(resource.collection, after), row)
+  const again = (after: Document) => {
+    const derived = withDerivedValues(fields, after)
+    return changed(resource, derived, encodeDocument(resource.collection, derived), row)
+  }
   return guarded(
     made,
     follow(resource, () => ({ ...row, after: document }), again),
@@ -131,14 +142,17 @@ const rowChange = (
   { update }: RowWriter,
   resource: Resource,
   row: Pick<RowChange, 'key' | 'time'>,
-  act: (document: Document) => Document,
+  act: (document: Document) => Document | LaterDocument,
 ): RowChange => ({
   collection: resource.name,
   ...row,
   change: (seen) => {
     if (seen.is !== 'found') return { do: 'keep' }
     const before = decodeDocument(resource, seen.doc, seen.hidden)
-    return update(resource, act(before), { ...row, seen, before, always: false })
+    const written = (after: Document) => update(resource, after, { ...row, seen, before, always: false })
+    const after = act(before)
+    if (!(after instanceof LaterDocument)) return written(after)
+    return { do: 'keep', consequences: { reads: after.reads, decide: (rows) => written(after.make(rows)) } }
   },
 })
 

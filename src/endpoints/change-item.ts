@@ -11,6 +11,7 @@ import {
   replayHeaders,
   scopeTypes,
   stateTypes,
+  totalTypes,
   uniqueTypes,
   writesRestricted,
 } from './described.ts'
@@ -71,6 +72,11 @@ function changeDescription(scene: EndpointContext, claims: Route['claims']): Wri
       describedItem(200, `${resource.title} was changed.`, resource, replayed),
       describedMinimal(resource, replayed),
     ],
-    refusals: [...scopeTypes(resource, writesRestricted), ...stateTypes(scene, 'change'), ...uniqueTypes(scene)],
+    refusals: [
+      ...scopeTypes(resource, writesRestricted),
+      ...totalTypes(scene),
+      ...stateTypes(scene, 'change'),
+      ...uniqueTypes(scene),
+    ],
   }
 }

@@ -13,7 +13,15 @@ import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
-import { describedCreation, replayHeaders, scopeTypes, stateTypes, uniqueTypes, writesRestricted } from './described.ts'
+import {
+  describedCreation,
+  replayHeaders,
+  scopeTypes,
+  stateTypes,
+  totalTypes,
+  uniqueTypes,
+  writesRestricted,
+} from './described.ts'
 import { writeRules } from './further-rules.ts'
 import {
   admitConvertible,
@@ -91,6 +99,7 @@ function createDescription(scene: EndpointContext): OperationDescription {
       ...(chosen && settings.deleted.status === 410 ? ['resource-deleted'] : []),
       ...(collection.account === null ? [] : ['resource-not-found']),
       ...['precondition-failed', 'invalid-precondition'],
+      ...totalTypes(scene),
       ...stateTypes(scene, 'create'),
       ...uniqueTypes(scene, key !== null || settings.resource.id !== 'typeid'),
     ],

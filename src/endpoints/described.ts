@@ -88,5 +88,15 @@ export function stateTypes(
   return own || beside || (today.parent?.while ?? null) !== null ? ['invalid-state'] : []
 }
 
+/** The refusal of a write that would make a total of another row too large for its field. */
+export const totalTypes = ({ stored, representation: { today } }: EndpointContext): readonly RefusalType[] => {
+  const all = [...stored.values()].flatMap(({ name, collection }) =>
+    collection.aggregates.map((one) => ({ name, one })),
+  )
+  const grows = (source: string): boolean =>
+    all.some(({ name, one }) => one.collection === source && (one.of === 'sum' || one.of === 'count' || grows(name)))
+  return grows(today.name) ? ['conflict'] : []
+}
+
 export const isBelowOwner = ({ template }: Endpoint, { parent }: Resource): boolean =>
   parent !== null && template.startsWith(`/${parent.resource}/{`)

@@ -7,7 +7,7 @@ import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
-import { stateTypes } from './described.ts'
+import { stateTypes, totalTypes } from './described.ts'
 import { cascadeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, writeRefusal } from './item.ts'
 import { admitWritable, ownerGuard } from './state-refusal.ts'
@@ -74,7 +74,11 @@ function removeDescription(scene: EndpointContext): WriteDescription {
     ],
     body: null,
     answers: [{ status: 204, says: 'It is no longer there.', body: null, headers: [], name: 'Removed' }],
-    refusals: [...stateTypes(scene, 'remove'), ...(dependents.length > 0 ? ['has-dependents'] : [])],
+    refusals: [
+      ...totalTypes(scene),
+      ...stateTypes(scene, 'remove'),
+      ...(dependents.length > 0 ? ['has-dependents'] : []),
+    ],
   }
 }
 

@@ -16,6 +16,7 @@ import {
   describedMinimal,
   scopeTypes,
   stateTypes,
+  totalTypes,
   uniqueTypes,
   writesRestricted,
 } from './described.ts'
@@ -73,6 +74,7 @@ function replaceDescription(scene: EndpointContext): WriteDescription {
     refusals: [
       ...scopeTypes(resource, writesRestricted),
       ...(typeof access === 'object' ? ['insufficient-scope'] : []),
+      ...totalTypes(scene),
       ...stateTypes(scene, 'change'),
       ...uniqueTypes(scene),
     ],

@@ -41,7 +41,7 @@ export function admitWritable(
 /** Checks, under a lock, that the state of the owner allows a write of its child; undefined if all states do. R222. */
 export function ownerGuard(
   scene: EndpointContext,
-  { parent }: Resource,
+  { name, parent }: Resource,
   id: unknown,
   { caller, time }: Pick<Intent, 'caller' | 'time'>,
 ): RowGuard | undefined {
@@ -49,8 +49,10 @@ export function ownerGuard(
   if (parent === null || allowed === null || typeof id !== 'string') return undefined
   const owner = scene.stored.get(parent.resource) as Resource
   const key = { id, parent: null, account: caller.account }
+  const isTotalled = owner.collection.aggregates.some(({ collection }) => collection === name)
   return {
-    read: { do: 'read', collection: parent.resource, key, time, lock: 'share' },
+    // Where the write changes the owner too, a shared lock would have to become an exclusive one.
+    read: { do: 'read', collection: parent.resource, key, time, lock: isTotalled ? 'update' : 'share' },
     admit: (seen) => {
       if (seen.is === 'found') admitState(scene, owner, seen.doc, { allowed, refused: 'written below' })
     },

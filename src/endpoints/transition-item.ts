@@ -6,7 +6,7 @@ import type { Route } from '../flow/route.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { decodeDocument } from '../resources/document.ts'
 import { readInput, type Transition } from '../resources/machine.ts'
-import { describedItem, describedMinimal, uniqueTypes } from './described.ts'
+import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath, type ServedTransition } from './item.ts'
 import { admitTransition } from './state-refusal.ts'
 import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
@@ -90,6 +90,6 @@ function transitionDescription(scene: EndpointContext, { name, from, to, input }
       describedItem(200, `${resource.title} is ${to}.`, resource, ['Content-Location', ...replayed]),
       describedMinimal(resource, ['Content-Location', ...replayed]),
     ],
-    refusals: ['invalid-state', ...uniqueTypes(scene)],
+    refusals: ['invalid-state', ...totalTypes(scene), ...uniqueTypes(scene)],
   }
 }

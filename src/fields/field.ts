@@ -1,6 +1,8 @@
 /** Fields: the kinds of fields, their makers (`f.text()`) and their options. Part 2, resources and their fields. */
 // long because: every maker and every option of the public API has a doc comment with an example
 
+import type { Aggregate } from './aggregate.ts'
+
 export type Kind =
   | 'text'
   | 'email'
@@ -40,6 +42,12 @@ interface FieldOptions<T> {
   readonly immutable?: boolean
   /** Clients cannot set the value, so it needs `optional` or a `default`: `f.integer({ readOnly: true, default: 0 })`. */
   readonly readOnly?: boolean
+  /**
+   * The value follows from other fields of the item (`true`, with a function in `derived` of the resource), or from the
+   * items that belong or refer to it. Clients cannot set it.
+   * @example f.decimal({ scale: 2, derived: sum('order-lines', 'amount') })
+   */
+  readonly derived?: true | Aggregate
   /** The value is accepted and stored, and never answered: `f.text({ writeOnly: true })`. */
   readonly writeOnly?: boolean
   /** The scope that a caller needs to see or write the field: `f.text({ optional: true, read: 'patients:pii' })`. */

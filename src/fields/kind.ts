@@ -99,7 +99,7 @@ export interface CellForm {
 }
 
 export const generalOptions =
-  'optional default fill immutable readOnly writeOnly read write unique filter sort was ownMeaning'.split(' ')
+  'optional default fill immutable readOnly derived writeOnly read write unique filter sort was ownMeaning'.split(' ')
 export const boundedOptions = [...generalOptions, 'min', 'max']
 
 export interface FieldKind {

@@ -21,8 +21,8 @@ export interface Read {
   readonly key: RowKey
   /** The time of the request: tombstones that are too old for it are ignored. R134. */
   readonly time: number
-  /** Locks the row until the transaction ends: other transactions can share the lock, but cannot change the row. */
-  readonly lock?: 'share'
+  /** Locks the row until the transaction ends: others cannot change it; with `share` they can lock it so too. */
+  readonly lock?: 'share' | 'update'
 }
 
 /** One term of an order: column, direction, and the place of rows without a value (`none` if all rows have one). */
@@ -130,9 +130,24 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
 /** What is committed together with a write: changes of other rows, and operations on the service's own tables. */
 export type Effect = RowChange | TablePlan
 
+/** Reads all rows that have an id in a column. The row with that id has to be locked, or they could change meanwhile. */
+export interface FamilyRead {
+  readonly do: 'family'
+  readonly collection: string
+  readonly column: string
+  readonly id: string
+  readonly account: string | null
+}
+
+/** The documents of a family. */
+export interface FamilyRows {
+  readonly is: 'family'
+  readonly documents: readonly Readonly<Record<string, unknown>>[]
+}
+
 /** A read for a decision. Rows must not change before the commit; a table operation that writes locks its rows. */
-export type EffectRead = Read | TablePlan
-export type EffectReadResult = ReadResult | TableRows
+export type EffectRead = Read | TablePlan | FamilyRead
+export type EffectReadResult = ReadResult | TableRows | FamilyRows
 
 /** Effects of a write that depend on other rows; decided again if one of those rows changes before the commit. */
 export interface Consequences {

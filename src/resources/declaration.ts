@@ -91,6 +91,11 @@ export interface ResourceDeclaration {
   readonly key?: string
   /** The fields of an item; `id`, `createdAt` and `updatedAt` are added: `fields: { text: f.text() }`. */
   readonly fields: Fields
+  /**
+   * The functions of derived fields, each of the other fields; `resource()` gives them their types.
+   * @example derived: { amount: ({ quantity, price }) => times(price, quantity) }
+   */
+  readonly derived?: { readonly [field: string]: (document: never) => unknown }
   /** The states of an item, and the transitions between them: `states: { field: 'status', initial: 'draft', transitions: … }`. */
   readonly states?: StatesDeclaration
   /** The access rules: `access: { read: 'public', write: 'orders:write' }`. */
@@ -121,6 +126,7 @@ export const resourceKeys = [
   'key',
   'fields',
   'states',
+  'derived',
   'access',
   'owner',
   'methods',

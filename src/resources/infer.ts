@@ -1,5 +1,6 @@
 /** Infer: the types of rows, inputs, patches and names, inferred from a declaration. Part 2, fields. */
 
+import type { Aggregate } from '../fields/aggregate.ts'
 import type {
   Enum,
   Field,
@@ -42,7 +43,7 @@ type WriteOnlyNames<D, R> = FieldNamesWith<
 type ReadOnlyNames<D, R> = FieldNamesWith<
   FieldsOf<D, R>,
   ConceptsOf<D>,
-  { readonly options: { readonly readOnly: true } }
+  { readonly options: { readonly readOnly: true } | { readonly derived: true | Aggregate } }
 >
 
 /**

@@ -8,6 +8,7 @@ import { fieldRulesOf } from '../rows/field-rules.ts'
 import { fillName, shapeField, shapeName } from '../rows/shape.ts'
 import type { Settings } from '../settings.ts'
 import { accountNameOf, type DeclarationContext, type ResourceDeclaration } from './declaration.ts'
+import { derivedValues, storedAggregates } from './derived-fields.ts'
 import { dependentsOf, referringColumns } from './relations.ts'
 
 /** A field of a resource. */
@@ -39,10 +40,10 @@ export function collectionOf(
   const orders = [...(declaration.order ? [declaration.order] : []), ...Object.values(declaration.sorts ?? {})]
   const wanted = [...(declaration.indexes ?? []), ...orders]
   const asked = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldOfTerm))
-  const columnName = (field: string) =>
-    field === 'id' ? 'id' : composite && field === parent.field ? 'parent' : `by_${field}`
+  const columnName = columnNamer(composite ? parent.field : null)
   const columns = columnsOf(members, { names: asked, rules }, parent?.field, composite)
-  const fields = members.map(({ name, field }) => shapeField(name, field, rules))
+  const derived = derivedValues(name, members, declaration, around, rules)
+  const fields = members.map((one) => shapeField(one.name, one.field, rules, derived.get(one.name)))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists below a parent
   const account = accountNameOf(around.resources, name)
   return {
@@ -65,10 +66,17 @@ export function collectionOf(
     dependents: dependentsOf(name, around),
     fields,
     shape: shapeName(fields),
+    aggregates: storedAggregates(name, members, around),
     rules: fieldRulesOf(members, key, isId, rules),
     retention: settings.deleted.retention,
   }
 }
+
+/** The column of a field; `above` is the parent's id, if it is a part of the primary key. */
+const columnNamer =
+  (above: string | null) =>
+  (field: string): string =>
+    field === 'id' ? 'id' : field === above ? 'parent' : `by_${field}`
 
 /** The field of a sort term, without its sign. */
 const fieldOfTerm = (term: string): string => term.replace(/^-/, '')

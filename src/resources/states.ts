@@ -1,5 +1,5 @@
 /** States: the states of an item and the transitions between them, as a resource declares them. Part 3, states. */
-import type { Field, Fields } from '../fields/field.ts'
+import type { Fields } from '../fields/field.ts'
 
 /**
  * A value that is known only when a transition takes place. `now`, `caller` and `input('name')` are markers.
@@ -85,37 +85,3 @@ export const transitionKeys = [
 export const stateNames = ({ initial, transitions }: StatesDeclaration): readonly string[] => [
   ...new Set([initial, ...Object.values(transitions).flatMap(({ from, to }) => [...from, to])]),
 ]
-
-/** The field of the state: an enum that only transitions write. */
-const stateField = (states: StatesDeclaration): Field => ({
-  kind: 'enum',
-  values: stateNames(states),
-  options: { readOnly: true, default: states.initial, filter: true, sort: true },
-})
-
-/** Resources as they were declared, without the fields of their states. */
-export const withoutStateFields = <T extends ResourceWithStates>(resources: {
-  readonly [name: string]: T
-}): { readonly [name: string]: T } =>
-  Object.fromEntries(
-    Object.entries(resources).map(([name, one]) => {
-      const { [one.states?.field ?? '']: _, ...fields } = one.fields
-      return [name, one.states ? { ...one, fields } : one]
-    }),
-  )
-
-interface ResourceWithStates {
-  readonly fields: Fields
-  readonly states?: StatesDeclaration
-}
-
-/** Resources with the fields of their states among the declared ones. */
-export const withStateFields = <T extends ResourceWithStates>(resources: {
-  readonly [name: string]: T
-}): { readonly [name: string]: T } =>
-  Object.fromEntries(
-    Object.entries(resources).map(([name, one]) => [
-      name,
-      one.states ? { ...one, fields: { ...one.fields, [one.states.field]: stateField(one.states) } } : one,
-    ]),
-  )

@@ -28,6 +28,7 @@ import {
 import { updateRemoteEntries } from '../store/placement.ts'
 import type { ResultRow, Steps } from '../store/steps.ts'
 import { type AllowedDrops, copyDroppedValues } from './drop.ts'
+import { filledDocument } from './fill-aggregates.ts'
 import { moveFields, namingRowInErrors } from './move-fields.ts'
 
 /** How many rows are rewritten at a time. */
@@ -60,13 +61,13 @@ export function prepareRefills({ change, collections, dialect }: SurveyedChange,
 export function* refill(refilling: RefillContext, after: readonly string[] | null): Steps<readonly string[] | null> {
   const { shelf, table, fill, dialect, cellar } = refilling
   if (!shelf) return yield* requireNoOldRows(fill, table)
-  const { collection, shape } = shelf
+  const { collection } = shelf
   const keys = keyColumns(collection)
   const columns = rowKeyColumns(collection, dialect)
   const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
   const rows = yield {
     text: `SELECT ${columns.join(', ')}, revision, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks})
-      AND ${fill.ahead ? `shape < ${shape}` : `(shape < ${shape} OR hidden LIKE '%"*":%')`} ORDER BY ${key} LIMIT ${batchSize}`,
+      AND ${rowsToRewrite(shelf, fill)} ORDER BY ${key} LIMIT ${batchSize}`,
     values: after ?? keys.map(() => ''),
   }
   for (const row of rows) {
@@ -75,6 +76,12 @@ export function* refill(refilling: RefillContext, after: readonly string[] | nul
   }
   const last = rows.at(-1)
   return last && rows.length === batchSize ? keys.map((name) => last[name] as string) : null
+}
+
+/** Aggregates are computed for all rows, as old nodes changed other rows without them. */
+function rowsToRewrite({ collection, shape }: PreparedCollection, { ahead }: Refill): string {
+  if (ahead) return `shape < ${shape}`
+  return collection.aggregates.length > 0 ? '1 = 1' : `(shape < ${shape} OR hidden LIKE '%"*":%')`
 }
 
 /** Rebuilds the reservations and links of one batch of rows of a sharded database; returns the key of the last one, or null if no rows are left. */
@@ -131,27 +138,35 @@ function hiddenText(
 
 /** Rewrites one row, unless it was written meanwhile; if an old node wrote it, a later pass finds it. */
 function* rewriteRow(
-  { fill, dialect, dropping }: RefillContext,
+  { fill, dialect, dropping, cellar }: RefillContext,
   shelf: PreparedCollection,
   keys: readonly string[],
   row: ResultRow,
 ): Steps<void> {
   const { collection, shape } = shelf
   const own = keys.map((name) => row[name] as string)
-  const stored = storedDocumentOf(row)
-  const seen = namingRowInErrors(own.join('/'), () => viewRow(collection, shape, stored))
+  const fills = !fill.ahead && collection.aggregates.length > 0
+  const [locked] = fills ? yield { text: shelf.texts.readForUpdate, values: own } : [row]
+  if (!locked) return
+  const stored = storedDocumentOf(locked)
+  const viewed = namingRowInErrors(own.join('/'), () => viewRow(collection, shape, stored))
+  const account = (row.account ?? null) as string | null
+  const seen = fills
+    ? { ...viewed, document: yield* filledDocument(cellar, collection, viewed.document, account) }
+    : viewed
   const texts = encodeDocument(collection, seen.document)
   const hidden = hiddenText(shelf, fill, stored, seen, texts)
   const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
   const set = equations(names, dialect)
-  if (fill.again && stored.shape < shape) set.push('revision = revision + 1')
+  const moved = stored.shape === shape && texts.doc !== stored.doc
+  if ((fill.again && stored.shape < shape) || moved) set.push('revision = revision + 1')
   const where = equations([...keys, 'revision', 'shape'], dialect, names.length + 1)
   yield {
     text: `UPDATE ${quoted(collection.table)} SET ${set.join(', ')} WHERE ${where.join(' AND ')}`,
     values: [
       ...[texts.doc, hidden, shape, ...cellsIn(collection, seen.document)],
       ...own,
-      ...[Number(row.revision), stored.shape],
+      ...[Number(locked.revision), stored.shape],
     ],
     pipelined: true,
   }

@@ -4,6 +4,7 @@ import type { ChangeStep, FindMovedField } from '../changes/conversion.ts'
 import { movedFieldFinder, type ResourceHistory, type VersionAt, versionHistory } from '../changes/history.ts'
 import { olderRepresentation, storedRepresentation } from '../changes/representation.ts'
 import { changesDocuments } from '../changes/stored.ts'
+import { aggregateMakers } from '../effects/aggregate-makers.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
 import { rowWriter } from '../effects/row-writer.ts'
 import { type EndpointContext, itemPath, type ServedTransition } from '../endpoints/item.ts'
@@ -61,7 +62,7 @@ export function servedVersions(declared: DeclaredService): ServedVersion[] {
   const all = versionHistory(declared.declaration, declared.changes, declared.kinds)
   const names = (name: string) => declared.today.get(name)?.members.map((member) => member.name) ?? []
   const elsewhere = movedFieldFinder(all, names)
-  const writer = rowWriter(declared.today, declared.effects)
+  const writer = rowWriter(declared.today, [...declared.effects, ...aggregateMakers(declared.today)])
   return all.map((past) => servedVersion(past, { ...declared, writer }, elsewhere))
 }
 

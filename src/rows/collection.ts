@@ -1,6 +1,7 @@
 /** Collection: a resource as the store sees it: a table of documents with index columns. Part 2, resources. */
 
 export type { Cell } from '../fields/kind.ts'
+export { aggregateOf, type StoredAggregate } from './aggregates.ts'
 export { type Column, cellIn, cellsIn, columnOf, folded, rememberedColumn } from './column.ts'
 export type { FieldRules } from './field-rules.ts'
 export {
@@ -15,9 +16,17 @@ export {
   viewRow,
   withKeptForOthers,
 } from './kept-for-others.ts'
-export { completeDocument, isSameJson, keptForOthersKey, type Members, type MovedValue } from './shape.ts'
+export {
+  completeDocument,
+  isSameJson,
+  keptForOthersKey,
+  type Members,
+  type MovedValue,
+  withDerivedValues,
+} from './shape.ts'
 
 import type { FieldKinds } from '../fields/kind.ts'
+import type { StoredAggregate } from './aggregates.ts'
 import type { Column } from './column.ts'
 import type { FieldRules } from './field-rules.ts'
 import type { DocumentTexts } from './kept-for-others.ts'
@@ -75,6 +84,8 @@ export interface Collection {
   readonly olderColumns?: readonly Column[]
   /** In an existing table: the name in tombstones and idempotency keys, if it is not that of the collection. */
   readonly called?: string
+  /** The fields whose values follow from rows that belong or refer to a row. */
+  readonly aggregates: readonly StoredAggregate[]
   /** The rules for stored values, by field. */
   readonly rules: FieldRules
   /** How many milliseconds a tombstone is kept; null for ever. R134. */

@@ -37,7 +37,7 @@ export function fieldRulesOf(
   const kind = `id ${typeof id === 'function' ? 'made' : id}`
   if (key === null) rules.set('id', { bounds: { kind }, check, addresses: true })
   for (const { name, field, check, from } of members)
-    if (from === 'caller' || name === key || field.options.readOnly)
+    if (field.options.derived === undefined && (from === 'caller' || name === key || field.options.readOnly))
       rules.set(name, { bounds: boundsOf(field, values), check, addresses: name === key })
   return rules
 }

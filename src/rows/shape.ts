@@ -28,8 +28,18 @@ export interface ShapedField {
   readonly digits: readonly [precision: number, scale: number] | null
   /** Replaces stored values that do not fit; null without `fill`. */
   readonly fill: FieldFill | null
+  /** How the value of a derived field is made; null for other fields. */
+  readonly derived: DerivedValue | null
   /** The fields of an object, or the item of a list. */
   readonly inner: readonly ShapedField[]
+}
+
+/** The source of a derived value. */
+export interface DerivedValue {
+  /** Identifies the function or the aggregate; if it changes, rows are rewritten. */
+  readonly name: string
+  /** The function of the document; null for an aggregate, whose value is null until it is filled. */
+  readonly of: ((document: Members) => unknown) | null
 }
 
 interface FieldFill {
@@ -39,7 +49,12 @@ interface FieldFill {
   readonly name: string
 }
 
-export function shapeField(name: string, field: Field, rules: ValueRules): ShapedField {
+export function shapeField(
+  name: string,
+  field: Field,
+  rules: ValueRules,
+  derived: DerivedValue | null = null,
+): ShapedField {
   const { kind, target, item, fields = {}, options } = field
   const usual = absentValue(field, rules, valueCheckOf(field, rules))
   const inner = Object.entries(item ? { '*': item } : fields)
@@ -47,12 +62,13 @@ export function shapeField(name: string, field: Field, rules: ValueRules): Shape
     name,
     was: options.was,
     kind: target === undefined ? kind : `${kind} ${target}`,
-    absent: (usual === undefined ? options.fill : usual) ?? null,
+    absent: derived ? null : ((usual === undefined ? options.fill : usual) ?? null),
     writeOnly: options.writeOnly === true,
     read: options.read,
     write: options.write,
     digits: options.scale === undefined ? null : [options.precision ?? defaultPrecision, options.scale],
     fill: fillOf(field, rules),
+    derived,
     inner: inner.map(([name, one]) => shapeField(name, one, rules)),
   }
 }
@@ -71,9 +87,10 @@ export const fillName = (field: Field, rules: ValueRules): string =>
 
 /** The name of a structure: documents with the same name have the same members in the same form. */
 export function shapeName(fields: readonly ShapedField[]): string {
-  const part = ({ name, kind, writeOnly, digits, inner, fill }: ShapedField): unknown => [
+  const part = ({ name, kind, writeOnly, digits, inner, fill, derived }: ShapedField): unknown => [
     ...[name, kind, writeOnly, digits, inner.map(part)],
     ...(fill ? [fill.name] : []),
+    ...(derived ? [derived.name] : []),
   ]
   return JSON.stringify(fields.map(part))
 }
@@ -86,7 +103,7 @@ export function completeDocument(
   document: Members,
   kept: Members = {},
 ): Record<string, unknown> {
-  return Object.fromEntries(
+  const whole = Object.fromEntries(
     fields.map((field) => {
       const { name, was = name } = field
       const from = Object.hasOwn(document, name) ? name : was
@@ -94,6 +111,16 @@ export function completeDocument(
       return [name, Object.hasOwn(kept, name) ? fitValue(field, kept[name]) : field.absent]
     }),
   )
+  return withDerivedValues(fields, whole)
+}
+
+/** Sets the fields that are functions of the document, in the order of the fields. */
+export function withDerivedValues(
+  fields: readonly ShapedField[],
+  document: Record<string, unknown>,
+): Record<string, unknown> {
+  for (const { name, derived } of fields) if (derived?.of) document[name] = derived.of(document)
+  return document
 }
 
 function fitValue(field: ShapedField, value: unknown, kept?: unknown): unknown {

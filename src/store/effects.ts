@@ -5,6 +5,7 @@ import type { Consequences, Effect, EffectReadResult, RowChange, RowWrite } from
 import type { TablePlan } from '../flow/table.ts'
 import { tombstoneId } from '../sql/compile.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
+import { readFamily } from './read-family.ts'
 import { readRow } from './read-row.ts'
 import { rowConflict, type Steps, withoutAutocommit } from './steps.ts'
 import { performTablePlan } from './table-plans.ts'
@@ -17,9 +18,13 @@ export function* writeWithEffects(
   seen: ReadResult | null,
   held: boolean,
 ): Steps<Outcome> {
-  const { effects: own = [], consequences } = given
-  const plan = consequences ? yield* decideConsequences(cellar, consequences, held) : given
-  const effects = consequences ? [...own, ...(plan.effects ?? [])] : own
+  let plan = given
+  const effects = [...(given.effects ?? [])]
+  while (plan.consequences) {
+    const decided: RowWrite = yield* decideConsequences(cellar, plan.consequences, held)
+    effects.push(...(decided.effects ?? []))
+    plan = decided
+  }
   if (effects.length === 0) return yield* followRemoved(cellar, yield* writeRow(cellar, plan, seen))
   const rows = yield* lockRows(cellar, plan, effects)
   const outcome = yield* withoutAutocommit(writeRow(cellar, plan, seen))
@@ -40,6 +45,10 @@ function* decideConsequences(
   const guards: RowChange[] = []
   const seen: EffectReadResult[] = []
   for (const read of reads) {
+    if (read.do === 'family') {
+      seen.push(yield* readFamily(cellar, read))
+      continue
+    }
     if (read.do === 'table') {
       seen.push(yield* performTablePlan(cellar, read))
       continue
@@ -77,7 +86,7 @@ function* performEffects(
     const { collection, expectedRevision = seen.revision } = effect
     if (expectedRevision !== seen.revision) throw rowConflict(collection)
     const write = effect.change(seen)
-    if (write.do !== 'keep') rows.delete(name) // the next effect on it is decided from what this one writes
+    if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on it is decided from what this one writes
     const outcome = yield* withoutAutocommit(writeWithEffects(cellar, write, seen, true))
     if (outcome.is === 'duplicate' || outcome.is === 'unmet') return { collection, ...outcome }
     if (!isCommitted(outcome)) return outcome

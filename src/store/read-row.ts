@@ -20,7 +20,7 @@ export function* readRow(
   const values = rowKeyValues(own.collection, key, cellar.dialect)
   const { readForUpdate, readForShare } = own.texts
   const [row] = yield held || lock
-    ? { text: held ? readForUpdate : readForShare, values }
+    ? { text: held || lock === 'update' ? readForUpdate : readForShare, values }
     : { ...coalescableRead(own, cellar.dialect), values, autocommit: 'read' }
   if (row) return viewStoredRow(own, row)
   if (own.collection.composite) {

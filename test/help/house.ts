@@ -9,6 +9,7 @@ const storied: readonly (readonly string[])[] = [
   ['rows'],
   ['resources'],
   ['check'],
+  ['review'],
   ['flow'],
   ['sql'],
   ['lists', 'idempotency', 'auth', 'limits', 'versions', 'changes', 'effects', 'store'],

@@ -1,5 +1,8 @@
 /** Change mistakes: mistakes in the declared changes between versions. Part 9, versions. */
 
+import { declarationMistakes } from '../check/declaration-mistakes.ts'
+import { type DeclarationPath, type Finding, pathText, report } from '../check/field-check.ts'
+import { hasMember, nameHint, type UncheckedObject } from '../check/kind-options.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import { standardKinds } from '../fields/kinds.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
@@ -12,12 +15,9 @@ import {
   versionLabels,
 } from '../resources/change.ts'
 import { type Mistake, operations, resolveConcepts, type VersionedDeclaration } from '../resources/declaration.ts'
-import { withoutStateFields } from '../resources/states.ts'
+import { withoutStateFields } from '../resources/service-fields.ts'
 import { readSettings } from '../settings.ts'
-import { declarationMistakes } from './declaration-mistakes.ts'
 import { checkDroppedPromises } from './dropped-promises.ts'
-import { type DeclarationPath, type Finding, pathText, report } from './field-check.ts'
-import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkMovedFields } from './moved-fields.ts'
 import { checkUnseenFields } from './unseen-fields.ts'
 import { type ChangeCheck, checkValueSources } from './value-sources.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { declarationMistakes } from '../check/declaration-mistakes.ts'
 import { f } from '../fields/field.ts'
 import type { Change } from '../resources/change.ts'
 import { changeMistakes } from './change-mistakes.ts'
-import { declarationMistakes } from './declaration-mistakes.ts'
 
 const declaration = {
   name: 'shop',

@@ -1,13 +1,13 @@
 /** Dropped promises: uniqueness and references of an older version that a change would drop. Part 9, versions. */
 
+import { type DeclarationPath, report } from '../check/field-check.ts'
+import { hasMember } from '../check/kind-options.ts'
 import type { Field, Fields } from '../fields/field.ts'
 import { plainValues } from '../fields/value-terms.ts'
 import { type Change, declarationBefore } from '../resources/change.ts'
 import { resolveConcepts } from '../resources/declaration.ts'
 import { referencesIn } from '../resources/relations.ts'
 import { isSameJson } from '../rows/collection.ts'
-import { type DeclarationPath, report } from './field-check.ts'
-import { hasMember } from './kind-options.ts'
 import { managedMembers } from './unseen-fields.ts'
 import type { ChangeCheck } from './value-sources.ts'
 

@@ -1,10 +1,10 @@
 /** Unseen fields: tries change functions for callers that may not read all fields. Part 9, versions; part 5, field rules. */
 
+import { report } from '../check/field-check.ts'
 import type { Field } from '../fields/field.ts'
 import { plainValues } from '../fields/value-terms.ts'
 import type { Change } from '../resources/change.ts'
 import { resolveConcepts } from '../resources/declaration.ts'
-import { report } from './field-check.ts'
 import type { ChangeCheck } from './value-sources.ts'
 
 /** The members of an item that the service sets, as change functions see them. */

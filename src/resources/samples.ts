@@ -1,10 +1,11 @@
 /** Samples: fixed documents with all kinds of values, to tell change functions apart by results. Part 9, versions. */
+
+import type { ValueCheck } from '../fields/check-members.ts'
+import type { Field } from '../fields/field.ts'
 import type { FieldKinds, SampleSource } from '../fields/kind.ts'
 import { sampleOf } from '../fields/sample.ts'
 import { firstFault } from '../fields/value-check.ts'
 import { digestOf } from '../formats/digest.ts'
-import type { Member, Resource } from '../resources/resource.ts'
-import type { VersionDocument } from './conversion.ts'
 
 const sampleCount = 96
 /** Attempts at a value that fits its field. */
@@ -24,15 +25,25 @@ function numbersFor(name: string): NextNumber {
   }
 }
 
-export const samples = ({
-  members,
-  rules: { kinds },
-}: Pick<Resource, 'members' | 'rules'>): readonly VersionDocument[] =>
+/** A field of a resource. */
+interface SampledMember {
+  readonly name: string
+  readonly field: Field
+  readonly check: ValueCheck
+  readonly writeOnly: boolean
+}
+
+interface SampledResource {
+  readonly members: readonly SampledMember[]
+  readonly rules: { readonly kinds: FieldKinds }
+}
+
+export const samples = ({ members, rules: { kinds } }: SampledResource): readonly Readonly<Record<string, unknown>>[] =>
   Array.from({ length: sampleCount }, (_, i) =>
     Object.fromEntries(members.map((member) => [member.name, sampleMember(member, i, kinds)])),
   )
 
-function sampleMember({ name, field, check, writeOnly }: Member, nth: number, kinds: FieldKinds): unknown {
+function sampleMember({ name, field, check, writeOnly }: SampledMember, nth: number, kinds: FieldKinds): unknown {
   if (writeOnly) return null
   const source = { kinds, below: numbersFor(`${name} ${nth}`) }
   let value: unknown = null

@@ -1,13 +1,13 @@
 /** Moved fields: mistakes in fields that moved to other resources. Part 9, versions. */
 
+import { report } from '../check/field-check.ts'
+import { hasMember, nameHint } from '../check/kind-options.ts'
 import type { Field } from '../fields/field.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import { valueInWords } from '../fields/value-check.ts'
 import { type Change, majorOf, referencedResource } from '../resources/change.ts'
 import { type Operation, operations, type ResourceDeclaration, resolveConcepts } from '../resources/declaration.ts'
 import { columnOf } from '../rows/collection.ts'
-import { report } from './field-check.ts'
-import { hasMember, nameHint } from './kind-options.ts'
 import type { ChangeCheck } from './value-sources.ts'
 
 /** Checks that moved fields have a target that later versions keep, and that old clients can write and query it. */

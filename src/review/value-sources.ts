@@ -1,4 +1,7 @@
 /** Value sources: finds required values that a change leaves without a source. Part 9, versions. */
+
+import { type DeclarationPath, type Finding, report } from '../check/field-check.ts'
+import { hasMember } from '../check/kind-options.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
 import { fieldKind, type ValueRules } from '../fields/kind.ts'
@@ -12,8 +15,6 @@ import {
   ruleFor,
   type VersionedDeclaration,
 } from '../resources/declaration.ts'
-import { type DeclarationPath, type Finding, report } from './field-check.ts'
-import { hasMember } from './kind-options.ts'
 
 /** One change, and the declaration of its version that it is checked against. */
 export interface ChangeCheck {

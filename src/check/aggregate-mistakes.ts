@@ -1,0 +1,185 @@
+/** Aggregate mistakes: sums, numbers, least and greatest values of rows that do not fit or must stay secret. Part 2. */
+import type { Aggregate } from '../fields/aggregate.ts'
+import type { Field } from '../fields/field.ts'
+import { isObject, valueInWords } from '../fields/value-check.ts'
+import { listInWords } from '../formats/naming.ts'
+import { type Access, type DeclarationContext, ruleCovers, ruleFor } from '../resources/declaration.ts'
+import { linkingFields } from '../resources/derived-fields.ts'
+import { checkCycles } from './consistency.ts'
+import { type DeclarationCheck, type DeclarationPath, report, soundField } from './field-check.ts'
+import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
+import type { ResourceCheck } from './resource-check.ts'
+
+const kindsOf: Readonly<Record<Aggregate['of'], readonly string[]>> = {
+  sum: ['integer', 'bigint', 'decimal'],
+  count: ['integer', 'bigint'],
+  min: ['integer', 'bigint', 'decimal', 'date', 'timestamp'],
+  max: ['integer', 'bigint', 'decimal', 'date', 'timestamp'],
+}
+
+/** Checks a field that is an aggregate of other rows. */
+export function checkAggregate(
+  path: DeclarationPath,
+  field: Field,
+  judged: ResourceCheck,
+  ground: DeclarationCheck,
+): void {
+  const { of, resource, field: source, by } = field.options.derived as Aggregate
+  const { resources } = ground
+  if (!hasMember(kindsOf, of) || !kindsOf[of].includes(field.kind)) {
+    report(
+      ground,
+      path,
+      `A ${of} cannot be a field of kind ${field.kind}.`,
+      `Declare it as ${listInWords(kindsOf[of] ?? [])}.`,
+    )
+    return
+  }
+  if ((of === 'min' || of === 'max') && !field.options.optional)
+    report(ground, path, `Where there are no ${resource}, the ${of} is null.`, 'Write optional: true.')
+  if ((of === 'sum' || of === 'count') && field.options.optional)
+    report(ground, path, `A ${of} always has a value.`, 'Leave `optional` out.')
+  const other = hasMember(resources, resource) ? resources[resource] : undefined
+  if (!isObject(other)) {
+    report(ground, path, `There is no resource ${valueInWords(resource)}.`, nameHint(resource, Object.keys(resources)))
+    return
+  }
+  checkLink(path, judged.name, resource, by, ground)
+  const fields = isObject(other.fields) ? other.fields : {}
+  const made = of === 'count' ? null : soundField(fields[source], ground)
+  if (of !== 'count' && !hasMember(fields, source))
+    report(ground, path, `\`${resource}\` has no field ${valueInWords(source)}.`, nameHint(source, Object.keys(fields)))
+  if (made) checkSource(path, field, made, of, ground)
+  checkSecrets(path, field, { judged, other, made: made ?? null }, ground)
+}
+
+/** The rows must belong or refer to the item, in one way. */
+function checkLink(path: DeclarationPath, name: string, resource: string, by: unknown, ground: DeclarationCheck): void {
+  const { resources, settings, rules } = ground
+  const around = { resources, settings, kinds: rules.kinds, concepts: Object.fromEntries(ground.soundConcepts) }
+  const ways = linkingFields(resource, name, around as unknown as DeclarationContext)
+  if (ways.length === 0)
+    report(
+      ground,
+      path,
+      `The items of \`${resource}\` neither belong nor refer to those of \`${name}\`.`,
+      `Declare \`${name}\` as their parent, or a reference to it.`,
+    )
+  else if (by === undefined && ways.length > 1)
+    report(
+      ground,
+      path,
+      `The items of \`${resource}\` refer to those of \`${name}\` by ${listInWords(ways, 'and')}.`,
+      `Say which one counts, as { by: '${ways[0]}' }.`,
+    )
+  else if (by !== undefined && !ways.includes(by as string))
+    report(ground, path, `\`${resource}\` has no reference ${valueInWords(by)} to \`${name}\`.`, nameHint(by, ways))
+}
+
+function checkSource(path: DeclarationPath, field: Field, source: Field, of: string, ground: DeclarationCheck): void {
+  const { kind, options } = source
+  const scales = of === 'sum' && field.kind === 'decimal' && kind === 'integer'
+  if (kind !== field.kind && !scales)
+    report(
+      ground,
+      path,
+      `It is of kind ${field.kind}, and the values there are of kind ${kind}.`,
+      `Declare it with f.${kind}().`,
+    )
+  else if (kind === 'decimal' && (options.scale ?? 0) > (field.options.scale ?? 0))
+    report(
+      ground,
+      path,
+      `It has ${field.options.scale} digits after the point, and the values there have ${options.scale}.`,
+      `Write scale: ${options.scale}.`,
+    )
+  if (options.writeOnly)
+    report(
+      ground,
+      path,
+      'The values there are write-only, and a derived field would tell them.',
+      'Leave one of the two out.',
+    )
+}
+
+interface AggregateSource {
+  readonly judged: ResourceCheck
+  readonly other: UncheckedObject
+  readonly made: Field | null
+}
+
+/** A derived value must not tell what its reader could not read: rows of accounts, and rows and fields for other scopes. */
+function checkSecrets(
+  path: DeclarationPath,
+  field: Field,
+  { judged, other, made }: AggregateSource,
+  ground: DeclarationCheck,
+): void {
+  const { read } = field.options
+  const needed = made?.options.read
+  if (needed !== undefined && needed !== read)
+    report(ground, path, `The values there can only be read with ${needed}.`, `Write read: '${needed}'.`)
+  const [own, there] = [judged.given.access, other.access].map((access) =>
+    typeof access === 'string' || isObject(access) ? ruleFor(access as Access, 'read') : undefined,
+  )
+  const told = read ?? own
+  if (needed === undefined && !ruleCovers(there, told))
+    report(
+      ground,
+      path,
+      `Whoever reads the field would learn of items that only ${there ?? 'nobody'} can read.`,
+      `Write read: '${there}', or give both resources the same rule.`,
+    )
+  if (ownerName(other, ground) !== null && ownerName(judged.given, ground) === null)
+    report(
+      ground,
+      path,
+      'The items there belong to accounts, and those here belong to none.',
+      'Declare an `owner` here too.',
+    )
+}
+
+function ownerName(given: UncheckedObject, { resources }: DeclarationCheck, depth = 0): string | null {
+  const { owner, parent } = given
+  const above = isObject(parent) ? parent.resource : parent
+  if (hasMember(resources, above) && depth < 16) {
+    const found = isObject(resources[above])
+      ? ownerName(resources[above], { resources } as DeclarationCheck, depth + 1)
+      : null
+    if (found !== null) return found
+  }
+  return typeof owner === 'string' ? owner : null
+}
+
+/** Totals of totals must come to an end: no field may follow from itself. */
+export function checkDerivedCycles(ground: DeclarationCheck): void {
+  const aggregates = new Map<string, Aggregate>()
+  for (const [name, given] of Object.entries(ground.resources))
+    for (const [field, one] of Object.entries(isObject(given) && isObject(given.fields) ? given.fields : {})) {
+      const derived = soundField(one, ground)?.options.derived
+      if (isObject(derived)) aggregates.set(`${name}.${field}`, derived as unknown as Aggregate)
+    }
+  // A function may read every aggregate of its resource.
+  const sources = (place: string): string[] => {
+    const { resource, field } = aggregates.get(place) as Aggregate
+    const own = `${resource}.${field}`
+    return aggregates.has(own) || field === ''
+      ? [own].filter((one) => aggregates.has(one))
+      : isFunction(resource, field, ground)
+        ? [...aggregates.keys()].filter((one) => one.startsWith(`${resource}.`))
+        : []
+  }
+  const pathOf = (place: string) => [
+    'resources',
+    place.split('.')[0] as string,
+    'fields',
+    place.split('.')[1] as string,
+  ]
+  checkCycles(pathOf, Object.fromEntries(aggregates), sources, ground)
+}
+
+function isFunction(resource: string, field: string, ground: DeclarationCheck): boolean {
+  const given = ground.resources[resource]
+  const one = isObject(given) && isObject(given.fields) ? given.fields[field] : undefined
+  return soundField(one, ground)?.options.derived === true
+}

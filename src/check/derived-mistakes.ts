@@ -1,0 +1,161 @@
+/** Derived mistakes: functions and aggregates of fields that do not fit, or that would tell what may not be read. Part 2. */
+import type { Field } from '../fields/field.ts'
+import { isObject, valueCheckOf, valueInWords } from '../fields/value-check.ts'
+import { listInWords } from '../formats/naming.ts'
+import { completeDerivedField } from '../resources/derived-fields.ts'
+import { samples } from '../resources/samples.ts'
+import { checkAggregate } from './aggregate-mistakes.ts'
+import { type DeclarationCheck, type DeclarationPath, report, soundField } from './field-check.ts'
+import type { UncheckedObject } from './kind-options.ts'
+import type { ResourceCheck } from './resource-check.ts'
+
+/** The fields of all resources as they are served, so that other checks see derived ones as read-only. */
+export function withCompleteFields(resources: UncheckedObject): UncheckedObject {
+  const complete = (given: unknown) =>
+    isObject(given) && isObject(given.options) && given.options.derived !== undefined
+      ? completeDerivedField(given as never)
+      : given
+  return Object.fromEntries(
+    Object.entries(resources).map(([name, one]) => {
+      if (!isObject(one) || !isObject(one.fields)) return [name, one]
+      const fields = Object.entries(one.fields).map(([field, given]) => [field, complete(given)])
+      return [name, { ...one, fields: Object.fromEntries(fields) }]
+    }),
+  )
+}
+
+/** Checks the derived fields of a resource. */
+export function checkDerived(judged: ResourceCheck, ground: DeclarationCheck): void {
+  const { name, given } = judged
+  const fields = isObject(given.fields) ? given.fields : {}
+  const functions = functionsOf(['resources', name, 'derived'], given, ground)
+  for (const [field, one] of Object.entries(fields)) {
+    const made = soundField(one, ground)
+    if (made?.options.derived === undefined) continue
+    const at = ['resources', name, 'fields', field]
+    const make = functions[field]
+    checkDerivedOptions(at, made, given.key === field, ground)
+    if (isObject(made.options.derived)) checkAggregate(at, made, judged, ground)
+    else if (made.options.derived !== true)
+      report(
+        ground,
+        at,
+        `\`derived\` is ${valueInWords(made.options.derived)}.`,
+        "Write derived: true, or sum('order-lines', 'amount').",
+      )
+    else if (typeof make === 'function') checkFunction(at, made, make as DerivingFunction, fields, ground)
+    else if (make === undefined)
+      report(
+        ground,
+        at,
+        'The field is derived, and no function gives its value.',
+        `Write derived: { ${field}: (item) => … } at the resource.`,
+      )
+  }
+}
+
+/** The functions of derived fields, after a check of their names. */
+function functionsOf(
+  path: DeclarationPath,
+  { derived, fields }: UncheckedObject,
+  ground: DeclarationCheck,
+): UncheckedObject {
+  if (derived === undefined) return {}
+  if (!isObject(derived)) {
+    report(ground, path, `\`derived\` is ${valueInWords(derived)}.`, 'Write an object of functions, by field.')
+    return {}
+  }
+  for (const [name, make] of Object.entries(derived)) {
+    const field = isObject(fields) ? fields[name] : undefined
+    const options = isObject(field) && isObject(field.options) ? field.options : {}
+    if (options.derived !== true) {
+      const reason = `\`${name}\` is not a field with \`derived: true\`.`
+      report(ground, [...path, name], reason, 'Write `derived: true` at the field, or leave the function out.')
+    } else if (typeof make !== 'function')
+      report(ground, [...path, name], `It is ${valueInWords(make)}.`, 'Write a function of the other fields.')
+  }
+  return derived
+}
+
+type DerivingFunction = (document: unknown) => unknown
+
+/** Tries a function: it must give the same value twice, and read only fields that its own readers may read. */
+function checkFunction(
+  path: DeclarationPath,
+  field: Field,
+  make: DerivingFunction,
+  fields: UncheckedObject,
+  ground: DeclarationCheck,
+): void {
+  const sources = Object.entries(fields).flatMap(([name, one]) => {
+    const made = soundField(one, ground)
+    return made && made.options.derived !== true
+      ? [{ name, field: made, check: valueCheckOf(made, ground.rules), writeOnly: false }]
+      : []
+  })
+  const seen = new Set<string>()
+  for (const document of samples({ members: sources, rules: ground.rules })) {
+    const [once, again] = [resultOf(make, document, seen), resultOf(make, document, seen)]
+    if (once === again) continue
+    report(
+      ground,
+      path,
+      'Its function gives different values for the same item.',
+      'Let it depend on the fields of the item alone.',
+    )
+    break
+  }
+  for (const { name, field: source } of sources.filter((one) => seen.has(one.name))) {
+    const { read, writeOnly } = source.options
+    if (writeOnly)
+      report(ground, path, `Its function reads \`${name}\`, which is write-only.`, 'Leave one of the two out.')
+    if (read !== undefined && read !== field.options.read)
+      report(
+        ground,
+        path,
+        `Its function reads \`${name}\`, which can only be read with ${read}.`,
+        `Write read: '${read}'.`,
+      )
+  }
+}
+
+/** The result of a function for a document, as a text; adds the fields that it reads to `seen`. */
+function resultOf(make: DerivingFunction, document: Readonly<Record<string, unknown>>, seen: Set<string>): string {
+  const watched = new Proxy(document, {
+    get: (target, name) => {
+      seen.add(String(name))
+      return target[String(name)]
+    },
+    ownKeys: (target) => {
+      for (const name of Object.keys(target)) seen.add(name)
+      return Object.keys(target)
+    },
+  })
+  try {
+    return JSON.stringify(make(watched)) ?? ''
+  } catch (error) {
+    return String(error)
+  }
+}
+
+function checkDerivedOptions(
+  path: DeclarationPath,
+  { options }: Field,
+  isKey: boolean,
+  ground: DeclarationCheck,
+): void {
+  const useless = (['fill', 'immutable', 'writeOnly', 'write', 'was'] as const).filter(
+    (name) => options[name] !== undefined,
+  )
+  if (useless.length > 0)
+    report(
+      ground,
+      path,
+      `The field is derived, and ${listInWords(
+        useless.map((one) => `\`${one}\``),
+        'and',
+      )} would have no effect.`,
+      'Leave it out.',
+    )
+  if (isKey) report(ground, path, 'A derived field cannot be the key.', 'Write another key.')
+}

@@ -1,0 +1,86 @@
+/** Aggregate makers: a write of a row changes the sums, numbers, least and greatest values of the rows it belongs or refers to. R225. */
+import { Problem, type Violation } from '../errors/problem.ts'
+import type { RowKey } from '../flow/found-row.ts'
+import type { Document } from '../flow/intent.ts'
+import type { FamilyRows } from '../flow/plan.ts'
+import type { Resource } from '../resources/resource.ts'
+import { aggregateAfter, aggregateOf, type StoredAggregate, unknownValue } from '../rows/aggregates.ts'
+import { type DocumentWrite, type EffectMaker, LaterDocument } from './effect-maker.ts'
+
+/** One maker for each way in which the rows of one resource belong or refer to those of another. */
+export function aggregateMakers(resources: ReadonlyMap<string, Resource>): EffectMaker[] {
+  return [...resources.values()].flatMap((target) => {
+    const ways = Map.groupBy(target.collection.aggregates, ({ collection, by }) => `${collection} ${by}`)
+    return [...ways.values()].map((all) => aggregateMaker(target, all))
+  })
+}
+
+function aggregateMaker(target: Resource, all: readonly StoredAggregate[]): EffectMaker {
+  const { collection, by } = all[0] as StoredAggregate
+  return {
+    resource: collection,
+    decide: (write, { change }) => {
+      const { before, after, key } = write
+      const ids = [...new Set([before?.[by], after?.[by]])].filter((id) => typeof id === 'string')
+      return ids
+        .filter((id) => matters(all, partOf(before, by, id), partOf(after, by, id)))
+        .map((id) => {
+          const own: RowKey = { id, parent: null, account: key.account }
+          return change(target.name, own, (document) => changedTotals(target, all, own, document, write))
+        })
+    },
+  }
+}
+
+/** The document of a row, if it belongs to the row with this id. */
+const partOf = (document: Document | null, by: string, id: string): Document | null =>
+  document?.[by] === id ? document : null
+
+/** Whether a write can change an aggregate: the row is new or gone there, or a value that counts has changed. */
+const matters = (all: readonly StoredAggregate[], before: Document | null, after: Document | null): boolean =>
+  before === null || after === null || all.some(({ source }) => source !== '' && before[source] !== after[source])
+
+function changedTotals(
+  target: Resource,
+  all: readonly StoredAggregate[],
+  key: RowKey,
+  document: Document,
+  { before, after }: DocumentWrite,
+): Document | LaterDocument {
+  const { by, collection, column } = all[0] as StoredAggregate
+  const [was, is] = [partOf(before, by, key.id), partOf(after, by, key.id)]
+  const values = all.map((one) => [one, aggregateAfter(one, document[one.field], was, is)] as const)
+  const made = withTotals(
+    target,
+    document,
+    values.filter(([, value]) => value !== unknownValue),
+  )
+  const rest = values.filter(([, value]) => value === unknownValue).map(([one]) => one)
+  if (rest.length === 0) return made
+  const read = { do: 'family', collection, column, id: key.id, account: key.account } as const
+  return new LaterDocument([read], ([rows]) => {
+    const { documents } = rows as FamilyRows
+    return withTotals(
+      target,
+      made,
+      rest.map((one) => [one, aggregateOf(one, documents)] as const),
+    )
+  })
+}
+
+/** Refuses a value that its field cannot hold, as a total that outgrows its precision. */
+function withTotals(
+  { byName, title }: Resource,
+  document: Document,
+  values: readonly (readonly [StoredAggregate, unknown])[],
+): Document {
+  const after = { ...document }
+  for (const [{ field }, value] of values) {
+    const faults: Violation[] = []
+    const stored = value === null ? null : byName.get(field)?.check(value, `/${field}`, faults)
+    if (faults.length > 0)
+      throw new Problem('conflict', `${field} of ${title} ${document.id} would be ${value}; ${faults[0]?.message}`)
+    after[field] = stored
+  }
+  return after
+}

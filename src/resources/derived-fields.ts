@@ -1,0 +1,151 @@
+/** Derived fields: functions of the same document, and aggregates of the rows that belong or refer to it. Part 2, fields. */
+import { invalidBody, type Violation } from '../errors/problem.ts'
+import type { Aggregate } from '../fields/aggregate.ts'
+import type { ValueCheck } from '../fields/check-members.ts'
+import type { Field } from '../fields/field.ts'
+import type { ValueRules } from '../fields/kind.ts'
+import { valueCheckOf } from '../fields/value-check.ts'
+import { digestOf } from '../formats/digest.ts'
+import type { StoredAggregate } from '../rows/aggregates.ts'
+import type { DerivedValue, Members } from '../rows/shape.ts'
+import {
+  type DeclarationContext,
+  parentDeclarationOf,
+  parentFieldName,
+  type ResourceDeclaration,
+  resolveConcepts,
+} from './declaration.ts'
+import { samples } from './samples.ts'
+
+interface DerivedMember {
+  readonly name: string
+  readonly field: Field
+  readonly check: ValueCheck
+}
+
+export const aggregateIn = ({ options }: Field): Aggregate | null =>
+  typeof options.derived === 'object' ? options.derived : null
+
+/** How the derived fields of a resource get their values, by name. */
+export function derivedValues(
+  resource: string,
+  members: readonly DerivedMember[],
+  { derived = {} }: Pick<ResourceDeclaration, 'derived'>,
+  around: DeclarationContext,
+  rules: ValueRules,
+): ReadonlyMap<string, DerivedValue> {
+  const nameOf = derivedNames(around, rules)
+  return new Map(
+    members.flatMap(({ name, field, check }): [string, DerivedValue][] => {
+      if (field.options.derived === undefined) return []
+      const make = derived[name] as DerivingFunction | undefined
+      const of = make && ((document: Members) => derivedValue(name, make, check, document))
+      return [[name, { name: nameOf(resource, name), of: of ?? null }]]
+    }),
+  )
+}
+
+type DerivingFunction = (document: Members) => unknown
+
+/** Names the source of a derived field, with the sources that it follows from: if one changes, rows are rewritten. */
+function derivedNames(
+  { resources, concepts }: DeclarationContext,
+  rules: ValueRules,
+): (resource: string, field: string) => string {
+  const nameOf = (resource: string, name: string): string => {
+    const declaration = resources[resource]
+    const field = declaration && Object.hasOwn(declaration.fields, name) ? declaration.fields[name] : undefined
+    const aggregate = field && aggregateIn(field)
+    if (aggregate)
+      return `${JSON.stringify(Object.entries(aggregate).toSorted())} ${nameOf(aggregate.resource, aggregate.field)}`
+    const make = field?.options.derived === true ? declaration?.derived?.[name] : undefined
+    if (!declaration || !make) return ''
+    const members = Object.entries(declaration.fields).map(([one, given]) => {
+      const made = resolveConcepts(given, concepts)
+      return { name: one, field: made, check: valueCheckOf(made, rules), writeOnly: made.options.writeOnly === true }
+    })
+    return functionName(make as DerivingFunction, samples({ members, rules }))
+  }
+  return nameOf
+}
+
+/** The value of a function in its stored form. One that does not fit its field is a mistake of the request. */
+function derivedValue(name: string, make: DerivingFunction, check: ValueCheck, document: Members): unknown {
+  const faults: Violation[] = []
+  const value = make(frozen(document)) ?? null
+  const stored = check(value, `/${name}`, faults)
+  if (faults.length === 0) return stored
+  const message = `${name} would be ${JSON.stringify(value)}; ${faults[0]?.message}`
+  throw invalidBody([{ message, type: 'out-of-range', in: 'body', pointer: `/${name}` }])
+}
+
+/** Tells functions apart by their results, so that a new build of the same function changes nothing. */
+function functionName(make: DerivingFunction, tried: readonly Members[]): string {
+  const results = tried.map((document) => {
+    try {
+      return JSON.stringify(make(frozen(document))) ?? 'undefined'
+    } catch {
+      return 'throws'
+    }
+  })
+  return `function ${digestOf(results.join('\n')).toString(36)}`
+}
+
+function frozen(document: Members): Members {
+  const copy = { ...document }
+  for (const value of Object.values(copy)) freezeDeep(value)
+  return Object.freeze(copy)
+}
+
+function freezeDeep(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
+  for (const one of Object.values(value)) freezeDeep(one)
+  Object.freeze(value)
+}
+
+/** The fields of a resource by which its rows belong or refer to another one. */
+export function linkingFields(
+  name: string,
+  target: string,
+  { resources, concepts, settings }: Pick<DeclarationContext, 'resources' | 'concepts' | 'settings'>,
+): readonly string[] {
+  const declaration = resources[name]
+  if (!declaration) return []
+  const owns = parentDeclarationOf(declaration)?.resource === target
+  const references = Object.entries(declaration.fields).filter(([, given]) => {
+    const { kind, target: to } = resolveConcepts(given, concepts)
+    return kind === 'ref' && to === target
+  })
+  return [
+    ...(owns ? [parentFieldName(target, resources[target], settings)] : []),
+    ...references.map(([field]) => field),
+  ]
+}
+
+/** The aggregates of a resource, as the store keeps them. */
+export function storedAggregates(
+  name: string,
+  members: readonly Pick<DerivedMember, 'name' | 'field'>[],
+  around: DeclarationContext,
+): readonly StoredAggregate[] {
+  return members.flatMap(({ name: field, field: { kind, options } }) => {
+    const { derived, scale = 0 } = options
+    if (typeof derived !== 'object' || !Object.hasOwn(around.resources, derived.resource)) return []
+    const { of, resource, field: source, by = linkingFields(resource, name, around)[0] as string } = derived
+    const composite = around.resources[resource]?.key !== undefined
+    const owner = parentDeclarationOf(around.resources[resource] as ResourceDeclaration)
+    const owned = owner?.resource === name && by === parentFieldName(name, around.resources[name], around.settings)
+    const column = owned && composite ? 'parent' : `by_${by}`
+    return [{ field, of, collection: resource, column, by, source, kind, scale }]
+  })
+}
+
+/** A field as it is served: callers cannot write a derived one; a sum or a number of rows begins at zero. */
+export function completeDerivedField(field: Field): Field {
+  const { derived } = field.options
+  if (derived === undefined) return field
+  const zero = field.kind === 'integer' ? 0 : '0'
+  const isNumber = ['integer', 'bigint', 'decimal'].includes(field.kind)
+  const isTotal = isNumber && typeof derived === 'object' && (derived.of === 'sum' || derived.of === 'count')
+  return { ...field, options: { ...field.options, readOnly: true, ...(isTotal && { default: zero }) } as never }
+}

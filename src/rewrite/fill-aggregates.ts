@@ -1,0 +1,35 @@
+/** Fill aggregates: computes the sums, numbers, least and greatest values of a row from the rows that belong or refer to it. The cellar. */
+import {
+  aggregateOf,
+  type Collection,
+  type Members,
+  type StoredAggregate,
+  withDerivedValues,
+} from '../rows/collection.ts'
+import { preparedCollection, type StoreContext } from '../store/context.ts'
+import { readFamily } from '../store/read-family.ts'
+import type { Steps } from '../store/steps.ts'
+
+/**
+ * The document with all its derived values. Values of other rows may not be filled yet, so they are computed too. The row has
+ * to be locked, as every write of these rows locks it.
+ */
+export function* filledDocument(
+  cellar: StoreContext,
+  { aggregates, fields }: Pick<Collection, 'aggregates' | 'fields'>,
+  document: Members,
+  account: string | null,
+): Steps<Record<string, unknown>> {
+  const filled = { ...document }
+  const ways = Map.groupBy(aggregates, ({ collection, column }) => `${collection} ${column}`)
+  for (const all of ways.values()) {
+    const { collection, column } = all[0] as StoredAggregate
+    const other = preparedCollection(cellar, collection).collection
+    const family = yield* readFamily(cellar, { collection, column, id: String(document.id), account })
+    const rows: Members[] = []
+    for (const one of family.documents)
+      rows.push(other.aggregates.length === 0 ? one : yield* filledDocument(cellar, other, one, account))
+    for (const one of all) filled[one.field] = aggregateOf(one, rows)
+  }
+  return withDerivedValues(fields, filled)
+}
