@@ -1,4 +1,4 @@
-/** Proves from EXPLAIN QUERY PLAN that lists of one account cost what that account has, not what all have. The cellar. */
+/** Proves from EXPLAIN QUERY PLAN that lists of one account only read the rows of that account. The cellar. */
 
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
@@ -24,7 +24,7 @@ import { runSteps } from '../../src/store/steps.ts'
 import { testWorld } from '../help/world.ts'
 import { board } from './board.ts'
 
-/** The board of all lists, as one that many accounts have. */
+/** The service with all kinds of lists, with an account for every item. */
 const owned = Object.entries(board.declaration.resources).map(([name, one]) => [
   name,
   { ...one, access: 'authenticated', ...('parent' in one ? {} : { owner: 'accountId' }) },
@@ -64,7 +64,7 @@ function planOf(name: string, text: string, parent: string | null): ListRows {
   }
 }
 
-/** How SQLite carries a list out, its count included, where no row is found. */
+/** The query plan of SQLite for a list and its count if no row is found. */
 function details(plan: ListRows): string[] {
   const found: string[] = []
   const run = ({ text, values }: Statement) => {
@@ -112,7 +112,7 @@ for (const [name, text, parent] of ordered)
     )
     const lines = details(plan)
     assert.ok(lines.length >= 2)
-    // Whether the owner is there is told by the index of ids alone, with the account in it.
+    // The existence of the owner is checked on the index of ids alone, which contains the account.
     const own = lines.filter((line) => !/COVERING INDEX unique__\w+__id \(id=\? AND account=\?\)/.test(line))
     for (const line of own) assert.match(line, /^SEARCH \w+ USING (COVERING )?(INDEX \S+|PRIMARY KEY) \(account=\?/)
   })

@@ -1,4 +1,4 @@
-/** Proves that nodes of two declarations that write the same rows in turn lose nothing of each other, by random stories told to both and to a plain model. The cellar. */
+/** Proves by random writes and a model that nodes of two declarations on the same rows lose no values of each other. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Field } from 'bylaw'
@@ -24,7 +24,7 @@ interface Step {
   readonly values: Values
 }
 
-/** Some fields are changed, or all of them replaced. */
+/** Steps that change some fields or replace all of them. */
 function steps(pairs: readonly Pair[], side: 'old' | 'now'): fc.Arbitrary<Step> {
   const written = pairs.map((pair) => (side === 'old' ? pair.writesOld : pair.writesNow))
   const all = fc.tuple(...written).map((values) => Object.assign({}, ...values))
@@ -64,14 +64,14 @@ interface Model {
   now: Values
 }
 
-/** What no caller sent yet. */
+/** The values of fields that no caller has sent. */
 const usual: Values = { gone: '', fresh: [], country: 'DE' }
 const blank = (fields: Readonly<Record<string, Field>>): Values =>
   Object.fromEntries(
     Object.entries(fields).map(([name, { kind }]) => [name, usual[name] ?? (kind === 'list' ? [] : null)]),
   )
 
-/** What a write of either side makes of the fields of a pair: only what it changed is another one for the other side. */
+/** The fields of a pair after a write of either side: the other side only gets new values for changed fields. */
 function told({ side, method, values }: Step, pair: Pair, before: Model | null): Model {
   const { up, down, merge = (_, made) => made, old: olds, now: nows } = pair
   if (!before) {
@@ -91,7 +91,7 @@ function told({ side, method, values }: Step, pair: Pair, before: Model | null):
   return { now: next, old: same(down(now), shown) ? old : { ...old, ...shown, ...place } }
 }
 
-/** The objects of the pairs, as they are where nothing was told of them. */
+/** The values with the defaults of members of `place`. */
 const completed = (values: Values): Values =>
   Object.hasOwn(values, 'place')
     ? { ...values, place: values.place === null ? { country: 'DE' } : { ...record(values.place), zip: '' } }
@@ -111,7 +111,7 @@ function patched(was: Values, is: Values): Values {
 }
 
 const hidden: ReadonlySet<string> = new Set(['pin', 'code'])
-/** What is answered, as plain objects. */
+/** The values as answers show them. */
 const shown = (values: Values): Values =>
   JSON.parse(JSON.stringify(Object.fromEntries(Object.entries(values).filter(([name]) => !hidden.has(name)))))
 
@@ -133,7 +133,7 @@ for (const [store, make] of places)
           const { id: _, rank: __, createdAt, updatedAt, ...answered } = json
           assert.deepEqual(shown(answered), shown(expected), `${side} ${createdAt} ${updatedAt}`)
         }
-        /** What the row shows finds it, in all filters at once. */
+        /** Asserts that a list finds the row with all filters on its shown values. */
         const find = async (id: string, all: readonly Model[], side: 'old' | 'now') => {
           const asked = pairs.flatMap((pair, i) =>
             Object.entries(pair[side]).flatMap(([name, { options }]) => {

@@ -1,4 +1,4 @@
-/** Proves that a clock that is set does not make running nodes on SQLite count as gone, and lost ones as running. The cellar. */
+/** Proves that after a clock change running nodes on SQLite do not count as gone, nor lost ones as running. The cellar. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { f } from 'bylaw'
@@ -20,7 +20,7 @@ const after = things({
 
 const at = (hours: number) => `CAST(unixepoch('subsec') * 1000 AS INTEGER) + ${hours * hour}`
 
-/** A file that nodes of the former declaration were last heard on by clocks that differ from the present one by some hours. */
+/** A file with the presence of nodes with the former declaration, whose times differ from now by some hours. */
 async function place(t: TestContext, nodes: Readonly<Record<string, number>>) {
   const file = freshFile(t)
   const url = `sqlite:${file}`
@@ -32,7 +32,7 @@ async function place(t: TestContext, nodes: Readonly<Record<string, number>>) {
   return { file, own: { url, rows: async (text: string) => rows(file, text), now: at(0) } }
 }
 
-/** Migrates in a World of the test's own, where the waiting for nodes takes no time; `meanwhile` is done after half a second. */
+/** Migrates in a test World, where waiting for nodes takes no real time; `meanwhile` runs after half a second. */
 function migrated(url: string, meanwhile: () => void = () => {}) {
   const world = testWorld()
   const block = (time: number): void => {

@@ -1,4 +1,4 @@
-/** A service whose lists are asked in every declared way: orders of all directions, owned children, a composite key. */
+/** A service for tests of lists: orders of all directions, owned children, a composite key. */
 import { f, service } from 'bylaw'
 
 export const board = service({

@@ -1,4 +1,4 @@
-/** Proves that nothing expires, comes back or goes back in time because somebody sets the clock of a machine. R106, R134. */
+/** Proves that nothing expires, reappears or goes back in time because the clock of a machine is changed. R106, R134. */
 
 import assert from 'node:assert/strict'
 import { afterEach, describe, mock, test } from 'node:test'
@@ -28,7 +28,7 @@ const api = service({
   },
 } as Parameters<typeof service>[0]) as Service
 
-/** The clock of the machine, which somebody sets. */
+/** Moves the clock of the machine. */
 function setBy(milliseconds: number): void {
   mock.restoreAll()
   const { now } = Date
@@ -45,7 +45,7 @@ const created = (own: Tested, key: string) =>
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
 const json = async (answer: Response | Promise<Response>): Promise<any> => (await answer).json()
 
-/** What is kept for an hour: a key that was used, what was deleted, and a cursor. */
+/** Makes data that is kept for an hour: a used key, a tombstone, and a cursor. */
 async function keeping(own: Tested, name: string): Promise<{ lasts: () => Promise<void>; time: string; own: Tested }> {
   const { id, createdAt } = await json(created(own, name))
   const gone = (await json(created(own, `${name}-deleted`))).id
@@ -143,7 +143,7 @@ test('a clock that is far ahead at start neither ends nor begins a version', asy
   assert.equal(await status('/openapi/v3.json'), 404)
 })
 
-/** A first version that ends in three hours, and a third one that begins then. */
+/** A service whose first version ends in three hours, when the third one begins. */
 function versioned(now: number): Service {
   const soon = new Date(now + 3 * hour).toISOString()
   const declared = {
@@ -159,7 +159,7 @@ function versioned(now: number): Service {
   return service(declared as unknown as Parameters<typeof service>[0]) as unknown as Service
 }
 
-/** A service as `serve` starts it: versions are not answered before they are released. */
+/** Starts a service like `serve`: versions are not served before their release. */
 async function started(own: Service, database: string) {
   const store = await openStore(own, database, 'apply')
   const world = serviceWorld(realWorld, store)

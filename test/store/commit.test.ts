@@ -1,10 +1,10 @@
-/** Proves what is told of a commit that failed, and that a key makes it safe to ask again. The cellar. */
+/** Proves the answers after a failed commit, and that a key makes a retry safe. The cellar. */
 import assert from 'node:assert/strict'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { test } from 'node:test'
 import { openStoreUnderTest } from '../help/store-under-test.ts'
 
-/** Lets statements that begin with a word fail as a disk does, until it is told not to. */
+/** Makes statements that begin with `at` fail like a failing disk, until it is null. */
 function breaking(db: DatabaseSync): { at: string | null } {
   const broken: { at: string | null } = { at: null }
   const prepare = db.prepare.bind(db)

@@ -1,4 +1,4 @@
-/** Proves that what was acknowledged is there after a crash, and that processes which start at once all come up. The cellar. */
+/** Proves that acknowledged writes survive a crash, and that processes can start at the same time. The cellar. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ function writing(...args: readonly string[]) {
   })
 }
 
-/** The ids that a process acknowledged until it was killed, which it is after some of them. */
+/** The ids that a process acknowledged until it was killed, after `count` of them. */
 async function killedAfter(count: number, file: string): Promise<string[]> {
   const child = writing(file)
   const ids: string[] = []

@@ -1,4 +1,4 @@
-/** API keys in the store: found, listed, issued and revoked, and never more in force than may be. The cellar. */
+/** API keys in the store: found, listed, issued and revoked, and the limit of valid ones. The cellar. */
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

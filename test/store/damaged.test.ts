@@ -1,4 +1,4 @@
-/** A file of which one page cannot be read: what needs that page is 503, and everything else goes on. Part 8, loss. */
+/** A file with an unreadable page: requests that need the page get a 503, all others succeed. Part 8, loss. */
 import assert from 'node:assert/strict'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,7 +10,7 @@ import { freshFile, things } from '../help/file.ts'
 const api = things({ name: f.text({ filter: 'like', max: 100 }), pad: f.text({ max: 2000 }) })
 const page = 4096
 
-/** Overwrites a page of a table as a disk does that lost it. */
+/** Overwrites a page of a table, like a disk that lost it. */
 function damage(file: string, table: string): void {
   const db = new DatabaseSync(file)
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -1,4 +1,4 @@
-/** Proves that the columns of fields that only older versions have hold what the changes of now make of every row, those of before too. The cellar. */
+/** Proves that the columns of fields of older versions have the values of the current changes, for all rows. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
@@ -20,7 +20,7 @@ type Told = Record<string, unknown>
 const split = ({ name }: Named) => ({ first: name.split(' ')[0] ?? '', last: name.split(' ').slice(1).join(' ') })
 const shouted = (now: Named) => ({ ...split(now), first: split(now).first.toUpperCase() })
 
-/** The same people with one name; with another `response`, or other parts, where some are given. */
+/** A service whose people have one name, with the given `response` and other parts of the change. */
 function people(response: (now: Named) => Told = split, change: Told = {}, more: Told = {}): Service {
   const made = service({
     name: 'people',
@@ -38,7 +38,7 @@ function people(response: (now: Named) => Told = split, change: Told = {}, more:
   })
 }
 
-/** The same with one more version, in which people are persons and the name is called otherwise. */
+/** The same with one more version, in which people are called persons and the name is renamed. */
 function persons(): Service {
   const made = service({
     name: 'people',
@@ -93,7 +93,7 @@ async function apply({ url }: Place, api: Service) {
   }
 }
 
-/** Nodes of both declarations on one database; `end` is when the former ones are gone and the change is finished. */
+/** Nodes of both declarations on one database; `end` stops the former ones, so that the change finishes. */
 async function sides(t: TestContext, place: Place, was: Service, is: Service) {
   const old = await node(t, place, was)
   await alive(place)

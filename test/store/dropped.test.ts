@@ -1,4 +1,4 @@
-/** Proves that values which are dropped are kept aside with their rights, go with their row, and are put back where nothing was written since. */
+/** Proves that dropped values are copied with their rights, deleted with their row, and restored if nothing was written since. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Declaration, f, service } from 'bylaw'
@@ -196,7 +196,7 @@ for (const [name, made] of places)
       const whole = { name: text, note: optional, size: f.integer() }
       const less = { name: f.text({ filter: true }), size: f.integer() }
       await add(place, things(whole), { name: 'a', size: 1 }, { name: 'b', size: 1 })
-      await alive(place) // a node of the former declaration
+      await alive(place) // a node with the former declaration
       const node = nodeOn(place, things(less))
       t.after(node.close)
       assert.equal((await node.ask('GET', '/things')).json.data.length, 2)

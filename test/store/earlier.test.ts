@@ -1,4 +1,4 @@
-/** Proves that nodes of a release that does not merge writes are never beside those of another declaration where rows would lose values. The cellar. */
+/** Proves that nodes of a release without merged writes never run with another declaration if rows would lose values. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Field, f } from 'bylaw'

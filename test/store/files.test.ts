@@ -1,4 +1,4 @@
-/** Proves what becomes of files that are not there, not allowed, not whole or not of this release. The cellar. */
+/** Proves the behaviour with files that are missing, not permitted, damaged or of another release. The cellar. */
 import assert from 'node:assert/strict'
 import {
   chmodSync,
@@ -20,7 +20,7 @@ const api = things({ name: f.text({ filter: true }) })
 const post = (name: string) => ['POST', '/things', { name }] as const
 const list = ['GET', '/things?limit=100'] as const
 
-/** The error at start has to name the file, the reason and the mend. */
+/** Asserts that the error at start names the file, the reason and the fix. */
 async function refused(file: string, reason: RegExp, of = api): Promise<void> {
   await assert.rejects(asked(file, of), (error: Error) => {
     assert.ok(error.message.startsWith(`The database sqlite:${file} cannot be used. `), error.message)
@@ -29,7 +29,7 @@ async function refused(file: string, reason: RegExp, of = api): Promise<void> {
   })
 }
 
-/** Runs as a user who may do nothing, which root is not by itself. */
+/** Runs `act` as a user without rights, if the tests run as root. */
 function powerless(act: () => void): void {
   const user = process.geteuid?.()
   if (user === 0) process.seteuid?.(65534)
@@ -81,7 +81,7 @@ describe('a file', () => {
       powerless(() => assert.throws(opens(other), /Unable to open database file\. Give this user the right/))
     } finally {
       chmodSync(dirname(file), 0o755)
-      // SQLite gives the files that it makes next to the database the rights of the database.
+      // SQLite gives the files beside the database the permissions of the database.
       for (const one of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(one)) chmodSync(one, 0o644)
     }
     const [kept] = await asked(file, api, list)
@@ -117,7 +117,7 @@ describe('a file', () => {
 })
 
 describe('a damaged file', () => {
-  /** A file of three hundred things of some size. */
+  /** A file with three hundred things of some size. */
   async function filled(t: Parameters<typeof freshFile>[0]): Promise<string> {
     const file = freshFile(t)
     const { call, close } = testing(api, { database: `sqlite:${file}` })
@@ -128,7 +128,7 @@ describe('a damaged file', () => {
     return file
   }
 
-  /** Where the root page of a table or an index lies. */
+  /** The number of the root page of a table or an index. */
   const pageOf = (file: string, name: string): number =>
     (Number(rows(file, `SELECT rootpage FROM sqlite_schema WHERE name = '${name}'`)[0]?.rootpage) - 1) * 4096
 

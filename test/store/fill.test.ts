@@ -1,4 +1,4 @@
-/** Proves that `fill` gives a value to rows that do not fit a narrower declaration, whatever the kind of the field. The cellar. */
+/** Proves that `fill` replaces values that do not fit a narrower declaration, for every kind of field. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Field, f } from 'bylaw'

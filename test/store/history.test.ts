@@ -1,4 +1,4 @@
-/** Proves that a database of the first of four versions is served by the newest one, whole, and beside nodes of the first. The cellar. */
+/** Proves that the newest of four versions serves a database of the first one, also with nodes of the first. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, service } from 'bylaw'
@@ -69,7 +69,7 @@ async function filled({ ask }: Node): Promise<Made> {
   return { accounts, clients }
 }
 
-/** All pages of a list, by its cursors. */
+/** All items of a list, page by page with its cursors. */
 async function walked({ ask }: Node, path: string): Promise<Record<string, unknown>[]> {
   const all: Record<string, unknown>[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {

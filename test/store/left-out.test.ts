@@ -1,4 +1,4 @@
-/** Proves that leaving a version out of a declaration and declaring it again changes no value, whoever made the database. The cellar. */
+/** Proves that leaving a version out of a declaration and declaring it again changes no value, in any database. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
@@ -41,7 +41,7 @@ const change = {
 const both = api(versions('v1', 'v2'), { things }).change('v2', 'things', change)
 const second = api(versions('v2'), { things })
 
-/** The same with a change that leaves every document of the same structure. */
+/** The same with a change that keeps the structure of documents. */
 const sides = { prefix: 'thg', fields: { side: fields.side, cost: fields.cost }, access: 'public' }
 const { about, mapped } = change
 const sidesChange = {
@@ -60,7 +60,7 @@ const firstSides = api(versions('v1'), {
   },
 })
 
-/** Three versions, of which each renames a field and tells a number in smaller units. */
+/** Three versions; each renames a field and gives a number in smaller units. */
 const threeOf = (...labels: (keyof typeof all)[]): Service => {
   const resources = { things: { prefix: 'thg', fields: { memo: f.text(), cost: f.integer() }, access: 'public' } }
   const tens = {
@@ -111,7 +111,7 @@ const looked = (place: Place, one: Service, id: string, values: Values): Promise
     assert.deepEqual(picked(json, values), values)
   })
 
-/** A database as the release made it that did not remember versions which are left out. */
+/** Makes a database like a release that did not record versions which are left out. */
 async function forgetful(place: Place): Promise<void> {
   const [row] = await place.rows(`SELECT value FROM bylaw_meta WHERE name = 'layout'`)
   const layout = JSON.parse(row?.value as string)

@@ -1,4 +1,4 @@
-/** Proves that a file in use, full or out of order delays or refuses requests, and loses nothing. The cellar. */
+/** Proves that a file that is locked, full or damaged delays or refuses requests, and loses nothing. The cellar. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ const json = { 'content-type': 'application/json' }
 const posted = ({ call }: StoreUnderTest, name: string, text = '') =>
   call('/things', { method: 'POST', headers: json, body: JSON.stringify({ name, text }) })
 
-/** A 503 as R161 wants it, that says nothing of the store. */
+/** Asserts a 503 as R161 requires, which reveals nothing about the store. */
 async function refusedForNow(response: Response): Promise<void> {
   const body = (await response.json()) as Record<string, unknown>
   assert.equal(response.status, 503)

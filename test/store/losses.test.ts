@@ -1,4 +1,4 @@
-/** Proves that no start drops stored values without being allowed to: it is refused before its first step, and says what would be lost. */
+/** Proves that a start without permission drops no values: it is refused before its first step and names the losses. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Declaration, f, type Service, service } from 'bylaw'
@@ -133,7 +133,7 @@ interface Changeable {
   readonly change: (version: string, resource: string, change: object) => Service
 }
 
-/** A declaration with a version before it. */
+/** A declaration with an older version. */
 const versioned = (change: object, fields: Fields): Service => {
   const declared = service({
     name: 'tests',

@@ -1,4 +1,4 @@
-/** Proves by examples how the writes of nodes of two declarations to one row are merged. The cellar. */
+/** Examples of how writes of nodes with two declarations to one row are merged. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { picked, sides, type Values, versions } from '../help/pairs.ts'
@@ -6,7 +6,7 @@ import { places } from '../help/places.ts'
 
 type Write = readonly [side: 'old' | 'now', values: Values]
 
-/** Rows that a node of the new declaration made, what either wrote then, and what both show at the end. */
+/** Rows that a node with the new declaration made, the writes of both, and the values that both show at the end. */
 const examples: readonly (readonly [
   title: string,
   made: Values,

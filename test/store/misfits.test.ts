@@ -1,5 +1,5 @@
-/** Proves that rows which do not fit a declaration that became narrower are counted before it is applied, and described as they are afterwards. The cellar. */
-// long because: one entry for each way in which a field can become narrower
+/** Proves that rows that do not fit a narrower declaration are counted before it is applied, and described as stored. The cellar. */
+// long because: one entry for each way to narrow a field
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
@@ -17,7 +17,7 @@ interface Case {
   readonly before: Fields
   readonly bodies: readonly object[]
   readonly after: Fields
-  /** The field, and how many rows do not fit. */
+  /** The field with the number of rows that do not fit. */
   readonly field: string
   readonly rows: number
 }
@@ -165,7 +165,7 @@ const opening =
       closed ??= own.close()
       return closed
     }
-    t.after(() => close().catch(() => {})) // it may have been refused
+    t.after(() => close().catch(() => {})) // the start may have been refused
     return { ...own, close }
   }
 
@@ -181,7 +181,7 @@ async function fill(own: Testing, bodies: readonly object[]): Promise<string[]> 
   return ids
 }
 
-/** The first call opens the store, which may refuse. */
+/** The first call opens the store, which may refuse to start. */
 const ready = async (own: Testing): Promise<Testing> => {
   await own.call('/healthz')
   return own
@@ -197,7 +197,7 @@ const reason = async (open: () => Testing): Promise<string> => {
   }
 }
 
-/** What was read may be sent back, and both are described. */
+/** Asserts that an item can be sent back as it was read, and that the document describes both. */
 async function repeats(own: Testing, path: string, field: string): Promise<void> {
   const judge: Judge = judgeOf(await json(await own.call('/openapi.json')))
   const send = async (method: string, value?: Record<string, unknown>) => {
@@ -231,7 +231,7 @@ for (const [store, make] of places)
         for (const id of ids) await repeats(own, `/things/${id}`, field)
         assert.equal((await own.call('/things', { method: 'POST', json: bodies[0] as object })).status, 400)
         await own.close()
-        assert.equal(await reason(() => open(things(after))), '') // the same declaration is not judged again
+        assert.equal(await reason(() => open(things(after))), '') // the same declaration is not checked again
       })
 
     test('a declaration that is as wide, or wider, is never judged', async (t) => {
@@ -329,7 +329,7 @@ for (const [store, make] of places)
       await own.close()
       await place.rows("DELETE FROM bylaw_meta WHERE name = 'bounds'")
       const needed = things({ state: f.enum(['open', 'lost']), rank: f.integer() })
-      assert.match(await reason(() => open(needed)), /`rank`/) // its structure tells that the field is new
+      assert.match(await reason(() => open(needed)), /`rank`/) // the stored structure shows that the field is new
     })
 
     test('the doctor checks again, and corrected fields are described as declared', async (t) => {

@@ -1,4 +1,4 @@
-/** Proves that what moved to another resource is brought there from the rows of before, or that nothing is. The cellar. */
+/** Proves that values of stored rows are copied to the resource that a field moved to, all of them or none. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, service } from 'bylaw'
@@ -58,7 +58,7 @@ const third = service({
   })
   .change('v2', 'shelves', { about: 'A shelf knows its room.', added: ['room', 'level'] })
 
-/** The same floors, told by halves since they are those of the shelf. */
+/** The same floors, in half units since they moved to the shelf. */
 const halved = service({
   name,
   versions: { ...v1, v2: { released: '2025-01-01' }, v3: { released: '2026-01-01' } },

@@ -1,4 +1,4 @@
-/** Proves that the rows and the total of a page are from one state of the file, whoever writes meanwhile. R54. The cellar. */
+/** Proves that the rows and the total of a page are from one snapshot of the file, despite concurrent writes. R54. The cellar. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f } from 'bylaw'
@@ -17,7 +17,7 @@ interface Page {
   readonly pagination: { readonly totalRecords: number }
 }
 
-/** Lists that no index bounds, so that the thread reads them. */
+/** Lists without an index, which the thread reads. */
 const paths = [
   'name[like]=%25a%25',
   'count[gte]=0&sort=name',
@@ -27,7 +27,7 @@ const paths = [
 
 let count = 0
 
-/** Each of another size, as a page that was asked for before may be answered without reading it. */
+/** Each page has another size, as a page of an earlier request may come from the cache. */
 async function pages({ call }: Tested): Promise<Page[]> {
   const asked = [...paths, ...paths, ...paths].map(async (query) => {
     const response = await call(`/things?page_size=${20 + (count++ % 80)}&${query}`)
@@ -46,7 +46,7 @@ test('a page that the thread reads has the total of its own rows, under concurre
   for (let n = 0; n < 5; n++) await made(here, { name: `${n}a` })
   for (let round = 0; round < 6; round++) {
     const by = round % 2 === 0 ? here : there
-    await pages(here) // the totals are known from here on
+    await pages(here) // the totals are cached from here on
     const asked = pages(here)
     const writes =
       round % 4 < 2

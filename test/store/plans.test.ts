@@ -1,4 +1,4 @@
-/** Proves from EXPLAIN QUERY PLAN that what is declared runs on its index, on every page. The cellar. */
+/** Proves from EXPLAIN QUERY PLAN that declared orders and filters use their index, on every page. The cellar. */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -40,7 +40,7 @@ const shelves = storeContext(
   sqliteDialect,
 )
 
-/** The windows of a list: its first page, and what lies behind and before a place. */
+/** The windows of a list: its first page, and the pages after and before a position. */
 function windows({ columns }: ListRules, order: readonly Term[]): Window[] {
   const place = order.map(({ column }) => (columns.get(column)?.type === 'integer' ? 5n : 'm'))
   const nothing = order.map(
@@ -53,7 +53,7 @@ function windows({ columns }: ListRules, order: readonly Term[]): Window[] {
   return [{ from: 'offset', offset: 0, limit: 20 }, ...near]
 }
 
-/** Every statement that a list runs when no row is found, so that all of its stretches are tried. */
+/** All statements that a list runs if no row is found, so that all key ranges are read. */
 function statements(name: string, text: string, owner: string | null): { statement: Statement; behind: boolean }[] {
   const own = made.get(name) as ListRules
   const { collection } = own.resource
@@ -79,11 +79,11 @@ function statements(name: string, text: string, owner: string | null): { stateme
     let step = steps.next()
     if (parent && !step.done) step = steps.next([{ found: 1 }])
     for (; !step.done; step = steps.next([])) found.push({ statement: step.value, behind: window.from === 'place' })
-    return found.filter(({ statement }) => !statement.text.includes('"id" = ')) // the very row at a place, by its key
+    return found.filter(({ statement }) => !statement.text.includes('"id" = ')) // the row at a position, found by its key
   })
 }
 
-/** How a statement finds its rows; that they are joined behind that is the same for all. */
+/** How a statement finds its rows; the join after that is the same for all. */
 const details = ({ text, values }: Statement) =>
   db
     .prepare(`EXPLAIN QUERY PLAN ${text}`)
@@ -91,7 +91,7 @@ const details = ({ text, values }: Statement) =>
     .map(({ detail }) => String(detail).replace(/(COVERING )?INDEX sqlite_autoindex_\w+_1/, 'PRIMARY KEY'))
     .filter((line) => line !== 'CO-ROUTINE page' && line !== 'SCAN page')
 
-/** Every statement reads one index in its order; behind a place it seeks. `partial` counts terms that may be sorted in between. */
+/** Asserts that every statement reads one index in order, and seeks after a position. `partial` counts terms that may be sorted. */
 function served(
   name: string,
   text: string,

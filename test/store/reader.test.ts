@@ -1,4 +1,4 @@
-/** Proves that a list which takes too long is given up, and that the next one finds a thread. The cellar. */
+/** Proves that a list that takes too long is aborted, and that the next one gets a thread. The cellar. */
 
 import assert from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'
@@ -13,7 +13,7 @@ import type { Steps } from '../../src/store/steps.ts'
 import { freshFile, things } from '../help/file.ts'
 import { testWorld } from '../help/world.ts'
 
-/** Counts for longer than a test takes to move its clock. */
+/** A query that runs longer than the test needs to move its clock. */
 const endless = `WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 1000000) SELECT count(*) AS n FROM c`
 
 function* counting(text: string): Steps<unknown> {
@@ -73,7 +73,7 @@ test('reads see one snapshot each, and release it at the end', async (t) => {
   for (let busy = 1; busy !== 0; ) busy = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy as number
 })
 
-/** Makes threads fail, each in one of the ways in which they do, until the test is over. */
+/** Replaces worker threads by failing ones until the test ends. */
 function without(t: TestContext, failing: (...given: ConstructorParameters<typeof threads.Worker>) => threads.Worker) {
   const { Worker } = threads
   const set = (one: typeof Worker) => {
@@ -90,7 +90,7 @@ function without(t: TestContext, failing: (...given: ConstructorParameters<typeo
 
 const api = things({ name: f.text({ filter: 'like' }), text: f.text({ sort: true, default: '' }) })
 const failures = {
-  'No thread is left.': null, // not even made
+  'No thread is left.': null, // it cannot be created
   'No means are left.': `throw new Error('No means are left.')`,
   'The reading thread ended.': 'process.exit(1)',
 }

@@ -1,4 +1,4 @@
-/** Proves that lists hold where a field is required today and rows of before have no value in it. The cellar. */
+/** Proves that lists are correct if a field is required now and stored rows have no value for it. The cellar. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

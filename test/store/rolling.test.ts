@@ -1,4 +1,4 @@
-/** Proves that nodes of the former and of the new declaration work side by side on one file, and that neither loses what the other wrote. The cellar. */
+/** Proves that nodes of the former and the new declaration work on one file and lose no writes of each other. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { type Field, f } from 'bylaw'
@@ -27,7 +27,7 @@ async function node(t: TestContext, { url }: Place, fields: Fields): Promise<Nod
 
 const apply = (place: Place, fields: Fields, allowLoss?: readonly string[]) => applied(place, things(fields), allowLoss)
 
-/** Both declarations served on one database; `end` is when the former one is gone and the change is finished. */
+/** Serves both declarations on one database; `end` stops the former one, so that the change finishes. */
 async function sides(t: TestContext, made: (t: TestContext) => Promise<Place>, before: Fields, after: Fields) {
   const place = await made(t)
   const old = await node(t, place, before)

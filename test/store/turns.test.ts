@@ -1,4 +1,4 @@
-/** Proves that what one turn of the event loop reads is never older than what was shown to others before it was asked. The cellar. */
+/** Proves that a read is never older than an answer that was sent before its request. The cellar. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -26,7 +26,7 @@ async function connected(port: number, count: number): Promise<Socket[]> {
   return sockets
 }
 
-/** The name that an answer on a connection shows. */
+/** The name in the answer on a connection. */
 async function shown(socket: Socket): Promise<string> {
   let text = ''
   for await (const chunk of socket) {
@@ -65,7 +65,7 @@ test('a request after a commit of another process sees it, however many come in 
   const { id } = (await made.json()) as { id: string }
   const get = message(`GET /things/${id}`)
 
-  // More than the system hands out at once, so that the rest is asked for in the same turn.
+  // More than the system accepts at once, so that the rest is accepted in the same turn.
   const many = await connected(port, 1100)
   const late = await connected(port, 20)
   t.after(async () => {

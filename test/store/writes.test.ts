@@ -1,4 +1,4 @@
-/** Proves how writes are committed together, and what their members have to do with each other. The cellar. */
+/** Proves how writes are committed together, and that one does not affect the others. The cellar. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -6,7 +6,7 @@ import { Problem } from 'bylaw'
 import { rows } from '../help/file.ts'
 import { creation, decision, isThere, openStoreUnderTest, stateOf } from '../help/store-under-test.ts'
 
-/** How many commits a write-ahead log holds: frames that name the size of the database end one. */
+/** The number of commits in a write-ahead log: a frame with the size of the database ends one. */
 function commits(file: string): number {
   const log = readFileSync(`${file}-wal`)
   if (log.length === 0) return 0
