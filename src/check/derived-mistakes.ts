@@ -31,7 +31,7 @@ export function checkDerived(judged: ResourceCheck, ground: DeclarationCheck): v
   const functions = functionsOf(['resources', name, 'derived'], given, ground)
   for (const [field, one] of Object.entries(fields)) {
     const made = soundField(one, ground)
-    if (made?.options.derived === undefined) continue
+    if (made?.options.derived === undefined || isFromNewest(made)) continue
     const at = ['resources', name, 'fields', field]
     const make = functions[field]
     checkDerivedOptions(at, made, given.key === field, ground)
@@ -53,6 +53,9 @@ export function checkDerived(judged: ResourceCheck, ground: DeclarationCheck): v
       )
   }
 }
+
+/** In older versions, the newest one says what a derived field follows from. */
+const isFromNewest = ({ options: { derived } }: Field): boolean => isObject(derived) && derived.of === 'newest'
 
 /** The functions of derived fields, after a check of their names. */
 function functionsOf(

@@ -1,4 +1,5 @@
 /** Change: the change of a resource in a version, and the declaration of an older version. Part 9, versions. */
+import type { Aggregate } from '../fields/aggregate.ts'
 import type { Field, Fields } from '../fields/field.ts'
 import {
   type Concepts,
@@ -168,7 +169,7 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   const names = new Map(Object.entries(change.renamed ?? {}).map(([old, now]) => [now, old]))
   const gone = new Set(change.added)
   const states = own.states && statesBefore(own.states, change)
-  const { states: _, ...rest } = own
+  const { states: _, derived: __, ...rest } = own
   const stated = states === undefined ? rest : { ...rest, states }
   const named = renameTerms({ ...stated, fields: fieldsBefore(own, change, around) }, (name) =>
     gone.has(name) ? null : (names.get(name) ?? name),
@@ -210,11 +211,15 @@ function fieldsBefore({ fields, parent }: ResourceDeclaration, change: Change, a
   return Object.fromEntries([...found, ...back])
 }
 
-/** `was` and `fill` only apply to the newest version, so that older ones do not have them. */
+/** `was`, `fill` and the source of a derived field only apply to the newest version, so that older ones do not have them. */
 function withoutMigration(field: Field): Field {
-  const { was, fill, ...options } = field.options
-  return was === undefined && fill === undefined ? field : { ...field, options }
+  const { was, fill, derived, ...options } = field.options
+  if (was === undefined && fill === undefined && derived === undefined) return field
+  return { ...field, options: derived === undefined ? options : { ...options, derived: fromNewest } }
 }
+
+/** In older versions, the newest one says what a derived field follows from. */
+const fromNewest = Object.freeze({ of: 'newest', resource: '', field: '' }) as unknown as Aggregate
 
 /** Whether new values sort like their old ones, and no two have the same old one, as equal values are sorted by id. */
 export function keepsOrder(values: readonly string[], mapped: ValueMap, shown: ValueMap): boolean {

@@ -149,3 +149,43 @@ doors('derived fields', shop, (door: Door) => {
     assert.deepEqual(await totals(rich), ['0.00', 0, null, null, false])
   })
 })
+
+const versioned = service({
+  name: 'shop',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2025-06-01' } },
+  settings: { versions: { carriers: ['path'] } },
+  resources: {
+    orders: resource({
+      prefix: 'ord',
+      fields: {
+        total: f.integer({ derived: sum('order-lines', 'amount'), filter: 'range' }),
+        lineCount: f.integer({ derived: count('order-lines') }),
+        large: f.boolean({ derived: true }),
+      },
+      derived: { large: ({ total }) => total >= 100 },
+      access: 'public',
+    }),
+    'order-lines': { prefix: 'lin', parent: 'orders', fields: { amount: f.integer() }, access: 'public' },
+  },
+})
+  .change('v2', 'orders', {
+    about: '`total` was called `sum`, and `lineCount` is new.',
+    renamed: { sum: 'total' },
+    added: ['lineCount'],
+  })
+  .change('v2', 'order-lines', { about: '`amount` was called `value`.', renamed: { value: 'amount' } })
+
+doors('derived fields in older versions', versioned, (door: Door) => {
+  spec('R225', 'have their old names, and follow what older versions write', async () => {
+    const made = await door.send('POST', '/v1/orders', { json: {} })
+    const { id } = made.json
+    assert.deepEqual([made.json.sum, made.json.large, made.json.lineCount], [0, false, undefined])
+    await door.send('POST', `/v1/orders/${id}/order-lines`, { json: { value: 70 } })
+    await door.send('POST', `/v2/orders/${id}/order-lines`, { json: { amount: 40 } })
+    const older = await door.send('GET', `/v1/orders/${id}`)
+    assert.deepEqual([older.json.sum, older.json.large], [110, true])
+    const newest = await door.send('PUT', `/v2/orders/${id}`, { json: { total: 5 } })
+    assert.deepEqual([newest.json.total, newest.json.lineCount], [110, 2])
+    assert.equal((await door.send('GET', '/v1/orders?sum[gte]=110')).json.data.length, 1)
+  })
+})
