@@ -1,4 +1,4 @@
-/** `bylaw check` and `bylaw routes`: what is told of a declaration without serving it. */
+/** `bylaw check` and `bylaw routes`: their reports about a declaration that is not served. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { folder, notes, run } from '../help/command.ts'

@@ -1,4 +1,4 @@
-/** `bylaw contract`, and what `check`, `serve` and `dev` say of locked versions. */
+/** `bylaw contract`, and the reports of `check`, `serve` and `dev` about locked versions. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** `bylaw serve --workers`: one address, one log, members that are replaced, and an end that loses nothing. */
+/** `bylaw serve --workers`: one address, one log, replaced workers, and a stop that loses no requests. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -11,7 +11,7 @@ import { until } from '../help/until.ts'
 
 const cwd = folder({ 'api.ts': notes })
 
-/** The processes that serve, as they say it in the database. */
+/** The processes that serve, by their presence in the database. */
 const nodesOf = (file: string): number[] => {
   const db = new DatabaseSync(join(cwd, file), { timeout: 10_000 })
   const rows = db.prepare('SELECT node FROM bylaw_nodes').all() as { node: string }[]
@@ -19,7 +19,7 @@ const nodesOf = (file: string): number[] => {
   return rows.map(({ node }) => Number(node.split(':').at(-1)))
 }
 
-/** Those of them that live; what is left of a killed one goes later. */
+/** Those of them that run; the presence of a killed one is deleted later. */
 const living = (file: string): number[] =>
   nodesOf(file).filter((pid) => {
     try {
@@ -32,12 +32,12 @@ const living = (file: string): number[] =>
 const request = 'GET /healthz HTTP/1.1\r\nHost: notes\r\n\r\n'
 
 interface Kept {
-  /** Sends a request; whether it was answered, false where the connection ended instead. */
+  /** Sends a request; false if the connection ended without an answer. */
   readonly ask: () => Promise<boolean>
   readonly close: () => void
 }
 
-/** A connection that is kept alive. */
+/** A keep-alive connection. */
 function kept(url: string): Kept {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => {})
@@ -50,7 +50,7 @@ function kept(url: string): Kept {
   return { ask, close: () => socket.destroy() }
 }
 
-/** Waits until each of two workers answers while the other one is stopped: a worker enters the database before it listens. */
+/** Waits until each of two workers answers while the other is stopped: a worker records its presence before it listens. */
 async function bothServe(file: string, url: string): Promise<void> {
   await until(() => living(file).length === 2)
   for (const pid of living(file)) {
@@ -62,7 +62,7 @@ async function bothServe(file: string, url: string): Promise<void> {
   }
 }
 
-/** Clients that ask on a new connection each time, or on one that is kept as long as the service keeps it, until they are stopped. */
+/** Clients that send requests until `stop`, some on new connections and some on keep-alive connections. */
 function clients(url: string, count: number): { readonly stop: () => Promise<{ answered: number; lost: number }> } {
   let going = true
   const found = { answered: 0, lost: 0 }
@@ -139,7 +139,7 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
       const others = before.filter((_, i) => answered[i])
       assert.ok(others.length > 0 && others.length < before.length, `${others.length} are with the other member`)
       assert.ok((await Promise.all(others.map(({ ask }) => ask()))).every(Boolean))
-      await Promise.all(begun) // each is answered or ended
+      await Promise.all(begun) // each gets an answer or its connection ends
       const after = Array.from({ length: 20 }, () => kept(url))
       assert.ok((await Promise.all(after.map(({ ask }) => ask()))).every(Boolean))
       for (const { close } of [...before, ...during, ...after]) close()

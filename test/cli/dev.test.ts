@@ -1,4 +1,4 @@
-/** `bylaw dev`: serves what is written, as it is written. */
+/** `bylaw dev`: serves the file again after each change. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ test('serves, reports mistakes, serves again, and ends', async () => {
   await hear(/\d\d:\d\d:\d\d 201 POST {3}\/notes \S+ ms\n/)
 
   let from = said.stdout.length
-  writeFileSync(join(cwd, 'limits.ts'), 'export const longest = -1\n') // what is imported is watched too
+  writeFileSync(join(cwd, 'limits.ts'), 'export const longest = -1\n') // imported files are watched too
   await hear(/limits\.ts changed\.\n[\s\S]*Waiting for a change\./, from)
   assert.match(said.stderr, /api\.ts has 1 mistake\.\n\n1\. /)
 

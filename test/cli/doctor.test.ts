@@ -1,4 +1,4 @@
-/** `bylaw doctor`, which lists rows that do not keep what is declared. */
+/** `bylaw doctor`, which lists rows that do not fit the declaration. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** `npm start`: the example begins with rows, and what it prints works. */
+/** `npm start`: the example starts with rows, and the printed commands work. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** `bylaw explain`: why a request is refused or allowed, told to those who run the service. */
+/** `bylaw explain`: explains to operators why a request is refused or allowed. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { f, service } from 'bylaw'
@@ -66,7 +66,7 @@ describe('reasons', () => {
     const caller = who && callerOf('x', { account: null, scopes: [], tier: null, features: [], ...who })
     return explainRequest({ method, target, caller, invalid }, { service: clinic, store, world })
   }
-  /** Where it ends, with what status, and why. */
+  /** The phase where the request ends, its status, and the reason. */
   const end = async (...given: Parameters<typeof asked>): Promise<string> => {
     const { steps, refusal } = await asked(...given)
     const last = steps.findLast(({ passes }) => passes !== null) ?? assert.fail()

@@ -1,4 +1,4 @@
-/** `bylaw keys`, and the key that `bylaw dev` makes. */
+/** `bylaw keys`, and the key that `bylaw dev` creates. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

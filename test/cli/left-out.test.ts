@@ -1,4 +1,4 @@
-/** `bylaw serve` and `bylaw migrate` where a version is left out that has callers: they refuse it before anything is changed. */
+/** `bylaw serve` and `bylaw migrate` refuse to leave out a version that has callers, before any change. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -49,7 +49,7 @@ export default service({
   'told.ts': declared(`v1: { released: '2025-01-01', retired: 'all callers have moved' }, ${v2}`, change),
 })
 
-/** All that a change could have written. */
+/** All data that a change could write. */
 const content = async ({ rows }: Place): Promise<string> =>
   JSON.stringify([
     await rows(`SELECT value FROM bylaw_meta WHERE name = 'layout'`),
@@ -66,7 +66,7 @@ const called = async (t: TestContext, make: (t: TestContext) => Promise<Place>):
   return place
 }
 
-/** Notes that a version has a caller. */
+/** Records a caller of a version. */
 async function noted(api: Service, { url }: Place, version: string): Promise<void> {
   const store = await openStoreFor(api, url, 'apply')
   const on = { store, world: serviceWorld(realWorld, store) }
@@ -111,7 +111,7 @@ for (const [store, make] of places)
       if (store === 'PostgreSQL') return
       await place.rows(`UPDATE bylaw_uses SET last = last - ${days}`)
       await place.rows(`UPDATE bylaw_meta SET value = CAST(value - ${days} AS TEXT) WHERE name IN ('clock', 'certain')`)
-      await refused() // the clock of the whole machine seems to be ahead
+      await refused() // as if the clock of the machine were ahead
     })
 
     test('is left out by no node of the former declaration that starts again between the phases', async (t) => {

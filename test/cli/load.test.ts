@@ -1,4 +1,4 @@
-/** Which files can be served, and what is said of those that cannot. */
+/** The files that can be served, and the messages for others. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -24,7 +24,7 @@ interface Note {
 }
 const notesAt = async (url: string) => ((await (await fetch(`${url}/notes`)).json()) as { data: Note[] }).data
 
-/** A folder whose database holds one note. */
+/** A folder with a database that has one note. */
 async function stored(): Promise<string> {
   const cwd = folder({ 'api.ts': before })
   const { url, stop } = await served(['api.ts', ...database], { cwd })

@@ -1,4 +1,4 @@
-/** `bylaw migrate`, and production, where nothing else changes a schema. */
+/** `bylaw migrate`, which is the only command that changes a schema in production. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { folder, notes, post, run, served } from '../help/command.ts'

@@ -1,4 +1,4 @@
-/** Commands where rows do not fit a declaration that became narrower: what they say, and what lets them go on. */
+/** Commands if rows do not fit a narrower declaration: their messages, and the ways to continue. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { folder, notes, post, run, served } from '../help/command.ts'

@@ -1,4 +1,4 @@
-/** What `check` gives to paste: pasted as it stands, it is taken, and the service keeps what all versions promise. R195. */
+/** The changes that `check` proposes are accepted unchanged, and the service then keeps the promises of all versions. R195. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -36,7 +36,7 @@ const told = (made: Service, locks: LocksByLabel): string =>
     .map(({ place, reason, mend }) => `${place}\n${reason}\n${mend}`)
     .join('\n\n')
 
-/** The service with what the gate says to paste. */
+/** The service with the change that the gate proposes. */
 function pasted(fields: Fields, locks: LocksByLabel): { made: Service; text: string } {
   const made = shop(fields, { versions })
   const [mistake] = gateMistakes(made, locks)
@@ -60,7 +60,7 @@ async function holds(before: Fields, after: Fields): Promise<string> {
 const none = { optional: true } as const
 const inner = (one: Field) => f.object({ a: one, b: f.integer() })
 
-/** A field before, and the same one after. */
+/** A field before and after. */
 const pairs: Readonly<Record<string, readonly [before: Field, after: Field]>> = {
   'a longer text': [f.text({ max: 5 }), f.text({ max: 9 })],
   'a longer text that may be null': [f.text({ max: 5, ...none }), f.text({ max: 9, ...none })],
@@ -179,7 +179,7 @@ for (const [title, [before, after]] of Object.entries(others))
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
 
-/** The service with the change, as a user writes it in TypeScript. */
+/** The TypeScript source of the service with the change. */
 function typed(before: Fields, after: Fields): string {
   const { items } = contractAt(shop(after, {}), 'v1').resources
   const fields = Object.entries(items?.fields ?? {}).filter(([name]) => Object.hasOwn(after, name))

@@ -1,4 +1,4 @@
-/** Plans as files: written once, reviewed, carried out in order, written down in the database; any other history is refused. */
+/** Plans as files: written once, reviewed, applied in order and recorded in the database; any other history is refused. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ function shop() {
   return { cwd, database, bylaw, plans, declare, db }
 }
 
-/** The first change is carried out, the second one is written down. */
+/** A folder where the first plan is applied and the second one is only written. */
 async function planned() {
   const all = shop()
   assert.equal((await all.bylaw('plan', 'api.ts', '--name', 'init')).code, 0)

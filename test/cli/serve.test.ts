@@ -1,4 +1,4 @@
-/** `bylaw serve`: where it listens, what it writes, and how it ends. */
+/** `bylaw serve`: its address, its log, and its end. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ async function answerOf(socket: Socket): Promise<string> {
   return text
 }
 
-/** Waits until nobody listens any more. */
+/** Waits until the port refuses connections. */
 async function closed(url: string): Promise<void> {
   for (;;) {
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -171,7 +171,7 @@ describe('the end of bylaw serve', { concurrency: 3 }, () => {
       const [slow, probe] = [await open(url), await open(url)]
       slow.write(`POST /notes HTTP/1.1\r\n${json}Content-Length: 16\r\n\r\n{"text":`)
       probe.write('GET /readyz HTTP/1.1\r\nHost: notes\r\n')
-      await fetch(`${url}/healthz`) // by now both have come in
+      await fetch(`${url}/healthz`) // both have arrived by now
       child.kill(signal)
       await closed(url)
       probe.write('\r\n')

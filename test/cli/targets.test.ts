@@ -1,4 +1,4 @@
-/** Plans for databases that speak PostgreSQL's protocol, carried out on PostgreSQL as far as it takes their statements, and served. */
+/** Plans for databases that speak PostgreSQL's protocol, applied on PostgreSQL as far as it supports their statements, and served. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

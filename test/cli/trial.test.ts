@@ -1,4 +1,4 @@
-/** The request that is printed to be tried is one that works. */
+/** The printed example request works. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** `bylaw verify`: what is promised is tried, and recorded answers come again. */
+/** `bylaw verify`: tests the promises, and replays recorded answers. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

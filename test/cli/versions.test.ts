@@ -18,7 +18,7 @@ after(() => rmSync(folder, { recursive: true }))
 let files = 0
 const day = 86_400_000
 
-/** A file with a service of two versions; the first one as it is told. */
+/** A file with a service of two versions; `first` is the source of the first one. */
 function declared(first: string | null, settings = '{}', deprecations = '{}'): string {
   const file = join(folder, `api-${++files}.ts`)
   const v1 =

@@ -1,4 +1,4 @@
-/** What the command says of itself, and of words it does not know. */
+/** The help of the command, and its answers to unknown words. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ const commands: Readonly<Record<string, Command>> = {
   migrate: migrateCommand,
 }
 
-/** What a command answers to words it cannot follow. */
+/** The error of a command with invalid arguments. */
 async function refusal(words: string, env: NodeJS.ProcessEnv = {}): Promise<CommandError> {
   const [name = '', ...rest] = words.replaceAll('api.ts', join(cwd, 'api.ts')).split(' ')
   const command = commands[name] as Command

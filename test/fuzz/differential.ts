@@ -1,4 +1,4 @@
-/** `npm run fuzz:differential -- --seconds 20`: the same bytes to a bare node:http server; every difference has a reason. */
+/** `npm run fuzz:differential -- --seconds 20`: compares a service with a bare node:http server; every difference has a reason. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parseArgs } from 'node:util'
@@ -10,7 +10,7 @@ const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '20' }, seed: { type: 'string', default: '1' } },
 })
 
-/** Why the first answer of the service differs from that of a bare server which answers everything with 200. */
+/** The reasons why the first answer differs from that of a bare server, which answers everything with 200. */
 const reasons: Readonly<Record<string, string>> = {
   '200 400':
     'the bare server takes any message that its parser takes; the service reads host, target, parameters, conditions and content',

@@ -1,4 +1,4 @@
-/** Sends bytes over a connection of their own and takes what comes until it ends. */
+/** Sends bytes over a new connection and returns everything that was received until it ends. */
 import { connect, type Socket } from 'node:net'
 
 export interface Exchange {

@@ -1,4 +1,4 @@
-/** Judges what a service answered to odd bytes: well-formed messages, no failure of its own, errors in their shape. */
+/** Checks the answers to malformed requests: well-formed messages, no 5xx, errors in the common form. */
 
 export interface Message {
   readonly status: number
@@ -6,7 +6,7 @@ export interface Message {
   readonly body: string
 }
 
-/** The messages of a connection, in order; a sentence where the bytes are no HTTP. */
+/** The messages on a connection, in order; a reason if the bytes are not HTTP. */
 export function messagesOf(bytes: Buffer, headAsked: boolean): Message[] | string {
   const found: Message[] = []
   let rest = bytes
@@ -39,7 +39,7 @@ function bodyOf(bytes: Buffer, headers: Readonly<Record<string, string>>): { bod
   return { body: bytes.subarray(0, length), rest: bytes.subarray(length) }
 }
 
-/** What is wrong with a message; null where nothing is. */
+/** The fault of a message; null if it has none. */
 export function wrongWith({ status, headers, body }: Message): string | null {
   if (status >= 500) return `status ${status}: ${body}`
   if (status < 200 || (status >= 300 && status < 400 && status !== 304))

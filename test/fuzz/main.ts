@@ -1,4 +1,4 @@
-/** `npm run fuzz -- --seconds 60 --seed 1`: odd requests for a running service. No 5xx, no crash, no hang, no growth. */
+/** `npm run fuzz -- --seconds 60 --seed 1`: sends malformed requests to a service. No 5xx, no crash, no hang, no growth. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { overSocket } from '../help/door.ts'
@@ -60,7 +60,7 @@ async function lane(forSeconds: number): Promise<void> {
   }
 }
 
-/** Sends bytes and judges what comes; a slow answer counts when it is slow three times. */
+/** Sends bytes and checks the answer; a slow answer counts only if it is slow three times. */
 async function judged(bytes: string): Promise<string | null> {
   for (let tries = 1; ; tries++) {
     sent++

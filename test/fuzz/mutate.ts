@@ -1,6 +1,6 @@
 /** Seeds and mutations: raw requests, query strings, bodies, cursors and headers, made odd. */
 
-/** Numbers that look random and can be had again. */
+/** Pseudo-random numbers from a seed. */
 export function random(seed: number): (below: number) => number {
   let state = seed >>> 0 || 1
   return (below) => {
@@ -16,7 +16,7 @@ type Random = ReturnType<typeof random>
 const request = (line: string, headers: string, body = ''): string =>
   `${line} HTTP/1.1\r\nHost: localhost\r\n${headers}${body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`}\r\n${body}`
 
-/** What the running service gave out. */
+/** Values from answers of the service. */
 interface Given {
   readonly ids: Readonly<Record<'cus' | 'ord' | 'lin' | 'whs', string>>
   readonly cursor: string
@@ -62,7 +62,7 @@ export function seeds({ ids, cursor, etag }: Given): string[] {
   ]
 }
 
-/** Pieces that have broken services before. */
+/** Texts that have broken services before. */
 const odd = [
   '\0',
   '\r\n',

@@ -1,4 +1,4 @@
-/** The house itself, and what is read and not run. */
+/** The house rules, and the tests that read files without running them. */
 import { group } from '../help/group.ts'
 
 await group(

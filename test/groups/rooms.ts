@@ -1,4 +1,4 @@
-/** The rooms, but for proof, whose tests are long. */
+/** All rooms except proof, whose tests take long. */
 import { group } from '../help/group.ts'
 
 await group('src/!(proof)/*.test.ts')

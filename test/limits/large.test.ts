@@ -1,4 +1,4 @@
-/** A process with a small heap lives through large pages, slow readers and stopped uploads, and answers everybody or refuses. */
+/** A process with a small heap survives large pages, slow readers and stopped uploads; it answers or refuses every request. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -109,7 +109,7 @@ for (const [store, opened] of Object.entries(stores))
         await lives()
         assert.ok([200, 503].includes((await ask('GET', '/notes?page_size=5')).status))
       }
-      while ((await ask('GET', page)).status !== 200); // those that do not read are cut for it
+      while ((await ask('GET', page)).status !== 200); // slow readers are disconnected to make room
       for (const socket of readers) socket.destroy()
       await lives()
     })

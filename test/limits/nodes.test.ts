@@ -1,4 +1,4 @@
-/** Two processes on one database, or with one Redis: what they grant together, and what a restart forgets. */
+/** Two processes on one database, or with one Redis: the requests that they grant together, and after a restart. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { type Running, startService } from '../help/process.ts'
 import { type Redis, servers } from '../help/redis.ts'
 
 const quota = 300
-const lease = 6 // 2 % of it
+const lease = 6 // 2 % of the quota
 const bylaw = fileURLToPath(new URL('../../src/index.ts', import.meta.url))
 const declaration = `import { f, service } from ${JSON.stringify(bylaw)}
 export default service({
@@ -37,7 +37,7 @@ async function ask({ url }: Running, from: string): Promise<Response> {
   return answer
 }
 
-/** How many of so many requests, sent by a few clients to all nodes in turn, are granted. */
+/** The number of granted requests of `count`, which a few clients send to all nodes in turn. */
 async function granted(nodes: readonly Running[], count: number, from: string): Promise<number> {
   let sent = 0
   let got = 0

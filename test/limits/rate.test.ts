@@ -1,4 +1,4 @@
-/** Counting, whatever the order of events: no more is granted than a quota and the leases allow, and no less than the quota. */
+/** Counting in any order of events: at most the quota and the leases are granted, and at least the quota. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ const policyOf = (quota: number, lease: number, name = 'hourly'): QuotaPolicy =>
   ...{ tier: 'free', name, quota, window, partition: 'caller', lease },
 })
 
-/** What all nodes count in, as a store does. */
+/** A ledger that all nodes share, like a store. */
 function shared(): { ledger: Ledger; asked: () => number } {
   const rows = new Map<string, { used: number; until: number }>()
   let asked = 0
@@ -28,7 +28,7 @@ function shared(): { ledger: Ledger; asked: () => number } {
   return { ledger, asked: () => asked }
 }
 
-/** A ledger whose answers come when the scheduler lets them. */
+/** A ledger whose answers arrive in the order of the scheduler. */
 const slow = (ledger: Ledger, scheduler: fc.Scheduler): Ledger => {
   const scheduled = scheduler.scheduleFunction((plan: Parameters<Ledger>[0]) => ledger(plan))
   return (plan) => scheduled(plan)
@@ -39,7 +39,7 @@ interface Asked {
   readonly time: number
 }
 
-/** Sends requests one after the other without waiting for answers; gives for each whether it was granted. */
+/** Sends requests one after the other without waiting for answers; returns whether each was granted. */
 async function granted(
   nodes: readonly Meter[],
   policies: readonly QuotaPolicy[],
@@ -174,7 +174,7 @@ test('callers are counted separately, and a limited number is remembered', async
   for (let round = 0; round < 6; round++)
     for (let n = 0; n < 1000; n++) assert.equal((await use(`c${n}`, round)).granted, true)
   assert.ok(asked() >= 6000, 'each was forgotten, and asked for again')
-  // What was spent before they were forgotten is not: 6 of 10 are used.
+  // Spent requests are not forgotten with the callers: 6 of 10 are used.
   const rest = []
   for (let n = 0; n < 6; n++) rest.push((await use('c7', 10)).granted)
   assert.deepEqual(rest, [true, true, true, true, false, false])
@@ -189,7 +189,7 @@ test('forgetting a caller does not give it its lease again', async () => {
   for (let n = 0; n < 30; n++) {
     for (let k = 0; k < 5; k++) if ((await use('a')).granted) got++
     await use('b')
-    await new Promise((resolve) => setImmediate(resolve)) // what is told in passing arrives
+    await new Promise((resolve) => setImmediate(resolve)) // reports that are sent in the background arrive
   }
   assert.equal(got, 20)
 })

@@ -1,4 +1,4 @@
-/** Quotas that are counted in Redis: together, by its clock, and refused when it is gone. */
+/** Quotas that are counted in Redis: together, by its clock, and refused while it is unavailable. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'

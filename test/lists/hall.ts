@@ -1,4 +1,4 @@
-/** Halls to walk in: services with the same fields and different orders, settings and owners. */
+/** Services for tests of lists, with the same fields and different orders, settings and owners. */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ import type { Deed, Input } from './samples.ts'
 
 export type Kind = 'SQLite' | 'PostgreSQL'
 
-/** One question to a list, without its window. */
+/** A request for a list, without its window. */
 export interface Ask {
   readonly sort: { readonly by: 'field' | 'custom'; readonly name: string } | null
   readonly order: 'asc' | 'desc' | null
@@ -33,12 +33,12 @@ export interface Made {
   readonly service: Service
   readonly customs: Readonly<Record<string, readonly string[]>>
   readonly usual: readonly string[]
-  /** Where nulls stand by default. */
+  /** The default place of nulls. */
   readonly nulls: (descending: boolean) => 'first' | 'last'
-  /** Makes owners, and gives the path of the list and of further ones beside it. */
+  /** Creates owners, and returns the path of the list and of other lists. */
   readonly paths: (post: (path: string, json: object) => Promise<Row>) => Promise<readonly string[]>
   readonly keyed: boolean
-  /** Whether the rows lie in a file, where lists that no index bounds are read by a thread. */
+  /** Whether the database is a file, where a thread reads lists without an index. */
   readonly file?: true
 }
 
@@ -155,14 +155,14 @@ export interface Hall {
   readonly ask: (ask: Ask, window: Record<string, string>) => Promise<Page>
   readonly order: (ask: Ask) => Order[]
   readonly change: (deed: Deed, rows: Row[], touched: Set<string>) => Promise<void>
-  /** The rows whose values changed, so that they may stand elsewhere now. */
+  /** The rows whose values changed, so that their position may have changed. */
   readonly moved: Set<string>
   readonly close: () => Promise<void>
 }
 
 type Send = (method: string, target: string, json?: object) => Promise<{ status: number; text: string }>
 
-/** Sends calls straight into the corridor, as a walk takes very many of them. */
+/** Sends calls directly into the corridor, as a walk needs very many of them. */
 function sender(context: ServerContext): Send {
   return async (method, target, json) => {
     const content = json && Buffer.from(JSON.stringify(json))
@@ -189,7 +189,7 @@ function sender(context: ServerContext): Send {
   }
 }
 
-/** An empty place to store rows in, and how it is given up. */
+/** Creates an empty database; `drop` removes it. */
 async function ground({ file }: Made, kind: Kind): Promise<{ url: string; drop: () => Promise<void> | void }> {
   if (kind === 'PostgreSQL') return freshPostgres()
   if (!file) return { url: 'sqlite::memory:', drop: () => {} }

@@ -1,4 +1,4 @@
-/** A list as plain memory would answer it: filtered, sorted and cut without any database. */
+/** A model of lists: filters, sorts and cuts rows in memory, without a database. */
 
 export interface Row {
   readonly id: string
@@ -29,7 +29,7 @@ const readers: Readonly<Record<string, (value: unknown) => string | bigint | num
   'spot.depth': (value) => BigInt(value as number),
 }
 
-/** A decimal as a whole number of its smallest steps. */
+/** A decimal as an integer in units of its last digit. */
 function digits(text: string, scale: number): bigint {
   const [units = '', fraction = ''] = text.split('.')
   const size = BigInt(units.replace('-', '') + fraction.padEnd(scale, '0'))
@@ -44,7 +44,7 @@ function valueIn(row: Row, field: string): unknown {
 
 const read = (field: string, value: unknown) => (readers[field] ?? String)(value)
 
-/** Texts by code point, everything else by its size. */
+/** Compares texts by code point, and other values by size. */
 function compared(a: string | bigint | number, b: string | bigint | number): number {
   if (typeof a !== 'string' || typeof b !== 'string') return a < b ? -1 : a > b ? 1 : 0
   const [left, right] = [[...a], [...b]]
@@ -89,7 +89,7 @@ function holds(row: Row, [field, operator, wanted]: Filter): boolean {
   return (operators[operator] as (difference: number) => boolean)(compared(read(field, value), read(field, wanted)))
 }
 
-/** Whether a text matches a pattern, tried letter by letter. */
+/** Whether a text matches a pattern, compared letter by letter. */
 function alike(text: string, pattern: string): boolean {
   const letters: { any: boolean; one: string }[] = []
   const all = [...pattern]

@@ -1,4 +1,4 @@
-/** Random rows, questions and changes for walks: few different values, so that many are equal, and odd ones among them. */
+/** Random rows, requests and changes for walks: few different values, so that many are equal, and unusual ones. */
 import fc from 'fast-check'
 import { codePoint } from '../help/unit.ts'
 import { type Ask, type Made, sortable } from './hall.ts'
@@ -124,7 +124,7 @@ const filter: fc.Arbitrary<Filter> = fc.constantFrom(...sortable).chain((field):
   })
 })
 
-/** Filters by different fields and operators: a parameter is given once. */
+/** Filters by different fields and operators, as a parameter can occur only once. */
 const filters = fc.uniqueArray(filter, { maxLength: 2, selector: ([field, operator]) => `${field} ${operator}` })
 
 export function asks({ customs }: Made): fc.Arbitrary<Ask> {

@@ -1,4 +1,4 @@
-/** Walks through lists in all styles, whatever the rows, the order and the filters are, and compares with plain memory. */
+/** Walks through lists in all styles with random rows, orders and filters, and compares the pages with a model. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -7,12 +7,12 @@ import { type Ask, type Hall, halls, type Kind, type Made, opened } from './hall
 import { matching, type Row, sorted } from './model.ts'
 import { asks, changes, type Deed, inputs } from './samples.ts'
 
-/** How many sets of rows are tried in each hall, how often each is asked, and how often while it changes. */
+/** The number of sets of rows for each service, of requests for each set, and of requests during changes. */
 const sets = runsOf(20)
 const asksEach = 25
 const changing = runsOf(80)
 
-/** The rows that a question should find, in their order. */
+/** The rows that a request should return, in order. */
 function expected(hall: Hall, rows: readonly Row[], ask: Ask): string[] {
   return sorted(matching(rows, ask.filters), hall.order(ask)).map(({ id }) => id)
 }
@@ -83,7 +83,7 @@ async function compare(hall: Hall, rows: readonly Row[], ask: Ask): Promise<void
 
 const places = halls.flatMap((made) => (['SQLite', 'PostgreSQL'] as const).map((kind) => ({ made, kind })))
 
-/** As many cases as a place has time for. */
+/** The share of cases that a database has time for. */
 const share = ({ file }: Made, kind: Kind, all: number): number =>
   Math.ceil(kind === 'PostgreSQL' ? all / 10 : file ? all / 4 : all)
 
@@ -105,7 +105,7 @@ for (const { made, kind } of places) {
   })
 }
 
-/** Walks on while others write, and gives what was shown. */
+/** Continues a walk during writes, and returns the rows it saw. */
 async function walked(
   hall: Hall,
   ask: Ask,

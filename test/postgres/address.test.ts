@@ -1,4 +1,4 @@
-/** Where a database is and how it is reached: URLs, the environment, passwords, TLS. */
+/** Connections to a database: URLs, the environment, passwords, TLS. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -46,7 +46,7 @@ test('mistakes in a URL are reported', () => {
     assert.throws(() => parseConnectionUrl(url, {}), reason, url)
 })
 
-/** A server that asks for a password, and speaks TLS. */
+/** A server with passwords and TLS. */
 async function guarded(t: TestContext) {
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
@@ -94,7 +94,7 @@ test('passwords come from a file, TLS is as strict as requested, and no secret i
     assert.ok(!`${error.message}${(error.cause as Error).stack}`.includes('not-the-secret'))
     return true
   })
-  // A password that is changed is read anew where connections are.
+  // A changed password is read again for new connections.
   server.psql(`ALTER ROLE ann PASSWORD 'second-secret'`)
   writeFileSync(secret, 'second-secret\n')
   await sql(server.url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'`)

@@ -1,4 +1,4 @@
-/** After a crash inside one run of the server, nothing that was known from before it is answered, whoever asks in whatever way. */
+/** After the crash of a server process, no cached data from before the crash is answered. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crash, known, node, repeated, stand, untilWell } from './stand.ts'

@@ -1,4 +1,4 @@
-/** A new declaration is brought in node by node under load: no request fails, no write is lost, and nodes agree on what they hand out. */
+/** A rolling upgrade under load: no request fails, no write is lost, and nodes give the same answers. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ interface Told {
   readonly json: any
 }
 
-/** Asks the nodes in turn, as a balancer does: one that takes no connection is passed over, and one that is broken off is asked elsewhere. */
+/** Sends requests to the nodes in turn, like a load balancer: if a node fails, the next one gets the request. */
 function balancer(urls: string[]) {
   let turn = 0
   return async (method: string, path: string, json?: unknown, headers: Record<string, string> = {}): Promise<Told> => {
@@ -65,7 +65,7 @@ test('a rolling deploy under load', async (t) => {
     for (let i = 0; going; i++) {
       const name = `${n}-${i}`
       const made = await ask('POST', '/orders', { name }, { 'idempotency-key': `"${randomUUID()}"` })
-      // A first try may have been answered into a connection that broke: the key then names what it made.
+      // The answer to a first attempt may have been lost; the 409 for its key then has the id of the new item.
       const id = made.status === 409 ? made.json.old_id : made.json.id
       if (made.status !== 201 && made.status !== 409) failures.push(`POST ${made.status} ${made.json.message}`)
       known.set(id, name)
@@ -75,7 +75,7 @@ test('a rolling deploy under load', async (t) => {
       const changed = await ask('PATCH', `/orders/${id}`, { name: `${name}+` }, { 'if-match': read.etag })
       if (changed.status === 200) known.set(id, `${name}+`)
       else if (changed.status === 412)
-        known.set(id, `${name}+`) // done by a try that was broken off
+        known.set(id, `${name}+`) // written by an attempt whose connection broke
       else failures.push(`PATCH ${changed.status} ${changed.json.message}`)
       const list = await ask('GET', '/orders?limit=3&sort=name')
       if (list.status !== 200) failures.push(`list ${list.status}`)
@@ -86,7 +86,7 @@ test('a rolling deploy under load', async (t) => {
     }
   }
   const load = Promise.all([1, 2, 3, 4].map(client))
-  /** Waits until the clients have made more orders, as many as they are twice over. */
+  /** Waits until the clients have made eight more orders. */
   const more = (enough = known.size + 8) => until(() => known.size >= enough)
   const replace = async (i: number): Promise<void> => {
     const place = nodes[i]

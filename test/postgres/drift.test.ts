@@ -1,4 +1,4 @@
-/** Somebody drops by hand what the schema needs: it is told at start, and what can be made again is. */
+/** Parts of the schema are dropped manually: the start reports them, and creates those again that it can. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openMigration, openStore } from '../../src/terminal/open.ts'

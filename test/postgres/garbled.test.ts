@@ -1,4 +1,4 @@
-/** What comes from the side of the database and is no protocol costs a connection, never the process, and the next request goes on. */
+/** Malformed messages from the database end a connection, never the process, and the next request succeeds. */
 import assert from 'node:assert/strict'
 import { connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -10,21 +10,21 @@ import { node, untilWell } from './stand.ts'
 
 interface Garbling {
   readonly port: number
-  /** Sends bytes to all who are connected now. */
+  /** Sends bytes to all open connections. */
   readonly say: (bytes: Buffer) => void
   /** Ends all connections, and waits until the service has ended them too. */
   readonly cut: () => Promise<void>
-  /** What is sent in the place of the server's next answer. */
+  /** Replaces the server's next answer. */
   answer: Buffer | null
-  /** How many answers pass before that one. */
+  /** The number of answers before that one. */
   skip: number
-  /** What each new connection is sent in the place of the server's first answer, before it is ended. */
+  /** Replaces the server's first answer to each new connection, which is then ended. */
   greeting: Buffer | null
-  /** How many connections were greeted so. */
+  /** The number of these connections. */
   greeted: number
 }
 
-/** Passes everything on between a service and its server, unless it garbles what the server says. */
+/** A proxy between a service and its server, which can replace the server's answers. */
 async function garbling(t: TestContext, port: number): Promise<Garbling> {
   const open = new Set<Socket>()
   const server = createServer((near) => {
@@ -76,7 +76,7 @@ async function garbling(t: TestContext, port: number): Promise<Garbling> {
   return own
 }
 
-/** A message of the protocol, with a length that is right. */
+/** A message of the protocol with the correct length. */
 function message(code: string, body: string | Buffer): Buffer {
   const [head, content] = [Buffer.alloc(5), Buffer.from(body as string, 'latin1')]
   head.write(code, 'latin1')
@@ -84,7 +84,7 @@ function message(code: string, body: string | Buffer): Buffer {
   return Buffer.concat([head, content])
 }
 
-/** The columns of an answer: each has a name, and numbers behind it. */
+/** The description of the columns of an answer. */
 const columns = (count: number, ...names: readonly string[]): Buffer =>
   message('T', `\0${String.fromCharCode(count)}${names.map((name) => `${name}\0${'\0'.repeat(18)}`).join('')}`)
 /** A row of one column, and the end of the answer. */
@@ -158,7 +158,7 @@ test('bytes that are not the protocol cost a connection and nothing else, at any
   for (const [i, bytes] of [...samples, ...noise(runsOf(40))].entries())
     for (const act of isFull ? [ask, list, write] : [[ask, list, write][i % 3] ?? ask]) {
       between.skip = turn++ % 2
-      between.answer = bytes // to one that is asked something
+      between.answer = bytes // on a connection with a query
       const told = await Promise.race([act(), pause(20)])
       if (told)
         assert.ok(
@@ -166,11 +166,11 @@ test('bytes that are not the protocol cost a connection and nothing else, at any
           `${act.name} ${told.status} ${JSON.stringify(bytes.toString('latin1'))}`,
         )
       between.answer = null
-      between.say(bytes) // to all, who are asked nothing
+      between.say(bytes) // on all connections, without a query
       await Promise.race([ask(), pause(20)])
-      between.say(message('E', 'SFATAL\0C57P01\0MGone.\0\0')) // whoever waits for the rest of a message
+      between.say(message('E', 'SFATAL\0C57P01\0MGone.\0\0')) // ends connections that wait for the rest of a message
       between.say(Buffer.alloc(64))
-      await between.cut() // a list and an item may have different ones
+      await between.cut() // a list and an item may use different connections
       await untilWell(ask)
       assert.equal((await ask()).json.name, 'one', bytes.toString('latin1'))
       await untilWell(list)

@@ -1,4 +1,4 @@
-/** Sends lists of values to a server and asks for them back. Part 8, loss. */
+/** Lists of values that a server receives and returns unchanged. Part 8, loss. */
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'

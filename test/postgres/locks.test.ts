@@ -1,4 +1,4 @@
-/** Somebody else holds a table or changes it: who needs that table waits without holding up others, and nobody is told of a failure of ours. */
+/** Another session locks or changes a table: requests for it wait without blocking others, and none gets a 500. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves that a schema is changed by one at a time, while others read and write, and goes on where it was stopped. The cellar. */
+/** Proves that one process at a time changes a schema, during reads and writes, and that a stopped change continues. The cellar. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ async function apply(url: string, collections = after, own = leaseTimes) {
   }
 }
 
-/** Every row is written as the newest declaration has it, in columns and documents, and the schema says so. */
+/** Asserts that all rows have the columns and documents of the newest declaration, and that the schema records it. */
 async function assertDone(url: string, count: number): Promise<void> {
   const [found] = await sql(
     url,
@@ -98,7 +98,7 @@ describe('a change of the schema', () => {
       const began = performance.now()
       await sql(url, 'SELECT count(*) FROM things')
       late.push(performance.now() - began)
-      await pause(100) // readers have to ask for longer than one try for the lock lasts
+      await pause(100) // readers must run longer than one attempt to get the lock
     }
     assert.ok(late.filter((ms) => ms > 900).length === 0, `readers waited ${late}`)
     await release()
@@ -137,7 +137,7 @@ describe('a change of the schema', () => {
     const fence = async () => Number((await sql(url, 'SELECT fence::int AS fence FROM bylaw_leases'))[0]?.fence)
     await until(async () => (await fence()) === 2)
     const second = apply(url, after, { term: 30_000, beat: 5000 })
-    await until(async () => (await fence()) === 3) // the table was made under the first number
+    await until(async () => (await fence()) === 3) // the table was created with the first number
     await release()
     await assert.rejects(silent, /another node took over the migration/)
     assert.ok((await second).done.length > 0)
@@ -158,7 +158,7 @@ describe('a change of the schema', () => {
         said += chunk
       })
       const ended = once(child, 'exit')
-      const timer = setTimeout(() => child.kill('SIGKILL'), delay) // at another moment each time, wherever it is
+      const timer = setTimeout(() => child.kill('SIGKILL'), delay) // at another time in each run
       const [code] = await ended
       clearTimeout(timer)
       if (code === 0) break
@@ -180,7 +180,7 @@ describe('a change of the schema', () => {
         env: { ...process.env, NODE_TEST_CONTEXT: undefined },
       })
     const [one, two] = [begun(), begun()]
-    const timer = setTimeout(() => one.kill('SIGKILL'), 900) // at any moment: the outcome is the same
+    const timer = setTimeout(() => one.kill('SIGKILL'), 900) // at any time: the result is the same
     const [[first], [second]] = await Promise.all([once(one, 'exit'), once(two, 'exit')])
     clearTimeout(timer)
     assert.equal(second, 0, `the first ended with ${first}`)

@@ -1,4 +1,4 @@
-/** Carries a change of a schema out as a process of its own, which can be killed. */
+/** Runs a migration in a separate process, which can be killed. */
 import { openPostgresMigration } from '../../src/postgres/open.ts'
 import { after } from './stock.ts'
 

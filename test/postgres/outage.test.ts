@@ -1,4 +1,4 @@
-/** The server goes away in every way it can: what comes meanwhile is refused with 503, nothing acknowledged is lost, and all goes on by itself. */
+/** The server stops in every way: requests meanwhile get a 503, no acknowledged write is lost, and the service recovers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,9 +7,9 @@ import { type Stand, stand, type Told, untilWell } from './stand.ts'
 
 let rounds = 0
 
-/** Reads and writes all the time; gives what was acknowledged and all statuses. */
+/** Reads and writes continuously; returns the acknowledged writes and all statuses. */
 function busy({ call }: Stand): {
-  /** Waits until the clients have made some more, as many as they are. */
+  /** Waits until the clients have made as many more items as there are clients. */
   readonly goesOn: () => Promise<void>
   readonly end: () => Promise<{ made: Map<string, string>; statuses: Set<number> }>
 } {
@@ -70,7 +70,7 @@ test('a server that is stopped, killed or ended at once is waited for', { timeou
       assert.equal(gone.json.type, 'dependency-unavailable')
       assert.equal((await own.call('GET', '/readyz')).status, 503)
       assert.equal((await own.call('GET', '/healthz')).status, 200)
-      await pause(300) // an outage lasts a while, with requests
+      await pause(300) // requests arrive during the outage
       await own.server.start()
     })
   }
@@ -88,7 +88,7 @@ test('a connection that the server ends is replaced without a failure', { timeou
   await survives(own, async () => {
     for (let i = 0; i < 10; i++) {
       own.server.psql(end)
-      await pause(20) // so that requests are under way again when the next one ends
+      await pause(20) // so that requests run again when the next connection ends
     }
   })
   assert.deepEqual(await errorsBut503(own), [])

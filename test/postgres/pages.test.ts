@@ -1,11 +1,11 @@
-/** Proves that all parts of a page are from one state of the database, whoever commits between its statements. R54. */
+/** Proves that all parts of a page are from one snapshot of the database, despite commits between its statements. R54. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { cluster } from '../help/cluster.ts'
 import { type Node, node, proxy } from './stand.ts'
 
-/** The level of a book became that of its shelf. */
+/** The level of a book moved to its shelf. */
 const rooms = service({
   name: 'rooms',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
@@ -36,7 +36,7 @@ const rooms = service({
 ) as never as Service
 
 interface Watched extends Node {
-  /** Asks for a page while a statement of another session commits ahead of every statement that names `before`, but the first one. */
+  /** Fetches a page; another session commits `statement` before each statement that matches `before`, except the first. */
   readonly pageDuring: (path: string, before: RegExp, statement: string) => Promise<Record<string, unknown>[]>
 }
 

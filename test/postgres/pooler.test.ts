@@ -1,4 +1,4 @@
-/** Behind PgBouncer in transaction mode nothing is kept in a connection, and the contract is the same. */
+/** Behind PgBouncer in transaction mode, connections keep no state, and the contract holds. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Two connections to the server for all, so that everybody is given everybody's. */
+/** Starts PgBouncer with two connections to the server, which all clients share. */
 async function started(to: number): Promise<{ bouncer: ChildProcess; url: string }> {
   const port = await freePort()
   const file = join(folder, 'pgbouncer.ini')
@@ -65,7 +65,7 @@ pidfile = ${join(folder, 'pid')}
   }
 }
 
-/** Everything that a store is asked, by many at once. */
+/** Requests for all kinds of statements, in parallel. */
 async function used({ call }: Node): Promise<void> {
   const names = Array.from({ length: 40 }, (_, n) => `thing ${n}`)
   const made = await Promise.all(

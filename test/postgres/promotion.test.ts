@@ -1,4 +1,4 @@
-/** The primary is lost and its synchronous standby promoted, under load: who was acknowledged is there, and all go on. */
+/** The primary is lost and its synchronous standby promoted, under load: acknowledged writes are kept, and requests succeed again. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Where rows are spread as Citus spreads them: what is unique and what is referred to hold over all parts, and so do changes of the schema. The cellar. */
+/** On a database sharded like Citus, unique values, references and schema changes hold over all shards. The cellar. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -21,7 +21,7 @@ const shop = (customers: Parameters<typeof f.object>[0], orders: Parameters<type
   })
 const first = shop({ email: f.email({ unique: true }), name: f.text({ default: '' }) })
 
-/** A database with a declaration, and as many nodes of it as are wanted; at the end every statement that was sent is judged. */
+/** A database with a declaration and `count` nodes. At the end, all statements that were sent are checked. */
 async function spread(t: TestContext, count: number, api = first): Promise<{ url: string; nodes: Node[] }> {
   const { url, drop } = await freshCitus()
   await planned(api, url)
@@ -37,7 +37,7 @@ async function spread(t: TestContext, count: number, api = first): Promise<{ url
   return { url, nodes }
 }
 
-/** Asks beside the service, which is not judged. */
+/** Runs a statement outside of the service, which is not checked. */
 const sql = (url: string, text: string) => asked(url, `/* beside */ ${text}`)
 const rows = (url: string, table: string) => sql(url, `SELECT * FROM ${table} ORDER BY 1`)
 
@@ -125,7 +125,7 @@ test('a resource is on the shard of its idempotency key', async (t) => {
 const fails = `EXCEPTION 'could not commit transaction for shard 102008 on any active node' USING ERRCODE = '55000'`
 const warns = `WARNING 'failed to commit transaction on far:5432'`
 
-/** Has the server say something of what is inserted into a table, in answer to COMMIT. */
+/** SQL that makes COMMIT answer with a message or an error for rows that were inserted into a table. */
 const late = (table: string, what: string) => `
 CREATE OR REPLACE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE ${what}; RETURN NULL; END $$;
 DO $$ DECLARE part regclass; BEGIN
@@ -168,14 +168,14 @@ test('any error or warning of COMMIT is an unknown outcome, which a key resolves
   assert.deepEqual([again.status, again.json.old_id], [409, row?.id])
 })
 
-/** What stands between a database and a declaration, carried out. */
+/** Migrates a database to a declaration and returns the steps. */
 async function migrated(url: string, api: Service, allowLoss: readonly string[] = []): Promise<readonly string[]> {
   const migration = await openMigration(api, url, { allowLoss })
   try {
     return (await migration.apply()).done.map(({ about }) => about)
   } finally {
     migration.close()
-    watched(url) // a step may go to all parts
+    watched(url) // a step may use all shards
   }
 }
 

@@ -1,4 +1,4 @@
-/** A service on a server of its own, which tests can take away under it, and a proxy that can cut what passes. */
+/** A service on a separate server, which tests can stop, and a proxy that can cut connections. */
 import assert from 'node:assert/strict'
 import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -30,7 +30,7 @@ export interface Told {
 
 export interface Node {
   readonly call: (method: string, path: string, json?: object, headers?: Record<string, string>) => Promise<Told>
-  /** What was logged as an error so far. */
+  /** The entries that were logged as errors. */
   readonly errors: object[]
   readonly close: () => Promise<void>
 }
@@ -68,18 +68,18 @@ export interface Stand extends Node {
   readonly server: Cluster
 }
 
-/** A server, and a node on it; both go with the test. */
+/** Starts a server and a node on it; both are stopped after the test. */
 export async function stand(t: TestContext, settings: readonly string[] = [], parameters = ''): Promise<Stand> {
   const server = await cluster(['shared_buffers=16MB', ...settings])
   t.after(server.close)
   const own = await node(server.url + parameters)
   t.after(() => {
-    void own.close() // who is still served when a test fails is not waited for
+    void own.close() // does not wait for requests that still run when a test fails
   })
   return { ...own, server }
 }
 
-/** Asks until it is answered well, and tells after how many milliseconds. */
+/** Repeats a request until it succeeds, and returns the milliseconds that this took. */
 export async function untilWell(ask: () => Promise<Told>, most = 10_000): Promise<number> {
   const began = performance.now()
   for (;;) {
@@ -109,7 +109,7 @@ export async function crash(server: Cluster): Promise<void> {
   }
 }
 
-/** Lists are remembered when they are asked for the second time, totals when they are met again. The tag is that of the list. */
+/** Requests a list until it and its total are cached, and returns its tag. */
 export async function known({ call }: Node, rows: number): Promise<string> {
   let tag = ''
   for (let i = 0; i < 4; i++) {
@@ -121,8 +121,8 @@ export async function known({ call }: Node, rows: number): Promise<string> {
 }
 
 /**
- * Crashes so that the id of a transaction is given out again: one was aborted of which the server wrote nothing to the disk yet, as the
- * process that does so in the background sleeps. `know` runs before the crash, and `write` commits with the same id.
+ * Crashes so that the server uses a transaction id again: an aborted transaction with it is not on the disk yet, as the
+ * background writer sleeps. `know` runs before the crash, and `write` commits with the same id.
  */
 export async function repeated(server: Cluster, act: { readonly know: () => Promise<void>; readonly write: string }) {
   server.psql(`ALTER SYSTEM SET wal_writer_delay = '10s'`)
@@ -141,12 +141,12 @@ export async function repeated(server: Cluster, act: { readonly know: () => Prom
 
 export interface Between {
   readonly port: number
-  /** Looks at what the service sends, and says what becomes of it: it passes, or the connection is cut before or behind it. */
+  /** Decides about bytes from the service: they pass, or the connection is cut before or after them. */
   judge: (bytes: Buffer) => 'pass' | 'cut before' | 'cut behind'
   readonly close: () => void
 }
 
-/** Stands between a service and its server. */
+/** A proxy between a service and its server. */
 export async function proxy(t: TestContext, port: number): Promise<Between> {
   const sockets = new Set<Socket>()
   const own = { judge: (): 'pass' => 'pass' } as unknown as { -readonly [K in keyof Between]: Between[K] }
@@ -166,7 +166,7 @@ export async function proxy(t: TestContext, port: number): Promise<Between> {
       if (verdict === 'pass') return void far.write(bytes)
       far.removeAllListeners('data')
       near.destroy()
-      far.end(bytes) // the server gets it, and nobody hears what it says
+      far.end(bytes) // the server gets the bytes, and its answer is lost
     })
     far.on('data', (bytes) => near.write(bytes))
     near.on('close', () => far.end())

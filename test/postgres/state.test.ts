@@ -1,4 +1,4 @@
-/** Lists that are known from before are only answered again while nothing was committed, whoever it was, on whatever server. */
+/** Cached lists are only answered if no session has committed since, on every kind of server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -56,7 +56,7 @@ test('a total is that of the rows it comes with, under concurrent writes', { tim
   for (let n = 1; n <= 10; n++) {
     await other.call('POST', '/things', { name: `n${n}`, count: n % 2 })
     assert.deepEqual([await total(), await total(), await total('&count=1')], [n, n, Math.ceil(n / 2)])
-    if (n === 5) await pause(250) // long enough for totals to be likely again
+    if (n === 5) await pause(250) // long enough that totals can be cached again
   }
   await other.call('PATCH', `/things/${(await own.call('GET', '/things?count=1')).json.data[0].id}`, { count: 0 })
   assert.deepEqual([await total(), await total('&count=1'), await total('&count=0')], [10, 4, 6])

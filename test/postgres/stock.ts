@@ -1,4 +1,4 @@
-/** Two declarations of one resource, of which the second one renames, adds, indexes and drops, and a table of rows of the first. */
+/** Two declarations of one resource, where the second one renames, adds, indexes and drops fields, and rows of the first one. */
 import { type Field, f } from 'bylaw'
 import { things } from '../help/file.ts'
 import { sql } from '../help/postgres.ts'
@@ -18,7 +18,7 @@ export const after = collections({
 
 const idOf = `'thg_' || lpad(i::text, 26, '0')`
 
-/** As many rows as the first declaration writes them. */
+/** Inserts `count` rows in the form of the first declaration. */
 export const filled = (url: string, count: number, note = 'i::text') =>
   sql(
     url,

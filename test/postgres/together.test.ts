@@ -1,4 +1,4 @@
-/** Many requests at the same time are few statements, and who changes one row waits for the one before. */
+/** Parallel requests are sent as few statements, and changes of one row wait for each other. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stand } from './stand.ts'

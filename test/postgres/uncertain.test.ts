@@ -1,4 +1,4 @@
-/** What was asked last may or may not have been done: a key tells, and without one nobody claims to know. Part 4, idempotency of POST. */
+/** A write whose result is unknown: a retry with a key finds it; without a key the answer says that it is unknown. Part 4. */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -15,7 +15,7 @@ after(() => server.close())
 
 const count = (name: string): number => Number(server.psql(`SELECT count(*) FROM things WHERE by_name = '${name}'`))
 const keyed = (key: string) => ({ 'idempotency-key': key })
-/** Waits until the server works on nothing, so that what a node asked last is done, or never will be. */
+/** Waits until the server is idle, so that the last statement of a node has ended or was never received. */
 const idle = () => until(() => backends(`state = 'active'`) === 0)
 const lockIsAwaited = () => until(() => backends(`wait_event_type = 'Lock'`) > 0)
 const backends = (which: string): number =>
@@ -26,7 +26,7 @@ const backends = (which: string): number =>
   )
 const unknown = /not known whether this was done/
 
-/** A node behind a proxy that judges once what carries a word. */
+/** A node behind a proxy that can cut the connection at the next message with a word. */
 async function far(t: TestContext): Promise<Node & { cut: (word: string, how: 'cut before' | 'cut behind') => void }> {
   const between: Between = await proxy(t, server.port)
   const own = await node(server.url.replace(`:${server.port}/`, `:${between.port}/`))
@@ -109,7 +109,7 @@ test('a commit on one machine alone counts as unknown', async (t) => {
   const { json } = await own.call('POST', '/things', { name: 'on all machines' })
   server.psql(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`)
   server.psql('SELECT pg_reload_conf()')
-  await pause(200) // a process of the server takes the setting over, and nothing shows when it has
+  await pause(200) // a server process applies the setting, and there is no sign when it has
   const waits = own.call('POST', '/things', { name: 'on one machine' }, keyed('key-3'))
   const waiting = `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
   await until(() => Number(server.psql(waiting)) > 0)
@@ -121,7 +121,7 @@ test('a commit on one machine alone counts as unknown', async (t) => {
   assert.equal((await own.call('GET', `/things/${json.id}`)).status, 200)
 })
 
-/** Lets the n-th try of a write succeed; the others fail with a code. */
+/** Makes attempts of a write fail with a code until the given one. */
 function failing(code: string, until: number): void {
   server.psql(`
     DROP SEQUENCE IF EXISTS tries; CREATE SEQUENCE tries;
@@ -154,7 +154,7 @@ test('serialization failures and deadlocks are retried as a whole, with a limit'
   assert.deepEqual([full.status, full.json.type, triesSoFar()], [503, 'dependency-unavailable', 1])
 })
 
-/** Somebody else, in a transaction that goes on until it is told to end. */
+/** Another session with an open transaction until `end`. */
 async function session(text: string): Promise<{ readonly end: () => Promise<void> }> {
   const other = new pg.Client(server.url)
   await other.connect()
