@@ -1,4 +1,4 @@
-/** The service under torture: what is written can be recognised, and is found by its columns too. */
+/** The service of the torture test: written values can be recognised, and are also found by columns. */
 import { f, service } from 'bylaw'
 
 export default service({

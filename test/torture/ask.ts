@@ -1,4 +1,4 @@
-/** Sends requests as a client that may lose patience. */
+/** Sends requests like a client that may abort. */
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { answers, message } from '../help/wire.ts'
@@ -6,7 +6,7 @@ import { answers, message } from '../help/wire.ts'
 export interface Told {
   readonly status: number
   readonly etag: string
-  /** In seconds; 0 where nothing is said of it. */
+  /** In seconds; 0 without the header. */
   readonly retryAfter: number
   readonly text: string
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked into whatever their shape
@@ -16,19 +16,19 @@ export interface Told {
 export interface Question {
   readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** After how many milliseconds the client goes away. */
+  /** The client aborts after this time, in milliseconds. */
   readonly abort?: number | undefined
-  /** The path of a GET that is sent on the same connection at once before the request, so that this one waits in line. */
+  /** The path of a GET that is sent first on the same connection, so that the request waits for its answer. */
   readonly behind?: string | undefined
 }
 
-/** An answer; null where none came; `late` where none came in ten seconds although somebody was there. */
+/** An answer; null if the connection ended without one; `late` if none arrived in ten seconds on an open connection. */
 export type Heard = Told | null | 'late'
 export type Ask = (method: string, path: string, question?: Question) => Promise<Heard>
 
 const patience = 10_000
 
-/** A client of whatever listens on the port at the moment. */
+/** A client of the process that listens on the port now. */
 export function asking(port: () => number): Ask {
   const agent = new Agent({ keepAlive: true })
   return (method, path, question = {}) => {
@@ -72,7 +72,7 @@ export function asking(port: () => number): Ask {
   }
 }
 
-/** Sends a GET and the request at once on a connection of their own, and gives the answer to the second. */
+/** Sends a GET and the request together on a new connection, and returns the answer to the second. */
 function pipelined(
   port: number,
   [first, method, path]: readonly [string, string, string],
@@ -103,7 +103,7 @@ function pipelined(
   })
 }
 
-/** The second of two answers; null where it did not come in whole. */
+/** The second of two answers; null if it is incomplete. */
 function secondOf(bytes: string): Told | null {
   try {
     const { status, headers, text, json } = answers(bytes)[1] as ReturnType<typeof answers>[number]

@@ -1,4 +1,4 @@
-/** Checks from outside, when nobody writes any more: things, keys, tombstones and lists against the ledger. */
+/** Compares things, keys, tombstones and lists with the ledger, by requests, after all writes have ended. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Told } from './ask.ts'
 import { attempt, read, type Scene } from './client.ts'
@@ -6,10 +6,10 @@ import type { Creation, Item } from './ledger.ts'
 
 type Document = Readonly<Record<string, unknown>>
 
-/** Checks all that was touched, and of the rest what lists show; or everything. */
+/** Checks all things that were used, and the others in lists only; or everything. */
 export async function check(scene: Scene, everything: boolean): Promise<void> {
   const { ledger } = scene
-  await pause(150) // whatever is late has had its time
+  await pause(150) // late writes have ended by now
   const listed = await walk(scene, '')
   if (!listed) return
   adopt(scene, listed)
@@ -28,7 +28,7 @@ export async function check(scene: Scene, everything: boolean): Promise<void> {
   for (const item of items) ledger.settled(item)
 }
 
-/** Eight at a time. */
+/** Runs eight at a time. */
 async function each<T>(all: readonly T[], act: (one: T) => Promise<unknown>): Promise<void> {
   const left = all.values()
   await Promise.all(
@@ -45,7 +45,7 @@ async function get({ ask, ledger }: Scene, path: string): Promise<Told | null> {
   return null
 }
 
-/** All pages of a list, by its cursors; null where they do not end, as something comes twice. */
+/** All items of a list, page by page with its cursors; null if a page fails or an item occurs twice. */
 export async function walk(scene: Scene, query: string): Promise<Map<string, Document> | null> {
   const found = new Map<string, Document>()
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -66,7 +66,7 @@ export async function walk(scene: Scene, query: string): Promise<Map<string, Doc
   return found
 }
 
-/** Things that nobody was told of: of creations without a key, once each. */
+/** Adds things without a known creation to the ledger: at most one for each creation without a key and an answer. */
 function adopt({ ledger }: Scene, listed: ReadonlyMap<string, Document>): void {
   for (const [id, one] of listed) {
     if (ledger.items.has(id)) continue
@@ -78,7 +78,7 @@ function adopt({ ledger }: Scene, listed: ReadonlyMap<string, Document>): void {
   }
 }
 
-/** A list shows what is there, as it is. */
+/** Compares a list with the items. */
 function compare({ ledger }: Scene, items: readonly Item[], listed: ReadonlyMap<string, Document>): void {
   for (const { id, gone, revision, text } of items) {
     const one = listed.get(id)
@@ -89,7 +89,7 @@ function compare({ ledger }: Scene, items: readonly Item[], listed: ReadonlyMap<
   }
 }
 
-/** What the columns say is what the documents say. */
+/** Checks that the columns agree with the documents. */
 async function columns(scene: Scene, listed: ReadonlyMap<string, Document>): Promise<void> {
   const { ledger, random } = scene
   const [least, most] = [random(150), 150 + random(4000)]
@@ -109,7 +109,7 @@ async function columns(scene: Scene, listed: ReadonlyMap<string, Document>): Pro
   })
 }
 
-/** Every key that was used names what it made; and that is, or was, there. */
+/** Checks that a used key still refers to the thing that it created. */
 async function sameKey(scene: Scene, one: Creation): Promise<void> {
   const { key, id } = one
   if (id === null) return scene.ledger.violated(`what ${key} made is not known`)

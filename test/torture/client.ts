@@ -1,4 +1,4 @@
-/** A client: creates, writes, deletes and reads as it happens to come, and retries as real clients do. */
+/** A client: creates, writes, deletes and reads at random, and retries like real clients. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Ask, Heard, Question, Told } from './ask.ts'
 import { type Content, type Creation, fill, type Item, type Ledger } from './ledger.ts'
@@ -7,12 +7,12 @@ export interface Scene {
   readonly ask: Ask
   readonly ledger: Ledger
   readonly random: (below: number) => number
-  /** A name that nobody else has. */
+  /** Returns a unique name. */
   readonly token: () => string
-  /** Settles when somebody listens. */
+  /** Resolves when a process listens. */
   readonly up: () => Promise<unknown>
   readonly stopping: () => boolean
-  /** Whether what the service stands on may fall, which it then says; what was asked may have been done or not. */
+  /** Whether the database may fail, so that the service answers that a result is unknown. */
   readonly falls: boolean
 }
 
@@ -26,7 +26,7 @@ export async function client(scene: Scene): Promise<void> {
 
 type Act = (scene: Scene) => Promise<void>
 
-/** What is done how often. */
+/** The weights of the actions. */
 const acts: readonly (readonly [weight: number, act: Act])[] = [
   [30, keyed],
   [10, unkeyed],
@@ -48,7 +48,7 @@ function content({ random, token }: Scene): Content {
   return { stamp, size, text: fill(stamp, size) }
 }
 
-/** An answer, where one came that is not a failure of the service. */
+/** The answer; null without one, or if the service failed. */
 async function heard(
   { ask, ledger, falls }: Scene,
   method: string,
@@ -72,7 +72,7 @@ function creation({ ledger }: Scene, key: string | null, mark: string, body: Con
 
 const percent = ({ random }: Scene, most: number): boolean => random(100) < most
 
-/** One in ten is sent twice at once, one in ten first as it cannot be done. */
+/** Creates a thing with a key. One in ten requests is sent twice at once, and one in ten first with an invalid reference. */
 async function keyed(scene: Scene): Promise<void> {
   const key = scene.token()
   const one = creation(scene, key, key, content(scene))
@@ -80,14 +80,14 @@ async function keyed(scene: Scene): Promise<void> {
   await Promise.all(percent(scene, 10) ? [settle(scene, one), settle(scene, one)] : [settle(scene, one)])
 }
 
-/** What refers to nothing is refused, and leaves the key free. */
+/** A creation with an invalid reference is refused, and the key stays unused. */
 async function refused(scene: Scene, { key, body }: Creation): Promise<void> {
   const json = { ...body, nextId: 'thg_00000000000000000000000000' }
   const told = await heard(scene, 'POST', '/things', { json, headers: { 'idempotency-key': key as string } })
   if (told !== null && told.status !== 400) scene.ledger.violated(`${key} refers to nothing and answers ${told.text}`)
 }
 
-/** Asks with the same key until it is known what the key made. */
+/** Repeats a creation with the same key until its result is known. */
 async function settle(scene: Scene, one: Creation): Promise<void> {
   for (let tries = 0; tries < 500; tries++) {
     await scene.up()
@@ -97,7 +97,7 @@ async function settle(scene: Scene, one: Creation): Promise<void> {
   scene.ledger.violated(`${one.key} never got an answer`)
 }
 
-/** Sends a keyed creation, and gives what it made. */
+/** Sends a creation with a key, and returns the id of the thing. */
 export async function attempt(scene: Scene, one: Creation, abort?: number): Promise<string | null> {
   const { ledger } = scene
   const wasKnown = one.id !== null
@@ -112,7 +112,7 @@ export async function attempt(scene: Scene, one: Creation, abort?: number): Prom
   return one.id ?? ''
 }
 
-/** Without a key nobody can try again. */
+/** A creation without a key, which cannot be retried. */
 async function unkeyed(scene: Scene): Promise<void> {
   const one = creation(scene, null, scene.token(), content(scene))
   const abort = percent(scene, 5) ? scene.random(4) : undefined
@@ -121,14 +121,14 @@ async function unkeyed(scene: Scene): Promise<void> {
   else if (told !== null) scene.ledger.violated(`a creation answers ${told.status} ${told.text}`)
 }
 
-/** A key that was used is used again. */
+/** Repeats a creation with a used key. */
 async function again(scene: Scene): Promise<void> {
   const all = [...scene.ledger.creations.values()].slice(-100)
   const one = all[scene.random(all.length || 1)]
   if (one?.key && one.id !== null) await attempt(scene, one)
 }
 
-/** Some things are written to by everybody, so that writes meet. */
+/** All clients write to some common things, so that writes conflict. */
 async function withItem(scene: Scene, act: (item: Item) => Promise<void>): Promise<void> {
   const ids = [...scene.ledger.items.keys()]
   const recent = Math.min(ids.length, 20)
@@ -159,7 +159,7 @@ export async function write(scene: Scene, item: Item, method: 'PUT' | 'PATCH', c
   else if (told.etag === etag) ledger.violated(`${item.id} is at ${etag}, and refuses If-Match: ${etag}`)
 }
 
-/** Two that name the same revision: only one can be right. */
+/** Two writes with the same revision as condition: only one can succeed. */
 async function duel(scene: Scene, item: Item): Promise<void> {
   if (item.etag === '') return read(scene, item)
   await Promise.all([write(scene, item, 'PATCH', true), write(scene, item, 'PUT', true)])
@@ -174,20 +174,20 @@ async function remove(scene: Scene, item: Item): Promise<void> {
   scene.ledger.acknowledged++
 }
 
-/** What goes with a thing when that is deleted. */
+/** Creates a note, which is deleted with its thing. */
 async function note(scene: Scene, item: Item): Promise<void> {
   const told = await heard(scene, 'POST', '/notes', { json: { thingId: item.id } })
   if (told !== null && told.status !== 201 && (told.status !== 400 || !item.mayGo))
     scene.ledger.violated(`a note for ${item.id} answers ${told.status} ${told.text}`)
 }
 
-/** Pages that no index bounds have the total of their own rows, also while something is written that changes it. */
+/** Checks that pages without an index have the total of their own rows, also during writes that change it. */
 export async function pages(scene: Scene): Promise<void> {
   const item = [...scene.ledger.items.values()].findLast(({ gone }) => !gone)
   const own = item && (await heard(scene, 'GET', `/things/${item.id}`))
   if (!item || own?.status !== 200) return
   const path = `/things?size[gte]=${own.json.size}&size[lte]=${own.json.size + 5}`
-  await heard(scene, 'GET', `${path}&page_size=1`) // the total is known from here on
+  await heard(scene, 'GET', `${path}&page_size=1`) // the total is cached from here on
   const sizes = Array.from({ length: 10 }, (_, i) => 100 - i)
   const asked = Promise.all(sizes.map((size) => heard(scene, 'GET', `${path}&page_size=${size}`)))
   await write(scene, item, 'PATCH', false)

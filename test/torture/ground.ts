@@ -1,4 +1,4 @@
-/** Ground: what the service stands on, a file or a server of databases, and how it gives way. */
+/** Backend: the database of the service, a file or a server, and its failures. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,19 +10,19 @@ import api from './api.ts'
 import { losePower } from './power.ts'
 
 export interface Ground {
-  /** How many processes of the service stand on it. */
+  /** The number of processes of the service. */
   readonly nodes: number
-  /** The database as its next start is given it, and where strace writes what it does; null where nobody watches. */
+  /** The database URL for the next start, and the file for the output of strace; null without strace. */
   readonly next: () => { readonly database: string; readonly trace: string | null }
-  /** A process was killed: what else gives way. Tells how many unsynced writes are lost. */
+  /** Called after a process was killed; loses power if configured. Returns the number of lost unsynced writes. */
   readonly crashed: () => number
-  /** Falls and comes back while the service stands; null where it does not by itself. */
+  /** Makes the database fail and recover while the service runs; null if it does not fail alone. */
   readonly fall: (() => Promise<void>) | null
-  /** Falls so that the ids of lost transactions are given out again; `know` asks before. Null where there are no such ids. */
+  /** Fails so that ids of lost transactions are used again; `know` runs before. Null without transaction ids. */
   readonly repeat: ((know: () => Promise<void>) => Promise<void>) | null
-  /** How many standbys have been promoted. */
+  /** The number of promoted standbys. */
   readonly promotions: () => number
-  /** What is wrong in the database, that nobody sees from outside. */
+  /** Inconsistencies in the database that no request shows. */
   readonly wrong: () => Promise<string[]>
   readonly close: () => Promise<void>
 }
@@ -34,7 +34,7 @@ export interface Plot {
   readonly power: boolean
 }
 
-/** A file, for one process. With loss of power a kill leaves a copy that has only what was synced. */
+/** A file, for one process. With loss of power, a kill leaves a copy with synced writes only. */
 export async function file({ place, random, power }: Plot): Promise<Ground> {
   let starts = 0
   const at = (start: number): string => join(place, power ? `${start}.db` : 'torture.db')
@@ -61,10 +61,10 @@ export async function file({ place, random, power }: Plot): Promise<Ground> {
 }
 
 export const nodes = 2
-/** What no commit has written out stays where a fall takes it. */
+/** Settings that keep unsynced data in memory, so that a failure loses it. */
 export const settings = ['max_connections=50', 'shared_buffers=16MB', 'wal_writer_delay=10s']
 
-/** A server of databases, for several processes; it is ended as servers end, and one of its own may be. */
+/** A PostgreSQL server, for several processes, which is stopped or loses one of its processes. */
 export async function server({ random }: Plot): Promise<Ground> {
   const own = await cluster(settings)
   return {
@@ -79,7 +79,7 @@ export async function server({ random }: Plot): Promise<Ground> {
   }
 }
 
-/** The same, laid out as for Citus: rows are spread over the parts of tables. */
+/** The same with tables that are sharded like those of Citus. */
 export async function spread(plot: Plot): Promise<Ground> {
   const own = await server(plot)
   const { database } = own.next()
@@ -88,7 +88,7 @@ export async function spread(plot: Plot): Promise<Ground> {
   return { ...own, wrong: () => unsound(database) }
 }
 
-/** Rows whose values are not reserved, whose references are not told of or lead nowhere, and what stands for rows that are not there. */
+/** Rows without their reserved values or with broken references, and entries without a row. */
 async function unsound(database: string): Promise<string[]> {
   const all = {
     'things without a reserved mark': `SELECT id FROM things WHERE id NOT IN (SELECT holder::json->>2 FROM bylaw_values)`,
@@ -107,7 +107,7 @@ async function unsound(database: string): Promise<string[]> {
   return found
 }
 
-/** What a server suffers: ended at once in two ways, ended with a word, or without one of those that serve. */
+/** A random failure of a server: one of three stops, one killed process, or all client connections ended. */
 export async function fall(own: Cluster, random: Plot['random']): Promise<void> {
   const how = (['kill', 'immediate', 'fast', 'servant', 'servants'] as const)[random(5)]
   if (how === 'servants')
@@ -122,14 +122,14 @@ export async function fall(own: Cluster, random: Plot['random']): Promise<void> 
   }
 }
 
-/** An aborted transaction leaves nothing on the disk by itself; behind the fall its id is that of the next one. */
+/** An aborted transaction alone writes nothing to the disk, so after the failure the next transaction gets its id. */
 export async function repeat(own: Cluster, random: Plot['random'], know: () => Promise<void>): Promise<void> {
   own.psql('BEGIN; SELECT pg_current_xact_id(); ROLLBACK')
   await know()
   await withoutOne(own, random)
 }
 
-/** One that is killed takes all others along, and the server makes itself anew. */
+/** Kills one process of the server, which then ends all others and restarts itself. */
 async function withoutOne(own: Cluster, random: Plot['random']): Promise<void> {
   const pids = own
     .psql('SELECT pid FROM pg_stat_activity WHERE backend_type = $$client backend$$ AND pid <> pg_backend_pid()')

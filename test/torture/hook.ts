@@ -1,4 +1,4 @@
-/** Loaded into the service before everything else: puts a wrong design into it, or fails where that has no place. */
+/** Preloaded into the service: applies a mutant to its source text, or fails if the text does not match. */
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,4 @@
-/** The judge of the torture: each kind of broken word is found, and what may happen is not. */
+/** The ledger of the torture test finds each kind of violation, and accepts every allowed result. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Told } from './ask.ts'
@@ -18,7 +18,7 @@ function told(revision: number, stamp: string, more: object = {}): Told {
   return { status: 200, etag: `"${revision.toString(36)}-1-abcdef"`, retryAfter: 0, text: JSON.stringify(json), json }
 }
 
-/** A ledger in which a thing was created, and what comes of a story about it. */
+/** The violations after some events, in a ledger where a thing was created. */
 function story(tell: (ledger: Ledger, item: Item) => void): readonly string[] {
   const ledger = new Ledger()
   const one = creation()

@@ -1,4 +1,4 @@
-/** Ledger: what clients were told of each thing, and whatever contradicts it. */
+/** Ledger: the answers that clients got about each thing, and contradictions to them. */
 import type { Told } from './ask.ts'
 
 export interface Content {
@@ -7,22 +7,22 @@ export interface Content {
   readonly text: string
 }
 
-/** A text that shows whose it is, and whether it is whole. */
+/** A text that shows which write it is from, and whether it is complete. */
 export const fill = (stamp: string, size: number): string =>
   `${stamp}.`.repeat(Math.ceil(size / stamp.length)).slice(0, size)
 
 export interface Item {
   readonly id: string
   readonly mark: string
-  /** Which write made each revision, as far as it is known. */
+  /** The write of each revision, if it is known. */
   readonly writers: Map<number, string>
-  /** Writes that may have been done or not. */
+  /** Writes with an unknown result. */
   readonly unsure: Set<string>
-  /** The highest revision that anybody was told of, with its tag and its text. */
+  /** The highest revision in any answer, with its tag and its text. */
   revision: number
   etag: string
   text: string
-  /** Whether anybody was told that it is gone; and whether anybody asked for that. */
+  /** Whether an answer said that it is deleted; and whether any client requested its deletion. */
   gone: boolean
   mayGo: boolean
   touched: boolean
@@ -33,13 +33,13 @@ export interface Creation {
   readonly key: string | null
   readonly body: Content & { readonly mark: string }
   id: string | null
-  /** Whether somebody was answered 201. */
+  /** Whether a client got a 201. */
   made: boolean
-  /** Whether its key was asked for when all was at rest. */
+  /** Whether its key was checked after all writes had ended. */
   checked: boolean
 }
 
-/** What was known when a request was sent. */
+/** The known state when a request was sent. */
 export type Before = Pick<Item, 'revision' | 'gone'>
 
 export class Ledger {
@@ -52,7 +52,7 @@ export class Ledger {
     if (this.violations.length < 100) this.violations.push(what)
   }
 
-  /** Notes what a creation made; there can be only one such thing. */
+  /** Records the thing of a creation, which can have only one. */
   made(creation: Creation, id: string, how: string): Item {
     const { key, body } = creation
     if (creation.id !== null && creation.id !== id)
@@ -68,7 +68,7 @@ export class Ledger {
     return item
   }
 
-  /** A 201. */
+  /** Records a 201. */
   created(creation: Creation, told: Told, wasKnown: boolean): void {
     if (wasKnown || creation.made) this.violated(`${creation.key} created again, as ${told.json.id}`)
     creation.made = true
@@ -78,7 +78,7 @@ export class Ledger {
     this.acknowledged++
   }
 
-  /** Somebody was shown a thing. */
+  /** Records an answer that shows a thing. */
   saw(item: Item, before: Before, told: Told): number {
     const { stamp, size, text, mark } = told.json
     const revision = Number.parseInt(told.etag.slice(1), 36)
@@ -96,7 +96,7 @@ export class Ledger {
     return revision
   }
 
-  /** A 200 to a write; `over` is the revision that it named as its condition. */
+  /** Records a 200 to a write; `over` is the revision in its condition. */
   wrote(item: Item, before: Before, told: Told, { stamp, over }: { stamp: string; over: number | null }): void {
     if (told.json.stamp !== stamp) this.violated(`${item.id} answered ${stamp} with ${told.json.stamp}`)
     const revision = this.saw(item, before, told)
@@ -107,14 +107,14 @@ export class Ledger {
     this.acknowledged++
   }
 
-  /** A 410, or a 404, which no thing that was ever there may answer. */
+  /** Records a 410 or a 404. A thing that ever existed must not be answered with 404. */
   missing(item: Item, status: number): void {
     if (status !== 410) this.violated(`${item.id} answers ${status}`)
     else if (!item.mayGo) this.violated(`${item.id} is gone though nobody deleted it`)
     item.gone = true
   }
 
-  /** Nobody writes any more: what is there now is all that came of the writes without an answer. */
+  /** Called after all writes have ended: writes with an unknown result cannot have an effect any more. */
   settled(item: Item): void {
     const unknown = item.revision - item.writers.size
     if (unknown > item.unsure.size)

@@ -1,6 +1,6 @@
 /**
- * `npm run torture -- --rounds 20 --seed 1`: kills the service in the middle of its work and checks that it kept its word.
- * `--power` takes away what was not synced as well, `--mutant NAME` puts a wrong design in, `--mutants` tries all of those.
+ * `npm run torture -- --rounds 20 --seed 1`: kills the service under load and checks that no acknowledged write is lost.
+ * `--power` also drops unsynced writes, `--mutant NAME` applies a mutant, `--mutants` tries all of them.
  */
 import { parseArgs } from 'node:util'
 import { type Mutant, mutants } from './mutants.ts'
@@ -23,7 +23,7 @@ const wrong: Readonly<Record<string, Mutant>> = store in mutants ? mutants[store
 const names = Object.keys(wrong)
 const second = 1000
 
-/** Tables of Citus are made by plans for another declaration, and a standby changes nothing about an upgrade. */
+/** Not on Citus, whose tables come from plans for another declaration; a standby makes no difference to an upgrade. */
 const upgrades = (mutant: string | null): boolean =>
   (store === 'sqlite' || store === 'postgres') && (mutant === null || wrong[mutant]?.upgrade === true)
 
@@ -56,7 +56,7 @@ async function one(): Promise<void> {
 const told = ({ rounds, kills, promotions, acknowledged, keys, lost, violations }: Tally): string =>
   `rounds ${rounds}, kills ${kills}, promotions ${promotions}, writes acknowledged ${acknowledged}, keys ${keys}, unsynced writes ${lost}, violations ${violations.length}`
 
-/** Every mutant has to be found within a minute, or what finds nothing in the service proves nothing. */
+/** Every mutant must be found within a minute: otherwise a run without findings would prove nothing. */
 async function all(): Promise<void> {
   for (const [name, { about, power = false }] of Object.entries(wrong)) {
     const started = performance.now()

@@ -1,4 +1,4 @@
-/** Wrong designs, as changes of the source text of the service: each one has to be found. */
+/** Mutants: defects, as changes of the source text of the service. The torture test must find each. */
 
 interface Change {
   readonly from: string
@@ -10,9 +10,9 @@ export interface Mutant {
   /** The file that is changed, below src/. */
   readonly file: string
   readonly changes: readonly Change[]
-  /** Whether it shows only when power is lost. */
+  /** Whether it can only be found with loss of power. */
   readonly power?: boolean
-  /** Whether it shows in a rolling upgrade alone. */
+  /** Whether it can only be found in a rolling upgrade. */
   readonly upgrade?: boolean
 }
 
@@ -215,7 +215,7 @@ const postgres: Mutants = {
   },
 }
 
-/** Where rows are spread. */
+/** Mutants of the code for sharded databases. */
 const citus: Mutants = {
   'value-not-freed': {
     about: 'a deleted row keeps its unique values',
@@ -241,7 +241,7 @@ const citus: Mutants = {
   },
 }
 
-/** In how a declaration replaces another one. */
+/** Mutants of the code that changes the declaration. */
 const upgrading: Mutants = {
   'list-not-merged': {
     about: 'a list that a new node wrote once ignores later writes of old nodes',
@@ -267,7 +267,7 @@ const upgrading: Mutants = {
   },
 }
 
-/** By the store that has them. */
+/** The mutants of each store. */
 export const mutants = {
   sqlite: { ...sqlite, ...everywhere, ...upgrading },
   postgres: { ...postgres, ...everywhere, ...upgrading },

@@ -1,4 +1,4 @@
-/** What strace tells of writes and syncs, and what is left of a file when power is lost. */
+/** Reading writes and syncs from strace, and the content of a file after a loss of power. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'

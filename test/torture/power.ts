@@ -1,4 +1,4 @@
-/** Loss of power: what strace saw written and not synced is taken away from a copy of the files. */
+/** Loss of power: removes unsynced writes, as recorded by strace, from a copy of the files. */
 import {
   closeSync,
   copyFileSync,
@@ -18,7 +18,7 @@ export interface Range {
 const call = /^(\d+) +(pwrite64|fsync|fdatasync)\(\d+<([^>]*)>(?:, ""(?:\.\.\.)?, (\d+), (\d+))?(.*)$/
 const resumed = /^(\d+) +<\.\.\. (?:fsync|fdatasync) resumed>.*= 0$/
 
-/** The bytes of each file that were written and not synced since, in the order in which they were written. */
+/** The unsynced ranges of each file, in the order of the writes. */
 export function unsynced(trace: string): Map<string, Range[]> {
   const pending = new Map<string, Range[]>()
   const syncing = new Map<string, readonly [file: string, count: number]>()
@@ -39,7 +39,7 @@ export function unsynced(trace: string): Map<string, Range[]> {
 
 type Random = (below: number) => number
 
-/** Copies a database as it may be found when the power is back. Gives how many writes were not synced. */
+/** Copies a database into a state that is possible after a loss of power. Returns the number of unsynced writes. */
 export function losePower(file: string, copy: string, trace: string, random: Random): number {
   const pending = unsynced(readFileSync(trace, 'utf8'))
   let lost = 0
@@ -53,7 +53,7 @@ export function losePower(file: string, copy: string, trace: string, random: Ran
   return lost
 }
 
-/** Each write that was not synced is there, is nothing, or is rubbish; or the file ends where they began. */
+/** Keeps, zeroes or garbles each unsynced write; or the file ends at the first of them. */
 function spoil(file: string, ranges: readonly Range[], ends: boolean, random: Random): void {
   const opened = openSync(file, 'r+')
   try {

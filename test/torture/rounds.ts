@@ -1,4 +1,4 @@
-/** Rounds: clients at work, the service killed among it and started again, the clients at rest, and the check. */
+/** Rounds: clients send requests, the service is killed and started again, the clients stop, and the result is checked. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { stage } from './stage.ts'
 import { standby } from './standby.ts'
 import { upgrade } from './upgrade.ts'
 
-/** What the service may stand on. */
+/** The databases for the service. */
 export const grounds = { sqlite: file, postgres: server, standby, citus: spread } as const
 
 export interface Torture {
@@ -25,7 +25,7 @@ export interface Torture {
   readonly power: boolean
   /** Whether the rounds begin with a rolling upgrade. */
   readonly upgrades: boolean
-  /** After how many milliseconds no further round begins. */
+  /** No round begins after this time, in milliseconds. */
   readonly time: number
   readonly tell: (text: string) => void
 }
@@ -36,13 +36,13 @@ export interface Tally {
   acknowledged: number
   keys: number
   promotions: number
-  /** Writes that were not synced when the power was lost. */
+  /** The number of unsynced writes at losses of power. */
   lost: number
   violations: readonly string[]
 }
 
 const clients = 8
-/** So many rounds share a database. */
+/** The number of rounds on one database. */
 const epoch = 10
 
 export async function torture(options: Torture): Promise<Tally> {
@@ -70,7 +70,7 @@ interface Share {
   readonly until: number
 }
 
-/** A rolling upgrade on a database of its own. */
+/** A rolling upgrade on a new database. */
 async function upgraded({ store, mutant }: Torture, { tally, next, place }: Share): Promise<void> {
   mkdirSync(place)
   const ground = await grounds[store]({ place, random: next, power: false })
@@ -110,7 +110,7 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
     for (let round = 1; round <= epoch && performance.now() < until; round++) {
       stopping = false
       const busy = Promise.all(Array.from({ length: clients }, () => client(scene)))
-      busy.catch(() => {}) // told below, if nothing else is
+      busy.catch(() => {}) // reported below, unless there is another error
       await work(ledger, 200 + next(600))
       await floor.crash()
       stopping = true
@@ -139,10 +139,10 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
   }
 }
 
-/** So long nobody asks for the state of a database that many have written to. */
+/** The time in which the service does not ask for the state of a database under constant writes, in milliseconds. */
 const rest = 250
 
-/** What is remembered of lists before a crash is nothing that is answered behind it; the check sees whether it was. */
+/** Lists that were cached before a crash must not be answered after it; the check finds it if they are. */
 async function repeated(
   scene: Scene,
   repeat: NonNullable<Ground['repeat']>,
@@ -157,7 +157,7 @@ async function repeated(
   if (item) await write(scene, item, 'PATCH', false)
 }
 
-/** Lets clients work for a while, on a slow machine until they have done something. */
+/** Lets clients run for a while, and on a slow machine until they have written something. */
 async function work(ledger: Ledger, ms: number): Promise<void> {
   const [enough, late] = [ledger.acknowledged + 50, performance.now() + 5000]
   await pause(ms)

@@ -1,4 +1,4 @@
-/** The service as a process that is killed again and again, watched by strace where power is to be lost. */
+/** The service as a process that is killed repeatedly; strace records its writes if power is to be lost. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -8,9 +8,9 @@ const path = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 export interface Launch {
   /** The URL of the database. */
   readonly database: string
-  /** A store and the name of a wrong design for it. */
+  /** A store and the name of a mutant for it. */
   readonly mutant: string | null
-  /** Where strace writes what it sees; null where nobody watches. */
+  /** The file for the output of strace; null without strace. */
   readonly trace: string | null
   /** The file with the declaration. */
   readonly api?: string
@@ -18,11 +18,11 @@ export interface Launch {
 
 export interface Server {
   readonly port: number
-  /** Ends it without a warning. */
+  /** Kills it. */
   readonly kill: () => Promise<void>
-  /** Ends it in order. */
+  /** Stops it normally. */
   readonly stop: () => Promise<void>
-  /** Settles when it ends, by whatever. */
+  /** Resolves when it ends for any reason. */
   readonly ended: Promise<void>
 }
 
@@ -58,7 +58,7 @@ export function launch({ database, mutant, trace, api = 'api.ts' }: Launch): Pro
   return listening(child, ended, { kill, stop, ended })
 }
 
-/** None is left behind. */
+/** Functions that kill the running processes when this one ends. */
 const running = new Set<() => unknown>()
 process.once('exit', () => {
   for (const end of running) end()

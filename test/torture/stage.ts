@@ -1,4 +1,4 @@
-/** Stage: where the service stands, in one process or several, and falls. */
+/** Nodes: the processes of the service, which are killed and started again. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Ground } from './ground.ts'
 import { launch, type Server } from './server.ts'
@@ -9,22 +9,22 @@ interface Node {
   up: Promise<unknown>
   server: Server | null
   starts: number
-  /** Whether its end is meant. */
+  /** Whether its end is intended. */
   expected: boolean
 }
 
 export interface Stage {
-  /** A port that somebody listens on, or did. */
+  /** The port of a process that listens, or did. */
   readonly port: () => number
-  /** Settles when somebody listens. */
+  /** Resolves when a process listens. */
   readonly up: () => Promise<unknown>
   readonly start: () => Promise<unknown>
-  /** Kills a process, or what it stands on, and brings it back. */
+  /** Kills a process, or makes the database fail, and restores it. */
   readonly crash: () => Promise<void>
-  /** Settles when every process is ready again, which takes a moment where the ground gave way. */
+  /** Resolves when all processes are ready again, which takes a moment after a failure of the database. */
   readonly ready: () => Promise<void>
   readonly close: () => Promise<void>
-  /** Whether it ever stood; a service that does not come up again is a finding, one that never did is none. */
+  /** Whether it ever ran: a service that does not start again is a violation, one that never started is not. */
   readonly stood: () => boolean
   readonly failures: string[]
 }
@@ -33,11 +33,11 @@ interface Setting {
   readonly ground: Ground
   readonly mutant: string | null
   readonly random: (below: number) => number
-  /** Told of every kill, and of how many unsynced writes were lost by it. */
+  /** Called after every kill with the number of lost unsynced writes. */
   readonly killed: (lost: number) => void
 }
 
-// long because: its acts share the processes
+// long because: its functions share the processes
 export function stage({ ground, mutant, random, killed }: Setting): Stage {
   const failures: string[] = []
   const nodes = Array.from(
@@ -73,7 +73,7 @@ export function stage({ ground, mutant, random, killed }: Setting): Stage {
     await ground.fall?.()
   }
 
-  /** Nobody is started while the ground gives way: that is refused. */
+  /** Does not start processes while the database fails, as their start would be refused. */
   async function crash(fallen: readonly Node[], alone: boolean): Promise<void> {
     await Promise.all([...fallen.map(kill), ...(alone ? [] : [fall()])])
     await Promise.all(fallen.map(start))

@@ -1,9 +1,9 @@
-/** A primary with a synchronous standby: half of its falls end with the promotion of the standby, and a new standby follows. */
+/** A primary with a synchronous standby: half of its failures end with the promotion of the standby, and a new standby is added. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Cluster, cluster } from '../help/cluster.ts'
 import { fall, type Ground, nodes, type Plot, repeat, settings } from './ground.ts'
 
-/** A standby that lost its primary asks for it ten times a second: commits wait for the standby. */
+/** A standby without a primary reconnects ten times a second, as commits wait for the standby. */
 const followed = [...settings, 'wal_retrieve_retry_interval=100ms', 'log_min_messages=fatal']
 
 export async function standby({ random }: Plot): Promise<Ground> {
@@ -12,7 +12,7 @@ export async function standby({ random }: Plot): Promise<Ground> {
   let promotions = 0
   const hosts = `127.0.0.1:${primary.port},127.0.0.1:${follower.port}`
 
-  /** The old primary never comes back with its own files: a new standby is copied from the new primary, on the same port. */
+  /** The old primary does not return with its files: a new standby is copied from the new primary, on the same port. */
   async function promote(): Promise<void> {
     const lost = primary
     await lost.stop((['kill', 'immediate'] as const)[random(2)] ?? 'kill')
@@ -43,7 +43,7 @@ export async function standby({ random }: Plot): Promise<Ground> {
   }
 }
 
-/** Makes a standby; from its end on a commit of the primary is acknowledged when the standby has it. */
+/** Adds a standby; afterwards the primary acknowledges a commit when the standby has it. */
 async function follow(primary: Cluster, port?: number): Promise<Cluster> {
   const made = await cluster(followed, primary, port)
   waitFor(primary, '*')

@@ -1,4 +1,4 @@
-/** Upgrade: nodes of two declarations write the same rows in turn and are killed; then a start is refused, and may have changed nothing. */
+/** Upgrade: nodes of two declarations write the same rows and are killed; then a start is refused and must not change anything. */
 import assert from 'node:assert/strict'
 import { rows } from '../help/file.ts'
 import { sql } from '../help/postgres.ts'
@@ -7,7 +7,7 @@ import { launch, type Server } from './server.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
-/** A row as either declaration has it. */
+/** A row in both declarations. */
 interface Model {
   readonly id: string
   old: Values
@@ -22,7 +22,7 @@ interface Node {
 
 interface Upgrade {
   readonly database: string
-  /** The store and the name of a wrong design. */
+  /** The store and the name of a mutant. */
   readonly mutant: string | null
   readonly random: (below: number) => number
   readonly killed: () => void
@@ -32,7 +32,7 @@ const path = { old: '/v1/rows', now: '/v2/rows' } as const
 const declared = { old: 'declared/before.ts', now: 'declared/both.ts' } as const
 const turns = 6
 
-/** Tells what was violated. */
+/** Returns the violations. */
 export async function upgrade(options: Upgrade): Promise<readonly string[]> {
   const nodes: Node[] = []
   try {
@@ -90,7 +90,7 @@ function down({ title, words, price, full }: Values): Values {
   return { title, tags: words, price: String(price).slice(0, -1), first, last: rest.join(' ') }
 }
 
-/** Takes over what differs between two views of a row. */
+/** Applies the differences between two views of a row. */
 const merged = (own: Values, was: Values, is: Values): Values =>
   Object.fromEntries(
     Object.keys(own).map((name) => [
@@ -99,7 +99,7 @@ const merged = (own: Values, was: Values, is: Values): Values =>
     ]),
   )
 
-/** What either side may write. */
+/** The values that each side writes. */
 const choices = {
   old: [
     { title: 'b' },
@@ -149,9 +149,9 @@ async function shown(model: Model, { side, ask }: Node): Promise<void> {
   assert.ok(found === expected, `the ${side} node shows ${found} of ${model.id}, which is ${expected}`)
 }
 
-/** The change is finished, and then the first version is left out although it has a caller: that is refused, before anything is done. */
+/** Finishes the change; then a start that leaves out the first version, which has a caller, must be refused without changes. */
 async function refused(models: readonly Model[], options: Upgrade): Promise<void> {
-  await asked(options.database, 'DELETE FROM bylaw_nodes') // those that were killed would be waited for
+  await asked(options.database, 'DELETE FROM bylaw_nodes') // a start would wait for the killed ones
   const now = await node('now', options)
   for (const model of models) {
     await shown(model, now)
@@ -174,7 +174,7 @@ async function refused(models: readonly Model[], options: Upgrade): Promise<void
   await again.server.stop()
 }
 
-/** What a start may change: the layout and the rows. */
+/** The data that a start could change: the layout and the rows. */
 async function contentOf(database: string): Promise<string> {
   const layout = await asked(database, `SELECT value FROM bylaw_meta WHERE name = 'layout'`)
   return JSON.stringify([
