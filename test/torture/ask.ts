@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { answers, message } from '../help/wire.ts'
 
-export interface Told {
+export interface HttpAnswer {
   readonly status: number
   readonly etag: string
   /** In seconds; 0 without the header. */
@@ -23,8 +23,8 @@ export interface Question {
 }
 
 /** An answer; null if the connection ended without one; `late` if none arrived in ten seconds on an open connection. */
-export type Heard = Told | null | 'late'
-export type Ask = (method: string, path: string, question?: Question) => Promise<Heard>
+export type AnswerOrLate = HttpAnswer | null | 'late'
+export type Ask = (method: string, path: string, question?: Question) => Promise<AnswerOrLate>
 
 const patience = 10_000
 
@@ -57,12 +57,12 @@ export function asking(port: () => number): Ask {
       })
       const late = setTimeout(() => leave('late'), patience)
       const away = abort === undefined ? undefined : setTimeout(() => leave(null), abort)
-      const done = (heard: Heard): void => {
+      const done = (heard: AnswerOrLate): void => {
         clearTimeout(late)
         clearTimeout(away)
         resolve(heard)
       }
-      const leave = (heard: Heard): void => {
+      const leave = (heard: AnswerOrLate): void => {
         done(heard)
         sent.destroy()
       }
@@ -77,7 +77,7 @@ function pipelined(
   port: number,
   [first, method, path]: readonly [string, string, string],
   { json, headers = {} }: Question,
-): Promise<Heard> {
+): Promise<AnswerOrLate> {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const last = message(
     `${method} ${path}`,
@@ -104,7 +104,7 @@ function pipelined(
 }
 
 /** The second of two answers; null if it is incomplete. */
-function secondOf(bytes: string): Told | null {
+function secondOf(bytes: string): HttpAnswer | null {
   try {
     const { status, headers, text, json } = answers(bytes)[1] as ReturnType<typeof answers>[number]
     return { status, etag: headers.etag ?? '', retryAfter: Number(headers['retry-after'] ?? 0), text, json }

@@ -1,5 +1,5 @@
 /** Ledger: the answers that clients got about each thing, and contradictions to them. */
-import type { Told } from './ask.ts'
+import type { HttpAnswer } from './ask.ts'
 
 export interface Content {
   readonly stamp: string
@@ -69,19 +69,19 @@ export class Ledger {
   }
 
   /** Records a 201. */
-  created(creation: Creation, told: Told, wasKnown: boolean): void {
-    if (wasKnown || creation.made) this.violated(`${creation.key} created again, as ${told.json.id}`)
+  created(creation: Creation, answer: HttpAnswer, wasKnown: boolean): void {
+    if (wasKnown || creation.made) this.violated(`${creation.key} created again, as ${answer.json.id}`)
     creation.made = true
-    const item = this.made(creation, told.json.id, '201')
-    this.saw(item, { revision: 0, gone: false }, told)
-    if (told.json.stamp !== creation.body.stamp) this.violated(`${item.id} was created with other content`)
+    const item = this.made(creation, answer.json.id, '201')
+    this.saw(item, { revision: 0, gone: false }, answer)
+    if (answer.json.stamp !== creation.body.stamp) this.violated(`${item.id} was created with other content`)
     this.acknowledged++
   }
 
   /** Records an answer that shows a thing. */
-  saw(item: Item, before: Before, told: Told): number {
-    const { stamp, size, text, mark } = told.json
-    const revision = Number.parseInt(told.etag.slice(1), 36)
+  saw(item: Item, before: Before, answer: HttpAnswer): number {
+    const { stamp, size, text, mark } = answer.json
+    const revision = Number.parseInt(answer.etag.slice(1), 36)
     const say = (what: string) => this.violated(`${item.id} at revision ${revision} ${what}`)
     if (before.gone) say('is there again after it was deleted')
     if (revision < before.revision) say(`went back from revision ${before.revision}`)
@@ -91,15 +91,15 @@ export class Ledger {
     else if (writer !== undefined && writer !== stamp) say(`shows ${stamp}, but ${writer} was written there`)
     item.unsure.delete(stamp)
     item.writers.set(revision, stamp)
-    if (revision === item.revision && told.text !== item.text) say('has two texts')
-    if (revision > item.revision) Object.assign(item, { revision, etag: told.etag, text: told.text })
+    if (revision === item.revision && answer.text !== item.text) say('has two texts')
+    if (revision > item.revision) Object.assign(item, { revision, etag: answer.etag, text: answer.text })
     return revision
   }
 
   /** Records a 200 to a write; `over` is the revision in its condition. */
-  wrote(item: Item, before: Before, told: Told, { stamp, over }: { stamp: string; over: number | null }): void {
-    if (told.json.stamp !== stamp) this.violated(`${item.id} answered ${stamp} with ${told.json.stamp}`)
-    const revision = this.saw(item, before, told)
+  wrote(item: Item, before: Before, answer: HttpAnswer, { stamp, over }: { stamp: string; over: number | null }): void {
+    if (answer.json.stamp !== stamp) this.violated(`${item.id} answered ${stamp} with ${answer.json.stamp}`)
+    const revision = this.saw(item, before, answer)
     if (revision <= before.revision)
       this.violated(`${item.id}: ${stamp} is acknowledged as the old revision ${revision}`)
     if (over !== null && revision !== over + 1)

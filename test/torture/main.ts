@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { type Mutant, mutants } from './mutants.ts'
-import { grounds, type Tally, torture } from './rounds.ts'
+import { backends, type Tally, torture } from './rounds.ts'
 
 const { values } = parseArgs({
   options: {
@@ -17,8 +17,8 @@ const { values } = parseArgs({
   },
 })
 const [rounds, seed] = [Number(values.rounds), Number(values.seed)]
-const stores = Object.keys(grounds)
-const store = values.store as keyof typeof grounds
+const stores = Object.keys(backends)
+const store = values.store as keyof typeof backends
 const wrong: Readonly<Record<string, Mutant>> = store in mutants ? mutants[store as keyof typeof mutants] : {}
 const names = Object.keys(wrong)
 const second = 1000
@@ -49,11 +49,11 @@ async function one(): Promise<void> {
     tell: console.log,
   })
   for (const violation of tally.violations.slice(0, 20)) console.log(`  ${violation}`)
-  console.log(told(tally))
+  console.log(reported(tally))
   process.exitCode = tally.violations.length === 0 ? 0 : 1
 }
 
-const told = ({ rounds, kills, promotions, acknowledged, keys, lost, violations }: Tally): string =>
+const reported = ({ rounds, kills, promotions, acknowledged, keys, lost, violations }: Tally): string =>
   `rounds ${rounds}, kills ${kills}, promotions ${promotions}, writes acknowledged ${acknowledged}, keys ${keys}, unsynced writes ${lost}, violations ${violations.length}`
 
 /** Every mutant must be found within a minute: otherwise a run without findings would prove nothing. */

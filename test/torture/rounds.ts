@@ -5,19 +5,19 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { random } from '../fuzz/mutate.ts'
 import { asking } from './ask.ts'
+import { type Backend, file, server, spread } from './backend.ts'
 import { check, walk } from './check.ts'
-import { client, pages, type Scene, write } from './client.ts'
-import { file, type Ground, server, spread } from './ground.ts'
+import { type ClientContext, client, pages, write } from './client.ts'
 import { Ledger } from './ledger.ts'
-import { stage } from './stage.ts'
+import { nodesOf } from './nodes.ts'
 import { standby } from './standby.ts'
 import { upgrade } from './upgrade.ts'
 
 /** The databases for the service. */
-export const grounds = { sqlite: file, postgres: server, standby, citus: spread } as const
+export const backends = { sqlite: file, postgres: server, standby, citus: spread } as const
 
 export interface Torture {
-  readonly store: keyof typeof grounds
+  readonly store: keyof typeof backends
   readonly rounds: number
   readonly seed: number
   readonly mutant: string | null
@@ -73,43 +73,48 @@ interface Share {
 /** A rolling upgrade on a new database. */
 async function upgraded({ store, mutant }: Torture, { tally, next, place }: Share): Promise<void> {
   mkdirSync(place)
-  const ground = await grounds[store]({ place, random: next, power: false })
+  const backend = await backends[store]({ place, random: next, power: false })
   const killed = (): void => {
     tally.kills++
   }
   try {
-    const { database } = ground.next()
+    const { database } = backend.next()
     tally.violations = await upgrade({ database, mutant: mutant && `${store} ${mutant}`, random: next, killed })
   } finally {
-    await ground.close()
+    await backend.close()
   }
 }
 
 /** Some rounds on one database. */
 async function share(options: Torture, { tally, next, place, until }: Share): Promise<void> {
   const ledger = new Ledger()
-  const ground = await grounds[options.store]({ place, random: next, power: options.power })
+  const backend = await backends[options.store]({ place, random: next, power: options.power })
   const killed = (lost: number): void => {
     tally.kills++
     tally.lost += lost
   }
-  const floor = stage({ ground, mutant: options.mutant && `${options.store} ${options.mutant}`, random: next, killed })
+  const floor = nodesOf({
+    backend: backend,
+    mutant: options.mutant && `${options.store} ${options.mutant}`,
+    random: next,
+    killed,
+  })
   let stopping = false
   const names = { count: 0 }
-  const scene: Scene = {
+  const context: ClientContext = {
     ask: asking(floor.port),
     ledger,
     random: next,
     token: () => `${tally.rounds}-${++names.count}`,
     up: floor.up,
-    falls: ground.fall !== null,
+    falls: backend.fall !== null,
     stopping: () => stopping,
   }
   try {
     await floor.start()
     for (let round = 1; round <= epoch && performance.now() < until; round++) {
       stopping = false
-      const busy = Promise.all(Array.from({ length: clients }, () => client(scene)))
+      const busy = Promise.all(Array.from({ length: clients }, () => client(context)))
       busy.catch(() => {}) // reported below, unless there is another error
       await work(ledger, 200 + next(600))
       await floor.crash()
@@ -120,10 +125,10 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
       }
       await busy
       await floor.ready()
-      for (let times = 0; times < 3; times++) await pages(scene)
-      if (ground.repeat && next(2) === 0) await repeated(scene, ground.repeat, floor.ready)
-      await check(scene, round === epoch)
-      for (const why of await ground.wrong()) ledger.violated(why)
+      for (let times = 0; times < 3; times++) await pages(context)
+      if (backend.repeat && next(2) === 0) await repeated(context, backend.repeat, floor.ready)
+      await check(context, round === epoch)
+      for (const why of await backend.wrong()) ledger.violated(why)
       tally.rounds++
       if (ledger.violations.length > 0 || tally.rounds === options.rounds) break
     }
@@ -133,7 +138,7 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
   } finally {
     await floor.close()
     tally.acknowledged += ledger.acknowledged
-    tally.promotions += ground.promotions()
+    tally.promotions += backend.promotions()
     tally.keys += [...ledger.creations.values()].filter(({ key }) => key !== null).length
     tally.violations = [...floor.failures, ...ledger.violations]
   }
@@ -144,17 +149,17 @@ const rest = 250
 
 /** Lists that were cached before a crash must not be answered after it; the check finds it if they are. */
 async function repeated(
-  scene: Scene,
-  repeat: NonNullable<Ground['repeat']>,
+  context: ClientContext,
+  repeat: NonNullable<Backend['repeat']>,
   ready: () => Promise<void>,
 ): Promise<void> {
   await pause(rest)
   await repeat(async () => {
-    for (let times = 0; times < 6; times++) await walk(scene, '')
+    for (let times = 0; times < 6; times++) await walk(context, '')
   })
   await ready()
-  const item = [...scene.ledger.items.values()].findLast(({ gone }) => !gone)
-  if (item) await write(scene, item, 'PATCH', false)
+  const item = [...context.ledger.items.values()].findLast(({ gone }) => !gone)
+  if (item) await write(context, item, 'PATCH', false)
 }
 
 /** Lets clients run for a while, and on a slow machine until they have written something. */

@@ -1,12 +1,12 @@
 /** A primary with a synchronous standby: half of its failures end with the promotion of the standby, and a new standby is added. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Cluster, cluster } from '../help/cluster.ts'
-import { fall, type Ground, nodes, type Plot, repeat, settings } from './ground.ts'
+import { type Backend, type BackendOptions, fall, nodes, repeat, settings } from './backend.ts'
 
 /** A standby without a primary reconnects ten times a second, as commits wait for the standby. */
 const followed = [...settings, 'wal_retrieve_retry_interval=100ms', 'log_min_messages=fatal']
 
-export async function standby({ random }: Plot): Promise<Ground> {
+export async function standby({ random }: BackendOptions): Promise<Backend> {
   let primary = await cluster(followed)
   let follower = await follow(primary)
   let promotions = 0

@@ -73,9 +73,12 @@ async function replaced(node: Node, options: Upgrade): Promise<void> {
 
 async function made({ ask }: Node): Promise<Model> {
   const old = { title: 'a', tags: [], price: '1.00', first: 'Ann', last: 'Lee' }
-  const told = await ask('POST', path.old, { json: old })
-  assert.ok(told !== null && told !== 'late' && told.status === 201, `a creation answers ${JSON.stringify(told)}`)
-  return { id: told.json.id, old, now: { title: 'a', words: [], price: '1.000', full: 'Ann Lee' } }
+  const answer = await ask('POST', path.old, { json: old })
+  assert.ok(
+    answer !== null && answer !== 'late' && answer.status === 201,
+    `a creation answers ${JSON.stringify(answer)}`,
+  )
+  return { id: answer.json.id, old, now: { title: 'a', words: [], price: '1.000', full: 'Ann Lee' } }
 }
 
 const up = ({ title, tags, price, first, last }: Values): Values => ({
@@ -126,8 +129,11 @@ async function written(model: Model, nodes: readonly Node[], { random }: Upgrade
     const { side, ask } = nodes[random(nodes.length)] as Node
     const all = choices[side]
     const json = all[random(all.length)] as Values
-    const told = await ask('PATCH', `${path[side]}/${model.id}`, { json })
-    assert.ok(told !== null && told !== 'late' && told.status === 200, `a write answers ${JSON.stringify(told)}`)
+    const answer = await ask('PATCH', `${path[side]}/${model.id}`, { json })
+    assert.ok(
+      answer !== null && answer !== 'late' && answer.status === 200,
+      `a write answers ${JSON.stringify(answer)}`,
+    )
     const next = { ...model[side], ...json }
     const { old, now } = model
     Object.assign(
@@ -141,10 +147,10 @@ async function written(model: Model, nodes: readonly Node[], { random }: Upgrade
 }
 
 async function shown(model: Model, { side, ask }: Node): Promise<void> {
-  const told = await ask('GET', `${path[side]}/${model.id}`)
-  assert.ok(told !== null && told !== 'late' && told.status === 200, `a read answers ${JSON.stringify(told)}`)
+  const answer = await ask('GET', `${path[side]}/${model.id}`)
+  assert.ok(answer !== null && answer !== 'late' && answer.status === 200, `a read answers ${JSON.stringify(answer)}`)
   const expected = JSON.stringify(model[side])
-  const { id: _, createdAt: __, updatedAt: ___, ...answered } = told.json
+  const { id: _, createdAt: __, updatedAt: ___, ...answered } = answer.json
   const found = JSON.stringify(Object.fromEntries(Object.keys(model[side]).map((name) => [name, answered[name]])))
   assert.ok(found === expected, `the ${side} node shows ${found} of ${model.id}, which is ${expected}`)
 }

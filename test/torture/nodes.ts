@@ -1,6 +1,6 @@
 /** Nodes: the processes of the service, which are killed and started again. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Ground } from './ground.ts'
+import type { Backend } from './backend.ts'
 import { launch, type Server } from './server.ts'
 
 /** One process of the service. */
@@ -13,7 +13,7 @@ interface Node {
   expected: boolean
 }
 
-export interface Stage {
+export interface Nodes {
   /** The port of a process that listens, or did. */
   readonly port: () => number
   /** Resolves when a process listens. */
@@ -30,7 +30,7 @@ export interface Stage {
 }
 
 interface Setting {
-  readonly ground: Ground
+  readonly backend: Backend
   readonly mutant: string | null
   readonly random: (below: number) => number
   /** Called after every kill with the number of lost unsynced writes. */
@@ -38,10 +38,10 @@ interface Setting {
 }
 
 // long because: its functions share the processes
-export function stage({ ground, mutant, random, killed }: Setting): Stage {
+export function nodesOf({ backend, mutant, random, killed }: Setting): Nodes {
   const failures: string[] = []
   const nodes = Array.from(
-    { length: ground.nodes },
+    { length: backend.nodes },
     (): Node => ({ port: 0, up: Promise.resolve(), server: null, starts: 0, expected: true }),
   )
   const any = (): Node => nodes[random(nodes.length)] as Node
@@ -50,7 +50,7 @@ export function stage({ ground, mutant, random, killed }: Setting): Stage {
   function start(node: Node): Promise<unknown> {
     const number = ++node.starts
     node.expected = false
-    node.up = launch({ ...ground.next(), mutant }).then((server) => {
+    node.up = launch({ ...backend.next(), mutant }).then((server) => {
       node.server = server
       node.port = server.port
       stood = true
@@ -65,12 +65,12 @@ export function stage({ ground, mutant, random, killed }: Setting): Stage {
     node.expected = true
     node.port = 0
     await node.server?.kill()
-    killed(ground.crashed())
+    killed(backend.crashed())
   }
 
   async function fall(): Promise<void> {
     killed(0)
-    await ground.fall?.()
+    await backend.fall?.()
   }
 
   /** Does not start processes while the database fails, as their start would be refused. */
@@ -87,7 +87,7 @@ export function stage({ ground, mutant, random, killed }: Setting): Stage {
       for (const node of nodes) await start(node)
     },
     crash: async () => {
-      const what = ground.fall ? random(4) : 0
+      const what = backend.fall ? random(4) : 0
       await crash(what === 1 ? nodes : what === 2 ? [] : [any()], what < 2)
     },
     ready: async () => {
@@ -98,7 +98,7 @@ export function stage({ ground, mutant, random, killed }: Setting): Stage {
         node.expected = true
         await node.server?.kill()
       }
-      await ground.close()
+      await backend.close()
     },
     stood: () => stood,
     failures,

@@ -9,7 +9,7 @@ import { parted, planned } from '../help/spread.ts'
 import api from './api.ts'
 import { losePower } from './power.ts'
 
-export interface Ground {
+export interface Backend {
   /** The number of processes of the service. */
   readonly nodes: number
   /** The database URL for the next start, and the file for the output of strace; null without strace. */
@@ -27,7 +27,7 @@ export interface Ground {
   readonly close: () => Promise<void>
 }
 
-export interface Plot {
+export interface BackendOptions {
   readonly place: string
   readonly random: (below: number) => number
   /** Whether power is lost with each kill. */
@@ -35,7 +35,7 @@ export interface Plot {
 }
 
 /** A file, for one process. With loss of power, a kill leaves a copy with synced writes only. */
-export async function file({ place, random, power }: Plot): Promise<Ground> {
+export async function file({ place, random, power }: BackendOptions): Promise<Backend> {
   let starts = 0
   const at = (start: number): string => join(place, power ? `${start}.db` : 'torture.db')
   const trace = (): string | null => (power ? join(place, `${starts}.trace`) : null)
@@ -65,7 +65,7 @@ export const nodes = 2
 export const settings = ['max_connections=50', 'shared_buffers=16MB', 'wal_writer_delay=10s']
 
 /** A PostgreSQL server, for several processes, which is stopped or loses one of its processes. */
-export async function server({ random }: Plot): Promise<Ground> {
+export async function server({ random }: BackendOptions): Promise<Backend> {
   const own = await cluster(settings)
   return {
     nodes,
@@ -80,7 +80,7 @@ export async function server({ random }: Plot): Promise<Ground> {
 }
 
 /** The same with tables that are sharded like those of Citus. */
-export async function spread(plot: Plot): Promise<Ground> {
+export async function spread(plot: BackendOptions): Promise<Backend> {
   const own = await server(plot)
   const { database } = own.next()
   await parted(database)
@@ -108,7 +108,7 @@ async function unsound(database: string): Promise<string[]> {
 }
 
 /** A random failure of a server: one of three stops, one killed process, or all client connections ended. */
-export async function fall(own: Cluster, random: Plot['random']): Promise<void> {
+export async function fall(own: Cluster, random: BackendOptions['random']): Promise<void> {
   const how = (['kill', 'immediate', 'fast', 'servant', 'servants'] as const)[random(5)]
   if (how === 'servants')
     own.psql(
@@ -123,14 +123,14 @@ export async function fall(own: Cluster, random: Plot['random']): Promise<void> 
 }
 
 /** An aborted transaction alone writes nothing to the disk, so after the failure the next transaction gets its id. */
-export async function repeat(own: Cluster, random: Plot['random'], know: () => Promise<void>): Promise<void> {
+export async function repeat(own: Cluster, random: BackendOptions['random'], know: () => Promise<void>): Promise<void> {
   own.psql('BEGIN; SELECT pg_current_xact_id(); ROLLBACK')
   await know()
   await withoutOne(own, random)
 }
 
 /** Kills one process of the server, which then ends all others and restarts itself. */
-async function withoutOne(own: Cluster, random: Plot['random']): Promise<void> {
+async function withoutOne(own: Cluster, random: BackendOptions['random']): Promise<void> {
   const pids = own
     .psql('SELECT pid FROM pg_stat_activity WHERE backend_type = $$client backend$$ AND pid <> pg_backend_pid()')
     .split('\n')
