@@ -344,6 +344,11 @@ const settingsTable = {
     /** The methods that accept keys; PATCH only with `mode: 'replay'`: `methods: ['POST', 'PATCH']`. */
     methods: keyedMethods,
   }),
+  /** PATCH: `patch: { jsonPatch: true }`. */
+  patch: perResource({
+    /** Whether PATCH also takes JSON Patch (`application/json-patch+json`); off by default: `jsonPatch: true`. */
+    jsonPatch: toggle(false),
+  }),
   /** The header `Prefer`: `prefer: { minimalOnCreate: true }`. */
   prefer: perResource({
     /** Whether `Prefer: return=minimal` also applies to POST; off by default: `minimalOnCreate: true`. */
@@ -517,6 +522,7 @@ type PerResourceSetting =
   | 'resource'
   | 'list'
   | 'idempotency'
+  | 'patch'
   | 'prefer'
   | 'etag'
   | 'concurrency'

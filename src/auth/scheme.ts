@@ -1,7 +1,9 @@
 /** Scheme: reads the credential of a call, from its headers only, and makes the challenges. Part 5, authentication. */
 import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines } from '../flow/call.ts'
+import type { RequestContext } from '../flow/intent.ts'
 import type { Route } from '../flow/route.ts'
+import { patchedNames } from '../resources/json-patch.ts'
 import type { Settings } from '../settings.ts'
 import { hasValidChecksum } from './keys.ts'
 
@@ -54,17 +56,18 @@ export function refuseCredentialsInOptions(
   if (headers['access-control-request-method'] === undefined) refuseCredentialsInTarget(target, scheme)
 }
 
-/** The same for the body, a form or an object; a declared field may have such a name. R164. */
+/** The same for the body, a form, an object or a JSON Patch; a declared field may have such a name. R164. */
 export function refuseCredentialsInBody(
-  body: Readonly<Record<string, unknown>> | null,
+  { body, patch = [] }: Pick<RequestContext, 'body' | 'patch'>,
   { about, resource: { byName, settings } }: Pick<Route, 'about' | 'resource'>,
 ): void {
   if (body === null) return
+  const patched = patchedNames(patch)
   const { credentialNames } = settings.auth
   if (about.body === 'form') refuseCredentialsInForm(String(body.form), credentialNames, 'body')
   else
     for (const name of credentialNames)
-      if (Object.hasOwn(body, name) && !byName.has(name)) throw misplacedCredential(name, 'body')
+      if ((Object.hasOwn(body, name) || patched.has(name)) && !byName.has(name)) throw misplacedCredential(name, 'body')
 }
 
 function refuseCredentialsInForm(text: string, names: readonly string[], place: 'query' | 'body'): void {

@@ -1,6 +1,6 @@
 /** Joined writes: write the moved fields in a body of an older version to the rows that have them now. Part 9, versions. */
 
-import { mergePatch } from '../resources/document.ts'
+import { type MergeValue, mergePatch } from '../resources/document.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { JoinedTexts } from './answer.ts'
 import { compileConversion, joinedSource, type ValueSource, type VersionDocument } from './conversion.ts'
@@ -27,6 +27,7 @@ function movedBodyValues(
   body: VersionDocument,
   document: VersionDocument,
   rows: JoinedTexts,
+  merge: MergeValue = mergePatch,
 ): MovedBodyValue[] {
   const { resource, down, up } = own
   const found = Object.keys(body).flatMap((name) => {
@@ -37,7 +38,7 @@ function movedBodyValues(
   const shown = olderDocument(own, document, rows)
   const given = found.map(({ name }) => {
     const { field, check } = resource.byName.get(name) as Member
-    return [name, check(rows.length > 0 ? mergePatch(field, shown[name], body[name]) : body[name], '', [])]
+    return [name, check(rows.length > 0 ? merge(field, shown[name], body[name]) : body[name], '', [])]
   })
   const values = compileConversion(
     up,
@@ -46,14 +47,20 @@ function movedBodyValues(
   return found.map((one, i) => ({ ...one, value: values[i] ?? null }))
 }
 
+interface JoinedWriteContext {
+  readonly rows: JoinedTexts
+  readonly resources: ReadonlyMap<string, Resource>
+  readonly merge?: MergeValue | undefined
+}
+
 /** The writes of a body to other rows, one for each row. */
 export function joinedWrites(
   own: ResourceConversion,
   body: VersionDocument,
   document: VersionDocument,
-  { rows, resources }: { readonly rows: JoinedTexts; readonly resources: ReadonlyMap<string, Resource> },
+  { rows, resources, merge }: JoinedWriteContext,
 ): JoinedWrite[] {
-  const all = movedBodyValues(own, body, document, rows)
+  const all = movedBodyValues(own, body, document, rows, merge)
   return own.down.joined.flatMap(({ by, collection }, i) => {
     const some = all.filter(({ source }) => source.at === i)
     const patch = (row: VersionDocument): VersionDocument => {
@@ -71,8 +78,9 @@ export function keepUnlinkedValues(
   body: VersionDocument,
   document: VersionDocument,
   rows: JoinedTexts = [],
+  merge?: MergeValue,
 ): VersionDocument {
-  for (const { source, value } of movedBodyValues(own, body, document, rows))
+  for (const { source, value } of movedBodyValues(own, body, document, rows, merge))
     if (source.otherwise)
       document[source.name] = document[own.down.joined[source.at]?.by as string] == null ? value : null
   return document

@@ -5,6 +5,7 @@ import {
   changeDocument,
   createDocument,
   type ItemAddress,
+  type MergeValue,
   type Permissions,
   replaceDocument,
 } from '../resources/document.ts'
@@ -54,6 +55,7 @@ export interface Representation extends AnswerRenderer {
     address: ItemAddress,
     hand: Permissions,
     rows?: JoinedTexts,
+    merge?: MergeValue,
   ) => VersionDocument
   /** The names in this version of a current field, of this row or of a joined one. */
   readonly names: (field: string, collection?: string) => readonly string[]
@@ -67,6 +69,7 @@ export interface Representation extends AnswerRenderer {
     body: VersionDocument,
     document: VersionDocument,
     rows?: JoinedTexts,
+    merge?: MergeValue,
   ) => readonly JoinedWrite[]
 }
 
@@ -83,7 +86,7 @@ export const storedRepresentation = (today: Resource): Representation => ({
   joined: [],
   create: (body, hand) => createDocument(today, body, hand),
   replace: (body, seen, address, hand) => replaceDocument(today, body, seen, address, hand),
-  change: (body, seen, address, hand) => changeDocument(today, body, seen, address, hand),
+  change: (body, seen, address, hand, _, merge) => changeDocument(today, body, seen, address, hand, merge),
   answer: null,
   answers: null,
   names: (field) => [field],
@@ -123,15 +126,15 @@ export function olderRepresentation(
     create: (body, hand) => keepUnlinkedValues(own, body, convertCreate(own, body, hand)),
     replace: (body, seen, address, hand, rows = []) =>
       keepUnlinkedValues(own, body, convertReplace(own, body, seen, { address, hand, rows })),
-    change: (body, seen, address, hand, rows = []) =>
-      keepUnlinkedValues(own, body, convertPatch(own, body, seen, { address, hand, rows }), rows),
+    change: (body, seen, address, hand, rows = [], merge) =>
+      keepUnlinkedValues(own, body, convertPatch(own, body, seen, { address, hand, rows, merge }), rows, merge),
     ...answerRenderer(resource, today, down),
     names,
     ask: (comparison) =>
       resolveQueries(translateFilter(steps, comparison, elsewhere), down, resources, comparison.field),
     order: (term) => resolveQueries(translateSort(steps, term, elsewhere), down, resources, term.replace(/^-/, '')),
     moved: movedFieldOrigins(resource, down, resources),
-    joinedWrites: (body, document, rows = []) => joinedWrites(own, body, document, { rows, resources }),
+    joinedWrites: (body, document, rows = [], merge) => joinedWrites(own, body, document, { rows, resources, merge }),
   }
 }
 

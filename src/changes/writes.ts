@@ -6,6 +6,7 @@ import {
   changeDocument,
   createDocument,
   type ItemAddress,
+  type MergeValue,
   missingScopes,
   type Permissions,
   replaceDocument,
@@ -36,6 +37,7 @@ interface WriteContext {
   readonly address: ItemAddress
   readonly hand: Permissions
   readonly rows?: JoinedTexts
+  readonly merge?: MergeValue | undefined
 }
 
 /** The caller's permissions on current fields; a refusal names the field as the version does. */
@@ -83,9 +85,9 @@ export function convertPatch(
   seen: VersionDocument,
   writer: WriteContext,
 ): VersionDocument {
-  const { address, hand, rows } = writer
+  const { address, hand, rows, merge } = writer
   const was = olderDocument(own, maskConcealed(own, seen, hand), rows)
-  const next = changeDocument(own.resource, body, was, address, hand)
+  const next = changeDocument(own.resource, body, was, address, hand, merge)
   return changeStored(own, { body, was, next, sent: next }, seen, writer)
 }
 

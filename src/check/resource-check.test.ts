@@ -171,13 +171,9 @@ table('what a resource has', [
   ],
   [
     'settings of a later release',
-    () =>
-      shop(
-        { orders: open },
-        { settings: { patch: { jsonPatch: true }, resource: { links: true }, events: { stream: true } } },
-      ),
-    'settings.patch, settings.resource.links, settings.events',
-    '`patch` is not supported by this release',
+    () => shop({ orders: open }, { settings: { events: { stream: true } } }),
+    'settings.events',
+    '`events` is not supported by this release',
   ],
   ['no fields', () => shop({ orders: { access: 'public' } }), 'resources.orders.fields', 'f.text()'],
   ['fields that are a list', () => orders({ fields: [open.fields.name] }), 'resources.orders.fields', 'a list'],

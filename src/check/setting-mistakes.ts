@@ -9,7 +9,7 @@ import { nameHint } from './kind-options.ts'
 const outsideSettings = /^(server|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
 
 /** Settings that only a later release will support. */
-const later = /^(patch|events)$/
+const later = /^events$/
 
 export function addSettingFinding(
   ground: Pick<DeclarationCheck, 'found'>,
@@ -59,6 +59,12 @@ export function checkSettingContradictions(
   const renamed = Object.values(names)
   const twice = renamed.find((name, i) => name === 'data' || renamed.indexOf(name) < i)
   if (twice) say('list.pagination.names', `The name '${twice}' is already used.`, 'Give each a different name.')
+  if (settings.patch.jsonPatch && settings.body.maxDepth < 2)
+    say(
+      'patch.jsonPatch',
+      'A JSON Patch is a list of objects, which is 2 levels deep, and body.maxDepth is 1.',
+      'Write maxDepth: 2 or more, or leave jsonPatch out.',
+    )
   checkIdempotencySettings(settings, say)
 }
 

@@ -600,7 +600,7 @@ test('every option of a field is weighed', () => {
 
 test('a setting that only one of two releases knows is not a difference', () => {
   const contract = contractOf(declared)
-  const more = { ...contract, settings: { ...contract.settings, 'patch.jsonPatch': true } }
+  const more = { ...contract, settings: { ...contract.settings, 'colour.shade': true } }
   assert.deepEqual([differences(more, contract), differences(contract, more)], [[], []])
 })
 

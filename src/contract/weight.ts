@@ -88,6 +88,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'idempotency.wait': unnoticed, // only how long and how many callers wait; the answer is the same
   'idempotency.waiters': unnoticed,
   'idempotency.methods': moreMembers,
+  'patch.jsonPatch': turnedOn,
   'prefer.minimalOnCreate': alwaysBreaks, // decides whether POST follows `Prefer: return=minimal`
   'etag.mode': steps('off', 'weak', 'strong'),
   'etag.onPut': steps('verbatim', 'with-content'),

@@ -98,9 +98,9 @@ async function parseWithContent(
   if (asked.call.headers.expect !== undefined) await admitTargetFirst(asked, route, store, version)
   let given = asked
   try {
-    const body = await readPayload(asked.call, route) //                       400, 413
-    if (body !== null) given = { ...asked, body }
-    refuseCredentialsInBody(body, route) //                                              400
+    const payload = await readPayload(asked.call, route) //                    400, 413
+    if (payload !== null) given = { ...asked, ...payload }
+    refuseCredentialsInBody(given, route) //                                             400
     return route.parse(given) //                                           400, every mistake at once
   } catch (problem) {
     await admitTargetFirst(given, route, store, version)

@@ -11,13 +11,19 @@ interface JsonLimits {
 
 /** Parses bytes as one JSON object. R43 to R46. */
 export function parseObject(bytes: Buffer, bounds: JsonLimits): Record<string, unknown> {
+  const value = parseJson(bytes, bounds)
+  if (isObject(value)) return value
+  throw jsonViolation('', 'invalid-type', `must be an object, not ${typeInWords(value)}.`)
+}
+
+/** Parses bytes as one JSON value. */
+export function parseJson(bytes: Buffer, bounds: JsonLimits): unknown {
   if (!isUtf8(bytes))
     throw new Problem('invalid-encoding', 'The content is not valid UTF-8.', { extra: { in: 'body' } })
   const text = bytes.toString('utf8')
   const value = parseText(text)
   if (!isSound(text, value, bounds)) scan(text, bounds)
-  if (isObject(value)) return value
-  throw jsonViolation('', 'invalid-type', `must be an object, not ${typeInWords(value)}.`)
+  return value
 }
 
 function jsonViolation(at: string, type: string, says: string): Problem {

@@ -1,13 +1,14 @@
 /** Payload: reads the content of a request within its limit, decodes it and parses it. Part 8, body size. */
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
-import { codingsOf, contentTooLarge, declaredLength } from '../endpoints/accept.ts'
+import { codingsOf, contentTooLarge, declaredLength, jsonPatchType, mediaTypeOf } from '../endpoints/accept.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import type { Document } from '../flow/intent.ts'
+import type { Document, RequestContext } from '../flow/intent.ts'
 import type { Route } from '../flow/route.ts'
+import { readJsonPatch } from '../resources/json-patch.ts'
 import type { Settings } from '../settings.ts'
-import { parseObject } from './json.ts'
+import { parseJson, parseObject } from './json.ts'
 
 const decoders = {
   gzip: promisify(gunzip),
@@ -16,20 +17,25 @@ const decoders = {
   zstd: promisify(zstdDecompress),
 }
 
-/** The JSON object or form of a request; null if the route takes none. Complete content has its declared length. */
+/** The content of a request: the JSON object or form, or the operations of a JSON Patch. */
+type Payload = Pick<RequestContext, 'patch'> & { readonly body: Document }
+
+/** The content of a request; null if the route takes none. Complete content has its declared length. */
 export async function readPayload(
   call: Call,
   { content, contentOptional, resource, about }: Route,
-): Promise<Document | null> {
+): Promise<Payload | null> {
   const { settings } = resource
   if (content.length === 0) return admitNoContent(call, settings)
   const whole = call.content?.readIfComplete?.() ?? null
   const sent = whole ? bufferOf(whole) : await readContent(call, settings.limits.body)
   const bytes = sent.length === 0 ? sent : await decodeContent(sent, codingsOf(call), settings.limits.body)
-  if (about.body === 'form') return { form: bytes.toString() }
-  if (bytes.length === 0 && contentOptional) return {}
+  if (about.body === 'form') return { body: { form: bytes.toString() } }
+  if (bytes.length === 0 && contentOptional) return { body: {} }
   if (bytes.length === 0) throw new Problem('body-required', 'Content is required: send a JSON object.')
-  return parseObject(bytes, settings.body)
+  if (!content.includes(jsonPatchType) || mediaTypeOf(call) !== jsonPatchType)
+    return { body: parseObject(bytes, settings.body) }
+  return { body: {}, patch: readJsonPatch(parseJson(bytes, settings.body), settings.body.maxKeys) }
 }
 
 /** Refuses content where it has no meaning. R16. */

@@ -92,6 +92,29 @@ export function changeRef(resource: Resource, around: SchemaContext): ComponentR
   })
 }
 
+/** The operations of a JSON Patch. R118. */
+export function jsonPatchRef({ singular, settings }: Resource, { components }: SchemaContext): ComponentRef {
+  const pointer = { type: 'string', pattern: '^(/([^/~]|~[01])*)*$' }
+  const operation = (names: readonly string[], more: DocumentPart): DocumentPart => ({
+    type: 'object',
+    properties: { op: { type: 'string', enum: names }, path: pointer, ...more },
+    required: ['op', 'path', ...Object.keys(more)],
+  })
+  return components.put('schemas', ['JsonPatch', `${pascalCase(singular)}JsonPatch`], {
+    title: 'A JSON Patch (RFC 6902)',
+    description: 'Changes the item as its caller sees it: all operations are applied, or none is.',
+    type: 'array',
+    maxItems: settings.body.maxKeys,
+    items: {
+      anyOf: [
+        operation(['add', 'replace', 'test'], { value: {} }),
+        operation(['remove'], {}),
+        operation(['move', 'copy'], { from: pointer }),
+      ],
+    },
+  })
+}
+
 export function listRef(resource: Resource, around: SchemaContext): ComponentRef {
   const { settings } = resource
   const { pagination, maxPageSize, links } = settings.list

@@ -1,9 +1,10 @@
 /** Path items: the endpoints of a version with their operations. Part 13; part 4, endpoints. */
+import { jsonPatchType } from '../endpoints/accept.ts'
 import { isBelowOwner } from '../endpoints/described.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { cachedBodyRef, changeRef, createRef, inputRef, replaceRef } from './bodies.ts'
+import { cachedBodyRef, changeRef, createRef, inputRef, jsonPatchRef, replaceRef } from './bodies.ts'
 import { type DocumentPart, withoutUndefined } from './components.ts'
 import { deprecationNotes } from './introduction.ts'
 import { endpointParameters, headerParameters, listQueryParameters, queryForm } from './request-parameters.ts'
@@ -107,6 +108,8 @@ function requestBody(
   return {
     description,
     required: contentOptional !== true,
-    content: Object.fromEntries(content.map((type) => [type, { schema }])),
+    content: Object.fromEntries(
+      content.map((type) => [type, { schema: type === jsonPatchType ? jsonPatchRef(resource, around) : schema }]),
+    ),
   }
 }

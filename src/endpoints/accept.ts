@@ -111,6 +111,13 @@ export function contentTooLarge(most: number): Problem {
   return new Problem('content-too-large', `The content is larger than ${most} bytes, the maximum here.`)
 }
 
+/** The media type of the content in lower case, without parameters; null if there is none or it is malformed. */
+export const mediaTypeOf = ({ headers }: Call): string | null =>
+  parseMediaType(headers['content-type'] ?? '')?.type ?? null
+
+/** The media type of JSON Patch. R118. */
+export const jsonPatchType = 'application/json-patch+json'
+
 function admitType(call: Call, { content }: Route): void {
   const { headers, method } = call
   if (headerLines(call, 'content-type').length > 1)

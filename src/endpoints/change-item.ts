@@ -1,10 +1,12 @@
-/** Changes the given fields of an item: PATCH with a merge patch. Part 4, methods. */
+/** Changes the given fields of an item: PATCH with a merge patch or a JSON Patch. Part 4, methods. */
 import type { FoundRow } from '../flow/found-row.ts'
-import type { Document } from '../flow/intent.ts'
+import type { Document, Intent } from '../flow/intent.ts'
 import type { Route } from '../flow/route.ts'
 import { claimOfChange } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
-import { decodeDocument } from '../resources/document.ts'
+import { decodeDocument, mergePatch, takeWhole } from '../resources/document.ts'
+import { changesByPatch } from '../resources/json-patch.ts'
+import { jsonPatchType } from './accept.ts'
 import {
   describedItem,
   describedMinimal,
@@ -16,7 +18,7 @@ import {
   writesRestricted,
 } from './described.ts'
 import { writeRules } from './further-rules.ts'
-import { absentItem, type EndpointContext, itemPermissions, restrictedFields } from './item.ts'
+import { absentItem, type EndpointContext, itemPermissions, itemReply, mayRead, restrictedFields } from './item.ts'
 import { maskJoined } from './view.ts'
 import {
   admitConditions,
@@ -38,27 +40,46 @@ export function changeItemRoute(scene: EndpointContext): Route {
     operation: 'change',
     method: 'PATCH',
     rule: ruleFor(resource.access, 'change') as string,
-    content: patchTypes,
+    content: resource.settings.patch.jsonPatch ? [...patchTypes, jsonPatchType] : patchTypes,
     claiming: (asked) => claimOfChange(asked, representation.today, concealed),
     headers: () => ({}),
     admit: (asked, seen) => {
       if (seen.is !== 'found') throw absentItem(scene, seen)
       admitConditions(scene, asked, seen)
     },
-    decide: (intent, seen) => {
+    decide: (asked, seen) => {
       const found = seen as FoundRow
+      const intent = asked.patch ? { ...asked, body: fieldsByPatch(scene, asked, found) } : asked
+      const merge = asked.patch ? takeWhole : mergePatch
       const before = decodeDocument(representation.today, found.doc, found.hidden)
       const { body, key } = intent
       const rows = maskJoined(view(intent.caller), found.joined)
-      const after = representation.change(body as Document, before, key, itemPermissions(scene, intent), rows)
+      const after = representation.change(body as Document, before, key, itemPermissions(scene, intent), rows, merge)
       const leads = representation.joined.every(({ by }) => before[by] === after[by])
-      const moved = movedFieldWrites(scene, intent, after, leads ? rows : [])
+      const moved = movedFieldWrites(scene, intent, after, { rows: leads ? rows : [], merge })
       return { ...updated(intent, found, before, after), ...moved }
     },
     furtherRules: writeRules(scene),
     claims,
     about: changeDescription(scene, claims),
   })
+}
+
+/**
+ * The fields that a JSON Patch changes, with their new values; one that it removes gets its default or null. The patch is
+ * applied to the item as the caller sees it in this version, so that no `test` depends on a value that it may not read. R118.
+ */
+function fieldsByPatch(scene: EndpointContext, intent: Intent, found: FoundRow): Document {
+  const { resource, representation } = scene
+  const { limits, body } = resource.settings
+  const seen = mayRead(intent.caller, representation.today) ? String(itemReply(scene, intent, 200, found).body) : '{}'
+  const bounds = { depth: body.maxDepth, size: limits.body }
+  const changes = changesByPatch(JSON.parse(seen), intent.patch ?? [], bounds).flatMap(([name, value]) => {
+    if (value !== undefined) return [[name, value] as const]
+    const member = resource.byName.get(name)
+    return member?.from === 'caller' ? [[name, member.absent ?? null] as const] : []
+  })
+  return Object.fromEntries(changes)
 }
 
 function changeDescription(scene: EndpointContext, claims: Route['claims']): WriteDescription {
@@ -77,6 +98,7 @@ function changeDescription(scene: EndpointContext, claims: Route['claims']): Wri
       ...totalTypes(scene),
       ...stateTypes(scene, 'change'),
       ...uniqueTypes(scene),
+      ...(resource.settings.patch.jsonPatch ? ['patch-conflict'] : []),
     ],
   }
 }

@@ -13,7 +13,7 @@ import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import type { ClaimAndBody } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
-import { changeDocument, decodeDocument } from '../resources/document.ts'
+import { changeDocument, decodeDocument, type MergeValue } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { absenceTypes, conditionTypes, itemConditions } from './described.ts'
 import { changeRules } from './further-rules.ts'
@@ -126,14 +126,20 @@ function dropUnstoredTags({ settings }: Resource, { call, body }: Intent, reply:
     for (const name of ['ETag', 'Last-Modified']) delete reply.headers[name]
 }
 
+/** The joined rows that a PATCH starts from, and how its values are merged with theirs. */
+interface PatchedRows {
+  readonly rows?: JoinedTexts
+  readonly merge?: MergeValue
+}
+
 /** The writes to other rows for fields of an older version that have moved to other resources. */
 export function movedFieldWrites(
   scene: EndpointContext,
   intent: Intent,
   document: Document,
-  rows: JoinedTexts = [],
+  { rows = [], merge }: PatchedRows = {},
 ): { effects?: readonly RowChange[] } {
-  const others = scene.representation.joinedWrites(intent.body as Document, document, rows)
+  const others = scene.representation.joinedWrites(intent.body as Document, document, rows, merge)
   if (others.length === 0) return {}
   const effects = others.flatMap(({ by, today, patch }): RowChange[] => {
     const id = document[by]

@@ -1,5 +1,6 @@
 /** Intent: a parsed request, checked as far as possible without the store. Part 1. */
 
+import type { PatchOperation } from '../resources/json-patch.ts'
 import type { Call, CarriedVersion } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { RowKey } from './found-row.ts'
@@ -51,6 +52,8 @@ export interface RequestContext {
   readonly params: readonly string[]
   readonly query: ListQuery | null
   readonly body: Document | null
+  /** The operations of a JSON Patch; its body is an empty object. */
+  readonly patch?: readonly PatchOperation[]
   readonly world: ServiceWorld
 }
 

@@ -8,6 +8,7 @@ import type { Document, RequestContext } from '../flow/intent.ts'
 import type { PriorClaim } from '../flow/outcome.ts'
 import type { Claim } from '../flow/plan.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
+import { type PatchOperation, patchedNames } from '../resources/json-patch.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
 import { missingIdempotencyKey, readIdempotencyKey } from './key.ts'
@@ -41,10 +42,11 @@ export function claimOfCreate(asked: RequestContext, resource: Resource, conceal
 
 /** The claim of a PATCH, if it accepts keys. Its payload includes the item, so a key is valid for one item only. R108 */
 export function claimOfChange(asked: RequestContext, resource: Resource, concealed: ReadonlySet<string>): ClaimAndBody {
-  const { call, body, params } = asked
+  const { call, body, params, patch } = asked
   if (!resource.settings.idempotency.methods.includes('PATCH')) return { claim: null, body: body as Document }
   const { key, body: rest } = readIdempotencyKey(call, body as Document, resource.settings)
-  const payload = ['PATCH', `${claimPath(resource)}/${params.join('/')}`, omitConcealed(rest, concealed)] as const
+  const content = patch ? omitConcealedOperations(patch, concealed) : omitConcealed(rest, concealed)
+  const payload = ['PATCH', `${claimPath(resource)}/${params.join('/')}`, content] as const
   return {
     claim: key === null ? null : makeClaim(key, payload, resource, asked, keySpace(resource, 'change')),
     body: rest,
@@ -82,11 +84,22 @@ function omitConcealed(body: Document, concealed: ReadonlySet<string>): Document
   return Object.fromEntries(Object.entries(body).filter(([name]) => !concealed.has(name)))
 }
 
+/** The same for a JSON Patch. As it can move any value to such a field, it is then compared without values. */
+function omitConcealedOperations(
+  patch: readonly PatchOperation[],
+  concealed: ReadonlySet<string>,
+): readonly Partial<PatchOperation>[] {
+  const names = patchedNames(patch)
+  const reaches = patch.some(({ path }) => path.length === 0) || [...concealed].some((name) => names.has(name))
+  if (concealed.size === 0 || !reaches) return patch
+  return patch.map(({ op, path, from }) => ({ op, path: path.slice(0, 1), from: from.slice(0, 1) }))
+}
+
 /** The path template of the collection: lists below different parents share one key space. R100. */
 const claimPath = ({ name, parent, space }: Resource): string =>
   space ?? (parent ? `/${parent.resource}/{id}/${name}` : `/${name}`)
 
-type ClaimPayload = readonly [method: string, place: string, body: Document]
+type ClaimPayload = readonly [method: string, place: string, content: Document | readonly object[]]
 
 /** Keys are compared within a space, which callers share if the rule of the operation is `public`. */
 interface KeySpace {

@@ -119,11 +119,12 @@ export function changeDocument(
   seen: Document,
   address: ItemAddress,
   hand: Permissions,
+  merge: MergeValue = mergePatch,
 ): Document {
   const faults: Violation[] = []
   const given = checkBody(resource, body, faults, (member, value, at) => {
     if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, hand)
-    const next = mergePatch(member.field, seen[member.name], value)
+    const next = merge(member.field, seen[member.name], value)
     if (missingScopes(member, hand).length > 0) return requireUntouched(member, next, seen[member.name], hand)
     return checkWritten(member, next, at, faults, seen, hand)
   })
@@ -162,6 +163,12 @@ function checkImmutable(
   else if (present !== JSON.stringify(next))
     addViolation(faults, at, 'immutable-field', `cannot change; it is ${shortName(present)}.`)
 }
+
+/** Makes the new value of a field from its present one and the one in a body. */
+export type MergeValue = (field: Field, seen: unknown, value: unknown) => unknown
+
+/** Takes the value in the body as it is: a JSON Patch was already applied to the present value. R118. */
+export const takeWhole: MergeValue = (_, __, value) => value
 
 /** A merge patch of RFC 7396, except that null stays for declared fields, whose checks accept or refuse it. */
 export function mergePatch({ kind, fields }: Field, seen: unknown, patch: unknown): unknown {
