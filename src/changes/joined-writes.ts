@@ -4,7 +4,7 @@ import { type MergeValue, mergePatch } from '../resources/document.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { JoinedTexts } from './answer.ts'
 import { compileConversion, joinedSource, type ValueSource, type VersionDocument } from './conversion.ts'
-import { olderDocument, type ResourceConversion } from './writes.ts'
+import { mergePatchFor, olderDocument, type ResourceConversion } from './writes.ts'
 
 /** A write to another row. */
 export interface JoinedWrite {
@@ -63,12 +63,17 @@ export function joinedWrites(
   const all = movedBodyValues(own, body, document, rows, merge)
   return own.down.joined.flatMap(({ by, collection }, i) => {
     const some = all.filter(({ source }) => source.at === i)
+    const today = resources.get(collection) as Resource
     const patch = (row: VersionDocument): VersionDocument => {
       const made: VersionDocument = {}
       for (const { source, value } of some) Object.assign(made, source.there?.put({ ...row, ...made }, value))
-      return made
+      const merged = Object.entries(made).map(([name, value]) => {
+        const member = today.byName.get(name)
+        return [name, member ? mergePatchFor(member.field, row[name], value) : value]
+      })
+      return Object.fromEntries(merged)
     }
-    return some.length === 0 ? [] : [{ by, today: resources.get(collection) as Resource, patch }]
+    return some.length === 0 ? [] : [{ by, today, patch }]
   })
 }
 

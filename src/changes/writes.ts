@@ -216,7 +216,7 @@ function changeStored(
 }
 
 /** The merge patch from one value to another: metadata keys that are gone must be set to null. */
-function mergePatchFor({ kind, fields = {} }: Field, seen: unknown, value: unknown): unknown {
+export function mergePatchFor({ kind, fields = {} }: Field, seen: unknown, value: unknown): unknown {
   if (!isObject(value) || !isObject(seen)) return value
   if (kind === 'metadata') return { ...Object.fromEntries(Object.keys(seen).map((key) => [key, null])), ...value }
   if (kind !== 'object') return value

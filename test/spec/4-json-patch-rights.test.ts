@@ -32,6 +32,20 @@ const vault = service({
   response: ({ lines }) => ({ text: lines.join('|') }),
 })
 
+/** The city and the tags of a box became those of its room. */
+const house = service({
+  name: 'house',
+  versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
+  settings: { patch: { jsonPatch: true } },
+  resources: {
+    rooms: { fields: { city: f.text(), labels: f.metadata() }, access: 'public' },
+    boxes: { fields: { name: f.text(), roomId: f.ref('rooms', { optional: true }) }, access: 'public' },
+  },
+}).change('v2', 'boxes', {
+  about: 'The city and the tags are those of the room.',
+  moved: { town: { by: 'roomId', to: 'city' }, tags: { by: 'roomId', to: 'labels' } },
+})
+
 const holders = {
   keeper: { scopes: ['see', 'edit', 'pii', 'seal'] },
   clerk: { scopes: ['see', 'edit'] },
@@ -193,3 +207,39 @@ doors(
   },
   { holders },
 )
+
+doors('a JSON Patch of fields that another row has', house, (door) => {
+  const send = (method: string, path: string, json: object) => {
+    const headers = method === 'PATCH' ? { 'content-type': 'application/json-patch+json' } : {}
+    return door.send(method, path, { json, headers })
+  }
+  spec('R117 R194', 'a merge patch and a PUT remove keys of its metadata too', async () => {
+    for (const [method, tags] of [
+      ['PATCH', { a: null }],
+      ['PUT', { b: '2' }],
+    ] as const) {
+      const { id: roomId } = (await send('POST', '/v2/rooms', { city: 'Rome', labels: { a: '1', b: '2' } })).json
+      const { id } = (await send('POST', '/v2/boxes', { name: 'B', roomId })).json
+      const json = { name: 'B', roomId, town: 'Rome', tags }
+      const answer = await door.send(method, `/v1/boxes/${id}`, { json })
+      assert.deepEqual([answer.status, answer.json.tags], [200, { b: '2' }], method)
+      assert.deepEqual((await door.send('GET', `/v2/rooms/${roomId}`)).json.labels, { b: '2' })
+    }
+  })
+
+  spec('R118 R194', 'changes them in that row, or here while there is none', async () => {
+    const { id: roomId } = (await send('POST', '/v2/rooms', { city: 'Rome', labels: { a: '1', b: '2' } })).json
+    const { id } = (await send('POST', '/v2/boxes', { name: 'B', roomId })).json
+    const path = `/v1/boxes/${id}`
+    const { status, json } = await send('PATCH', path, [
+      ...[test('/town', 'Rome'), replace('/town', 'Bonn'), remove('/tags/a'), add('/tags/c', '3')],
+    ])
+    assert.deepEqual([status, json.town, json.tags], [200, 'Bonn', { b: '2', c: '3' }])
+    const room = (await door.send('GET', `/v2/rooms/${roomId}`)).json
+    assert.deepEqual([room.city, room.labels], ['Bonn', { b: '2', c: '3' }])
+    assert.equal((await send('PATCH', path, [test('/town', 'Rome'), replace('/name', 'C')])).status, 409)
+    const free = await send('PATCH', path, [remove('/roomId'), add('/town', 'Oslo')])
+    assert.deepEqual([free.status, free.json.town, free.json.roomId], [200, 'Oslo', null], free.text)
+    assert.equal((await door.send('GET', `/v2/rooms/${roomId}`)).json.city, 'Bonn')
+  })
+})
