@@ -3,7 +3,10 @@
 import { resourceMetadata } from './auth/metadata.ts'
 import { challengeOf } from './auth/scheme.ts'
 import { withStoredVersions } from './changes/stored.ts'
+import { throwMistakes } from './check/declaration-error.ts'
 import { declarationMistakes } from './check/declaration-mistakes.ts'
+import { aggregateMakers } from './effects/aggregate-makers.ts'
+import { type RowWriter, rowWriter } from './effects/row-writer.ts'
 import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
 import type { Field, Fields } from './fields/field.ts'
 import { standardKinds } from './fields/kinds.ts'
@@ -14,7 +17,6 @@ import type {
   Concepts,
   DeclaredTiers,
   Deprecations,
-  Mistake,
   Operation,
   ResourceDeclaration,
   Versions,
@@ -38,6 +40,7 @@ import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type ServiceLists, servedVersions } from './routing/served-versions.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './settings.ts'
+import { timerMakers } from './timers/timer-maker.ts'
 import { type VersionChoice, versionChoice } from './versions/choose.ts'
 import { operationNotices, type VersionNotice, versionNotices } from './versions/notices.ts'
 
@@ -71,6 +74,8 @@ export interface Service<D extends Declaration = Declaration> {
   readonly name: string
   readonly settings: Settings
   readonly resources: ReadonlyMap<string, Resource>
+  /** Makes the writes of rows, with all that follows from them. */
+  readonly writer: RowWriter
   readonly errors: Catalogue
   /** Null if no tiers are declared. */
   readonly quotas: Quotas | null
@@ -247,7 +252,7 @@ function serviceWithChanges<D extends Declaration>(
 
 type PreparedParts = Omit<Service, 'declaration' | 'changes' | 'name'>
 const preparedNames: readonly (keyof PreparedParts)[] = [
-  ...(['settings', 'resources', 'errors', 'quotas', 'editions', 'choice', 'notices', 'going'] as const),
+  ...(['settings', 'resources', 'writer', 'errors', 'quotas', 'editions', 'choice', 'notices', 'going'] as const),
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
@@ -261,10 +266,12 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     Object.entries(declaration.resources).map(([name, one]) => [name, makeResource(name, one, around)]),
   )
   const resources = withStoredVersions(made, { declaration, changes, rules })
+  const makers = [...lists.effects, ...aggregateMakers(resources), ...timerMakers(resources)]
+  const writer = rowWriter(resources, makers)
   const { tokens } = settings.auth
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
-  const all = servedVersions({ declaration, changes, today: resources, settings, challenge, ...lists })
+  const all = servedVersions({ declaration, changes, today: resources, settings, challenge, writer, ...lists })
   const labels = all.map(({ label }) => label)
   const { versions = {} } = declaration
   const served = labels.filter((label) => versions[label]?.retired === undefined)
@@ -273,6 +280,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   return {
     settings,
     resources,
+    writer,
     errors: extendCatalogue(declaration.errors ?? {}),
     quotas: quotasOf(declaration.tiers ?? {}, settings.rateLimit),
     editions: new Map(all.map((one) => [one.label, one])),
@@ -285,14 +293,4 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     challenge,
     documents: new Map(issued?.paths.map((path) => [path, issued.text])),
   }
-}
-
-/** Throws one error with all mistakes of a declaration, in its message and as `mistakes`. */
-function throwMistakes(declaration: unknown, mistakes: readonly Mistake[]): void {
-  if (mistakes.length === 0) return
-  const name = (declaration as Declaration | null)?.name
-  const lines = mistakes.map(({ place, reason, mend }, i) => `${i + 1}. ${place}: ${reason}\n   ${mend}`)
-  const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`
-  const whose = typeof name === 'string' ? `The declaration of "${name}"` : 'The declaration'
-  throw Object.assign(new Error(`${whose} has ${count}.\n\n${lines.join('\n\n')}\n`), { mistakes })
 }

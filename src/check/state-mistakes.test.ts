@@ -42,7 +42,7 @@ describe('states', () => {
         start: 'open',
         transitions: {
           pay: { from: [], to: 5 },
-          Shipment: { from: ['open'], to: 'paid', after: 'P7D', access: 'bills:pay' },
+          Shipment: { from: ['open'], to: 'paid', after: 'a week', access: 'bills:pay' },
         },
       }),
       [
@@ -52,8 +52,10 @@ describe('states', () => {
         "transitions.pay.from: `from` is an empty list. List the states in which it is possible, as from: ['draft'].",
         "transitions.pay.to: The state is 5. Write letters, digits, dashes and underscores, as 'draft'.",
         'transitions.Shipment: The name is not a plural noun in kebab-case. Write `shipments`.',
-        'transitions.Shipment.after: `after` is not supported by this release. Leave it out.',
+
+        'transitions.Shipment.after: `after` is "a week". Write an ISO 8601 duration of weeks, days, hours, minutes and seconds, as after: \'P7D\'.',
         'transitions.Shipment.access: There is no scope "bills:pay". Allowed: public or authenticated. Scopes are declared in `scopes` of the service.',
+        'transitions.Shipment.access: No caller carries it out, so `access` has no effect. Leave it out: the transition takes place by the clock.',
         'start: `start` is not known here. Allowed: field, initial, transitions or writable.',
       ],
     )

@@ -3,6 +3,7 @@ import { boundsOf, isNarrower } from '../fields/bounds.ts'
 import type { Field } from '../fields/field.ts'
 import { firstFault, isObject, valueCheckOf, valueInWords } from '../fields/value-check.ts'
 import { isKebab, isPlural, pluralOf, toKebab, verbIn } from '../formats/naming.ts'
+import { durationMilliseconds } from '../formats/time.ts'
 import { nounOf } from '../formats/verb-nouns.ts'
 import { type Access, ruleFor } from '../resources/declaration.ts'
 import { isMarker } from '../resources/machine.ts'
@@ -71,7 +72,7 @@ function checkTransition(
   judged: ResourceCheck,
   ground: DeclarationCheck,
 ): void {
-  checkKnownKeys(path, given, transitionKeys, ['after', 'at', 'catchUp'], ground)
+  checkKnownKeys(path, given, transitionKeys, [], ground)
   const { from, to, access } = given
   if (!Array.isArray(from) || from.length === 0)
     report(
@@ -92,12 +93,47 @@ function checkTransition(
     )
   if (
     access === undefined &&
+    given.after === undefined &&
+    given.at === undefined &&
     isObject(judged.given.access) &&
     ruleFor(judged.given.access as Access, 'change') === undefined
   )
     report(ground, path, 'No rule of `access` covers it.', "Write access: 'authenticated' or a scope.")
+  checkTimer(path, given, judged, ground)
   checkInput([...path, 'input'], given.input, ground)
   checkSettings([...path, 'set'], given, judged, ground)
+}
+
+/** Checks a transition by the clock: no caller carries it out, so it has no access rule and no input. */
+function checkTimer(
+  path: DeclarationPath,
+  given: UncheckedObject,
+  judged: ResourceCheck,
+  ground: DeclarationCheck,
+): void {
+  const { after, at, catchUp } = given
+  if (catchUp !== undefined && (catchUp !== true || after === undefined))
+    report(ground, [...path, 'catchUp'], '`catchUp` has an effect only as `true` beside `after`.', 'Leave it out.')
+  if (after === undefined && at === undefined) return
+  const mend = 'Leave it out: the transition takes place by the clock.'
+  for (const key of ['access', 'input'].filter((one) => given[one] !== undefined))
+    report(ground, [...path, key], `No caller carries it out, so \`${key}\` has no effect.`, mend)
+  if (after !== undefined && at !== undefined)
+    report(ground, path, '`after` and `at` exclude each other.', 'Leave one of the two out.')
+  if (after !== undefined && (typeof after !== 'string' || !(durationMilliseconds(after) ?? 0)))
+    report(
+      ground,
+      [...path, 'after'],
+      `\`after\` is ${valueInWords(after)}.`,
+      "Write an ISO 8601 duration of weeks, days, hours, minutes and seconds, as after: 'P7D'.",
+    )
+  const fields = isObject(judged.given.fields) ? judged.given.fields : {}
+  const named = hasMember(fields, at) ? soundField(fields[at], ground) : undefined
+  if (at !== undefined && named?.kind !== 'timestamp') {
+    const times = Object.keys(fields).filter((one) => soundField(fields[one], ground)?.kind === 'timestamp')
+    const reason = `There is no timestamp field ${valueInWords(at)}.`
+    report(ground, [...path, 'at'], reason, nameHint(at, times, 'Declare it with f.timestamp().'))
+  }
 }
 
 function checkInput(path: DeclarationPath, input: unknown, ground: DeclarationCheck): void {

@@ -57,9 +57,9 @@ function changedTotals(
   )
   const rest = values.filter(([, value]) => value === unknownValue).map(([one]) => one)
   if (rest.length === 0) return made
-  const read = { do: 'family', collection, column, id: key.id, account: key.account } as const
+  const read = { do: 'family', collection, column, value: key.id, account: key.account } as const
   return new LaterDocument([read], ([rows]) => {
-    const { documents } = rows as FamilyRows
+    const documents = (rows as FamilyRows).rows.map((row) => row.document)
     return withTotals(
       target,
       made,

@@ -7,6 +7,8 @@ import type { Consequences, Effect, EffectRead, EffectReadResult, RowChange, Row
 export interface DocumentWrite {
   readonly key: RowKey
   readonly time: number
+  /** Whether a transition enters the state anew, even if it is the same one. */
+  readonly entered?: boolean
   /** The document as it is stored; null if the row is created. */
   readonly before: Document | null
   /** The document as it will be stored; null if the row is removed. */

@@ -1,7 +1,17 @@
 /** Row writer: makes the write of a row from its document, with the effects that follow from it. Part 4, methods. */
-import type { FoundRow, ReadResult } from '../flow/found-row.ts'
+import type { FoundRow } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import type { Consequences, Create, Read, Remove, RemovedRow, RowChange, RowWrite, Update } from '../flow/plan.ts'
+import type {
+  Consequences,
+  Create,
+  EffectRead,
+  EffectReadResult,
+  Remove,
+  RemovedRow,
+  RowChange,
+  RowWrite,
+  Update,
+} from '../flow/plan.ts'
 import { timestampOf } from '../formats/time.ts'
 import { decodeDocument, encodeRow, updatedAtIn, withUpdatedAt } from '../resources/document.ts'
 import { referencesIn } from '../resources/relations.ts'
@@ -19,9 +29,9 @@ type NewRow = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create> & Guarde
 
 /** A check of another row, which is locked until the write is committed. */
 export interface RowGuard {
-  readonly read: Read
+  readonly read: EffectRead
   /** Throws to refuse the write. */
-  readonly admit: (seen: ReadResult) => void
+  readonly admit: (seen: EffectReadResult) => void
 }
 
 interface Guarded {
@@ -34,6 +44,8 @@ interface SeenRow extends Pick<RowChange, 'key' | 'time'>, Guarded {
   readonly before: Document
   /** Whether the write counts as a change even if the document stays the same. R112 */
   readonly always: boolean
+  /** Whether a transition enters the state anew, even if it is the same one. */
+  readonly entered?: boolean
 }
 
 /** Makes all writes of rows, so that none is without its effects. */
@@ -130,7 +142,7 @@ function guarded<W extends RowWrite>(write: W, follows: Consequences | undefined
   const consequences: Consequences = {
     reads: [guard.read, ...(follows?.reads ?? [])],
     decide: ([first, ...others]) => {
-      guard.admit(first as ReadResult)
+      guard.admit(first as EffectReadResult)
       return follows ? follows.decide(others) : write
     },
   }

@@ -62,7 +62,7 @@ function planTransition(
   const stored = scene.representation.today
   const before = decodeDocument(stored, found.doc, found.hidden)
   const after = { ...before, ...today.values({ time, caller: caller.id === '' ? null : caller.id, input }) }
-  const write = scene.writer.update(stored, after, { key, time, seen: found, before, always: true })
+  const write = scene.writer.update(stored, after, { key, time, seen: found, before, always: true, entered: true })
   admitConvertible(scene, caller, after, found.joined)
   return write
 }

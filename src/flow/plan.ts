@@ -130,19 +130,25 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
 /** What is committed together with a write: changes of other rows, and operations on the service's own tables. */
 export type Effect = RowChange | TablePlan
 
-/** Reads all rows that have an id in a column. The row with that id has to be locked, or they could change meanwhile. */
+/**
+ * Reads all rows that have a value in a column, as those that belong or refer to one row: then that row has to be locked, or
+ * they could change meanwhile.
+ */
 export interface FamilyRead {
   readonly do: 'family'
   readonly collection: string
   readonly column: string
-  readonly id: string
-  readonly account: string | null
+  readonly value: string
+  /** The account whose rows are read; undefined for those of all accounts. */
+  readonly account: string | null | undefined
+  /** Reads only so many rows, those that follow a key. */
+  readonly page?: { readonly after: RowKey | null; readonly limit: number }
 }
 
-/** The documents of a family. */
+/** The rows of a family. */
 export interface FamilyRows {
   readonly is: 'family'
-  readonly documents: readonly Readonly<Record<string, unknown>>[]
+  readonly rows: readonly { readonly key: RowKey; readonly document: Readonly<Record<string, unknown>> }[]
 }
 
 /** A read for a decision. Rows must not change before the commit; a table operation that writes locks its rows. */
@@ -239,8 +245,8 @@ export interface FindAccounts {
 export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that writes. */
 export type WritePlan = Create | Decide | CatchUp | TablePlan | SeveralWrites
-export type Plan = Read | ListRows | Recall | FindAccounts | WritePlan
+export type Plan = Read | ListRows | Recall | FindAccounts | FamilyRead | WritePlan
 
-const readKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'whose'])
+const readKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'whose', 'family'])
 export const isWritePlan = (plan: Plan): plan is WritePlan =>
   plan.do === 'table' ? plan.run.do !== 'find' : !readKinds.has(plan.do)

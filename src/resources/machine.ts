@@ -5,7 +5,7 @@ import { checkMembers, type ValueCheck } from '../fields/check-members.ts'
 import type { Field } from '../fields/field.ts'
 import type { ValueRules } from '../fields/kind.ts'
 import { absentValue, valueCheckOf } from '../fields/value-check.ts'
-import { timestampOf } from '../formats/time.ts'
+import { durationMilliseconds, timestampOf } from '../formats/time.ts'
 import {
   type AccessRule,
   type DeclarationContext,
@@ -46,10 +46,19 @@ export interface Transition {
   readonly values: (source: TransitionSource) => Document
 }
 
+/** A transition by the clock: some time after the state was entered, or at the time in a field. */
+export interface TimedTransition extends Pick<Transition, 'name' | 'from' | 'to' | 'values'> {
+  readonly after: number | null
+  readonly at: string | null
+  readonly catchUp: boolean
+}
+
 export interface Machine {
   readonly field: string
   readonly states: readonly string[]
+  /** The transitions that callers carry out, and those by the clock. */
   readonly transitions: readonly Transition[]
+  readonly timed: readonly TimedTransition[]
   /** The states that allow a write; null if all do. */
   readonly writable: { readonly [O in 'change' | 'remove']: readonly string[] | null }
 }
@@ -63,20 +72,27 @@ export function machineOf(
   if (!states) return null
   const { field, transitions, writable = {} } = states
   const rule = ruleFor(access, 'change')
+  const stored = (name: string, value: unknown) => {
+    const target = resolveConcepts(fields[name] as Field, concepts)
+    return valueCheckOf(target, rules)(value, '', [])
+  }
+  const all = Object.entries(transitions).map(([name, one]) => ({
+    one,
+    made: { name, from: one.from, to: one.to, ...settingsOf(one, field, stored) },
+  }))
+  const isTimed = ({ after, at }: TransitionDeclaration) => after !== undefined || at !== undefined
   return {
     field,
     states: stateNames(states),
-    transitions: Object.entries(transitions).map(([name, one]) => ({
-      name,
-      from: one.from,
-      to: one.to,
-      rule: one.access ?? (rule as AccessRule),
-      input: inputFields(one, concepts, rules),
-      ...settingsOf(one, field, (name, value) => {
-        const target = resolveConcepts(fields[name] as Field, concepts)
-        return valueCheckOf(target, rules)(value, '', [])
-      }),
-    })),
+    transitions: all.flatMap(({ one, made }) =>
+      isTimed(one)
+        ? []
+        : [{ ...made, rule: one.access ?? (rule as AccessRule), input: inputFields(one, concepts, rules) }],
+    ),
+    timed: all.flatMap(({ one, made }) => {
+      const after = one.after === undefined ? null : (durationMilliseconds(one.after) ?? null)
+      return isTimed(one) ? [{ ...made, after, at: one.at ?? null, catchUp: one.catchUp === true }] : []
+    }),
     writable: { change: writable.change ?? null, remove: writable.remove ?? null },
   }
 }

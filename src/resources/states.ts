@@ -31,6 +31,15 @@ export interface TransitionDeclaration {
   readonly access?: string
   /** The fields of the request body; by default it has none: `input: { carrier: f.text({ max: 50 }) }`. */
   readonly input?: Fields
+  /**
+   * The transition takes place by the clock, this long after the item entered one of the states; it has no URL.
+   * @example expiries: { from: ['draft'], to: 'cancelled', after: 'P7D' }
+   */
+  readonly after?: string
+  /** A timestamp field with the time at which the transition takes place, in place of `after`: `at: 'dueAt'`. */
+  readonly at?: string
+  /** Items that were in the state before the timer was declared count from their last change: `catchUp: true`. */
+  readonly catchUp?: true
   /** Fields of the item that it sets, to constants or markers: `set: { placedAt: now, urgent: false }`. */
   readonly set?: { readonly [field: string]: unknown }
 }
@@ -79,6 +88,9 @@ export const transitionKeys = [
   'access',
   'input',
   'set',
+  'after',
+  'at',
+  'catchUp',
 ] as const satisfies readonly (keyof TransitionDeclaration)[]
 
 /** All states, the initial one first, then as transitions name them. */

@@ -25,9 +25,9 @@ export function* filledDocument(
   for (const all of ways.values()) {
     const { collection, column } = all[0] as StoredAggregate
     const other = preparedCollection(cellar, collection).collection
-    const family = yield* readFamily(cellar, { collection, column, id: String(document.id), account })
+    const family = yield* readFamily(cellar, { collection, column, value: String(document.id), account })
     const rows: Members[] = []
-    for (const one of family.documents)
+    for (const { document: one } of family.rows)
       rows.push(other.aggregates.length === 0 ? one : yield* filledDocument(cellar, other, one, account))
     for (const one of all) filled[one.field] = aggregateOf(one, rows)
   }

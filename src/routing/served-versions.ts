@@ -4,9 +4,8 @@ import type { ChangeStep, FindMovedField } from '../changes/conversion.ts'
 import { movedFieldFinder, type ResourceHistory, type VersionAt, versionHistory } from '../changes/history.ts'
 import { olderRepresentation, storedRepresentation } from '../changes/representation.ts'
 import { changesDocuments } from '../changes/stored.ts'
-import { aggregateMakers } from '../effects/aggregate-makers.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
-import { rowWriter } from '../effects/row-writer.ts'
+import type { RowWriter } from '../effects/row-writer.ts'
 import { type EndpointContext, itemPath, type ServedTransition } from '../endpoints/item.ts'
 import { itemLinker, linkRulesOf } from '../endpoints/item-links.ts'
 import { type ViewSource, viewsOf } from '../endpoints/view.ts'
@@ -47,7 +46,9 @@ export interface ServiceLists {
   readonly kinds: FieldKinds
 }
 
-interface DeclaredService extends ServiceLists {
+interface DeclaredService extends Omit<ServiceLists, 'effects'> {
+  /** Makes the writes of rows. */
+  readonly writer: RowWriter
   readonly declaration: VersionedDeclaration
   readonly changes: readonly Change[]
   /** The resources as they are stored. */
@@ -62,13 +63,12 @@ export function servedVersions(declared: DeclaredService): ServedVersion[] {
   const all = versionHistory(declared.declaration, declared.changes, declared.kinds)
   const names = (name: string) => declared.today.get(name)?.members.map((member) => member.name) ?? []
   const elsewhere = movedFieldFinder(all, names)
-  const writer = rowWriter(declared.today, [...declared.effects, ...aggregateMakers(declared.today)])
-  return all.map((past) => servedVersion(past, { ...declared, writer }, elsewhere))
+  return all.map((past) => servedVersion(past, declared, elsewhere))
 }
 
 function servedVersion(
   past: VersionAt<VersionedDeclaration>,
-  declared: DeclaredService & Pick<EndpointContext, 'writer'>,
+  declared: DeclaredService,
   elsewhere: FindMovedField,
 ): ServedVersion {
   const { writer } = declared

@@ -8,6 +8,7 @@ import { keepAnswer, recallClaim, takeClaim } from './idempotency-keys.ts'
 import { joinsOf, withJoinedRows } from './joined.ts'
 import { refusePendingColumns } from './old-nodes.ts'
 import { refuseJoinedOrder } from './placement.ts'
+import { readFamily } from './read-family.ts'
 import { readPage } from './read-page.ts'
 import { absentOwner, readRow, readWithJoined } from './read-row.ts'
 import { findAccounts } from './remove-row.ts'
@@ -37,6 +38,8 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
     case 'raise':
       if (cellar.backlog) yield* cellar.backlog.catchUp()
       return { is: 'raised' }
+    case 'family':
+      return yield* readFamily(cellar, plan)
     case 'whose':
       return yield* findAccounts(cellar, plan)
     case 'table':

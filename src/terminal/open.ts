@@ -10,10 +10,16 @@ import type { Consent } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
 import type { Service } from '../service.ts'
 import { openSqlite, openSqliteMigration } from '../sqlite/open.ts'
+import { hasTimers } from '../timers/run-timers.ts'
+import { timerTable } from '../timers/timer-table.ts'
 import { usageTable } from '../versions/usage.ts'
 
 /** The tables of all conventions; a new one is one more entry. */
 export const serviceTables: readonly Table[] = [quotaTable, usageTable, apiKeyTable]
+
+/** The tables of a service, some of which only a part of its declaration needs. */
+export const tablesOf = ({ resources }: Pick<Service, 'resources'>): readonly Table[] =>
+  hasTimers(resources) ? [...serviceTables, timerTable] : serviceTables
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
 
@@ -24,7 +30,7 @@ export function openStore(
   mode: SchemaMode,
   consent: Consent = {},
   world: World = realWorld,
-  tables = serviceTables,
+  tables = tablesOf(service),
 ): Store | Promise<Store> {
   const caches = world.environment.BYLAW_REMEMBER !== 'off'
   const options = { patience: service.settings.limits.handlerTimeout, caches, world, tables }
@@ -35,7 +41,7 @@ export function openStore(
 }
 
 export function openMigration(service: Service, url: string, consent: Consent = {}): Migration | Promise<Migration> {
-  const stored = { collections: collectionsOf(service), tables: serviceTables }
+  const stored = { collections: collectionsOf(service), tables: tablesOf(service) }
   if (!isPostgresUrl(url)) return openSqliteMigration(url, stored, consent)
   return import('../postgres/open.ts').then(({ openPostgresMigration }) =>
     openPostgresMigration(url, stored, undefined, consent),

@@ -14,7 +14,8 @@ import { finishedLayout, layoutName, stepsOfPhase } from '../schema/state.ts'
 import { stepsFor, type Target } from '../schema/target.ts'
 import type { Service } from '../service.ts'
 import { citusDialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
-import { collectionsOf, openMigration, openStore, serviceTables } from '../terminal/open.ts'
+import { collectionsOf, openMigration, openStore, tablesOf } from '../terminal/open.ts'
+import { runTimersEvery } from '../timers/run-timers.ts'
 import { previewVersions } from '../versions/choose.ts'
 import { flushUsageEvery } from '../versions/usage.ts'
 import { commandError } from './command-error.ts'
@@ -58,6 +59,9 @@ export interface StartOptions {
 /** How often counts of used versions are written to the store, in milliseconds. */
 const usageWriteInterval = 5000
 
+/** How often transitions by the clock are looked for, in milliseconds. */
+const timerInterval = 5000
+
 export async function startService(
   declared: Service,
   { store, port, host, known, counting, preview = [], ...rest }: StartOptions,
@@ -75,11 +79,14 @@ export async function startService(
   const listening = await openDoor(context, port, host)
   store.attend()
   const written = flushUsageEvery({ store, world }, usageWriteInterval)
+  const { resources, writer } = service
+  const timersStopped = runTimersEvery({ resources, writer, store, world, log: rest.log }, timerInterval)
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
     open = false // readiness fails first
     await pause(world, grace)
     await listening.stop(drain)
     counting?.close()
+    await timersStopped()
     await written()
     await store.close()
   }
@@ -130,7 +137,7 @@ export async function draftPlans(
   const dialect =
     target === 'sqlite' ? sqliteDialect : (last ? last.spread : target === 'citus') ? citusDialect : postgresDialect
   const { after, steps } = await asCommandError(() =>
-    changeBetween(before, collectionsOf(service), dialect, serviceTables),
+    changeBetween(before, collectionsOf(service), dialect, tablesOf(service)),
   )
   if (steps.length === 0) return []
   const [first, rest] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]

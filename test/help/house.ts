@@ -16,7 +16,7 @@ const storied: readonly (readonly string[])[] = [
   ['schema'],
   ['rewrite'],
   ['sqlite', 'postgres'],
-  ['endpoints'],
+  ['endpoints', 'timers'],
   ['routing'],
   ['service'],
   ['contract'],

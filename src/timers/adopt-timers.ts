@@ -1,0 +1,77 @@
+/** Adopt timers: starts the timers of rows that were in a state before its timer was declared, or declared differently. R223. */
+import type { RowKey } from '../flow/found-row.ts'
+import { rowsIn } from '../flow/outcome.ts'
+import type { FamilyRead, FamilyRows } from '../flow/plan.ts'
+import type { Store } from '../flow/store.ts'
+import { type TablePlan, tablePlan } from '../flow/table.ts'
+import type { ServiceWorld } from '../flow/world.ts'
+import type { TimedTransition } from '../resources/machine.ts'
+import type { Resource } from '../resources/resource.ts'
+import { storedNameOf } from '../rows/collection.ts'
+import { newTimer, timerKey } from './timer-maker.ts'
+import { findTimer, startMissingTimer, startTimer } from './timer-table.ts'
+
+interface AdoptContext {
+  readonly resources: ReadonlyMap<string, Resource>
+  readonly store: Store
+  readonly world: ServiceWorld
+}
+
+const makeAdopted = () => ({ done: false })
+
+/** Once for each process: a row of the table with no item says that a timer was adopted with its present time. */
+export async function adoptTimers(context: AdoptContext): Promise<void> {
+  const adopted = context.world.state.of(makeAdopted, null)
+  if (adopted.done) return
+  for (const resource of context.resources.values())
+    for (const timed of resource.machine?.timed ?? []) await adoptTimer(context, resource, timed)
+  adopted.done = true
+}
+
+/** Far in the future, so that no marker is ever due. */
+const never = Number.MAX_SAFE_INTEGER
+
+async function adoptTimer(context: AdoptContext, resource: Resource, timed: TimedTransition): Promise<void> {
+  const { store } = context
+  const marker = {
+    collection: storedNameOf(resource.collection),
+    account: '',
+    parent: '',
+    id: '',
+    transition: timed.name,
+  }
+  const [known] = rowsIn(await store.execute(tablePlan(findTimer, marker)))
+  const present = JSON.stringify([timed.from, timed.after, timed.at])
+  if (known?.failure === present) return
+  const starts = known === undefined ? startMissingTimer : startTimer // rows may have entered the state since the start
+  for (const state of timed.from) await adoptState(context, resource, timed, { state, starts })
+  const values = { ...marker, due: never, taken: 0, tries: 0, failure: present }
+  await store.execute(tablePlan(startTimer, values))
+}
+
+const pageSize = 100
+
+/** Starts the timers of all rows in a state, of all accounts, in batches. */
+async function adoptState(
+  { store, world }: AdoptContext,
+  resource: Resource,
+  timed: TimedTransition,
+  { state, starts }: { readonly state: string; readonly starts: TablePlan['run'] },
+): Promise<void> {
+  const column = `by_${resource.machine?.field}`
+  let after: RowKey | null = null
+  for (;;) {
+    const page = { after, limit: pageSize }
+    const plan: FamilyRead = { do: 'family', collection: resource.name, column, value: state, account: undefined, page }
+    const { rows } = (await store.execute(plan)) as FamilyRows
+    const time = world.due()
+    const writes = rows.flatMap(({ key, document }) => {
+      const entered = timed.catchUp ? Date.parse(String(document[resource.updated])) : time
+      const timer = newTimer(timerKey(resource, key), timed, document, entered)
+      return timer ? [tablePlan(starts, { ...timer })] : []
+    })
+    if (writes.length > 0) await store.execute({ do: 'several', writes })
+    if (rows.length < pageSize) return
+    after = rows.at(-1)?.key ?? null
+  }
+}

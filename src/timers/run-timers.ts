@@ -1,0 +1,141 @@
+/** Run timers: moves rows that are due, in small batches, one node at a time for each row. R223. */
+import type { RowWriter } from '../effects/row-writer.ts'
+import { Problem } from '../errors/problem.ts'
+import type { FoundRow, RowKey } from '../flow/found-row.ts'
+import { isCommitted, rowsIn } from '../flow/outcome.ts'
+import type { Decide, EffectReadResult, RowWrite } from '../flow/plan.ts'
+import type { Store } from '../flow/store.ts'
+import { tablePlan } from '../flow/table.ts'
+import type { ServiceWorld } from '../flow/world.ts'
+import { decodeDocument } from '../resources/document.ts'
+import type { TimedTransition } from '../resources/machine.ts'
+import type { Resource } from '../resources/resource.ts'
+import { storedNameOf } from '../rows/collection.ts'
+import { adoptTimers } from './adopt-timers.ts'
+import { holdTimer, putOffTimer, stopTimer, type TimerRow, takeDueTimers } from './timer-table.ts'
+
+export interface TimerContext {
+  readonly resources: ReadonlyMap<string, Resource>
+  readonly writer: RowWriter
+  readonly store: Store
+  readonly world: ServiceWorld
+  readonly log: {
+    readonly warn: (about: object, message: string) => void
+    readonly info: (about: object, message: string) => void
+  }
+}
+
+/** How long a node has a batch; if it dies, others take it afterwards. */
+const leaseTime = 60_000
+const [shortestPause, longestPause] = [60_000, 24 * 60 * 60 * 1000]
+
+export const hasTimers = (resources: ReadonlyMap<string, Resource>): boolean =>
+  [...resources.values()].some(({ machine }) => machine !== null && machine.timed.length > 0)
+
+/** Carries out all transitions that are due; returns how many rows it moved. */
+export async function runDueTimers(context: TimerContext): Promise<number> {
+  await adoptTimers(context)
+  let moved = 0
+  for (;;) {
+    const now = context.world.due()
+    const taken = await context.store.execute(tablePlan(takeDueTimers, { now, until: now + leaseTime }))
+    const timers = rowsIn(taken) as unknown as readonly TimerRow[]
+    for (const timer of timers) if (await runTimer(context, timer)) moved++
+    if (timers.length === 0) return moved
+  }
+}
+
+/** Carries out one transition. A refusal puts it off; a failure of the store leaves it to the next run. */
+async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean> {
+  const { resources, store } = context
+  const resource = [...resources.values()].find(({ collection }) => storedNameOf(collection) === timer.collection)
+  const timed = resource?.machine?.timed.find(({ name }) => name === timer.transition)
+  if (!resource || !timed) {
+    await store.execute(tablePlan(stopTimer, { ...timer }))
+    return false
+  }
+  try {
+    const outcome = await store.execute(timerPlan(context, resource, timed, timer))
+    if (outcome.is === 'kept')
+      await store.execute(tablePlan(stopTimer, { ...timer })) // it left the state long ago
+    else if (!isCommitted(outcome)) await putOff(context, timer, outcome.is)
+    return outcome.is === 'changed'
+  } catch (error) {
+    if (error === takenElsewhere) return false
+    if (!(error instanceof Problem)) throw error
+    await putOff(context, timer, error.message)
+    return false
+  }
+}
+
+/** Thrown if the timer was moved or has fired since it was taken. */
+const takenElsewhere = new Error('The timer has fired already.')
+
+function timerPlan(
+  { writer, world }: TimerContext,
+  resource: Resource,
+  timed: TimedTransition,
+  timer: TimerRow,
+): Decide {
+  const { id, parent, account } = timer
+  const key: RowKey = { id, parent: parent || null, account: account || null }
+  const time = world.now()
+  return {
+    do: 'decide',
+    read: { do: 'read', collection: resource.name, key, time },
+    decide: (seen) =>
+      seen.is === 'found' ? planMove(writer, { resource, timed, timer, key, time }, seen) : { do: 'keep' },
+  }
+}
+
+interface TimedMove {
+  readonly resource: Resource
+  readonly timed: TimedTransition
+  readonly timer: TimerRow
+  readonly key: RowKey
+  readonly time: number
+}
+
+function planMove(writer: RowWriter, { resource, timed, timer, key, time }: TimedMove, seen: FoundRow): RowWrite {
+  const before = decodeDocument(resource, seen.doc, seen.hidden)
+  if (!timed.from.includes(String(before[resource.machine?.field ?? '']))) return { do: 'keep' }
+  const after = { ...before, ...timed.values({ time, caller: null, input: new Map() }) }
+  const guard = {
+    read: tablePlan(holdTimer, { ...timer, until: timer.taken }),
+    admit: (held: EffectReadResult) => {
+      if (held.is !== 'rows' || held.rows.length === 0) throw takenElsewhere
+    },
+  }
+  return writer.update(resource, after, { key, time, seen, before, always: true, entered: true, guard })
+}
+
+/** Tries again after a growing pause, so that it does not keep back rows that are newly due. */
+async function putOff({ store, world, log }: TimerContext, timer: TimerRow, failure: string): Promise<void> {
+  const { collection, id, transition } = timer
+  const tries = timer.tries + 1
+  const next = world.due() + Math.min(longestPause, shortestPause * 2 ** (tries - 1))
+  log.warn(
+    { collection, id, transition, tries, failure },
+    'A transition by the clock was refused; it is tried again later.',
+  )
+  await store.execute(tablePlan(putOffTimer, { ...timer, next, none: 0, tries, failure: failure.slice(0, 500) }))
+}
+
+/** Runs due timers at an interval, until the returned function stops it. */
+export function runTimersEvery(context: TimerContext, interval: number): () => Promise<void> {
+  if (!hasTimers(context.resources)) return async () => {}
+  let running: Promise<unknown> | null = null
+  const stop = context.world.every(interval, () => {
+    running ??= runDueTimers(context)
+      .catch((err: unknown) =>
+        context.log.warn({ err }, 'Transitions by the clock could not be carried out; the next try is soon.'),
+      )
+      .finally(() => {
+        running = null
+      })
+  })
+  return async () => {
+    stop()
+    await running
+  }
+}

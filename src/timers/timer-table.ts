@@ -1,0 +1,70 @@
+/** Timer table: when rows are due for a transition by the clock. Part 3, states. */
+import type { Table, TableOperation } from '../flow/table.ts'
+
+/** The row of an item and a transition. Null would not be a key, so what an item does not have is an empty text. */
+export const timerTable: Table = {
+  name: 'bylaw_timers',
+  columns: {
+    collection: 'text',
+    account: 'text',
+    parent: 'text',
+    id: 'text',
+    transition: 'text',
+    due: 'integer',
+    /** Until when a node has it; others leave it alone. */
+    taken: 'integer',
+    /** How often it failed, and why it did last. */
+    tries: 'integer',
+    failure: 'text?',
+  },
+  key: ['collection', 'account', 'parent', 'id', 'transition'],
+  indexes: [{ name: 'due', columns: ['due'] }],
+}
+
+const table = timerTable
+const row = { collection: 'collection', account: 'account', parent: 'parent', id: 'id' } as const
+const timer = { ...row, transition: 'transition' } as const
+
+/** Starts a timer, or starts one anew that is running. */
+export const startTimer: TableOperation = { do: 'insert', table, replaces: { id: 'id' } }
+/** Starts a timer unless it is running. */
+export const startMissingTimer: TableOperation = { do: 'insert', table }
+/** Stops all timers of an item. */
+export const stopTimers: TableOperation = { do: 'sweep', table, where: row }
+export const stopTimer: TableOperation = { do: 'sweep', table, where: timer }
+/** Takes timers that are due and that no other node has. */
+export const takeDueTimers: TableOperation = {
+  ...{ do: 'set', table, where: { due: { upTo: 'now' }, taken: { upTo: 'now' } } },
+  ...{ order: ['due'], limit: 100, to: { taken: 'until' } },
+}
+/** Locks a timer that still has the time it was taken with: in the transaction of its transition, so that it fires once. */
+export const holdTimer: TableOperation = { do: 'set', table, where: { ...timer, due: 'due' }, to: { taken: 'until' } }
+/** Puts a timer off after a failure. */
+export const putOffTimer: TableOperation = {
+  ...{ do: 'set', table, where: { ...timer, due: 'due' } },
+  to: { due: 'next', taken: 'none', tries: 'tries', failure: 'failure' },
+}
+/** Makes timers that have failed due at once. */
+export const retryTimers: TableOperation = {
+  ...{ do: 'set', table, where: { tries: { above: 'none' } } },
+  to: { due: 'now', taken: 'none', tries: 'none' },
+}
+export const findTimers: TableOperation = {
+  do: 'find',
+  table,
+  where: {},
+  order: ['due', 'collection', 'id', 'transition'],
+}
+export const findTimer: TableOperation = { do: 'find', table, where: timer }
+
+export interface TimerRow {
+  readonly collection: string
+  readonly account: string
+  readonly parent: string
+  readonly id: string
+  readonly transition: string
+  readonly due: number
+  readonly taken: number
+  readonly tries: number
+  readonly failure: string | null
+}
