@@ -5,11 +5,11 @@ import type { Resource } from '../resources/resource.ts'
 import { samples } from '../resources/samples.ts'
 import { cellIn } from '../rows/collection.ts'
 
-type Told = Record<string, unknown>
+type Members = Record<string, unknown>
 type Item = { readonly name: string; readonly size: number }
 
 /** A resource of things with the given newest change; a thing has a name, a size and a word. */
-function things(change: Told, fields: Told = {}, versions: Told = {}): Resource {
+function things(change: Members, fields: Members = {}, versions: Members = {}): Resource {
   const made = service({
     name: 'things',
     versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' }, ...versions },
@@ -31,10 +31,10 @@ function things(change: Told, fields: Told = {}, versions: Told = {}): Resource 
 const own = (resource: Resource) => resource.collection.columns.filter(({ of }) => of)
 const names = (resource: Resource): string[] => own(resource).map(({ name }) => name)
 const label = { removed: { label: f.text({ max: 9, optional: true, filter: true }) } }
-const made = (response: (now: Item) => unknown, fields?: Told) => things({ ...label, response }, fields)
+const made = (response: (now: Item) => unknown, fields?: Members) => things({ ...label, response }, fields)
 const form = (resource: Resource): string => own(resource)[0]?.form ?? ''
 
-const cases: readonly [what: string, change: Told, columns: readonly string[]][] = [
+const cases: readonly [what: string, change: Members, columns: readonly string[]][] = [
   ['a removed field that is filtered by', { ...label, response: () => ({}) }, ['by_label:v2']],
   ['one that is not', { removed: { label: f.text({ optional: true }) } }, []],
   ['one that `filters` answers for', { ...label, filters: { label: () => null } }, []],

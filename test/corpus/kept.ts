@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { chanceOf } from './chance.ts'
 import { Judge, type Verdict } from './compare.ts'
 import { type Exchange, packed, type Request, type Setting, unpacked } from './exchange.ts'
-import { performing, type Stage } from './play.ts'
+import { type Player, playerOn } from './play.ts'
 import type { Pool } from './pool.ts'
 import { present, restart } from './preload.ts'
 import { recordedOn } from './record.ts'
@@ -39,11 +39,11 @@ const services = [
 const share = { described: 24, twisted: 60, raw: 0 }
 
 /** Opens a file that is there. */
-async function reopened({ setting, time }: Pick<Kept, 'setting' | 'time'>, file: string): Promise<Stage> {
+async function reopened({ setting, time }: Pick<Kept, 'setting' | 'time'>, file: string): Promise<Player> {
   restart(`${setting.name}, again`, time + 1000)
   const cast = casts[setting.service] as Cast
   const database = inFile(file)
-  return performing(
+  return playerOn(
     await standOf(cast.service, database, { door: 'fetch', holders: cast.holders, fresh: false }),
     database,
   )
@@ -57,14 +57,14 @@ async function keptOf(service: string): Promise<Kept> {
   db.exec('PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
   db.close()
   const database = readFileSync(file).toString('base64')
-  const stage = await reopened({ setting, time }, file)
+  const player = await reopened({ setting, time }, file)
   const exchanges: Exchange[] = []
   const all = [...behind.map((one) => ['old cursor', one] as const), ...followUps(pool, casts[service] as Cast)]
   for (const [kind, request] of all) {
-    const { answer } = await stage.play({ wait: 5, request })
+    const { answer } = await player.play({ wait: 5, request })
     exchanges.push({ kind, wait: 5, request, answer })
   }
-  await stage.end()
+  await player.end()
   await folder()
   return { setting, time, database, exchanges }
 }
@@ -111,10 +111,10 @@ export async function replayDatabases(from: string): Promise<Verdict> {
   for (const kept of unpacked(readFileSync(from)) as Kept[]) {
     const { file, drop } = inFile()
     writeFileSync(file, Buffer.from(kept.database, 'base64'))
-    const stage = await reopened(kept, file)
+    const player = await reopened(kept, file)
     for (const [number, exchange] of kept.exchanges.entries())
-      judge.compare(kept, number, exchange, (await stage.play(exchange)).answer)
-    await stage.end()
+      judge.compare(kept, number, exchange, (await player.play(exchange)).answer)
+    await player.end()
     await drop()
   }
   return judge.verdict()

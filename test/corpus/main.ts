@@ -17,7 +17,7 @@ import { linesOf, packed, type Session, sessionsOf, unpacked } from './exchange.
 import { builtFace } from './face.ts'
 import { keepDatabases } from './kept.ts'
 import { sessions as planned } from './plan.ts'
-import { stageOf } from './play.ts'
+import { openPlayer } from './play.ts'
 import { unlike } from './preload.ts'
 import { recorded } from './record.ts'
 
@@ -57,12 +57,12 @@ async function replayedPart(): Promise<Verdict> {
   const judge = new Judge(Number(values.most))
   for (const [place, session] of sessionsOf(unpacked(readFileSync(file))).entries()) {
     if (!isOwn(session.setting.name, place)) continue
-    const stage = await stageOf(session.setting)
+    const player = await openPlayer(session.setting)
     try {
       for (const [number, exchange] of session.exchanges.entries())
-        judge.compare(session, number, exchange, (await stage.play(exchange)).answer)
+        judge.compare(session, number, exchange, (await player.play(exchange)).answer)
     } finally {
-      await stage.end()
+      await player.end()
     }
   }
   return judge.verdict()

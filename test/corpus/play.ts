@@ -13,24 +13,24 @@ export interface Played {
   readonly received: Received
 }
 
-export interface Stage {
+export interface Player {
   readonly names: Names
   /** Sends what is stored, after the clock has moved and a fault has happened. */
   readonly play: (next: Omit<Exchange, 'answer' | 'kind'>) => Promise<Played>
   readonly end: () => Promise<void>
 }
 
-/** Sets a stage for a session. The clock and all chance begin anew with its name. */
-export async function stageOf(setting: Setting, given?: Database): Promise<Stage> {
+/** Opens the service of a session. The clock and all random numbers start again from its name. */
+export async function openPlayer(setting: Setting, given?: Database): Promise<Player> {
   restart(setting.name)
   const cast = casts[setting.service]
   if (!cast) throw new Error(`There is no service "${setting.service}". test/corpus/services.ts lists them.`)
   const database = given ?? (await databaseOf(setting.store))
   const stand = await standOf(cast.service, database, { door: setting.door, holders: cast.holders })
-  return performing(stand, database, cast.tokens)
+  return playerOn(stand, database, cast.tokens)
 }
 
-export function performing(stand: Stand, database: Database, tokens: Cast['tokens'] = {}): Stage {
+export function playerOn(stand: Stand, database: Database, tokens: Cast['tokens'] = {}): Player {
   const names = namesOf()
   const client = stand.port > 0 ? clientOf(stand.port) : null
   let at = 0

@@ -10,7 +10,7 @@ import { decoded } from './answer.ts'
 import { type Chance, chanceOf } from './chance.ts'
 import type { Received } from './client.ts'
 import type { Exchange, Fault, Request, Session, Setting } from './exchange.ts'
-import { type Played, type Stage, stageOf } from './play.ts'
+import { openPlayer, type Played, type Player } from './play.ts'
 import { emptyPool, learn, type Pool } from './pool.ts'
 import { type Cast, casts } from './services.ts'
 import { inFile } from './stand.ts'
@@ -24,9 +24,9 @@ export interface Share {
   readonly raw: number
 }
 
-interface Desk {
+interface Recorder {
   readonly setting: Setting
-  readonly stage: Stage
+  readonly player: Player
   readonly cast: Cast
   readonly chance: Chance
   readonly pool: Pool
@@ -35,14 +35,14 @@ interface Desk {
 }
 
 export async function recorded(setting: Setting, share: Share): Promise<Session> {
-  const stage = await stageOf(setting)
+  const player = await openPlayer(setting)
   try {
-    const desk = deskOf(setting, stage)
-    await filled(desk, share)
-    await withFaults(desk)
-    return { setting, exchanges: desk.exchanges }
+    const recorder = recorderOf(setting, player)
+    await filled(recorder, share)
+    await withFaults(recorder)
+    return { setting, exchanges: recorder.exchanges }
   } finally {
-    await stage.end()
+    await player.end()
   }
 }
 
@@ -57,16 +57,16 @@ interface Filled {
 /** Fills a file with rows by requests, closes it, and gives what was learnt on the way. */
 export async function recordedOn(setting: Setting, share: Share): Promise<Filled> {
   const { file, drop } = inFile()
-  const stage = await stageOf(setting, { ...inFile(file), drop: async () => {} })
-  const desk = deskOf(setting, stage)
-  await filled(desk, share)
-  const behind = await paged(desk)
-  await stage.end()
-  return { file, pool: desk.pool, behind, folder: drop }
+  const player = await openPlayer(setting, { ...inFile(file), drop: async () => {} })
+  const recorder = recorderOf(setting, player)
+  await filled(recorder, share)
+  const behind = await paged(recorder)
+  await player.end()
+  return { file, pool: recorder.pool, behind, folder: drop }
 }
 
 /** Asks for the first pages of all lists in all versions, and gives the requests for the pages behind them. */
-async function paged({ cast, pool, send }: Desk): Promise<Request[]> {
+async function paged({ cast, pool, send }: Recorder): Promise<Request[]> {
   const who = cast.main === undefined ? {} : { who: cast.main }
   const lists = new Set([...pool.lists, ...pool.items.map(({ path }) => path.slice(0, path.lastIndexOf('/')))])
   const behind: Request[] = []
@@ -85,26 +85,26 @@ async function paged({ cast, pool, send }: Desk): Promise<Request[]> {
   return behind
 }
 
-async function filled(desk: Desk, { described, twisted, raw }: Share): Promise<void> {
-  await fromDescriptions(desk, described)
-  await fromAnswers(desk, twisted)
-  if (raw > 0 && desk.setting.door === 'node') await fromBytes(desk, raw)
+async function filled(recorder: Recorder, { described, twisted, raw }: Share): Promise<void> {
+  await fromDescriptions(recorder, described)
+  await fromAnswers(recorder, twisted)
+  if (raw > 0 && recorder.setting.door === 'node') await fromBytes(recorder, raw)
 }
 
-function deskOf(setting: Setting, stage: Stage): Desk {
+function recorderOf(setting: Setting, player: Player): Recorder {
   const cast = casts[setting.service] as Cast
   const chance = chanceOf(setting.name)
   const pool = emptyPool()
   const exchanges: Exchange[] = []
-  const send: Desk['send'] = async (kind, concrete, fault) => {
-    const request = referring(concrete, stage)
+  const send: Recorder['send'] = async (kind, concrete, fault) => {
+    const request = referring(concrete, player)
     const wait = waitOf(chance)
-    const { answer, received }: Played = await stage.play({ wait, request, ...(fault && { fault }) })
+    const { answer, received }: Played = await player.play({ wait, request, ...(fault && { fault }) })
     exchanges.push({ kind, wait, ...(fault && { fault }), request, answer })
     learn(pool, concrete, received, decoded(received))
     return received
   }
-  return { setting, stage, cast, chance, pool, exchanges, send }
+  return { setting, player: player, cast, chance, pool, exchanges, send }
 }
 
 /** The clock moves a little between requests, now and then by seconds, and seldom so far that keys, cursors or windows end. */
@@ -114,7 +114,7 @@ function waitOf({ below, once }: Chance): number {
   return once(10) ? 1000 + below(4000) : 1 + below(40)
 }
 
-function referring(request: Request, { names: { refer } }: Stage): Request {
+function referring(request: Request, { names: { refer } }: Player): Request {
   const { target, headers, body, raw } = request
   return {
     ...request,
@@ -130,18 +130,18 @@ type Send = Door['send']
 class Enough extends Error {}
 
 /** Right and wrong requests that the description of each version says, thinned out to the number that is wanted of each. */
-async function fromDescriptions(desk: Desk, wanted: number): Promise<void> {
-  const { cast, chance } = desk
+async function fromDescriptions(recorder: Recorder, wanted: number): Promise<void> {
+  const { cast, chance } = recorder
   const service = cast.service as Service
   for (const label of service.editions.keys()) {
-    const send = asking(desk, label, wanted)
+    const send = asking(recorder, label, wanted)
     const document = openapiDocument(service, label, standardCorridor) as Doc
     await tried({ document, send, seed: 2026 + chance.below(1000), runs: 3 }).catch(unlessEnough)
   }
 }
 
 /** The first requests of each operation are sent, and few of all further ones, until there are enough. */
-function asking({ cast, chance, send, setting }: Desk, label: string, wanted: number): Send {
+function asking({ cast, chance, send, setting }: Recorder, label: string, wanted: number): Send {
   const counts = new Map<string, number>()
   let count = 0
   return async (method, target, { json, headers: given = {} } = {}) => {
@@ -180,7 +180,7 @@ function known(received: Received): Known {
 }
 
 /** Requests made from what earlier ones were answered. */
-async function fromAnswers({ cast, chance, pool, send, setting }: Desk, wanted: number): Promise<void> {
+async function fromAnswers({ cast, chance, pool, send, setting }: Recorder, wanted: number): Promise<void> {
   const given = {
     ...{ pool, chance, door: setting.door, main: cast.main },
     versions: [...cast.service.editions.keys()],
@@ -195,7 +195,7 @@ async function fromAnswers({ cast, chance, pool, send, setting }: Desk, wanted: 
 }
 
 /** Messages with odd bytes in them, each on a connection of its own. Those of the fuzzer are made for the shop. */
-async function fromBytes({ cast, chance, pool, send }: Desk, wanted: number): Promise<void> {
+async function fromBytes({ cast, chance, pool, send }: Recorder, wanted: number): Promise<void> {
   const there = pool.items.map(({ path }) => path.split('/').at(-1) as string)
   const idOf = (prefix: string) => there.find((id) => id.startsWith(prefix)) ?? `${prefix}_00000000000000000000000000`
   const ids = { cus: idOf('cus'), ord: idOf('ord'), lin: idOf('lin'), whs: idOf('whs') }
@@ -225,7 +225,7 @@ function messageOf({ method, target, headers, body = '' }: Request): string {
 const faults: readonly Fault[] = ['writes fail', 'writes work', 'tables hidden', 'tables back', 'store closed']
 
 /** The same few requests while the database fails, when it works again, and when the store is closed. */
-async function withFaults({ cast, chance, pool, send }: Desk): Promise<void> {
+async function withFaults({ cast, chance, pool, send }: Recorder): Promise<void> {
   const { done } = pool
   const byMethod = (wanted: string) => done.filter(({ method }) => method === wanted).slice(-2)
   const few = ['GET', 'POST', 'PATCH', 'PUT', 'GET', 'DELETE', 'HEAD'].flatMap((method) =>

@@ -190,7 +190,7 @@ function sender(context: ServerContext): Send {
 }
 
 /** Creates an empty database; `drop` removes it. */
-async function ground({ file }: Made, kind: Kind): Promise<{ url: string; drop: () => Promise<void> | void }> {
+async function emptyDatabase({ file }: Made, kind: Kind): Promise<{ url: string; drop: () => Promise<void> | void }> {
   if (kind === 'PostgreSQL') return freshPostgres()
   if (!file) return { url: 'sqlite::memory:', drop: () => {} }
   const folder = mkdtempSync(join(tmpdir(), 'walk-'))
@@ -198,7 +198,7 @@ async function ground({ file }: Made, kind: Kind): Promise<{ url: string; drop: 
 }
 
 export async function opened(made: Made, kind: Kind): Promise<Hall> {
-  const { url, drop } = await ground(made, kind)
+  const { url, drop } = await emptyDatabase(made, kind)
   const store = await openStore(made.service, url, 'apply')
   const close = async () => {
     await store.close()

@@ -1,4 +1,4 @@
-/** Random deeds of the caller, drawn from numbers, and the requests that carry them out. */
+/** Random actions of the caller, drawn from numbers, and their requests. */
 import { chooser } from '../help/chooser.ts'
 import type { Sent } from '../help/door.ts'
 import { factors, type Setup } from './factors.ts'

@@ -1,11 +1,11 @@
-/** What the service has to do, in plain memory: which status an answer has, and what is there afterwards. */
+/** A model of the service in memory: the expected statuses, and the rows after each request. */
 import type { Setup } from './factors.ts'
 import { quota } from './shop.ts'
 
 export type Version = Setup['version']
 export type Operation = Setup['operation']
 
-/** A request in words: bodies are written as the newest version writes them. */
+/** A request; its body has the names and values of the newest version. */
 export interface Deed {
   readonly operation: Operation
   readonly version: Version
@@ -35,7 +35,7 @@ export const namesIn = (version: Version): Readonly<Record<string, string>> => {
 
 const blank = { note: null, size: 0, grade: 'a', hint: null } as const
 
-/** The payload that a key stands for. */
+/** The payload that belongs to a key. */
 const sentBy = ({ version, body, price }: Deed): string =>
   JSON.stringify([version, price, Object.entries(body ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))])
 
@@ -43,7 +43,7 @@ export class Model {
   readonly things = new Map<string, Thing>()
   readonly gone = new Set<string>()
   readonly plans = new Map<string, string>()
-  /** Idempotency keys that were used, with the thing that each has made and the request that made it. */
+  /** The used idempotency keys, with the thing that each created and its request. */
   readonly keys = new Map<string, { readonly id: string; readonly sent: string }>()
   /** Whether the field `hint` is declared at present. */
   hasHint = true
@@ -54,7 +54,7 @@ export class Model {
     this.setup = setup
   }
 
-  /** What a deed has to be answered with. What it changes is told by `done`, when its answer is known. */
+  /** The expected answer to an action. `done` applies its changes when the answer is known. */
   expected(deed: Deed): Expected {
     this.used++
     if (this.setup.quota === 'used up' && this.used > quota) return { statuses: [429] }
@@ -111,7 +111,7 @@ export class Model {
     return thing.parts > 0 && this.setup.cascade === 'no' ? [409] : [204]
   }
 
-  /** The refusal of a body; null where it fits. */
+  /** The statuses that refuse a body; null if it fits. */
   private fits({ body, id, operation }: Deed, whole: boolean): number[] | null {
     const own = body as Record<string, unknown>
     const hidden = this.setup['hidden field']
@@ -127,12 +127,12 @@ export class Model {
     return isRenamed ? [400] : null
   }
 
-  /** Takes over what an answer says was done. */
+  /** Applies the changes of an answered action. */
   done(deed: Deed, status: number, id: string | null): void {
     const { operation, body, key } = deed
     const own = (id ?? deed.id) as string
     if (operation === 'create' && status === 201) {
-      if (key !== null && this.keys.has(key)) return // the first answer again
+      if (key !== null && this.keys.has(key)) return // a replay of the first answer
       if (key !== null) this.keys.set(key, { id: own, sent: sentBy(deed) })
       this.write(own, { ...blank, ...body }, deed)
     } else if (operation === 'replace' && status < 300)
@@ -154,7 +154,7 @@ export class Model {
     if (written !== null) this.plans.set(String(seen.planId), written)
   }
 
-  /** The rows that do not fit the narrower declaration are filled, where it says so. */
+  /** Fills the rows that do not fit the narrower declaration, if it has a `fill`. */
   narrowed(): void {
     if (this.setup['earlier rows'] !== 'filled') return
     for (const { body } of this.things.values()) if (body.grade === 'z') body.grade = 'b'

@@ -18,17 +18,17 @@ import type { Place } from '../help/places.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
 import type { Setup } from './factors.ts'
 
-/** A database that can lose its clients, or the process that writes its files. */
-export interface Ground {
+/** A database that can crash: it loses its clients, or the process that writes its file. */
+export interface CrashableDatabase {
   readonly url: () => string
-  /** The database as the helpers for migrations take it. */
+  /** The database for the helpers of migrations. */
   readonly place: () => Place
-  /** Ends all that is under way, as a crash does; `url` names what is left. */
+  /** Ends everything like a crash; afterwards `url` is the remaining database. */
   readonly crash: () => Promise<void>
   readonly drop: () => Promise<void>
 }
 
-export async function groundOf({ store }: Setup): Promise<Ground> {
+export async function crashableDatabase({ store }: Setup): Promise<CrashableDatabase> {
   if (store === 'SQLite') {
     const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'bylaw-pairs-'))
     let count = 0

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { issuer } from '../help/issuer.ts'
 import { coveringRows, pairsIn, pairsOf, type Row } from './covering.ts'
 import { factors, type Setup } from './factors.ts'
-import { groundOf } from './nodes.ts'
+import { crashableDatabase } from './nodes.ts'
 import { Trial } from './trial.ts'
 
 const seed = Number(process.env.BYLAW_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -48,7 +48,7 @@ describe(`pairs of features (seed ${seed})`, () => {
       async () => {
         const setup = row as Setup
         const property = fc.asyncProperty(steps, fc.nat(), async (given, when) => {
-          const trial = new Trial(setup, await groundOf(setup), await authority)
+          const trial = new Trial(setup, await crashableDatabase(setup), await authority)
           try {
             await trial.begin()
             for (const [i, numbers] of given.entries()) {

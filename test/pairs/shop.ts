@@ -6,16 +6,16 @@ import type { Setup } from './factors.ts'
 export const quota = 14
 
 /** How a declaration differs from the newest one. */
-export interface Stage {
+export interface DeclarationVariant {
   /** Without the newest version, as before a rolling upgrade. */
   readonly isFormer?: boolean
-  /** `grade` allows one value more. */
+  /** With one more value of `grade`. */
   readonly isWide?: boolean
   /** Without the field `hint`. */
   readonly isWithoutHint?: boolean
 }
 
-/** A declaration whose parts are there or not is beyond the inference of types. */
+/** The types of optional parts of the declaration cannot be inferred. */
 type Changing = Service & { change: (...change: unknown[]) => Changing }
 
 const secretOf = (setup: Setup): object => {
@@ -29,7 +29,7 @@ const keyed = (setup: Setup): object => {
   return { prefix: 'thg', ...(setup.key === 'chosen' && { settings: { resource: { id: 'client' } } }) }
 }
 
-const gradeOf = (setup: Setup, { isWide }: Stage) =>
+const gradeOf = (setup: Setup, { isWide }: DeclarationVariant) =>
   f.enum(isWide ? ['a', 'b', 'z'] : ['a', 'b'], {
     default: 'a',
     ...(setup['earlier rows'] === 'filled' && !isWide && { fill: 'b' }),
@@ -54,13 +54,13 @@ const settingsOf = (setup: Setup, issuer: string): object => ({
 })
 
 /** The declaration of a row of levels; access tokens are those of the given issuer. */
-export function shopOf(setup: Setup, issuer: string, stage: Stage = {}): Service {
+export function shopOf(setup: Setup, issuer: string, variant: DeclarationVariant = {}): Service {
   const owner = setup.account === 'own' ? { owner: 'accountId' } : {}
   const guarded = setup.scope !== 'not needed'
   const tiers = { quick: { hourly: 100_000 }, few: { hourly: setup.quota === 'used up' ? quota : 100_000 } }
   const made = service({
     name: 'shop',
-    versions: { ...dates, ...(!stage.isFormer && { v3: { released: '2026-06-01' } }) },
+    versions: { ...dates, ...(!variant.isFormer && { v3: { released: '2026-06-01' } }) },
     settings: settingsOf(setup, issuer),
     scopes: { 'things:use': 'Use things', pii: 'See secrets' },
     ...(setup.quota !== 'none' && { tiers }),
@@ -76,9 +76,9 @@ export function shopOf(setup: Setup, issuer: string, stage: Stage = {}): Service
         ...owner,
         fields: {
           name: f.text({ max: 50, filter: 'like', sort: true }),
-          [stage.isFormer ? 'remark' : 'note']: f.text({ max: 50, optional: true, filter: true }),
-          grade: gradeOf(setup, stage),
-          ...(!stage.isWithoutHint && { hint: f.text({ max: 50, optional: true, filter: true }) }),
+          [variant.isFormer ? 'remark' : 'note']: f.text({ max: 50, optional: true, filter: true }),
+          grade: gradeOf(setup, variant),
+          ...(!variant.isWithoutHint && { hint: f.text({ max: 50, optional: true, filter: true }) }),
           size: f.integer({ default: 0, min: 0, max: 99, filter: 'range', sort: true }),
           planId: f.ref('plans', { filter: true }),
           ...secretOf(setup),
@@ -94,7 +94,7 @@ export function shopOf(setup: Setup, issuer: string, stage: Stage = {}): Service
     },
   } as never) as unknown as Changing
   const moved = setup['moved field'] === 'yes' ? { moved: { price: { by: 'planId', to: 'price' } } } : {}
-  const older = stage.isFormer
+  const older = variant.isFormer
     ? made
     : made.change('v3', 'things', { about: 'A remark is called `note`.', renamed: { remark: 'note' } })
   return older.change('v2', 'things', { about: 'An amount is called `size`.', renamed: { amount: 'size' }, ...moved })

@@ -1,4 +1,4 @@
-/** A trial: one service, its nodes, and the model of what it has to do. */
+/** A trial: one service, its nodes, and the model of the expected behaviour. */
 import assert from 'node:assert/strict'
 import type { Service } from '../../src/service.ts'
 import { openMigration } from '../../src/terminal/open.ts'
@@ -9,16 +9,16 @@ import { alive, applied } from '../help/places.ts'
 import { deedOf, requestOf } from './deeds.ts'
 import { factors, type Setup } from './factors.ts'
 import { type Deed, Model } from './model.ts'
-import { type Ground, type Node, nodeOn } from './nodes.ts'
-import { type Stage, shopOf } from './shop.ts'
+import { type CrashableDatabase, type Node, nodeOn } from './nodes.ts'
+import { type DeclarationVariant, shopOf } from './shop.ts'
 
-/** A thing as it was answered, without what no model knows. */
+/** An answered thing, without the times, which the model does not know. */
 const seen = ({ createdAt: _, updatedAt: __, ...rest }: Record<string, unknown>): Record<string, unknown> => rest
 const byId = (a: { id?: unknown }, b: { id?: unknown }): number => (String(a.id) < String(b.id) ? -1 : 1)
 
-/** A service, its nodes and the model of what it has to do. */
+/** A service, its nodes and the model of the expected behaviour. */
 export class Trial {
-  readonly told: string[] = []
+  readonly steps: string[] = []
   readonly model: Model
   private nodes: Node[] = []
   private turn = 0
@@ -26,23 +26,23 @@ export class Trial {
   private api: Service
   private readonly issuer: Issuer
   private readonly setup: Setup
-  private readonly ground: Ground
+  private readonly database: CrashableDatabase
 
-  constructor(setup: Setup, ground: Ground, issuer: Issuer) {
+  constructor(setup: Setup, database: CrashableDatabase, issuer: Issuer) {
     this.setup = setup
-    this.ground = ground
+    this.database = database
     this.issuer = issuer
     this.api = this.declared()
     this.model = new Model(setup)
   }
 
-  private declared(stage: Stage = {}): Service {
-    return shopOf(this.setup, this.issuer.url, stage)
+  private declared(variant: DeclarationVariant = {}): Service {
+    return shopOf(this.setup, this.issuer.url, variant)
   }
 
   private node(api: Service): Promise<Node> {
-    const { setup, ground, issuer } = this
-    return nodeOn(api, { setup, url: ground.url(), issuer, keys: this.nodes[0]?.keys ?? null })
+    const { setup, database, issuer } = this
+    return nodeOn(api, { setup, url: database.url(), issuer, keys: this.nodes[0]?.keys ?? null })
   }
 
   /** Opens the nodes of a declaration; they take the place of those that served before. */
@@ -54,10 +54,10 @@ export class Trial {
   }
 
   /** Ends all nodes and starts the service with another declaration. */
-  private async restart(stage: Stage): Promise<void> {
+  private async restart(variant: DeclarationVariant): Promise<void> {
     for (const node of this.nodes) await node.close()
-    await this.open(this.declared(stage))
-    this.told.push(`restart ${JSON.stringify(stage)}`)
+    await this.open(this.declared(variant))
+    this.steps.push(`restart ${JSON.stringify(variant)}`)
   }
 
   /** Starts the service on rows that an earlier declaration may have written, and begins a rolling upgrade where the row says so. */
@@ -71,11 +71,11 @@ export class Trial {
     const [former, ...others] = this.nodes as [Node, ...Node[]]
     for (const node of others) await node.close()
     const now = this.declared()
-    await alive(this.ground.place())
-    assert.deepEqual((await applied(this.ground.place(), now)).waitsFor, ['old'], this.story())
+    await alive(this.database.place())
+    assert.deepEqual((await applied(this.database.place(), now)).waitsFor, ['old'], this.story())
     await this.open(now)
     this.former = former
-    this.told.push('the upgrade begins')
+    this.steps.push('the upgrade begins')
   }
 
   /** Ends the rolling upgrade, if there is one. */
@@ -83,9 +83,9 @@ export class Trial {
     if (this.former === null) return
     await this.former.close()
     this.former = null
-    await this.ground.place().rows('DELETE FROM bylaw_nodes')
-    assert.deepEqual((await applied(this.ground.place(), this.api)).left, [], this.story())
-    this.told.push('the upgrade ends')
+    await this.database.place().rows('DELETE FROM bylaw_nodes')
+    assert.deepEqual((await applied(this.database.place(), this.api)).left, [], this.story())
+    this.steps.push('the upgrade ends')
   }
 
   /** Restarts without a field that rows hold, runs the given steps, declares it again and puts its values back while all nodes serve. */
@@ -94,30 +94,30 @@ export class Trial {
     this.model.hasHint = false
     await steps()
     await this.restart({})
-    const migration = await openMigration(this.api, this.ground.url())
+    const migration = await openMigration(this.api, this.database.url())
     try {
       await migration.undrop()
     } finally {
       migration.close()
     }
     this.model.hasHint = true
-    this.told.push('undrop')
+    this.steps.push('undrop')
   }
 
-  /** What was there before the crash is opened anew; what crashed is closed afterwards. */
+  /** Crashes the database and opens new nodes on the remaining data; the old nodes are closed afterwards. */
   async crash(): Promise<void> {
     const before = [...this.nodes, ...(this.former === null ? [] : [this.former])]
-    await this.ground.crash()
+    await this.database.crash()
     if (this.former) this.former = await this.node(this.former.api)
     await this.open(this.api)
     for (const node of before) await node.close()
-    this.told.push('crash')
+    this.steps.push('crash')
   }
 
   async close(): Promise<void> {
     await this.former?.close()
     for (const node of this.nodes) await node.close()
-    await this.ground.drop()
+    await this.database.drop()
   }
 
   /** The nodes take turns; the former declaration does not know the newest version. */
@@ -129,7 +129,7 @@ export class Trial {
   async send(who: 'ann' | 'amy', method: string, path: string, sent: Sent = {}): Promise<Answer> {
     const node = this.next(path)
     const answer = await node.send(method, path, { ...sent, headers: { ...node.keys[who], ...sent.headers } })
-    this.told.push(
+    this.steps.push(
       `${who} ${method} ${path} ${JSON.stringify(sent)} (node ${this.turn}) -> ${answer.status} ${answer.text.slice(0, 300)}`,
     )
     const { status, headers, text } = answer
@@ -142,7 +142,7 @@ export class Trial {
   }
 
   story(): string {
-    return `\n${JSON.stringify(this.setup)}\n${this.told.join('\n')}\n`
+    return `\n${JSON.stringify(this.setup)}\n${this.steps.join('\n')}\n`
   }
 
   /** Two plans, and things of which one has a part. */

@@ -21,12 +21,12 @@ const seed = Number(process.env.BYLAW_TEST_SEED ?? Math.floor(Math.random() * 2 
 /** Database files lie in memory where the system offers that, so that no run waits for a disk. */
 const quick = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
-interface Ground {
+interface TestDatabase {
   readonly url: string
   readonly rows: (text: string) => Promise<Record<string, unknown>[]>
   readonly drop: () => Promise<void>
 }
-const grounds: readonly (readonly [store: string, runs: number, make: () => Promise<Ground>])[] = [
+const databases: readonly (readonly [store: string, runs: number, make: () => Promise<TestDatabase>])[] = [
   [
     'SQLite',
     runsOf(40),
@@ -34,7 +34,7 @@ const grounds: readonly (readonly [store: string, runs: number, make: () => Prom
       const folder = mkdtempSync(join(quick, 'bylaw-world-'))
       const file = join(folder, 'db')
       let db: DatabaseSync | undefined
-      const rows: Ground['rows'] = async (text) => {
+      const rows: TestDatabase['rows'] = async (text) => {
         db ??= new DatabaseSync(file)
         return db.prepare(text).all()
       }
@@ -53,7 +53,7 @@ const grounds: readonly (readonly [store: string, runs: number, make: () => Prom
       const client = new pg.Client(url)
       client.on('error', () => {})
       await client.connect()
-      const rows: Ground['rows'] = async (text) => (await client.query(text)).rows
+      const rows: TestDatabase['rows'] = async (text) => (await client.query(text)).rows
       return { url, rows, drop: () => client.end().then(drop) }
     },
   ],
@@ -63,19 +63,19 @@ const grounds: readonly (readonly [store: string, runs: number, make: () => Prom
 interface Filled {
   readonly world: World<Who>
   readonly pool: Pool
-  readonly ground: Ground
+  readonly database: TestDatabase
   readonly close: () => Promise<void>
 }
 
-async function filled(api: Service, make: () => Promise<Ground>, hidden: Hidden, has: Has): Promise<Filled> {
-  const ground = await make()
-  const world = await worldOf<Who>(api, ground.url, callers)
+async function filled(api: Service, make: () => Promise<TestDatabase>, hidden: Hidden, has: Has): Promise<Filled> {
+  const database = await make()
+  const world = await worldOf<Who>(api, database.url, callers)
   const close = async () => {
     await world.close()
-    await ground.drop()
+    await database.drop()
   }
   try {
-    return { world, ground, pool: await prepared(world, hidden, has), close }
+    return { world, database, pool: await prepared(world, hidden, has), close }
   } catch (error) {
     await close()
     throw error
@@ -98,10 +98,11 @@ const settings = (numRuns: number) => ({ seed, numRuns, endOnFailure: false, int
 /** An answer as text for comparison; identifiers of the other account are replaced by their number, as they differ between worlds. */
 function learnt({ status, headers, text }: Reply, { foreign }: Pool): string {
   const { date: _, ...rest } = headers
-  let told = JSON.stringify([status, rest, text])
+  let comparable = JSON.stringify([status, rest, text])
   for (const [name, ids] of Object.entries(foreign))
-    for (const [i, id] of ids.entries()) if (id.includes('_0')) told = told.replaceAll(id, `{${name} ${i} of others}`)
-  return told
+    for (const [i, id] of ids.entries())
+      if (id.includes('_0')) comparable = comparable.replaceAll(id, `{${name} ${i} of others}`)
+  return comparable
 }
 
 /** Adds the tags, cursors and identifiers of an answer to those that later requests can use. */
@@ -123,7 +124,7 @@ const reading = (pool: Pool, has: Has): string[] =>
   ])
 
 /** All rows of the collections, by collection and key. */
-async function dumped(api: Service, { rows }: Ground): Promise<Map<string, Record<string, unknown>>> {
+async function dumped(api: Service, { rows }: TestDatabase): Promise<Map<string, Record<string, unknown>>> {
   const found = new Map<string, Record<string, unknown>>()
   for (const { name, collection } of api.resources.values())
     for (const row of await rows(`SELECT * FROM "${name}"`))
@@ -172,7 +173,7 @@ const started = (given: Daring): Service | null => {
   }
 }
 
-for (const [store, runs, make] of grounds)
+for (const [store, runs, make] of databases)
   describe(`non-interference (${store}, seed ${seed})`, () => {
     const api = clinic()
     const has: Has = (thing) => thing === 'foreign plans'
@@ -180,11 +181,11 @@ for (const [store, runs, make] of grounds)
       const property = fc.asyncProperty(hiddenOf('A-1'), hiddenOf('B-2'), steps, async (a, b, given) => {
         const both = [await filled(api, make, a, has), await filled(api, make, b, has)] as const
         try {
-          const told: string[] = []
+          const exchanges: string[] = []
           const same = async (how: (one: Filled) => Promise<[about: string, reply: Reply]>) => {
             const [first, second] = [await how(both[0]), await how(both[1])]
-            told.push(`${first[0]} -> ${first[1].status}`)
-            assert.equal(learnt(second[1], both[1].pool), learnt(first[1], both[0].pool), told.join('\n'))
+            exchanges.push(`${first[0]} -> ${first[1].status}`)
+            assert.equal(learnt(second[1], both[1].pool), learnt(first[1], both[0].pool), exchanges.join('\n'))
           }
           for (const numbers of given)
             await same(async ({ world, pool }) => {
@@ -227,15 +228,15 @@ for (const [store, runs, make] of grounds)
         const property = fc.asyncProperty(hiddenOf('A-1'), steps, async (hidden, given) => {
           const one = await filled(api, make, { ...hidden, foreign: 3 }, has)
           try {
-            const before = await dumped(api, one.ground)
-            const told: string[] = []
+            const before = await dumped(api, one.database)
+            const exchanges: string[] = []
             for (const numbers of given) {
               const asked = requestOf(numbers, one.pool, has)
               const reply = await one.world.send('ann', asked.request)
-              told.push(`${JSON.stringify(asked.request)} -> ${reply.status}`)
+              exchanges.push(`${JSON.stringify(asked.request)} -> ${reply.status}`)
               kept(reply, { asked, pool: one.pool })
-              const after = await dumped(api, one.ground)
-              assert.deepEqual(trespasses(api, before, after), [], told.join('\n'))
+              const after = await dumped(api, one.database)
+              assert.deepEqual(trespasses(api, before, after), [], exchanges.join('\n'))
             }
           } finally {
             await one.close()
@@ -248,7 +249,7 @@ for (const [store, runs, make] of grounds)
       const property = fc.asyncProperty(hiddenOf('A-1'), steps, async (hidden, given) => {
         const [older, newest] = [await filled(api, make, hidden, has), await filled(api, make, hidden, has)]
         try {
-          const told: string[] = []
+          const exchanges: string[] = []
           for (const numbers of given) {
             const asked = requestOf(numbers, older.pool, has)
             if (asked.newest === null) continue
@@ -256,10 +257,14 @@ for (const [store, runs, make] of grounds)
               await older.world.send('ann', asked.request),
               await newest.world.send('ann', asked.newest),
             ]
-            told.push(`${JSON.stringify(asked.request)} -> ${reply.status}, ${same.status} ${reply.text}`)
+            exchanges.push(`${JSON.stringify(asked.request)} -> ${reply.status}, ${same.status} ${reply.text}`)
             kept(reply, { asked, pool: older.pool })
-            assert.deepEqual([reply.status, reply.json?.type], [same.status, same.json?.type], told.join('\n'))
-            assert.deepEqual(await dumped(api, older.ground), await dumped(api, newest.ground), told.join('\n'))
+            assert.deepEqual([reply.status, reply.json?.type], [same.status, same.json?.type], exchanges.join('\n'))
+            assert.deepEqual(
+              await dumped(api, older.database),
+              await dumped(api, newest.database),
+              exchanges.join('\n'),
+            )
           }
         } finally {
           await older.close()

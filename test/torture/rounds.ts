@@ -94,7 +94,7 @@ async function share(options: Torture, { tally, next, place, until }: Share): Pr
     tally.lost += lost
   }
   const floor = nodesOf({
-    backend: backend,
+    backend,
     mutant: options.mutant && `${options.store} ${options.mutant}`,
     random: next,
     killed,
