@@ -1,4 +1,4 @@
-/** As much of autocannon as is used here. */
+/** The types of the parts of autocannon that are used here. */
 declare module 'autocannon' {
   export interface Sent {
     readonly method: string

@@ -1,4 +1,4 @@
-/** Many books, the same ones each time, and a file that holds them: the texts and cells the service writes, in one transaction. */
+/** Many books, the same in each run, and a file with them, written like the service writes, in one transaction. */
 import { existsSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type pg from 'pg'
@@ -24,7 +24,7 @@ export interface Book extends Record<string, unknown> {
   readonly updatedAt: string
 }
 
-/** So many books, one after the other. */
+/** Generates `rows` books. */
 export function* manyBooks(rows: number): Generator<Book> {
   let seed = 1
   const next = () => (seed = (seed * 48_271) % 2_147_483_647)
@@ -58,7 +58,7 @@ export function insertValues(book: Book): (string | number | bigint | null)[] {
   return [book.id, 1, 1, doc, hidden, ...cells]
 }
 
-/** A new file with so many books. */
+/** Creates a file with `rows` books. */
 export function fill(file: string, rows: number): void {
   for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) rmSync(file + end)
   void openSqlite(`sqlite:${file}`, collections, 'apply').close()

@@ -1,4 +1,4 @@
-/** What a page far down a list costs by cursor, against the first one. */
+/** The cost of a page deep in a list by cursor, compared with the first page. */
 import type { Book } from './books.ts'
 import { type Target, target } from './report.ts'
 import { ask } from './server.ts'
@@ -7,8 +7,8 @@ const wanted = 10_000
 const size = 50
 
 /**
- * Pages near and far in turn, one request at a time, in milliseconds; the far one is the 10,000th where there are so many. Somebody
- * writes in between, so that both are read.
+ * Near and far pages in turn, one request at a time, in milliseconds; the far one is the 10,000th if there are so many. Writes
+ * in between prevent answers from the cache.
  */
 export async function deep(url: string, rows: number, { id }: Book): Promise<Target> {
   const list = `${url}/books?limit=${size}`

@@ -1,8 +1,8 @@
-/** The expert's service: Fastify with schemas for what comes in and what goes out, over whatever store. */
+/** The expert's service: Fastify with schemas for requests and answers, for any store. */
 import { randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
 
-/** A book as the expert answers it. */
+/** A book in the expert's answers. */
 export interface Answered {
   readonly id: string
   readonly version: number
@@ -18,10 +18,10 @@ export interface Answered {
 export type New = Pick<Answered, 'title' | 'status' | 'price' | 'shelf' | 'blurb'>
 type Maybe<T> = T | Promise<T>
 
-/** The statements behind it, each in a transaction of its own. */
+/** Its statements, each in a separate transaction. */
 export interface Statements {
   readonly one: (id: string) => Maybe<Answered | undefined>
-  /** Books of a status by price, behind a book. */
+  /** Books of a status by price, after a book. */
   readonly behind: (status: string, price: number, id: string, limit: number) => Maybe<readonly Answered[]>
   readonly page: (status: string, limit: number, offset: number) => Maybe<readonly Answered[]>
   readonly count: (status: string) => Maybe<number>

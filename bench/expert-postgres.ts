@@ -5,7 +5,7 @@ import { type Answered, serve } from './expert-app.ts'
 
 const columns = 'id, version, title, status, price, shelf, blurb, created_at AS "createdAt", updated_at AS "updatedAt"'
 
-/** A new table with the books in it. */
+/** Creates a table with the books. */
 export async function fillExpert(client: pg.Client, books: readonly Book[]): Promise<void> {
   await client.query(`CREATE TABLE expert_books (id text PRIMARY KEY, version integer NOT NULL, title text NOT NULL,
     status text NOT NULL, price integer NOT NULL, shelf text, blurb text NOT NULL, created_at text NOT NULL, updated_at text NOT NULL)`)

@@ -5,7 +5,7 @@ import { type Answered, serve } from './expert-app.ts'
 
 const columns = 'id, version, title, status, price, shelf, blurb, created_at AS createdAt, updated_at AS updatedAt'
 
-/** A new file with the books in it. */
+/** Creates a file with the books. */
 export function fillExpert(file: string, books: Iterable<Book>): void {
   const db = new DatabaseSync(file)
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;

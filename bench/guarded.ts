@@ -1,4 +1,4 @@
-/** The same books for those who have a key and a quota, and in an older version. */
+/** The same books for callers with a key and a quota, and in an older version. */
 import { f, service } from 'bylaw'
 import library from './library.ts'
 

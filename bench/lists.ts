@@ -1,4 +1,4 @@
-/** `npm run bench:lists -- --rows 1000000`: what lists cost deep inside, when nothing changed, and while a long one runs. */
+/** `npm run bench:lists -- --rows 1000000`: the cost of deep pages, of unchanged lists, and of requests during a long list. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
@@ -39,7 +39,7 @@ await beside()
 await store.close()
 rmSync(folder, { recursive: true })
 
-/** Milliseconds of a request, the median of many, two of them in turn. */
+/** The median times of two requests, measured in turn, in milliseconds. */
 async function inTurn(a: () => Promise<unknown>, b: () => Promise<unknown>, rounds = 400): Promise<[number, number]> {
   const times: [number[], number[]] = [[], []]
   for (let i = 0; i < rounds; i++) {
@@ -52,7 +52,7 @@ async function inTurn(a: () => Promise<unknown>, b: () => Promise<unknown>, roun
   return times.map((all) => all.toSorted((x, y) => x - y)[Math.floor(all.length / 2)] as number) as [number, number]
 }
 
-/** Page 1 against page 10,000 (or the last but one), both by cursor. */
+/** Compares page 2 with page 10,000 (earlier in smaller lists), both by cursor. */
 async function deep(list: string): Promise<void> {
   const pages = Math.min(10_000, Math.floor(rows / 100) - 1)
   let cursor = ''
@@ -68,7 +68,7 @@ async function deep(list: string): Promise<void> {
   )
 }
 
-/** Over a socket, as what is saved is sending it. */
+/** Over a socket, as a 304 saves the sending of the content. */
 async function unchanged(): Promise<void> {
   const listening = await listen(context, { port: 0, host: '127.0.0.1' })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -93,7 +93,7 @@ async function unchanged(): Promise<void> {
   await listening.stop(1000)
 }
 
-/** One item, again and again, while a pattern is looked for in all rows. */
+/** Reads one item repeatedly while a pattern is searched in all rows. */
 async function beside(): Promise<void> {
   const [{ id }] = JSON.parse((await get('/books?limit=1')).text).data
   const times: number[] = []

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import autocannon, { type Sent } from 'autocannon'
 import { pinned } from './server.ts'
 
-/** A request; `{n}` in its header or body is another number each time. */
+/** A request; `{n}` in its header or body is a new number in each request. */
 export interface Asking {
   readonly method?: 'GET' | 'POST' | 'PATCH'
   readonly path: string
@@ -27,7 +27,7 @@ const connections = 64
 const hasWrk = spawnSync('wrk', ['--version']).error === undefined
 export const loader = hasWrk ? 'wrk' : 'autocannon'
 
-/** The bytes of a request, cut where a number goes in. */
+/** The text of a request, split at the places of the number. */
 export function textOf({ method = 'GET', path, headers = {}, body = '' }: Asking): string[] {
   const length = body.replaceAll('{n}', '0'.repeat(digits)).length
   const lines = Object.entries({
@@ -40,7 +40,7 @@ export function textOf({ method = 'GET', path, headers = {}, body = '' }: Asking
 
 let number = Date.now() % 1e6
 
-/** Loads a server for so many seconds; an answer that is a failure ends the run. */
+/** Loads a server for some seconds; a failed request ends the run. */
 export function load(url: string, asked: readonly Asking[], seconds: number): Measured {
   number += 1
   return hasWrk ? byWrk(url, asked, seconds) : byAutocannon(url, asked, seconds)
@@ -81,7 +81,7 @@ function percentile(text: string, which: number): number {
   return Number(value) * (units[unit] ?? Number.NaN)
 }
 
-/** In a process of its own, as the server must not wait for it, nor it for the server. */
+/** In a separate process, so that client and server do not wait for each other. */
 function byAutocannon(url: string, asked: readonly Asking[], seconds: number): Measured {
   const job = JSON.stringify({ url, asked, seconds, number })
   const [command, ...rest] = pinned(1, process.execPath, import.meta.filename, job) as [string, ...string[]]

@@ -19,14 +19,14 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '2' },
     stores: { type: 'string', default: 'sqlite,postgres' },
     only: { type: 'string', default: '' },
-    /** Where nothing is to be written down. */
+    /** Writes no files. */
     dry: { type: 'boolean', default: false },
   },
 })
 const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)]
 const sizes = values.rows.split(',').map(Number)
 const chosen = values.only === '' ? null : values.only.split(',')
-/** What many rows make a difference to. */
+/** The workloads that depend on the number of rows. */
 const large = ['item', 'list', 'cold', 'moving', 'total', 'deep']
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 const here = import.meta.dirname
@@ -69,11 +69,11 @@ async function main(): Promise<void> {
     console.log(`${met ? 'met   ' : 'MISSED'} ${name}: ${measured} (at ${at} ${bound})`)
 }
 
-/** What is measured on a store with so many rows, and where it goes. */
+/** The workloads on a store with a number of rows, and their results. */
 interface Part {
   readonly store: string
   readonly rows: number
-  /** Whether it is the one that the goals are about. */
+  /** Whether the goals are about this part. */
   readonly first: boolean
   readonly wanted: (name: string) => boolean
   readonly found: Row[]
@@ -112,13 +112,13 @@ async function started(name: string, words: (port: number) => readonly string[])
   return served
 }
 
-/** Some books from all over. */
+/** Some books, evenly spread. */
 function sample(rows: number): Book[] {
   const every = Math.max(1, Math.floor(rows / 2000))
   return [...manyBooks(rows)].filter((_, i) => i % every === 0)
 }
 
-/** What runs hot is compiled first, however slow the machine is at the moment. */
+/** Warms the server up, so that hot code is compiled before the measurement. */
 function warm(url: string, asked: readonly Asking[]): void {
   for (let done = 0, seconds = 0; done < 20_000 && seconds < 8; seconds++) done += load(url, asked, 1).rate
 }
@@ -151,7 +151,7 @@ async function measured({ store, rows, one, ours, expert }: Measure): Promise<Ro
   return row
 }
 
-/** A bare server with an answer of ours. */
+/** A bare server that sends our answer. */
 async function floorOf({ ours: [asked] }: Workload, { url }: Served): Promise<Served> {
   const answer = await ask(url + asked?.path, { 'Accept-Encoding': 'identity' })
   const body = await answer.text()
@@ -169,7 +169,7 @@ function targetsOf(row: Row): Target[] {
   ]
 }
 
-/** Both at half of what the expert can do at most. */
+/** Both at half of the expert's maximum rate. */
 function steady(item: Workload, ours: Served, expert: Served, found: readonly Row[]): Target {
   const most = median((found.find(({ workload }) => workload === 'item')?.rounds.expert ?? []).map(({ rate }) => rate))
   const times: [number, number][] = []
@@ -182,12 +182,12 @@ function steady(item: Workload, ours: Served, expert: Served, found: readonly Ro
   return target('p99 at half of the expert’s highest load, against the expert', own / theirs, 1, 'most')
 }
 
-/** Who else was at work: a busy machine takes more from what is larger. */
+/** The load of other processes: on a busy machine, the larger program loses more. */
 function others(): string {
   return `The machine had ${loadavg()[1]?.toFixed(0)} processes to run at a time, the bench among them.`
 }
 
-/** For programs, as a picture, and in the page of figures between two marks. */
+/** Writes the results as JSON, as a plot, and into the page of figures between two marks. */
 function writeDown(found: readonly Row[], targets: readonly Target[]): void {
   const on = `${machine()}, Node.js ${process.versions.node}, load by ${loader}`
   const results = { machine: on, rows: sizes, rounds, seconds, targets, workloads: found }

@@ -1,4 +1,4 @@
-/** A steady load: so many requests a second, whether the server keeps up or not; waiting counts from when each one was due. */
+/** A steady load with a fixed rate, even if the server is slower; times are measured from when each request was due. */
 import { spawnSync } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
 import { type Asking, textOf } from './load.ts'
@@ -67,7 +67,7 @@ async function work({ port, asked, rate, seconds }: Job): Promise<void> {
   console.log(sorted[Math.floor(sorted.length * 0.99)])
 }
 
-/** A connection; an answer is whole when its content, as long as was said, is here. */
+/** Opens a connection; an answer is complete when its content has the declared length. */
 function opened(port: number, answered: (socket: Socket) => void): Promise<Socket> {
   return new Promise((done, fail) => {
     const socket = connect(port, '127.0.0.1', () => done(socket.setNoDelay()))

@@ -1,4 +1,4 @@
-/** `npm run bench:peers`: services made by others, installed into a temporary folder, asked for one item of the same books. */
+/** `npm run bench:peers`: other frameworks, installed into a temporary folder, measured on reads of one of the same books. */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { freePort, pinned } from './server.ts'
 interface Peer {
   readonly name: string
   readonly packages: readonly string[]
-  /** Writes what it needs, and tells how it is started and where its books are. */
+  /** Writes its files, and returns how it is started and the URL of its books. */
   readonly made: (folder: string, port: number, books: readonly Book[]) => Made
 }
 
@@ -25,7 +25,7 @@ interface Made {
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '10000' }, only: { type: 'string' } } })
 const minutes = 60_000
 
-/** A plain table of the books, for those that are put over one. */
+/** A plain table of the books, for frameworks that work on an existing table. */
 function tableOf(folder: string, books: readonly Book[]): string {
   const file = join(folder, 'books.db')
   const db = new DatabaseSync(file)
@@ -125,7 +125,7 @@ const books = [...manyBooks(Number(values.rows))]
 for (const peer of peers)
   if (values.only === undefined || peer.name.toLowerCase().includes(values.only)) await tried(peer)
 
-/** What cannot be installed or started here is told, and the next one is tried. */
+/** Measures one framework; if it cannot be installed or started, reports that and continues. */
 async function tried({ name, packages, made }: Peer): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-peer-'))
   try {
@@ -143,7 +143,7 @@ async function tried({ name, packages, made }: Peer): Promise<void> {
   }
 }
 
-/** The line of many that says what went wrong. */
+/** The line of an output with the reason of a failure. */
 const reasonIn = (text: string): string =>
   (/^.*(?:Error: |"message": ).*$/m.exec(text)?.[0] ?? text).trim().slice(0, 400)
 

@@ -1,4 +1,4 @@
-/** What a quota costs: the check by itself, and reads of one item with and without it, by turns. */
+/** The cost of a quota: the check alone, and reads of one item with and without it, in turn. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-/** One check and the fields of its answer, in microseconds: the median of several stretches. */
+/** One check with its headers, in microseconds: the median of several batches. */
 async function check(callers: number): Promise<number> {
   const store = { execute: async () => ({ is: 'spent', used: 1, until: Date.now() + 3_600_000 }) } as unknown as Store
   const all = Array.from({ length: callers }, (_, n) => ({ ...nobody, id: `key:caller-${n}`, tier: 'pro' }))
@@ -56,8 +56,8 @@ async function check(callers: number): Promise<number> {
 }
 
 /**
- * Reads of one item through the whole corridor, without a socket, with a quota and without it in short stretches by turns: as a
- * share of the time without. Of a read over a socket it is less.
+ * Reads of one item through the whole corridor, without a socket, with and without a quota in short batches in turn: the
+ * additional time as a share. The share of a read over a socket is smaller.
  */
 async function paired(): Promise<number> {
   const [without, counted] = [await reading({}), await reading({ anonymous: { hourly: 1_000_000_000 } })]
@@ -74,7 +74,7 @@ async function turned(without: () => Promise<number>, counted: () => Promise<num
   return [await without(), after]
 }
 
-/** A service with one book, and how long some reads of it take. */
+/** A service with one book; the returned function measures some reads of it. */
 async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
   const own = service({ ...library.declaration, tiers })
   const store = openSqlite(
@@ -104,7 +104,7 @@ async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
   }
 }
 
-/** Checks that have to ask a store on disk, 64 at a time, each for another caller: in microseconds. */
+/** Checks that need the store on disk, 64 at a time, each for another caller, in microseconds. */
 async function first(): Promise<number> {
   const store = openSqlite(`sqlite:${join(folder, 'first.db')}`, [], 'apply')
   const context = { ...contextOf(), store }

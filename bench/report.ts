@@ -1,8 +1,8 @@
-/** What a run has shown: a table for people, targets for programs, a plot for the page. */
+/** The results of a run: a table for people, targets for programs, a plot for the page. */
 import { cpus } from 'node:os'
 import type { Measured } from './load.ts'
 
-/** A workload with what each side did in each round. */
+/** A workload with the results of each side in each round. */
 export interface Row {
   readonly store: string
   readonly rows: number

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 const bin = fileURLToPath(new URL('../bin/bylaw.js', import.meta.url))
 
-/** Runs the file on a Node that says it is another version. */
+/** Runs the file on a Node that reports another version. */
 function on(version: string): { status: number | null; stderr: string } {
   const disguise = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`
   const preload = `data:text/javascript,${encodeURIComponent(disguise)}`

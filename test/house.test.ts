@@ -1,4 +1,4 @@
-/** The house rules, proven on the source text; each judge first on small houses made up to break it. */
+/** Checks the house rules on the source text, and each rule on small examples that break it. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -23,7 +23,7 @@ const files = sources(root)
 const declared = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
 const dependencies = Object.keys({ ...declared.dependencies, ...declared.peerDependencies })
 
-/** A made-up house: path and text in turn. */
+/** Source files from their paths and texts. */
 const made = (texts: Record<string, string>): Source[] => Object.entries(texts).map(([path, text]) => ({ path, text }))
 const lines = (count: number, text: string): string => Array.from({ length: count }, () => text).join('\n')
 const lists = (text: string): Source[] => made({ 'src/lists/list-query.ts': text })

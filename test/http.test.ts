@@ -1,4 +1,4 @@
-/** A read of the newest version copies text: nothing is parsed or made into text on its way. */
+/** A read of the newest version copies text: nothing is parsed or serialized. */
 import assert from 'node:assert/strict'
 import { it, mock } from 'node:test'
 import { testing } from 'bylaw/testing'

@@ -1,4 +1,4 @@
-/** The run of all tests on a machine with Node and npm alone: where PostgreSQL comes from, and what the run says at its end. */
+/** The run of all tests on a machine with Node and npm alone: the source of PostgreSQL, and the report at the end. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ test('adds', () => {})
 test('is behind a pooler', { skip: 'needs pgbouncer: apt-get install pgbouncer' }, () => {})
 `
 
-/** A run of its own; how it ends. */
+/** Runs tests in a separate process, and returns how it ended. */
 function runOf(
   text: string,
   env: Readonly<Record<string, string>> = {},

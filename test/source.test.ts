@@ -1,4 +1,4 @@
-/** The reader of source text that the house rules are judged with. */
+/** The reader of source text that the house rules use. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { empty } from './help/house.ts'

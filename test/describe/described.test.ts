@@ -1,4 +1,4 @@
-/** The judge of exchanges, tried on a small document and on documents that say something wrong or nothing. */
+/** The check of exchanges, on a small document and on documents with wrong or missing parts. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Exchange, judgeOf } from '../help/described.ts'
@@ -80,7 +80,7 @@ const refused = (body: object, headers: object = {}): Exchange => ({
   ...{ ...found, status: 404, headers: { ...json, ...headers }, text: JSON.stringify(body) },
 })
 
-/** The document with one part of it replaced, or gone. */
+/** The document with one part replaced or removed. */
 function edited(path: string, value?: unknown): typeof document {
   const copy = structuredClone(document)
   const steps = path.split(' ')

@@ -1,4 +1,4 @@
-/** The requests that are made from a document find what a service does otherwise, tried on a small one that keeps it or breaks it. */
+/** Requests made from a document find differences of a service, on a small service that follows or violates its document. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Answer, Sent } from '../help/door.ts'
@@ -47,7 +47,7 @@ function located() {
   }
 }
 
-/** A service that does as the document says, if it is not told otherwise. */
+/** A service that follows the document, except where `otherwise` returns a status. */
 function small(otherwise: (method: string, path: string, sent: Sent) => number | undefined = () => undefined) {
   const { check } = schemasOf(document)
   let count = 0

@@ -1,4 +1,4 @@
-/** What functions of a change are given and have to give, and what the compiler refuses of a change; nothing here runs. Part 9, versions. */
+/** The parameter and result types of a change's functions, and changes that do not compile; nothing here runs. Part 9, versions. */
 import { f, service } from 'bylaw'
 import type { Equal, Proof } from './equal.ts'
 
@@ -20,7 +20,7 @@ const shop = service({
   },
 })
 
-/** The newest change first: what it leaves is what the next one is told of. */
+/** The newest change first: each change gets the types that the one before leaves. */
 shop
   .change('v3', 'customers', {
     about: 'All kinds of changes at once.',
@@ -59,7 +59,7 @@ shop
   })
   .change('v2', 'clients', { about: 'The old name.', added: ['mail'], request: () => ({ mail: 'a@example.com' }) })
 
-/** Names that are not there, and values of other types. */
+/** Unknown names, and values of other types. */
 export const refused = [
   // @ts-expect-error no such version
   shop.change('v4', 'customers', { about: '' }),
@@ -100,7 +100,7 @@ export const refused = [
   shop.change('v2', 'customers', { about: '', removed: { first: f.text() }, response: () => ({ second: '' }) }),
 ]
 
-/** Literals stay what they are: what a function gives for an enum need not be cast. */
+/** Literal types are kept, so that the result of a function for an enum needs no cast. */
 export const literal = service({
   name: 'literal',
   versions: { v1: { released: '2026-01-15' }, v2: { released: '2026-06-01' } },

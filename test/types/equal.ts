@@ -1,7 +1,7 @@
-/** Compares types: a proof that does not hold fails to compile. */
+/** Compares types: a false proof does not compile. */
 
 /** Whether two types are the same, modifiers included. */
 export type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
-/** Compiles only for what is true. */
+/** Compiles only for `true`. */
 export type Proof<T extends true> = T

@@ -225,10 +225,10 @@ export type ListNames = [
   Proof<Equal<SortName<Shop, 'slots'>, Made>>,
 ]
 
-/** A declaration stands for its service. */
+/** The types of a declaration are those of its service. */
 export type Declared = Proof<Equal<Row<Shop['declaration'], 'orders'>, Row<Shop, 'orders'>>>
 
-/** What was fetched can be sent back. R48. */
+/** A fetched item can be sent back. R48. */
 export const again = (row: Row<Shop, 'orders'>): ReplaceInput<Shop, 'orders'> => row
 
 const snake = service({
@@ -256,7 +256,7 @@ export type Snakes = [
   Proof<Equal<keyof CreateInput<Snake, 'big-visits'>, never>>,
 ]
 
-/** Parts written apart, and declarations that are only known while running. */
+/** Parts that are declared separately, and declarations that are only known at run time. */
 export function loose(declaration: Declaration, prefix: string, orders: ResourceDeclaration): readonly Service[] {
   const fields = { name: f.text(), ...(prefix === '' ? {} : { note: f.text() }) }
   return [

@@ -1,4 +1,4 @@
-/** What the compiler refuses in a declaration, each at its place; nothing here runs. Part 2, fields. */
+/** Declarations that do not compile, with the place of each error; nothing here runs. Part 2, fields. */
 import type { Declaration } from 'bylaw'
 import { f, service } from 'bylaw'
 import type { CheckedDeclaration } from '../../src/resources/infer-faults.ts'
@@ -68,7 +68,7 @@ export const options = [
 
 const fields = { name: f.text({ sort: true }), place: f.object({ city: f.text() }) }
 
-/** Whatever names something names what is there. */
+/** Names must refer to existing parts. */
 export const names = [
   service({
     name: 'a',
@@ -140,7 +140,7 @@ export const names = [
   }),
 ]
 
-/** Nothing is said that nobody hears. */
+/** Unknown members are refused. */
 export const members = [
   service({
     name: 'd',
@@ -263,7 +263,7 @@ const told = given({
 type Told = typeof told
 type Orders = Told['resources']['orders']
 
-/** The reason can be read in the message of the compiler. */
+/** The message of the compiler contains the reason. */
 export type Reasons = [
   Proof<Equal<Told['naem'], "Error: 'naem' is not known here">>,
   Proof<Equal<Told['name'], 'told'>>,

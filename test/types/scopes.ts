@@ -1,4 +1,4 @@
-/** What follows for types where items belong to accounts and fields take scopes; nothing here runs. Part 5, authentication. */
+/** Types of resources with accounts and of fields with scopes; nothing here runs. Part 5, authentication. */
 import type { CreateInput, FilterName, Row } from 'bylaw'
 import { f, service } from 'bylaw'
 import type { Equal, Proof } from './equal.ts'
@@ -20,7 +20,7 @@ const clinic = service({
 })
 type Clinic = typeof clinic
 
-/** What takes a scope to see may be missing; the account is no field. */
+/** Fields with a read scope may be missing; the account is not a field. */
 export type Clinics = [
   Proof<
     Equal<
