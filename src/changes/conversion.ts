@@ -141,7 +141,7 @@ export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: Fi
     const link = program.sources.get(by)
     const target = linkTarget(step, by)
     const there = target === undefined ? undefined : elsewhere(step, target, to)
-    // review/moved-fields.ts refuses such a declaration before.
+    // review/moved-fields.ts has already refused such a declaration.
     if (!link || !there || link.from !== 'document') throw new Error(lostFieldMessage(step, name))
     const known = beside.findIndex((one) => one.by === link.name && one.collection === there.resource)
     const at = known >= 0 ? known : beside.push({ by: link.name, collection: there.resource }) - 1

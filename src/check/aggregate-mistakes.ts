@@ -1,4 +1,4 @@
-/** Aggregate mistakes: sums, numbers, least and greatest values of rows that do not fit or must stay secret. Part 2. */
+/** Aggregate mistakes: totals, counts, minimums and maximums that do not fit or would reveal hidden rows. Part 2. */
 import type { Aggregate } from '../fields/aggregate.ts'
 import type { Field } from '../fields/field.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
@@ -53,7 +53,7 @@ export function checkAggregate(
   checkSecrets(path, field, { judged, other, made: made ?? null }, ground)
 }
 
-/** The rows must belong or refer to the item, in one way. */
+/** Checks that the rows belong or refer to the item by exactly one field. */
 function checkLink(path: DeclarationPath, name: string, resource: string, by: unknown, ground: DeclarationCheck): void {
   const { resources, settings, rules } = ground
   const around = { resources, settings, kinds: rules.kinds, concepts: Object.fromEntries(ground.soundConcepts) }
@@ -108,7 +108,7 @@ interface AggregateSource {
   readonly made: Field | null
 }
 
-/** A derived value must not tell what its reader could not read: rows of accounts, and rows and fields for other scopes. */
+/** A derived value must not reveal rows of other accounts, or rows and fields that need other scopes. */
 function checkSecrets(
   path: DeclarationPath,
   field: Field,
@@ -151,7 +151,7 @@ function ownerName(given: UncheckedObject, { resources }: DeclarationCheck, dept
   return typeof owner === 'string' ? owner : null
 }
 
-/** Totals of totals must come to an end: no field may follow from itself. */
+/** Refuses cycles: no derived field may depend on itself. */
 export function checkDerivedCycles(ground: DeclarationCheck): void {
   const aggregates = new Map<string, Aggregate>()
   for (const [name, given] of Object.entries(ground.resources))

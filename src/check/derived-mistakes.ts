@@ -1,4 +1,4 @@
-/** Derived mistakes: functions and aggregates of fields that do not fit, or that would tell what may not be read. Part 2. */
+/** Derived mistakes: functions and aggregates of fields that do not fit, or would reveal hidden values. Part 2. */
 import type { Field } from '../fields/field.ts'
 import { isObject, valueCheckOf, valueInWords } from '../fields/value-check.ts'
 import { listInWords } from '../formats/naming.ts'
@@ -54,7 +54,7 @@ export function checkDerived(judged: ResourceCheck, ground: DeclarationCheck): v
   }
 }
 
-/** In older versions, the newest one says what a derived field follows from. */
+/** In older versions, the source of a derived field is that of the newest version. */
 const isFromNewest = ({ options: { derived } }: Field): boolean => isObject(derived) && derived.of === 'newest'
 
 /** The functions of derived fields, after a check of their names. */
@@ -82,7 +82,7 @@ function functionsOf(
 
 type DerivingFunction = (document: unknown) => unknown
 
-/** Tries a function: it must give the same value twice, and read only fields that its own readers may read. */
+/** Calls a function with samples: it must be deterministic and only read fields that all readers of its field can. */
 function checkFunction(
   path: DeclarationPath,
   field: Field,

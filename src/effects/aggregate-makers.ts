@@ -1,4 +1,4 @@
-/** Aggregate makers: a write of a row changes the sums, numbers, least and greatest values of the rows it belongs or refers to. R225. */
+/** Aggregate makers: a write of a row updates the aggregates of the rows that it belongs or refers to. R225. */
 import { Problem, type Violation } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
@@ -7,7 +7,7 @@ import type { Resource } from '../resources/resource.ts'
 import { aggregateAfter, aggregateOf, type StoredAggregate, unknownValue } from '../rows/aggregates.ts'
 import { type DocumentWrite, type EffectMaker, LaterDocument } from './effect-maker.ts'
 
-/** One maker for each way in which the rows of one resource belong or refer to those of another. */
+/** One maker for each field by which rows of one resource belong or refer to those of another. */
 export function aggregateMakers(resources: ReadonlyMap<string, Resource>): EffectMaker[] {
   return [...resources.values()].flatMap((target) => {
     const ways = Map.groupBy(target.collection.aggregates, ({ collection, by }) => `${collection} ${by}`)
@@ -36,7 +36,7 @@ function aggregateMaker(target: Resource, all: readonly StoredAggregate[]): Effe
 const partOf = (document: Document | null, by: string, id: string): Document | null =>
   document?.[by] === id ? document : null
 
-/** Whether a write can change an aggregate: the row is new or gone there, or a value that counts has changed. */
+/** Whether a write can change an aggregate: the row was added or removed there, or an aggregated value has changed. */
 const matters = (all: readonly StoredAggregate[], before: Document | null, after: Document | null): boolean =>
   before === null || after === null || all.some(({ source }) => source !== '' && before[source] !== after[source])
 
@@ -68,7 +68,7 @@ function changedTotals(
   })
 }
 
-/** Refuses a value that its field cannot hold, as a total that outgrows its precision. */
+/** Refuses a value that its field cannot hold, such as a total that exceeds its precision. */
 function withTotals(
   { byName, title }: Resource,
   document: Document,

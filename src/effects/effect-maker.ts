@@ -23,7 +23,7 @@ export interface EffectTools {
   readonly change: (resource: string, key: RowKey, act: (document: Document) => Document | LaterDocument) => RowChange
 }
 
-/** A document that follows from further reads, which are made while its row is locked. */
+/** A document that depends on further reads, which run while its row is locked. */
 export class LaterDocument {
   readonly reads: readonly EffectRead[]
   readonly make: (seen: readonly EffectReadResult[]) => Document

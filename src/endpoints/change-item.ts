@@ -66,8 +66,8 @@ export function changeItemRoute(scene: EndpointContext): Route {
 }
 
 /**
- * The fields that a JSON Patch changes, with their new values; one that it removes gets its default or null. The patch is
- * applied to the item as the caller sees it in this version, so that no `test` depends on a value that it may not read. R118.
+ * The fields that a JSON Patch changes, with their new values; a removed one gets its default or null. The patch is
+ * applied to the item as the caller sees it in this version, so that no `test` depends on a value that it cannot read. R118.
  */
 function fieldsByPatch(scene: EndpointContext, intent: Intent, found: FoundRow): Document {
   const { resource, representation } = scene

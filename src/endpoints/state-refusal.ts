@@ -51,7 +51,7 @@ export function ownerGuard(
   const key = { id, parent: null, account: caller.account }
   const isTotalled = owner.collection.aggregates.some(({ collection }) => collection === name)
   return {
-    // Where the write changes the owner too, a shared lock would have to become an exclusive one.
+    // If the write also changes the owner, a shared lock would have to be upgraded to an exclusive one.
     read: { do: 'read', collection: parent.resource, key, time, lock: isTotalled ? 'update' : 'share' },
     admit: (seen) => {
       if (seen.is === 'found') admitState(scene, owner, seen.doc, { allowed, refused: 'written below' })

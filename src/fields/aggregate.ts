@@ -1,8 +1,8 @@
-/** Aggregate: a field whose value is a sum, a number, the least or the greatest of values in other rows. Part 2, fields. */
+/** Aggregate: a field whose value is a sum, a count, a minimum or a maximum over other rows. Part 2, fields. */
 
 export type AggregateKind = 'sum' | 'count' | 'min' | 'max'
 
-/** How a derived field follows from the rows of another resource. `sum`, `count`, `min` and `max` make it. */
+/** How a derived field is computed from the rows of another resource. `sum`, `count`, `min` and `max` make it. */
 export interface Aggregate<
   Of extends AggregateKind = AggregateKind,
   Resource extends string = string,
@@ -47,7 +47,7 @@ export const min = aggregate('min')
  */
 export const max = aggregate('max')
 /**
- * How many children there are, or items that refer here.
+ * The number of children, or of items that refer here.
  * @example f.integer({ derived: count('order-lines') })
  */
 export const count = <const Resource extends string>(

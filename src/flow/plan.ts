@@ -21,7 +21,7 @@ export interface Read {
   readonly key: RowKey
   /** The time of the request: tombstones that are too old for it are ignored. R134. */
   readonly time: number
-  /** Locks the row until the transaction ends: others cannot change it; with `share` they can lock it so too. */
+  /** Locks the row until the transaction ends: others cannot change it; the lock of `share` can be shared. */
   readonly lock?: 'share' | 'update'
 }
 
@@ -131,8 +131,8 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
 export type Effect = RowChange | TablePlan
 
 /**
- * Reads all rows that have a value in a column, as those that belong or refer to one row: then that row has to be locked, or
- * they could change meanwhile.
+ * Reads all rows with a value in a column, such as those that belong or refer to one row. That row has to be locked, or the
+ * rows could change meanwhile.
  */
 export interface FamilyRead {
   readonly do: 'family'

@@ -3,10 +3,10 @@
 /** A number for exact arithmetic: a decimal as a text, or a whole number. */
 export type DecimalValue = string | number | bigint
 
-/** How a value between two steps is rounded: a half away from zero, or a half to the even neighbour. */
+/** How a value halfway between two steps is rounded: away from zero, or to the even neighbour. */
 export type Rounding = 'half-up' | 'half-even'
 
-/** A decimal as a whole number of its smallest steps. */
+/** A decimal as an integer in units of its last digit. */
 interface Scaled {
   readonly units: bigint
   readonly scale: number
@@ -29,7 +29,7 @@ function textOf({ units, scale }: Scaled): string {
 
 const power = (scale: number): bigint => 10n ** BigInt(scale)
 
-/** Both numbers in steps of the finer one. */
+/** Both numbers as integers in units of the finer one. */
 function aligned(a: DecimalValue, b: DecimalValue): readonly [one: bigint, other: bigint, scale: number] {
   const [one, other] = [scaled(a), scaled(b)]
   const scale = Math.max(one.scale, other.scale)
@@ -64,7 +64,7 @@ export function times(a: DecimalValue, b: DecimalValue): string {
 }
 
 /**
- * The number with so many digits after the point. A half is rounded away from zero, or to the even neighbour.
+ * The number rounded to some digits after the point. A half is rounded away from zero, or to the even neighbour.
  * @example round('2.345', 2) // '2.35'; round('2.345', 2, 'half-even') is '2.34'
  */
 export function round(value: DecimalValue, scale: number, mode: Rounding = 'half-up'): string {
@@ -74,7 +74,7 @@ export function round(value: DecimalValue, scale: number, mode: Rounding = 'half
 }
 
 /**
- * The quotient with so many digits after the point, rounded like `round`.
+ * The quotient with some digits after the point, rounded like `round`.
  * @example divide('10', '3', 2) // '3.33'
  */
 export function divide(a: DecimalValue, b: DecimalValue, scale: number, mode: Rounding = 'half-up'): string {

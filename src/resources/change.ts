@@ -218,7 +218,7 @@ function withoutMigration(field: Field): Field {
   return { ...field, options: derived === undefined ? options : { ...options, derived: fromNewest } }
 }
 
-/** In older versions, the newest one says what a derived field follows from. */
+/** In older versions, the source of a derived field is that of the newest version. */
 const fromNewest = Object.freeze({ of: 'newest', resource: '', field: '' }) as unknown as Aggregate
 
 /** Whether new values sort like their old ones, and no two have the same old one, as equal values are sorted by id. */

@@ -47,7 +47,7 @@ export function derivedValues(
 
 type DerivingFunction = (document: Members) => unknown
 
-/** Names the source of a derived field, with the sources that it follows from: if one changes, rows are rewritten. */
+/** Names the source of a derived field and the sources it depends on: if the name changes, rows are rewritten. */
 function derivedNames(
   { resources, concepts }: DeclarationContext,
   rules: ValueRules,
@@ -79,7 +79,7 @@ function derivedValue(name: string, make: DerivingFunction, check: ValueCheck, d
   throw invalidBody([{ message, type: 'out-of-range', in: 'body', pointer: `/${name}` }])
 }
 
-/** Tells functions apart by their results, so that a new build of the same function changes nothing. */
+/** Identifies a function by its results, so that a new build of the same function changes nothing. */
 function functionName(make: DerivingFunction, tried: readonly Members[]): string {
   const results = tried.map((document) => {
     try {
@@ -140,7 +140,7 @@ export function storedAggregates(
   })
 }
 
-/** A field as it is served: callers cannot write a derived one; a sum or a number of rows begins at zero. */
+/** A field as it is served: callers cannot write a derived one; a sum or a count begins at zero. */
 export function completeDerivedField(field: Field): Field {
   const { derived } = field.options
   if (derived === undefined) return field

@@ -164,10 +164,10 @@ function checkImmutable(
     addViolation(faults, at, 'immutable-field', `cannot change; it is ${shortName(present)}.`)
 }
 
-/** Makes the new value of a field from its present one and the one in a body. */
+/** Makes the new value of a field from its current value and the value in a body. */
 export type MergeValue = (field: Field, seen: unknown, value: unknown) => unknown
 
-/** Takes the value in the body as it is: a JSON Patch was already applied to the present value. R118. */
+/** Takes the value in the body unchanged: a JSON Patch was already applied to the current value. R118. */
 export const takeWhole: MergeValue = (_, __, value) => value
 
 /** A merge patch of RFC 7396, except that null stays for declared fields, whose checks accept or refuse it. */

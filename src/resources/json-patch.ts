@@ -19,7 +19,7 @@ export interface PatchOperation {
 export interface PatchBounds {
   /** How deep the document may be nested. */
   readonly depth: number
-  /** The size of all values that the operations put somewhere, together; else copies could double a document each time. */
+  /** The total size of all added and copied values: otherwise each copy could double the document. */
   readonly size: number
 }
 
@@ -119,7 +119,7 @@ export function applyJsonPatch(document: Document, patch: readonly PatchOperatio
   throw refusal('', 'invalid-type', `would make the item ${typeInWords(after)}; it must stay an object.`)
 }
 
-/** What is left of the bounds. */
+/** The remaining part of the bounds. */
 interface PatchBudget {
   size: number
   readonly depth: number
@@ -200,13 +200,13 @@ function addAt(place: Place, value: unknown, left: PatchBudget): void {
   else throw conflict(at, `${nameOf(path.slice(0, -1))} is ${typeInWords(inside)} and has no members.`)
 }
 
-/** Sets a value, also under names as `__proto__`, to which a plain assignment would not add a member. */
+/** Sets a value, also under names such as `__proto__`, for which an assignment would not add a member. */
 function setAt({ inside, name }: Place, value: unknown): void {
   if (Array.isArray(inside)) inside[Number(name)] = value
   else Object.defineProperty(inside as Document, name, { value, writable: true, enumerable: true, configurable: true })
 }
 
-/** How many elements of a list can be shifted for the price of a byte. */
+/** The number of shifted elements of a list that count as one byte. */
 const elementsPerByte = 64
 
 function spend(left: PatchBudget, size: number, at: string): void {
@@ -214,7 +214,7 @@ function spend(left: PatchBudget, size: number, at: string): void {
   if (left.size < 0) throw refusal(at, 'too-long', 'and those before it put more into the item than one body may hold.')
 }
 
-/** A copy of a value, whose size is taken from what is left. `level` is how many containers it will be in. */
+/** A copy of a value; its size is subtracted from `left`. `level` is the number of containers around it. */
 function copyValue(value: unknown, left: PatchBudget, level: number, at: string): unknown {
   spend(left, typeof value === 'string' ? value.length + 1 : 1, at)
   if (typeof value !== 'object' || value === null) return value
@@ -227,7 +227,7 @@ function copyValue(value: unknown, left: PatchBudget, level: number, at: string)
   return Object.fromEntries(members)
 }
 
-/** Whether two values are equal as RFC 6902 defines it: numbers by value, objects whatever the order of their members. */
+/** Whether two values are equal by RFC 6902: numbers by value, objects in any order of members. */
 function isEqualJson(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other))
     return one.length === other.length && one.every((value, i) => isEqualJson(value, other[i]))
@@ -252,7 +252,7 @@ function refusal(at: string, type: string, says: string): Problem {
   return invalidBody(faults)
 }
 
-/** The refusal of an operation that does not fit the item as it is. */
+/** The refusal of an operation that does not fit the current item. */
 function conflict(at: string, says: string): Problem {
   const message = `Operation ${at.slice(1)} does not fit the item: ${says}`
   return new Problem('patch-conflict', `${message} Nothing was changed.`, {
