@@ -35,7 +35,7 @@ test('R157: with exposeInternals the cause is a nested error', () => {
   assert.match(outage.cause.message, /disk/)
 })
 
-test('R162: an outage is logged once with its cause, for any number of requests', () => {
+test('R161: an outage is logged once with its cause, for any number of requests', () => {
   const lines: Record<string, unknown>[] = []
   const own = { ...log, error: (about: object) => void lines.push(about as Record<string, unknown>) }
   const world = testWorld()

@@ -44,7 +44,12 @@ function streamOf(body: string | Uint8Array, stay: Reply['held'], context: Serve
       if (next) {
         control.enqueue(next)
         left -= next.length
-        stay?.set(left)
+        try {
+          stay?.set(left)
+        } catch (error) {
+          over()
+          throw error // breaks off the stream, R162
+        }
       }
       if (pieces.length === 0) {
         over()

@@ -59,11 +59,13 @@ export async function listen(
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
+  const readers = world.state.of(makeAnswerReaders, context)
+  server.on('timeout', readers.close)
   const stopWatch = watchLoop(context)
   const shown = host.includes(':') ? `[${host}]` : host
   return {
     url: `http://${shown}:${(server.address() as AddressInfo).port}`,
-    stop: (drain) => stopServer(server, drain, world).finally(stopWatch),
+    stop: (drain) => stopServer(server, drain, world, readers.resetAll).finally(stopWatch),
   }
 }
 
@@ -110,9 +112,9 @@ type StepDone = (goesOn: boolean) => void
 const makeExchanges = () => new WeakMap<Socket, NodeExchange>()
 
 /** An answer that cannot be sent closes its connection; the process goes on. R162. */
-function abandon({ id }: Call, socket: Socket, err: unknown, { log }: ServerContext): void {
-  log.error({ requestId: id, err }, 'The answer could not be sent.')
-  socket.destroy()
+function abandon({ id }: Call, socket: Socket, err: unknown, context: ServerContext): void {
+  context.world.state.of(makeAnswerReaders, context).close(socket)
+  context.log.error({ requestId: id, err }, 'The answer could not be sent.')
 }
 
 async function serve(exchange: NodeExchange, context: ServerContext, turn: LoopTurns, done: StepDone): Promise<void> {
@@ -160,7 +162,11 @@ function handleEngineError(error: EngineError, socket: Socket, context: ServerCo
   discardInput(socket, world)
   const exchange = world.state.of(makeExchanges, null).get(socket)
   if (exchange && !exchange.request.complete) {
-    writeAnswer(exchange, refuse(exchange.call, context, problem), context, world.monotonic())
+    try {
+      writeAnswer(exchange, refuse(exchange.call, context, problem), context, world.monotonic())
+    } catch (failure) {
+      abandon(exchange.call, socket, failure, context)
+    }
     exchange.request.once('error', () => {}).emit('error', error) // otherwise its reader would wait forever
   } else {
     const call = callFrom(error, socket.remoteAddress ?? '', world)
@@ -215,7 +221,9 @@ function writeAnswer(
   response.writeHead(status, headers)
   const { writeTimeout: timeout } = context.service.settings.limits
   const readers = context.world.state.of(makeAnswerReaders, context)
-  if (body !== null && body.length > smallAnswer) streamBody(request.socket, response, body, { held, timeout, readers })
+  const failed = (error: unknown) => abandon(call, request.socket, error, context)
+  if (body !== null && body.length > smallAnswer)
+    streamBody(request.socket, response, body, { held, timeout, readers, failed })
   else if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
   else response.end(body)
   if (body === null || body.length <= smallAnswer) readers.watch(request.socket, response, timeout)

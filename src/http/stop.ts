@@ -11,15 +11,18 @@ const acceptTime = 1000
 /**
  * Stops listening and finishes accepted requests. On a connection that is kept alive the next request may be on its way, and
  * closing it would lose that request. So it stays open for a while: its next answer says `Connection: close`, and only
- * connections without a request in that time are closed as idle. R186.
+ * connections without a request in that time are closed as idle. `resetAnswers` breaks off incomplete answers. R186, R162.
  */
-export async function stopServer(server: Server, drain: number, world: World): Promise<void> {
+export async function stopServer(server: Server, drain: number, world: World, resetAnswers: () => void): Promise<void> {
   const closed = new Promise((resolve) => server.once('close', resolve))
   await acceptPending(server, world)
   Listener.prototype.close.call(server) // http.Server.close would close idle connections at once
   const cancels = [
     world.after(idleTime(drain), () => world.nextTurn(() => server.close())), // after a turn that reads arrived requests
-    world.after(drain, () => server.closeAllConnections()),
+    world.after(drain, () => {
+      resetAnswers()
+      server.closeAllConnections()
+    }),
   ]
   await closed
   for (const cancel of cancels) cancel()

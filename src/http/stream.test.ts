@@ -24,7 +24,7 @@ function reader(watch: ReturnType<typeof answerReaders>['watch'], writableLength
     writableLength,
     destroyed: false,
     setTimeout: () => socket,
-    destroy: () => {
+    resetAndDestroy: () => {
       socket.destroyed = true
       answer.emit('close')
     },
@@ -74,6 +74,8 @@ it('cuts a body into pieces that are never inside of a character', () => {
 it('keeps nothing for a reader that disconnected before its answer was ready', () => {
   const answer = Object.assign(new EventEmitter(), { destroy: () => {} }) as unknown as ServerResponse
   const readers = answerReaders(() => false, testWorld())
-  streamBody({ destroyed: true } as Socket, answer, 'x'.repeat(MiB), { held: undefined, timeout: 1000, readers })
+  streamBody({ destroyed: true } as Socket, answer, 'x'.repeat(MiB), {
+    ...{ held: undefined, timeout: 1000, readers, failed: assert.ifError },
+  })
   assert.deepEqual([readers.unread(), answer.listenerCount('drain')], [0, 0])
 })

@@ -25,6 +25,10 @@ export interface AnswerReaders {
   readonly watch: (socket: Socket, answer: ServerResponse, timeout: number, bytes?: number) => void
   /** Records how many bytes of an answer are left. */
   readonly progress: (socket: Socket, bytes: number) => void
+  /** Closes a connection; resets it if its answer is incomplete, so that no client takes the end for that of the answer. R162. */
+  readonly close: (socket: Socket) => void
+  /** Resets all connections with an incomplete answer. */
+  readonly resetAll: () => void
   /** The unread bytes of all answers. */
   readonly unread: () => number
 }
@@ -71,18 +75,29 @@ export function answerReaders(isWanted: () => boolean, { monotonic, every }: Wor
       const waited = monotonic() - since
       const pressed = unreadBytes > mostUnread || isWanted()
       if (waited <= timeout * Math.ceil(total / MiB) && (!pressed || waited <= haste + (total - bytes) / pace)) continue
-      forget(socket)
-      socket.destroy()
+      close(socket)
     }
   }
 
-  return { watch, progress, unread: () => unreadBytes }
+  function close(socket: Socket): void {
+    if (!unread.has(socket) || socket.writableEnded) return void socket.destroy()
+    forget(socket)
+    socket.resetAndDestroy()
+  }
+
+  function resetAll(): void {
+    for (const socket of unread.keys()) close(socket)
+  }
+
+  return { watch, progress, close, resetAll, unread: () => unreadBytes }
 }
 
 interface StreamOptions {
   readonly held: Reply['held']
   readonly timeout: number
   readonly readers: AnswerReaders
+  /** Called with an error that occurs after the first pieces. */
+  readonly failed: (error: unknown) => void
 }
 
 /**
@@ -93,19 +108,26 @@ export function streamBody(
   socket: Socket,
   answer: ServerResponse,
   body: string | Uint8Array,
-  { held, timeout, readers }: StreamOptions,
+  { held, timeout, readers, failed }: StreamOptions,
 ): void {
   if (socket.destroyed) return void answer.destroy()
   const pieces = cutBody(body)
   let left = pieces.reduce((sum, { length }) => sum + length, 0)
   readers.watch(socket, answer, timeout, left)
+  const goOn = (): void => {
+    try {
+      go()
+    } catch (error) {
+      failed(error)
+    }
+  }
   const go = (): void => {
     held?.set(left)
     readers.progress(socket, left)
     for (let next = pieces.shift(); next; next = pieces.shift()) {
       left -= next.length
       if (pieces.length === 0) return void answer.end(next)
-      if (!answer.write(next)) return void answer.once('drain', go)
+      if (!answer.write(next)) return void answer.once('drain', goOn)
     }
   }
   go()

@@ -59,7 +59,7 @@ export interface Door {
   readonly as: (holder: string) => Readonly<Record<string, string>>
 }
 
-export interface DoorOptions extends Pick<ServerContext, 'hosts' | 'proxies' | 'ledger'> {
+export interface DoorOptions extends Pick<ServerContext, 'hosts' | 'proxies' | 'ledger' | 'corridor'> {
   /** The URL of the only database to run on; otherwise the tests run on all stores. */
   readonly database?: string
   /** Not on Citus: for features that it does not have. */
