@@ -1,5 +1,5 @@
-/** Customers, their orders, and the warehouses these are sent from. */
-import { f, service } from 'bylaw'
+/** Customers, their orders with lines and totals, and the warehouses these are sent from. */
+import { count, f, input, now, resource, service, sum, times } from 'bylaw'
 
 export default service({
   name: 'orders',
@@ -19,23 +19,44 @@ export default service({
       fields: {
         customerId: f.ref('customers', { filter: true }),
         currency: f.currency({ immutable: true }),
-        total: f.decimal({ scale: 2, default: '0.00', filter: 'range', sort: true }),
+        total: f.decimal({ scale: 2, derived: sum('order-lines', 'amount'), filter: 'range', sort: true }),
+        lineCount: f.integer({ derived: count('order-lines') }),
         dueOn: f.date({ optional: true, filter: 'range', sort: true }),
+        placedAt: f.timestamp({ optional: true, readOnly: true }),
+        carrier: f.text({ max: 50, optional: true, readOnly: true }),
+      },
+      states: {
+        field: 'status',
+        initial: 'draft',
+        transitions: {
+          placements: { from: ['draft'], to: 'placed', set: { placedAt: now } },
+          shipments: {
+            from: ['placed'],
+            to: 'shipped',
+            input: { carrier: f.text({ max: 50 }) },
+            set: { carrier: input('carrier') },
+          },
+          cancellations: { from: ['draft', 'placed'], to: 'cancelled' },
+          expiries: { from: ['draft'], to: 'cancelled', after: 'P30D' }, // by the clock
+        },
+        writable: { change: ['draft'], remove: ['draft', 'cancelled'] },
       },
       sorts: { urgency: ['dueOn', '-total'] }, // custom_sort=urgency
       access: 'public',
     },
-    'order-lines': {
+    'order-lines': resource({
       // unique alone: /order-lines/{id}, listed below the order
       prefix: 'lin',
-      parent: 'orders',
+      parent: { resource: 'orders', while: ['draft'], onDelete: 'cascade' },
       fields: {
         description: f.text({ max: 500 }),
-        quantity: f.integer({ min: 1 }),
-        unitPrice: f.decimal({ scale: 2 }),
+        quantity: f.integer({ min: 1, max: 100_000 }),
+        unitPrice: f.decimal({ precision: 10, scale: 2 }),
+        amount: f.decimal({ scale: 2, derived: true }),
       },
+      derived: { amount: ({ quantity, unitPrice }) => times(unitPrice, quantity) },
       access: 'public',
-    },
+    }),
     warehouses: { prefix: 'whs', fields: { name: f.text({ max: 100 }) }, access: 'public' },
     slots: {
       // composite key: /warehouses/{warehouseId}/slots/{number}

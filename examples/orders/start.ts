@@ -42,7 +42,7 @@ async function run(): Promise<number> {
   console.log(`  curl '${url}/orders?sort=total&order=desc&page_size=3'`)
   if (order) {
     console.log(`  curl -i ${url}/orders/${order.id}`)
-    console.log(`  ${curlCreate(`${url}/orders`, { customerId: order.customerId, currency: 'EUR', total: '120.00' })}`)
+    console.log(`  ${curlCreate(`${url}/orders`, { customerId: order.customerId, currency: 'EUR' })}`)
   }
   console.log('')
   return ended

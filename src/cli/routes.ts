@@ -13,14 +13,19 @@ export const routesCommand: Command = {
   about: 'Lists the operations at each path, and who may use them.',
   details: 'HEAD comes with every GET and OPTIONS with every path; they are not listed.',
   arguments: [declarationArgument],
-  flags: { json: { about: 'Prints a list of {"method", "path", "operation", "access"}.' } },
-  examples: ['bylaw routes api.ts', 'bylaw routes api.ts --json'],
+  flags: {
+    json: { about: 'Prints a list of {"method", "path", "operation", "access"}.' },
+    diagram: { about: 'Prints the states of each resource as a Mermaid diagram.' },
+  },
+  examples: ['bylaw routes api.ts', 'bylaw routes api.ts --json', 'bylaw routes api.ts --diagram'],
   run,
 }
 
 async function run(given: CommandInput): Promise<number> {
   const [file = ''] = given.arguments
-  const found = operationsOf(await loadService(file))
+  const service = await loadService(file)
+  if (given.isOn('diagram')) return printDiagrams(service)
+  const found = operationsOf(service)
   if (given.isOn('json')) console.log(JSON.stringify(found, null, 2))
   else {
     const [head = '', ...lines] = formatTable([
@@ -29,6 +34,16 @@ async function run(given: CommandInput): Promise<number> {
     ]).split('\n')
     console.log([styleText('bold', head), ...lines].join('\n'))
   }
+  return 0
+}
+
+async function printDiagrams({ resources }: Service): Promise<number> {
+  const { stateDiagram } = await import('../describe/state-diagram.ts')
+  const drawn = [...resources].flatMap(([name, one]) => {
+    const diagram = stateDiagram(one)
+    return diagram === null ? [] : [`%% ${name}\n${diagram}`]
+  })
+  console.log(drawn.length > 0 ? drawn.join('\n\n') : 'No resource declares states.')
   return 0
 }
 

@@ -98,6 +98,10 @@ function stateInVersion(
   field: string,
 ): string {
   if (representation.today !== today || representation.answer === null) return String(document[field])
-  const shown = JSON.parse(representation.answer(JSON.stringify(document), [])) as Document
-  return String(shown[representation.names(field)[0] ?? field] ?? document[field])
+  try {
+    const shown = JSON.parse(representation.answer(JSON.stringify(document), [])) as Document
+    return String(shown[representation.names(field)[0] ?? field] ?? document[field])
+  } catch {
+    return String(document[field]) // a function of a change may not take this item in another state
+  }
 }

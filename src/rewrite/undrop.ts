@@ -6,6 +6,7 @@ import {
   cellsIn,
   completeDocument,
   encodeDocument,
+  keyColumns,
   type Members,
   type StoredDocument,
   storedNameOf,
@@ -216,15 +217,17 @@ function* isUniqueTaken(
   whole: Members,
 ): Steps<boolean> {
   const all = cellsIn(collection, whole)
-  const own = key as unknown as Record<string, string | null>
+  const keyed = key as unknown as Record<string, string | null>
   for (const { columns } of collection.uniques) {
     const values = columns.map((name) =>
-      name in own ? (own[name] ?? null) : (all[collection.columns.findIndex((one) => one.name === name)] ?? null),
+      name in keyed ? (keyed[name] ?? null) : (all[collection.columns.findIndex((one) => one.name === name)] ?? null),
     )
     if (values.includes(null)) continue
     const same = equations(columns.map(quoted), dialect)
-    const text = `SELECT 1 AS found FROM ${quoted(collection.table)} WHERE ${same.join(' AND ')} AND id <> ${dialect.mark(columns.length + 1)} LIMIT 1`
-    if ((yield { text, values: [...values, key.id] }).length > 0) return true
+    const own = keyColumns(collection)
+    const itself = equations(own, dialect, columns.length + 1).join(' AND ')
+    const text = `SELECT 1 AS found FROM ${quoted(collection.table)} WHERE ${same.join(' AND ')} AND NOT (${itself}) LIMIT 1`
+    if ((yield { text, values: [...values, ...own.map((name) => keyed[name] ?? null)] }).length > 0) return true
   }
   return false
 }

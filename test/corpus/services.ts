@@ -1,12 +1,12 @@
 /** The services of the corpus, each with who calls it. Names and holders stay as they are: the corpus refers to them. */
 import type { Service } from 'bylaw'
-import orders from '../../examples/orders/api.ts'
 import { archive, archivist, keeper, museum } from '../help/archive.ts'
 import { callers, clinic } from '../help/clinic.ts'
 import { desk } from '../help/desk.ts'
 import history from '../help/history.ts'
 import large from '../help/large.ts'
 import { market } from '../help/market.ts'
+import orders from '../help/orders.ts'
 import { unversioned, versions } from '../help/pairs.ts'
 import shop from '../help/shop.ts'
 import { holders as clerks, staff } from '../help/staff.ts'
