@@ -49,7 +49,7 @@ export function changeItemRoute(scene: EndpointContext): Route {
     },
     decide: (asked, seen) => {
       const found = seen as FoundRow
-      const intent = asked.patch ? { ...asked, body: fieldsByPatch(scene, asked, found) } : asked
+      const intent = asked.patch ? { ...asked, body: fieldsByPatch(scene, asked, found, concealed) } : asked
       const merge = asked.patch ? takeWhole : mergePatch
       const before = decodeDocument(representation.today, found.doc, found.hidden)
       const { body, key } = intent
@@ -69,12 +69,17 @@ export function changeItemRoute(scene: EndpointContext): Route {
  * The fields that a JSON Patch changes, with their new values; a removed one gets its default or null. The patch is
  * applied to the item as the caller sees it in this version, so that no `test` depends on a value that it cannot read. R118.
  */
-function fieldsByPatch(scene: EndpointContext, intent: Intent, found: FoundRow): Document {
+function fieldsByPatch(
+  scene: EndpointContext,
+  intent: Intent,
+  found: FoundRow,
+  concealed: ReadonlySet<string>,
+): Document {
   const { resource, representation } = scene
   const { limits, body } = resource.settings
   const seen = mayRead(intent.caller, representation.today) ? String(itemReply(scene, intent, 200, found).body) : '{}'
   const bounds = { depth: body.maxDepth, size: limits.body }
-  const changes = changesByPatch(JSON.parse(seen), intent.patch ?? [], bounds).flatMap(([name, value]) => {
+  const changes = changesByPatch(JSON.parse(seen), intent.patch ?? [], bounds, concealed).flatMap(([name, value]) => {
     if (value !== undefined) return [[name, value] as const]
     const member = resource.byName.get(name)
     return member?.from === 'caller' ? [[name, member.absent ?? null] as const] : []

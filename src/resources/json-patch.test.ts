@@ -303,6 +303,16 @@ test('changes are the members that differ, and those that are gone', () => {
   ])
 })
 
+test('a concealed member is changed by any value that is set', () => {
+  const [document, concealed] = [{ a: null, b: null, c: 1 }, new Set(['a', 'b'])]
+  const changes = (...patch: unknown[]) => changesByPatch(document, readJsonPatch(patch, 10), wide, concealed)
+  assert.deepEqual(changes({ op: 'replace', path: '/a', value: null }, { op: 'replace', path: '/c', value: 1 }), [
+    ['a', null],
+  ])
+  assert.deepEqual(changes({ op: 'test', path: '/a', value: null }, { op: 'replace', path: '', value: document }), [])
+  assert.deepEqual(changes({ op: 'copy', from: '/a', path: '/b' }), [['b', null]])
+})
+
 test('the names that a patch mentions', () => {
   const patch = [
     { op: 'move', from: '/a~1b/0', path: '/c/d' },

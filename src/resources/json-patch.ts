@@ -92,16 +92,19 @@ export function patchedNames(patch: readonly PatchOperation[]): ReadonlySet<stri
 
 /**
  * The members of a document that the operations change, with their new values; undefined for those that are gone. Together
- * they may be as large as one body.
+ * they may be as large as one body. A member of `concealed` is changed by any value, as the document may not show the real one.
  */
 export function changesByPatch(
   document: Document,
   patch: readonly PatchOperation[],
   bounds: PatchBounds,
+  concealed: ReadonlySet<string> = new Set(),
 ): readonly (readonly [name: string, value: unknown])[] {
   const after = applyJsonPatch(document, patch, bounds)
+  const set = new Set(patch.flatMap(({ op, path }) => (op === 'test' || op === 'remove' ? [] : path.slice(0, 1))))
   const changed = Object.entries(after).filter(
-    ([name, value]) => !Object.hasOwn(document, name) || !isEqualJson(document[name], value),
+    ([name, value]) =>
+      !Object.hasOwn(document, name) || !isEqualJson(document[name], value) || (concealed.has(name) && set.has(name)),
   )
   if (Buffer.byteLength(JSON.stringify(changed)) > bounds.size)
     throw refusal('', 'too-long', `changes values that have more than ${bounds.size} bytes together.`)
