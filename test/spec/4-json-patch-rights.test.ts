@@ -16,6 +16,7 @@ const vault = service({
         note: f.text({ optional: true }),
         lines: f.list(f.text()),
         pin: f.text({ writeOnly: true, optional: true }),
+        level: f.integer({ writeOnly: true, optional: true }),
         ssn: f.text({ optional: true, read: 'pii' }),
         facts: f.metadata({ read: 'pii', ownMeaning: 'of a person' }),
         seal: f.text({ default: 'none', write: 'seal' }),
@@ -24,12 +25,12 @@ const vault = service({
     },
   },
 }).change('v2', 'boxes', {
-  about: '`title` became `name`, and the text its lines.',
+  about: '`title` became `name`, the text its lines, and the grade a secret.',
   renamed: { title: 'name' },
-  removed: { text: f.text({ default: '' }) },
-  added: ['lines'],
-  request: ({ text }) => ({ lines: text === '' ? [] : text.split('|') }),
-  response: ({ lines }) => ({ text: lines.join('|') }),
+  removed: { text: f.text({ default: '' }), grade: f.integer({ optional: true }) },
+  added: ['lines', 'level'],
+  request: ({ text, grade }) => ({ lines: text === '' ? [] : text.split('|'), level: grade }),
+  response: ({ lines, level }) => ({ text: lines.join('|'), grade: level }),
 })
 
 /** The city and the tags of a box became those of its room. */
@@ -142,6 +143,22 @@ doors(
         assert.equal((await get(`/v2/boxes/${id}`)).note, version)
       }
     })
+
+    spec(
+      'R118 R169',
+      'a field of an older version that comes from such a value can be set, and never tested',
+      async () => {
+        const path = `/v1/boxes/${await made({ level: 5 })}`
+        const tag = async () => (await door.send('GET', path, { headers: door.as('clerk') })).headers.etag
+        assert.equal((await patch('clerk', path, [test('/grade', 5)])).status, 409)
+        for (const value of [null, 5, 6]) {
+          const before = await tag()
+          const answer = await patch('clerk', path, [test('/grade', null), replace('/grade', value)])
+          assert.deepEqual([answer.status, answer.json.grade], [200, null], answer.text)
+          assert.notEqual(await tag(), before)
+        }
+      },
+    )
 
     spec('R118 R194', 'in an older version a patch is in the terms of that version', async () => {
       const id = await made({ lines: ['a', 'b'] })
