@@ -5,7 +5,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { checkout, folder } from './help/command.ts'
-import { groups } from './help/group.ts'
+import { groupedFiles, groups, startedFiles } from './help/group.ts'
 import { packed } from './help/server.ts'
 
 const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined
@@ -101,16 +101,12 @@ test('a test that is skipped for another reason fails the run', () => {
 })
 
 test('npm test runs each test file once, in a group or in a process of its own', () => {
-  const here = (patterns: Iterable<RegExpMatchArray>): string[] =>
-    globSync(
-      [...patterns].map(([, pattern]) => pattern as string),
-      { cwd: checkout },
+  const patternsOf = (path: string): string[] =>
+    [...readFileSync(join(checkout, path), 'utf8').matchAll(/'(.*?\.test\.ts)'/g)].map(
+      ([, pattern]) => pattern as string,
     )
-  const { scripts } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'))
-  const started = here(scripts.test.matchAll(/ "?([\w/{},.*-]+\.ts)(?="| |$)/g))
-  const files = started.flatMap((path) =>
-    path.startsWith(groups) ? here(readFileSync(join(checkout, path), 'utf8').matchAll(/'(.*?\.test\.ts)'/g)) : [path],
-  )
-  const all = here(['src/**/*.test.ts', 'test/**/*.test.ts'].map((pattern) => ['', pattern]))
-  assert.deepEqual(files.sort(), all.sort())
+  const files = startedFiles().flatMap((path) => (path.startsWith(groups) ? groupedFiles(patternsOf(path)) : [path]))
+  const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: checkout })
+  const mend = 'Each test file belongs into one group (test/groups), or into the script `test` of package.json.'
+  assert.deepEqual(files.sort(), all.sort(), mend)
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { folder, launch, notes, run, served } from '../help/command.ts'
+import { folder, launch, notes, prepared, run, served } from '../help/command.ts'
 
 const longer = notes.replace('max: 200', 'max: 300')
 const lengthened = longer.replace(
@@ -12,13 +12,11 @@ const lengthened = longer.replace(
 )
 const added = notes.replace('fields: {', "fields: { colour: f.text({ default: 'red' }),")
 
-async function locked(): Promise<string> {
-  const cwd = folder({ 'api.ts': notes })
+const locked = prepared({ 'api.ts': notes }, async (cwd) => {
   const { code, stdout, stderr } = await run(['contract', 'lock'], { cwd })
   assert.equal(code, 0, stderr)
   assert.equal(stdout, `${join('contract', 'v1.json')}  1.0.0  locked\n`)
-  return cwd
-}
+})
 const write = (cwd: string, text: string, name = 'api.ts') => writeFileSync(join(cwd, name), text)
 const lockIn = (cwd: string, label = 'v1') => JSON.parse(readFileSync(join(cwd, 'contract', `${label}.json`), 'utf8'))
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { folder, launch, post, run, served } from '../help/command.ts'
+import { folder, launch, post, prepared, run, served } from '../help/command.ts'
 import { rows } from '../help/file.ts'
 
 const api = (fields: string): string => `import { f, service } from 'bylaw'
@@ -25,13 +25,11 @@ interface Note {
 const notesAt = async (url: string) => ((await (await fetch(`${url}/notes`)).json()) as { data: Note[] }).data
 
 /** A folder with a database that has one note. */
-async function stored(): Promise<string> {
-  const cwd = folder({ 'api.ts': before })
+const stored = prepared({ 'api.ts': before }, async (cwd) => {
   const { url, stop } = await served(['api.ts', ...database], { cwd })
   assert.equal((await post(`${url}/notes`, { text: 'a', other: 'and me' })).status, 201)
   assert.equal(await stop(), 0)
-  return cwd
-}
+})
 
 describe('stored values', { concurrency: 3 }, () => {
   test('serve refuses to drop them, drops them with the flag and says so, and undrop restores them', async () => {

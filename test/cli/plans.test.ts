@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
-import { folder, post, run, served } from '../help/command.ts'
+import { folder, post, prepared, run, served } from '../help/command.ts'
 
 const api = (fields: string): string => `import { f, service } from 'bylaw'
 
@@ -16,8 +16,7 @@ export default service({
 const first = api('name: f.text({ filter: true })')
 const second = api("label: f.text({ filter: true, was: 'name' }), size: f.integer({ default: 1, filter: true })")
 
-function shop() {
-  const cwd = folder({ 'api.ts': first })
+function shop(cwd = folder({ 'api.ts': first })) {
   const database = ['--database', 'sqlite:./shop.db']
   const bylaw = async (...words: string[]) => run(['migrate', ...words, ...database], { cwd })
   const plans = join(cwd, 'migrations')
@@ -34,14 +33,14 @@ function shop() {
 }
 
 /** A folder where the first plan is applied and the second one is only written. */
-async function planned() {
-  const all = shop()
+const plannedFolder = prepared({ 'api.ts': first }, async (cwd) => {
+  const all = shop(cwd)
   assert.equal((await all.bylaw('plan', 'api.ts', '--name', 'init')).code, 0)
   assert.equal((await all.bylaw('apply', 'api.ts')).code, 0)
   all.declare(second)
   assert.equal((await all.bylaw('plan', 'api.ts', '--name', 'rename')).code, 0)
-  return all
-}
+})
+const planned = async () => shop(await plannedFolder())
 
 describe('plan files', { concurrency: 3 }, () => {
   test('are written for both phases, with notes, and lead to what is declared', async () => {

@@ -1,4 +1,4 @@
 /** All rooms except proof, whose tests take long. */
 import { group } from '../help/group.ts'
 
-await group('src/!(proof)/*.test.ts')
+await group('src/**/*.test.ts')

@@ -1,4 +1,4 @@
 /** The contract: versions. */
 import { group } from '../help/group.ts'
 
-await group('test/spec/9-!(requests|documents).test.ts')
+await group('test/spec/9-*.test.ts')

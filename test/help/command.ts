@@ -1,7 +1,7 @@
 /** Runs the `bylaw` command as users do, in a separate process and folder. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
@@ -19,6 +19,22 @@ export function folder(files: Readonly<Record<string, string>> = {}): string {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text)
   after(() => rmSync(path, { recursive: true, force: true }))
   return path
+}
+
+/** A folder that commands prepare once, copied for each test: the commands take longer than a copy. */
+export function prepared(
+  files: Readonly<Record<string, string>>,
+  prepare: (cwd: string) => Promise<void>,
+): () => Promise<string> {
+  const original = folder(files)
+  let ready: Promise<void> | undefined
+  return async () => {
+    const path = folder() // before anything is awaited, so that it belongs to the test that runs
+    ready ??= prepare(original)
+    await ready
+    cpSync(original, path, { recursive: true })
+    return path
+  }
 }
 
 export const notes = `import { f, service } from 'bylaw'

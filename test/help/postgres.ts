@@ -2,6 +2,7 @@
 import pg from 'pg'
 import { type Cluster, cluster } from './cluster.ts'
 import { compiled } from './command.ts'
+import { useMemoryFolder } from './memory-folder.ts'
 
 /** The data need not survive a test, so nothing waits for the disk. */
 const quick = [
@@ -18,6 +19,7 @@ const quick = [
 const variable = 'BYLAW_TEST_POSTGRES'
 let own: Promise<Cluster> | undefined
 let count = 0
+let removeFiles = (): void => {}
 
 /** The server of the run; a test file that runs alone starts its own. */
 async function serverUrl(): Promise<string> {
@@ -54,6 +56,7 @@ export async function sql(url: string, text: string): Promise<Record<string, unk
 
 /** Runs before the first test file, in the process that starts them all. */
 export async function globalSetup(): Promise<void> {
+  removeFiles = useMemoryFolder()
   own = cluster(quick)
   process.env[variable] = (await own).url
   if (process.env.NODE_V8_COVERAGE === undefined) Object.assign(process.env, compiled) // coverage would be less precise
@@ -62,4 +65,5 @@ export async function globalSetup(): Promise<void> {
 /** Runs after the last test file. */
 export async function globalTeardown(): Promise<void> {
   await (await own)?.close()
+  removeFiles()
 }

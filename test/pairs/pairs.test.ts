@@ -4,13 +4,14 @@ import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { issuer } from '../help/issuer.ts'
+import { runsOf } from '../help/runs.ts'
 import { coveringRows, pairsIn, pairsOf, type Row } from './covering.ts'
 import { factors, type Setup } from './factors.ts'
 import { crashableDatabase } from './nodes.ts'
 import { Trial } from './trial.ts'
 
 const seed = Number(process.env.BYLAW_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
-const runs = 2
+const runs = runsOf(2)
 
 /** Numbers between 0 and 1 that follow from a seed. */
 function randomFrom(start: number): () => number {
