@@ -108,15 +108,20 @@ export class Page {
         : { method, headers: { 'content-type': 'application/json', ...headers }, body: this.filled(body) },
     )
     const content = await answer.text()
-    const id = /"id":"(\w+)"/.exec(content)?.[1]
-    if (id !== undefined) this.known.set(id.split('_')[0] as string, id)
-    const cursor = /"nextCursor":"([\w-]+)"/.exec(content)?.[1]
-    if (cursor !== undefined) this.known.set('cursor', cursor)
+    this.learn(content)
     const shown = [...answer.headers].map(([name, value]) => `${name}: ${value}`)
     this.output = `HTTP/1.1 ${answer.status}\n${shown.join('\n')}\n\n${content}`
   }
 
   private readonly known = new Map<string, string>()
+
+  /** Keeps the ids and the cursor of an answer for later requests. */
+  private learn(content: string): void {
+    const id = /"id":"(\w+)"/.exec(content)?.[1]
+    if (id !== undefined) this.known.set(id.split('_')[0] as string, id)
+    const cursor = /"nextCursor":"([\w-]+)"/.exec(content)?.[1]
+    if (cursor !== undefined) this.known.set('cursor', cursor)
+  }
 
   /** Replaces `cus_…` by the last id of that prefix, and `cursor=…` by the last next cursor. */
   private filled(text: string): string {
@@ -155,7 +160,10 @@ export class Page {
     for (const command of text.replace(/\\\n\s*/g, '').split('\n')) {
       if (command.trim() === '' || command.startsWith('#')) continue
       if (/^(npx bylaw (dev|serve)|npm start)/.test(command)) await this.start(command, line)
-      else this.output = await this.bash(command, line)
+      else if (command.startsWith('curl')) {
+        this.output = await this.bash(this.filled(command), line)
+        this.learn(this.output)
+      } else this.output = await this.bash(command, line)
     }
   }
 
