@@ -255,6 +255,19 @@ doors('JSON Patch', office, (door) => {
     await patch(door, path, [test('/name', 'B')], 410)
   })
 
+  spec('R118', 'of parallel patches none is lost, and a test lets one of them through', async () => {
+    const path = await desk(door)
+    const marks = Array.from({ length: 20 }, (_, i) => `t${i}`)
+    await Promise.all(marks.map((mark) => patch(door, path, [add('/tags/-', mark)])))
+    const { json } = await door.send('GET', path)
+    assert.deepEqual(json.tags.toSorted(), marks.toSorted())
+    const once = marks.map((mark) =>
+      door.send('PATCH', path, { json: [test('/note', null), add('/note', mark)], headers: { 'content-type': type } }),
+    )
+    const statuses = (await Promise.all(once)).map(({ status }) => status)
+    assert.deepEqual(statuses.toSorted(), [200, ...marks.slice(1).map(() => 409)])
+  })
+
   spec('R118', 'limits bound the operations and what they make', async () => {
     const path = await desk(door, { note: 'x'.repeat(1000), tags: ['a'] })
     const double = Array.from({ length: 50 }, () => ({ op: 'copy', from: '/tags', path: '/tags/-' }))
