@@ -4,7 +4,6 @@ import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
 
 const type = 'application/json-patch+json'
-const types = `application/merge-patch+json, application/json, ${type}`
 const fields = { name: f.text({ max: 50 }), note: f.text({ optional: true }) }
 
 const office = service({
@@ -27,7 +26,6 @@ const office = service({
       access: 'public',
     },
     drawers: { parent: 'desks', key: 'number', fields: { number: f.integer(), ...fields }, access: 'public' },
-    lamps: { prefix: 'lmp', fields, access: 'public', settings: { patch: { jsonPatch: false } } },
     orders: {
       prefix: 'ord',
       fields,
@@ -280,31 +278,5 @@ doors('JSON Patch', office, (door) => {
     const large = { 'content-type': type, 'content-encoding': 'identity' }
     const answer = await door.send('PATCH', path, { json: [add('/note', 'x'.repeat(5000))], headers: large })
     assert.equal(answer.status, 413)
-  })
-
-  spec('R118 R115', 'the media type is offered where it is on, and only there', async () => {
-    const [path, lamp] = [await desk(door), await made(door, '/lamps', { name: 'L' })]
-    assert.equal((await door.send('OPTIONS', path)).headers['accept-patch'], types)
-    const refused = await patch(door, path, {}, 415, { 'content-type': 'application/xml' })
-    assert.equal(refused.headers['accept-patch'], types)
-    const off = await patch(door, lamp, [add('/note', 'x')], 415)
-    assert.equal(off.headers['accept-patch'], 'application/merge-patch+json, application/json')
-    await patch(door, path, [add('/note', 'x')], 200, { 'content-type': 'Application/JSON-Patch+JSON; charset=utf-8' })
-    assert.equal((await door.send('PATCH', path, { json: { note: 'y' } })).json.note, 'y')
-    assert.equal((await door.send('PATCH', path, { json: [add('/note', 'x')] })).status, 400)
-    await door
-      .send('PUT', path, { json: [], headers: { 'content-type': type } })
-      .then((put) => assert.equal(put.status, 415))
-  })
-
-  spec('R118 R216', 'is described where it is on', async () => {
-    const { json: document } = await door.send('GET', '/openapi.json')
-    const [on, off] = ['/desks/{id}', '/lamps/{id}'].map((place) => document.paths[place].patch)
-    assert.deepEqual(Object.keys(on.requestBody.content), types.split(', '))
-    assert.deepEqual(on.requestBody.content[type].schema, { $ref: '#/components/schemas/JsonPatch' })
-    assert.equal(document.components.schemas.JsonPatch.maxItems, 100)
-    assert.equal(Object.keys(off.requestBody.content).length, 2)
-    assert.match(JSON.stringify(on.responses[409] ?? {}), /patch-conflict|\$ref/)
-    assert.equal(off.responses[409], undefined)
   })
 })
