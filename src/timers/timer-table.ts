@@ -54,6 +54,7 @@ export const findTimers: TableOperation = {
   table,
   where: {},
   order: ['due', 'collection', 'id', 'transition'],
+  limit: 1000,
 }
 export const findTimer: TableOperation = { do: 'find', table, where: timer }
 

@@ -1,0 +1,40 @@
+/** `bylaw timers`, which lists transitions by the clock and repeats refused ones. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { loadService } from '../../src/terminal/load.ts'
+import { folder, run } from '../help/command.ts'
+import { asked } from '../help/file.ts'
+
+const declared = (after: string) => `import { f, service } from 'bylaw'
+
+export default service({
+  name: 'tests',
+  resources: {
+    things: {
+      prefix: 'thg',
+      fields: { name: f.text() },
+      states: { field: 'state', initial: 'open', transitions: { endings: { from: ['open'], to: 'ended'${after} } } },
+      access: 'public',
+    },
+  },
+})
+`
+
+test('the items that wait are listed, and retry says how many are due', async () => {
+  const cwd = folder({ 'api.ts': declared(", after: 'P1D'"), 'plain.ts': declared('') })
+  const api = await loadService(join(cwd, 'api.ts'))
+  const database = ['--database', 'sqlite:./things.db']
+  const none = await run(['timers', 'list', 'api.ts', ...database], { cwd })
+  assert.equal(none.stdout.trim(), 'No item waits for a transition by the clock.')
+  const [made] = await asked(join(cwd, 'things.db'), api, ['POST', '/things', { name: 'a' }])
+  const { stdout } = await run(['timers', 'list', 'api.ts', ...database, '--json'], { cwd })
+  const [timer] = JSON.parse(stdout)
+  assert.deepEqual([timer.id, timer.transition, timer.tries], [made?.json.id, 'endings', 0])
+  assert.match((await run(['timers', 'list', 'api.ts', ...database], { cwd })).stdout, /things\/thg_\w+ +endings/)
+  assert.equal((await run(['timers', 'retry', 'api.ts', ...database], { cwd })).stdout.trim(), '0 are due now.')
+  const odd = await run(['timers', 'run', 'api.ts', ...database], { cwd })
+  assert.deepEqual([odd.code, /There is no action "run"/.test(odd.stderr)], [1, true])
+  const plain = await run(['timers', 'list', 'plain.ts', ...database], { cwd })
+  assert.match(plain.stderr, /No transition takes place by the clock\./)
+})
