@@ -1,0 +1,152 @@
+/** Behaviour mutants: defects of states, totals, links and timers, each applied to a copy of the sources; named tests must find it. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+interface BehaviourMutant {
+  readonly about: string
+  readonly changes: readonly { readonly file: string; readonly from: string; readonly to: string }[]
+  readonly tests: readonly string[]
+}
+
+const [states, model, timers] = [
+  'test/spec/14-states.test.ts',
+  'test/spec/14-model.test.ts',
+  'test/store/timers.test.ts',
+]
+
+const mutants: Readonly<Record<string, BehaviourMutant>> = {
+  none: { about: 'no defect: the tests pass', changes: [], tests: [states, model, timers] },
+  'state-outside-the-write': {
+    about: 'the state is compared once, and not again if the row changes before the write',
+    changes: [
+      {
+        file: 'endpoints/transition-item.ts',
+        from: '  admitTransition(scene, own.name, today.from, found)',
+        to: '  if (!Object.hasOwn(intent, "compared")) admitTransition(scene, own.name, today.from, found)\n  Object.assign(intent, { compared: true })',
+      },
+    ],
+    tests: ['test/store/states.test.ts'],
+  },
+  'sum-read-then-written': {
+    about: 'a total is read before its row is locked, changed and written',
+    changes: [
+      {
+        file: 'store/effects.ts',
+        from: 'rows.set(name, yield* readRow(cellar, row, true))',
+        to: 'rows.set(name, yield* readRow(cellar, row))',
+      },
+      {
+        file: 'store/write-row.ts',
+        from: '  if (!row) throw movedRow(plan.collection)\n  return { is:',
+        to: "  if (!row) return { is: 'changed', doc, revision: plan.revision }\n  return { is:",
+      },
+    ],
+    tests: [model, 'test/spec/14-derived.test.ts'],
+  },
+  'sum-keeps-the-old-value': {
+    about: 'a changed value is added without subtracting the former one',
+    changes: [
+      {
+        file: 'rows/aggregates.ts',
+        from: 'minus(plus(String(current), String(is ?? 0)), String(was ?? 0))',
+        to: 'plus(String(current), String(is ?? 0))',
+      },
+    ],
+    tests: [model],
+  },
+  'owner-locked-for-its-key': {
+    about: 'a child locks its owner so that the owner can still leave its state (PostgreSQL)',
+    changes: [{ file: 'sql/dialect.ts', from: "steady: ' FOR SHARE'", to: "steady: ' FOR KEY SHARE'" }],
+    tests: [states],
+  },
+  'links-of-another-caller': {
+    about: 'links are computed for the first caller that asks',
+    changes: [
+      {
+        file: 'endpoints/view.ts',
+        from: "const seen = [caller.id === nobody.id, ...scopes.filter((one) => held.has(one))].join(' ')",
+        to: 'const seen = String(caller.id === nobody.id && held.size > 0)',
+      },
+    ],
+    tests: [states],
+  },
+  'timer-without-lease': {
+    about: 'nodes do not reserve the timers that they carry out, nor look whether they still run',
+    changes: [
+      {
+        file: 'timers/timer-table.ts',
+        from: "where: { due: { upTo: 'now' }, taken: { upTo: 'now' } }",
+        to: "where: { due: { upTo: 'now' } }",
+      },
+      { file: 'timers/run-timers.ts', from: 'throw takenElsewhere', to: 'return' },
+      {
+        file: 'timers/run-timers.ts',
+        from: "if (!timed.from.includes(String(before[resource.machine?.field ?? '']))) return { do: 'keep' }",
+        to: '',
+      },
+    ],
+    tests: [timers],
+  },
+  'timer-outlives-its-state': {
+    about: 'leaving a state does not stop its timers',
+    changes: [
+      {
+        file: 'timers/timer-maker.ts',
+        from: 'const stops = before === null ? [] : [tablePlan(stopTimers, own)]',
+        to: 'const stops: TablePlan[] = []',
+      },
+    ],
+    tests: [timers],
+  },
+}
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Whether the tests fail with the defect; throws if it no longer applies to the sources. */
+function isFound({ changes, tests }: BehaviourMutant): boolean {
+  const copy = mkdtempSync(join(tmpdir(), 'bylaw-mutant-'))
+  try {
+    for (const name of ['src', 'test', 'examples', 'bin', 'package.json', 'tsconfig.json'])
+      cpSync(join(root, name), join(copy, name), { recursive: true })
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+    for (const { file, from, to } of changes) {
+      const path = join(copy, 'src', file)
+      const text = readFileSync(path, 'utf8')
+      if (!text.includes(from)) throw new Error(`The defect no longer applies to src/${file}. Write it anew.`)
+      writeFileSync(
+        path,
+        text.replace(from, () => to),
+      )
+    }
+    const flags = [
+      '--conditions=bylaw-source',
+      '--test',
+      '--test-global-setup=test/help/postgres.ts',
+      '--test-reporter=./test/help/report.ts',
+    ]
+    const run = spawnSync(process.execPath, [...flags, '--test-reporter-destination=stdout', ...tests], {
+      cwd: copy,
+      timeout: 120_000,
+    })
+    return run.status !== 0
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+const wanted = process.argv.slice(2)
+let lost = 0
+for (const [name, mutant] of Object.entries(mutants)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  const started = Date.now()
+  const isControl = mutant.changes.length === 0
+  const found = isFound(mutant) !== isControl
+  if (!found) lost++
+  console.log(
+    `${found ? (isControl ? 'passed' : 'found') : isControl ? 'FAILED' : 'NOT FOUND'} in ${Math.round((Date.now() - started) / 1000)} s: ${name} (${mutant.about})`,
+  )
+}
+process.exit(lost === 0 ? 0 : 1)
