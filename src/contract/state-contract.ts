@@ -12,7 +12,7 @@ export interface TransitionContract {
 /** The states that allow a write; null if all do. */
 export type AllowingStates = readonly string[] | null
 
-export interface StateContract {
+interface StateContract {
   readonly transitions: { readonly [name: string]: TransitionContract }
   readonly writable: { readonly change: AllowingStates; readonly remove: AllowingStates }
 }

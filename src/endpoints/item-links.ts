@@ -9,7 +9,7 @@ import { type LinkedRelations, type PathOf, relationLinks, relationsOf } from '.
 import type { View } from './view.ts'
 
 /** An action on an item of a version: who may use it, and in which stored states; null if in all. */
-export interface ItemAction {
+interface ItemAction {
   readonly name: string
   readonly rule: AccessRule
   readonly from: readonly string[] | null

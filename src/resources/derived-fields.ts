@@ -23,7 +23,7 @@ interface DerivedMember {
   readonly check: ValueCheck
 }
 
-export const aggregateIn = ({ options }: Field): Aggregate | null =>
+const aggregateIn = ({ options }: Field): Aggregate | null =>
   typeof options.derived === 'object' ? options.derived : null
 
 /** How the derived fields of a resource get their values, by name. */

@@ -69,7 +69,7 @@ export interface StatesDeclaration {
 }
 
 /** The states that allow writes: `writable: { change: ['draft'], remove: ['draft', 'cancelled'] }`. */
-export interface WritableStates {
+interface WritableStates {
   /** The states in which PUT and PATCH are possible: `change: ['draft']`. */
   readonly change?: readonly string[]
   /** The states in which DELETE is possible: `remove: ['draft', 'cancelled']`. */
