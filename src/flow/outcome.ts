@@ -27,7 +27,7 @@ export interface Page {
 /** The values that a row is ordered by, each as the database's text. */
 export type Position = readonly (string | null)[]
 
-interface WrittenRow {
+export interface WrittenRow {
   readonly is: 'created' | 'changed'
   readonly doc: string
   readonly revision: number

@@ -1,6 +1,6 @@
 /** Effects: performs a write with the changes of other rows that follow from it; all are committed, or none. The cellar. */
 import type { ReadResult } from '../flow/found-row.ts'
-import { isCommitted, type Outcome } from '../flow/outcome.ts'
+import { isCommitted, type Outcome, type WrittenRow } from '../flow/outcome.ts'
 import type { Consequences, Effect, EffectReadResult, RowChange, RowWrite } from '../flow/plan.ts'
 import type { TablePlan } from '../flow/table.ts'
 import { tombstoneId } from '../sql/compile.ts'
@@ -11,12 +11,19 @@ import { rowConflict, type Steps, withoutAutocommit } from './steps.ts'
 import { performTablePlan } from './table-plans.ts'
 import { writeRow } from './write-row.ts'
 
-/** With `held`, the rows that effects are decided from are locked when they are read. */
+/** The last state of the rows that a write and its effects wrote, by name. */
+type LastStates = Map<string, WrittenRow>
+
+/**
+ * With `held`, the rows that effects are decided from are locked when they are read. The outcome has the last state of the
+ * row, as an effect may change the row that was written.
+ */
 export function* writeWithEffects(
   cellar: StoreContext,
   given: RowWrite,
   seen: ReadResult | null,
   held: boolean,
+  last: LastStates = new Map(),
 ): Steps<Outcome> {
   let plan = given
   const effects = [...(given.effects ?? [])]
@@ -25,13 +32,29 @@ export function* writeWithEffects(
     effects.push(...(decided.effects ?? []))
     plan = decided
   }
-  if (effects.length === 0) return yield* followRemoved(cellar, yield* writeRow(cellar, plan, seen))
+  if (effects.length === 0) {
+    const outcome = yield* writeRow(cellar, plan, seen)
+    noteState(cellar, plan, outcome, last)
+    return yield* followRemoved(cellar, outcome)
+  }
   const rows = yield* lockRows(cellar, plan, effects)
   const outcome = yield* withoutAutocommit(writeRow(cellar, plan, seen))
   if (!isCommitted(outcome)) return outcome
+  noteState(cellar, plan, outcome, last)
   if (plan.do === 'remove') rows.clear()
   else if (plan.do !== 'keep') rows.delete(rowName(cellar, plan))
-  return (yield* performEffects(cellar, effects, rows)) ?? (yield* followRemoved(cellar, outcome))
+  const refusal = yield* performEffects(cellar, effects, rows, last)
+  return refusal ?? (yield* followRemoved(cellar, lastState(cellar, plan, outcome, last)))
+}
+
+function noteState(cellar: StoreContext, plan: RowWrite, outcome: Outcome, last: LastStates): void {
+  if (plan.do !== 'keep' && (outcome.is === 'created' || outcome.is === 'changed'))
+    last.set(rowName(cellar, plan), outcome)
+}
+
+function lastState(cellar: StoreContext, plan: RowWrite, outcome: Outcome, last: LastStates): Outcome {
+  if (plan.do === 'keep' || (outcome.is !== 'created' && outcome.is !== 'changed')) return outcome
+  return { ...outcome, ...last.get(rowName(cellar, plan)), is: outcome.is }
 }
 
 const keep: RowWrite = { do: 'keep' }
@@ -67,7 +90,8 @@ function* followRemoved(cellar: StoreContext, outcome: Outcome): Steps<Outcome> 
   if (outcome.is !== 'removed' || !outcome.consequences) return outcome
   const effects: Effect[] = []
   for (const one of outcome.consequences) effects.push(...(yield* decideConsequences(cellar, one, true)).effects)
-  return (yield* performEffects(cellar, effects, yield* lockRows(cellar, keep, effects))) ?? { is: 'removed' }
+  const rows = yield* lockRows(cellar, keep, effects)
+  return (yield* performEffects(cellar, effects, rows, new Map())) ?? { is: 'removed' }
 }
 
 /** Performs effects one after the other, on rows that were read; the refusal of one refuses all. */
@@ -75,6 +99,7 @@ function* performEffects(
   cellar: StoreContext,
   effects: readonly Effect[],
   rows: Map<string, ReadResult>,
+  last: LastStates,
 ): Steps<Outcome | null> {
   for (const effect of effects) {
     if (isTablePlan(effect)) {
@@ -87,7 +112,7 @@ function* performEffects(
     if (expectedRevision !== seen.revision) throw rowConflict(collection)
     const write = effect.change(seen)
     if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on it is decided from what this one writes
-    const outcome = yield* withoutAutocommit(writeWithEffects(cellar, write, seen, true))
+    const outcome = yield* withoutAutocommit(writeWithEffects(cellar, write, seen, true, last))
     if (outcome.is === 'duplicate' || outcome.is === 'unmet') return { collection, ...outcome }
     if (!isCommitted(outcome)) return outcome
   }

@@ -1,7 +1,7 @@
 /** Perform: turns a plan into steps, which a synchronous or an asynchronous driver can run. The cellar. */
 
 import type { Outcome } from '../flow/outcome.ts'
-import type { Decide, ListRows, Plan } from '../flow/plan.ts'
+import type { Consequences, Create, Decide, ListRows, Plan } from '../flow/plan.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { writeWithEffects } from './effects.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-keys.ts'
@@ -13,7 +13,7 @@ import { readPage } from './read-page.ts'
 import { absentOwner, readRow, readWithJoined } from './read-row.ts'
 import { findAccounts } from './remove-row.ts'
 import { resolveList } from './resolve-list.ts'
-import type { Steps } from './steps.ts'
+import { type Steps, withoutAutocommit } from './steps.ts'
 import { performTablePlan } from './table-plans.ts'
 
 /** With `held`, which a retry after a conflict sets, rows are locked between being read and written. */
@@ -32,7 +32,7 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
     case 'recall':
       return yield* recallClaim(cellar, plan)
     case 'create':
-      return yield* writeWithEffects(cellar, plan, null, held)
+      return yield* performCreation(cellar, plan, held)
     case 'decide':
       return yield* performDecision(cellar, plan, held)
     case 'raise':
@@ -48,6 +48,22 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       for (const one of plan.writes) yield* performTablePlan(cellar, one)
       return { is: 'rows', rows: [] }
   }
+}
+
+/** An idempotency key is checked before other rows may refuse the creation, and answered as their effects left the row. R99 */
+function* performCreation(cellar: StoreContext, plan: Create, held: boolean): Steps<Outcome> {
+  const { claim, consequences, key, parent, time } = plan
+  if (claim === null || !consequences) return yield* writeWithEffects(cellar, plan, null, held)
+  const absent = parent && (yield* absentOwner(cellar, parent, key.account, time))
+  if (absent) return absent
+  const taken = yield* takeClaim(cellar, plan, claim)
+  if (taken) return taken
+  const decide: Consequences['decide'] = (seen) => ({ ...consequences.decide(seen), claim: null }) as Create
+  const claimed: Create = { ...plan, claim: null, consequences: { ...consequences, decide } }
+  const outcome = yield* withoutAutocommit(writeWithEffects(cellar, claimed, null, held))
+  if (claim.keeps && outcome.is === 'created')
+    yield* keepAnswer(cellar, claim, { doc: outcome.doc, revision: outcome.revision })
+  return outcome
 }
 
 /** An idempotency key is checked after the target and its preconditions, and before the fields. R99 */

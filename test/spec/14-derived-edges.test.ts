@@ -1,0 +1,75 @@
+/** Derived fields and states where they meet: an item that refers to itself, and keys that are sent again. R225, R98. */
+import assert from 'node:assert/strict'
+import { count, f, max, resource, service, sum } from 'bylaw'
+import { type Door, doors, spec } from '../help/door.ts'
+
+const shop = service({
+  name: 'shop',
+  settings: { idempotency: { mode: 'replay' } },
+  resources: {
+    nodes: {
+      key: 'name',
+      fields: {
+        name: f.text({ max: 50 }),
+        upId: f.ref('nodes', { optional: true }),
+        weight: f.integer({ default: 1 }),
+        below: f.integer({ derived: count('nodes') }),
+        heaviest: f.integer({ optional: true, derived: max('nodes', 'weight') }),
+      },
+      access: 'public',
+    },
+    orders: resource({
+      prefix: 'ord',
+      fields: { total: f.integer({ derived: sum('lines', 'amount') }) },
+      states: {
+        field: 'status',
+        initial: 'draft',
+        transitions: { placements: { from: ['draft'], to: 'placed' } },
+      },
+      access: 'public',
+    }),
+    lines: {
+      prefix: 'lin',
+      parent: { resource: 'orders', while: ['draft'], onDelete: 'cascade' },
+      fields: { amount: f.integer() },
+      access: 'public',
+    },
+  },
+})
+
+doors('derived fields at the edges', shop, (door: Door) => {
+  const send = (method: string, path: string, json?: unknown, headers = {}) =>
+    door.send(method, path, { ...(json !== undefined && { json }), headers })
+
+  spec('R225', 'an item that refers to itself is answered with the totals that its write gave it', async () => {
+    const made = await send('PUT', '/nodes/a', { upId: 'a', weight: 5 })
+    assert.deepEqual([made.status, made.json.below, made.json.heaviest], [201, 1, 5])
+    const read = await send('GET', '/nodes/a')
+    assert.deepEqual([read.json, read.headers.etag], [made.json, made.headers.etag])
+    const changed = await send('PATCH', '/nodes/a', { weight: 3 }, { 'if-match': made.headers.etag })
+    assert.deepEqual([changed.status, changed.json.heaviest], [200, 3])
+    const again = await send('PATCH', '/nodes/a', { upId: null }, { 'if-match': changed.headers.etag })
+    assert.deepEqual([again.status, again.json.below, again.json.heaviest], [200, 0, null])
+    const key = { 'idempotency-key': 'node' }
+    const first = await send('POST', '/nodes', { name: 'b', upId: 'b' }, key)
+    const second = await send('POST', '/nodes', { name: 'b', upId: 'b' }, key)
+    assert.deepEqual([second.json, second.headers.etag], [first.json, first.headers.etag])
+    assert.equal(first.json.below, 1)
+  })
+
+  spec('R98 R222', 'a creation is replayed by its key, whatever state the owner is in by then', async () => {
+    const { id } = (await send('POST', '/orders', {})).json
+    const key = { 'idempotency-key': 'line' }
+    const first = await send('POST', `/orders/${id}/lines`, { amount: 2 }, key)
+    assert.equal(first.status, 201)
+    await send('POST', `/orders/${id}/placements`)
+    const again = await send('POST', `/orders/${id}/lines`, { amount: 2 }, key)
+    assert.deepEqual([again.status, again.json, again.headers['idempotency-replayed']], [201, first.json, 'true'])
+    assert.equal((await send('POST', `/orders/${id}/lines`, { amount: 3 }, key)).status, 422)
+    const other = { 'idempotency-key': 'other' }
+    assert.equal((await send('POST', `/orders/${id}/lines`, { amount: 3 }, other)).status, 409)
+    const elsewhere = (await send('POST', '/orders', {})).json.id
+    assert.equal((await send('POST', `/orders/${elsewhere}/lines`, { amount: 3 }, other)).status, 201)
+    assert.equal((await send('GET', `/orders/${id}`)).json.total, 2)
+  })
+})
