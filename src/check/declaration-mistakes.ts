@@ -20,6 +20,7 @@ import {
   soundField,
 } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
+import { checkLinks } from './link-mistakes.ts'
 import { checkKnownKeys, checkResource } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkParentStates, checkStates } from './state-mistakes.ts'
@@ -267,6 +268,7 @@ function checkResources(around: unknown, ground: DeclarationCheck): void {
     checkResource(judged, ground)
     checkParentStates(judged, ground)
     checkDerived(judged, ground)
+    checkLinks(judged, ground)
     checkDeprecations([...path, 'deprecations'], given, ground)
     checkOwner(judged, ground)
     checkFieldScopes(judged, ground)

@@ -1,7 +1,7 @@
 /** Item links: the URLs of an item, of what belongs to it, and of the actions that a caller can use on it now. R49, R224. */
 import type { CarriedVersion } from '../flow/call.ts'
 import { toCase } from '../formats/naming.ts'
-import { type AccessRule, ruleFor } from '../resources/declaration.ts'
+import type { AccessRule } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
 import type { Transition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -25,17 +25,18 @@ export interface LinkRules {
 
 type Document = Readonly<Record<string, unknown>>
 
-/** The link rules of a resource; null if it has no links. `below` are its child resources. */
+/** The link rules of a resource; null if it has no links. */
 export function linkRulesOf(
   own: Resource,
   transitions: readonly { readonly own: Transition; readonly today: Transition }[],
-  below: readonly Resource[],
+  resources: ReadonlyMap<string, Resource>,
 ): LinkRules | null {
   const mode = own.settings.resource.links
   const actions = transitions.map(({ own: { name, rule }, today: { from } }) => ({ name, rule, from }))
   if (mode === 'none' || (mode === 'actions' && actions.length === 0)) return null
-  const lists = mode === 'all' ? below.flatMap(({ access }) => ruleFor(access, 'list') ?? []) : []
-  return { mode, actions, rules: [...new Set([...actions.map(({ rule }) => rule), ...lists])] }
+  const { owner = null, references = [], lists = [] } = mode === 'all' ? relationsOf(own, resources) : {}
+  const linked = [...actions, ...(owner ? [owner] : []), ...references, ...lists]
+  return { mode, actions, rules: [...new Set(linked.map(({ rule }) => rule))] }
 }
 
 /** Adds links to the documents of a resource in one version. */

@@ -127,6 +127,9 @@ export function verbIn(segment: string, list: readonly string[] = actionVerbs): 
   return segment.includes('-') && list.includes(first) && !alsoNouns.has(first) ? first : undefined
 }
 
+/** The name of a link from that of the field with the id: `customerId` makes `customer`. */
+export const linkOfField = (field: string): string => field.replace(/(Id|_id)$/, '')
+
 /** `order-lines` as a title in the singular: `Order line`. */
 export function sentenceCase(name: string): string {
   const text = name.replaceAll('-', ' ')

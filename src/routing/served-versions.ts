@@ -108,8 +108,7 @@ function viewAndLinks(
   resources: ReadonlyMap<string, Resource>,
 ): Pick<EndpointContext, 'view' | 'linker'> {
   const { resource: own, today } = source
-  const below = [...resources.values()].filter(({ parent }) => parent?.resource === own.name)
-  const links = linkRulesOf(own, transitions, below)
+  const links = linkRulesOf(own, transitions, resources)
   return {
     view: viewsOf({ ...source, rules: links?.rules ?? [] }),
     linker: links && itemLinker({ own, today, resources }, links, itemPath),
