@@ -73,7 +73,19 @@ export interface ResourceContract extends StatesOfContract {
 /** The parts of a declaration and of a resource that have rules of comparison; any difference in other parts breaks. */
 const knownParts = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'settings', 'versions']
 const knownResourceParts = [
-  ...['prefix', 'singular', 'plural', 'parent', 'key', 'fields', 'states', 'access', 'methods', 'deprecations'],
+  ...[
+    'prefix',
+    'singular',
+    'plural',
+    'parent',
+    'key',
+    'fields',
+    'derived',
+    'states',
+    'access',
+    'methods',
+    'deprecations',
+  ],
   ...['order', 'sorts', 'indexes', 'uniques', 'settings'],
 ]
 

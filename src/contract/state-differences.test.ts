@@ -96,3 +96,15 @@ test('a new state breaks those who switch over the states', () => {
     found.join('\n'),
   )
 })
+
+test('a new derived field adds, and one that clients could write before breaks', () => {
+  const amount = (options: object) => ({ amount: f.integer(options as never), half: f.integer({ optional: true }) })
+  const of = (fields: object, more: object = {}) =>
+    contractOf({ name: 'shop', resources: { bills: { fields, ...more, access: 'public' } } } as never)
+  const derived = { derived: { amount: ({ half }: { half: number | null }) => 2 * (half ?? 0) } }
+  const weights = (was: ReturnType<typeof of>, is: ReturnType<typeof of>) =>
+    differences(was, is).map(({ weight }) => weight)
+  const { half } = amount({})
+  assert.deepEqual(weights(of({ half }), of(amount({ derived: true }), derived)), ['additive'])
+  assert.ok(weights(of(amount({})), of(amount({ derived: true }), derived)).includes('breaking'))
+})
