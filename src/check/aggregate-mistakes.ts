@@ -122,8 +122,8 @@ function checkSecrets(
   const [own, there] = [judged.given.access, other.access].map((access) =>
     typeof access === 'string' || isObject(access) ? ruleFor(access as Access, 'read') : undefined,
   )
-  const told = read ?? own
-  if (needed === undefined && !ruleCovers(there, told))
+  const isCovered = [own, read].some((rule) => rule !== undefined && ruleCovers(there, rule)) // readers need both
+  if (!isCovered)
     report(
       ground,
       path,

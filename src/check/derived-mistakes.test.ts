@@ -86,12 +86,30 @@ describe('derived fields', () => {
       told({ bills }),
       /Its function reads `cost`, which can only be read with costs:read\. Write read: 'costs:read'\./,
     )
+    const mended = {
+      cost: f.decimal({ scale: 2, optional: true, read: 'costs:read' }),
+      rate: f.decimal({ scale: 2, optional: true, derived: true, read: 'costs:read' }),
+      sure: f.boolean({ derived: true, read: 'costs:read' }),
+    }
+    const made = { rate: bills.derived.rate, sure: ({ cost }: { cost: string | null }) => cost !== null }
+    assert.equal(told({ bills: { ...bills, fields: mended, derived: made } }), '')
     const guarded = { ...lines, access: { read: 'lines:read', write: 'public' } }
     assert.match(
       told({ orders: { fields: total(), access: 'public' }, lines: guarded }),
       /learn of items that only lines:read can read\. Write read: 'lines:read'/,
     )
     assert.equal(told({ orders: { fields: total({ read: 'lines:read' }), access: 'public' }, lines: guarded }), '')
+    const both = {
+      ...guarded,
+      fields: { ...lines.fields, amount: f.decimal({ scale: 2, optional: true, read: 'costs:read' }) },
+    }
+    assert.match(
+      told({ orders: { fields: total({ read: 'costs:read' }), access: 'public' }, lines: both }),
+      /learn of items that only lines:read can read/,
+    )
+    const bound = { fields: total({ read: 'costs:read' }), access: guarded.access }
+    assert.equal(told({ orders: bound, lines: guarded }), '')
+    assert.equal(told({ orders: bound, lines: both }), '')
     const hidden = { ...lines, fields: { amount: f.decimal({ scale: 2, writeOnly: true }), text: f.text() } }
     assert.match(
       told({ orders: { fields: total(), access: 'public' }, lines: hidden }),
@@ -102,6 +120,15 @@ describe('derived fields', () => {
       told({ orders: { fields: total(), access: 'authenticated' }, lines: owned }),
       /belong to accounts, and those here belong to none/,
     )
+  })
+
+  test('functions do not read the values of others, which could tell what those readers may not know', () => {
+    const both = { price: f.integer(), once: f.integer({ derived: true }), twice: f.integer({ derived: true }) }
+    const derived = {
+      once: ({ price }: { price: number }) => price,
+      twice: (item: { once?: number }) => 2 * (item.once ?? 0),
+    }
+    assert.match(first(both, { derived }), /reads `once`, whose value is that of a function too\./)
   })
 
   test('totals of totals may not go in a circle', () => {

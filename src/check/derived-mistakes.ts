@@ -6,7 +6,7 @@ import { completeDerivedField } from '../resources/derived-fields.ts'
 import { samples } from '../resources/samples.ts'
 import { checkAggregate } from './aggregate-mistakes.ts'
 import { type DeclarationCheck, type DeclarationPath, report, soundField } from './field-check.ts'
-import type { UncheckedObject } from './kind-options.ts'
+import { hasMember, type UncheckedObject } from './kind-options.ts'
 import type { ResourceCheck } from './resource-check.ts'
 
 /** The fields of all resources as they are served, so that other checks see derived ones as read-only. */
@@ -108,6 +108,15 @@ function checkFunction(
     )
     break
   }
+  for (const name of [...seen].filter(
+    (one) => hasMember(fields, one) && !sources.some((source) => source.name === one),
+  ))
+    report(
+      ground,
+      path,
+      `Its function reads \`${name}\`, whose value is that of a function too.`,
+      'Let it read the fields that both depend on.',
+    )
   for (const { name, field: source } of sources.filter((one) => seen.has(one.name))) {
     const { read, writeOnly } = source.options
     if (writeOnly)

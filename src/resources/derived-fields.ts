@@ -30,22 +30,33 @@ const aggregateIn = ({ options }: Field): Aggregate | null =>
 export function derivedValues(
   resource: string,
   members: readonly DerivedMember[],
-  { derived = {} }: Pick<ResourceDeclaration, 'derived'>,
+  { derived = {}, fields }: Pick<ResourceDeclaration, 'derived' | 'fields'>,
   around: DeclarationContext,
   rules: ValueRules,
 ): ReadonlyMap<string, DerivedValue> {
   const nameOf = derivedNames(around, rules)
+  const sources = sourceNames(fields, around)
   return new Map(
     members.flatMap(({ name, field, check }): [string, DerivedValue][] => {
       if (field.options.derived === undefined) return []
       const make = derived[name] as DerivingFunction | undefined
-      const of = make && ((document: Members) => derivedValue(name, make, check, document))
+      const of = make && ((document: Members) => derivedValue(name, make, check, onlySources(document, sources)))
       return [[name, { name: nameOf(resource, name), of: of ?? null }]]
     }),
   )
 }
 
 type DerivingFunction = (document: Members) => unknown
+
+/** The fields that functions receive: the declared ones that are not functions themselves. */
+const sourceNames = (
+  fields: ResourceDeclaration['fields'],
+  { concepts }: Pick<DeclarationContext, 'concepts'>,
+): readonly string[] =>
+  Object.keys(fields).filter((name) => resolveConcepts(fields[name] as Field, concepts).options.derived !== true)
+
+const onlySources = (document: Members, sources: readonly string[]): Members =>
+  Object.fromEntries(sources.map((name) => [name, document[name]]))
 
 /** Names the source of a derived field and the sources it depends on: if the name changes, rows are rewritten. */
 function derivedNames(
@@ -60,8 +71,8 @@ function derivedNames(
       return `${JSON.stringify(Object.entries(aggregate).toSorted())} ${nameOf(aggregate.resource, aggregate.field)}`
     const make = field?.options.derived === true ? declaration?.derived?.[name] : undefined
     if (!declaration || !make) return ''
-    const members = Object.entries(declaration.fields).map(([one, given]) => {
-      const made = resolveConcepts(given, concepts)
+    const members = sourceNames(declaration.fields, { concepts }).map((one) => {
+      const made = resolveConcepts(declaration.fields[one] as Field, concepts)
       return { name: one, field: made, check: valueCheckOf(made, rules), writeOnly: made.options.writeOnly === true }
     })
     return functionName(make as DerivingFunction, samples({ members, rules }))
