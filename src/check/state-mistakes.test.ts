@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { caller, f, input, now } from 'bylaw'
+import { caller, f, input, now, sum } from 'bylaw'
 import { declarationMistakes } from './declaration-mistakes.ts'
 import { stateWarnings } from './state-mistakes.ts'
 
@@ -86,6 +86,33 @@ describe('states', () => {
       /both or none as optional/,
     )
     assert.match(said({}, { text: f.text({ unique: true }) }), /`unique` has no effect in the input of a transition/)
+  })
+
+  test('a derived field cannot be set', () => {
+    const lines = { parent: 'bills', fields: { amount: f.integer() }, access: 'public' }
+    const bills = {
+      fields: { sum: f.integer({ derived: sum('lines', 'amount') }) },
+      access: 'public',
+      states: { ...sound, transitions: { payments: { from: ['open'], to: 'paid', set: { sum: 5 } } }, writable: {} },
+    }
+    assert.deepEqual(
+      declarationMistakes({ name: 'shop', resources: { bills, lines } }).map(({ reason }) => reason),
+      ['It is not a field that can be set.'],
+    )
+  })
+
+  test('a transition at the time in a field does not lead back to the same time', () => {
+    const at = (from: string, to: string, set = {}) => ({ from: [from], to, at: 'paidAt', set })
+    const endless = (transitions: object) => mistakes({ transitions, writable: {} })
+    assert.match(
+      endless({ reminders: at('open', 'open') })[0] as string,
+      /reminders: It would take place again and again, as the time in `paidAt` stays the same\. Write set: \{ paidAt: null/,
+    )
+    assert.equal(endless({ reminders: at('open', 'open', { paidAt: now }) }).length, 1)
+    assert.deepEqual(endless({ reminders: at('open', 'open', { paidAt: null }) }), [])
+    assert.equal(endless({ pauses: at('open', 'idle'), returns: at('idle', 'open') }).length, 2)
+    assert.deepEqual(endless({ pauses: at('open', 'idle'), returns: { from: ['idle'], to: 'open', after: 'P1D' } }), [])
+    assert.deepEqual(endless({ pauses: at('open', 'idle'), closures: at('idle', 'closed') }), [])
   })
 
   test('`writable` and `while` name states of the machine', () => {

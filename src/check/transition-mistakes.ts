@@ -44,6 +44,30 @@ export function checkTransitions(path: DeclarationPath, judged: ResourceCheck, g
     if (isObject(given)) checkTransition(at, given, judged, ground)
     else report(ground, at, `It is ${valueInWords(given)}.`, "Write an object, as { from: ['open'], to: 'closed' }.")
   }
+  checkEndless(path, transitions, ground)
+}
+
+/** Refuses transitions that lead back to a state which is left at the same time again: they would never end. */
+function checkEndless(path: DeclarationPath, transitions: UncheckedObject, ground: DeclarationCheck): void {
+  const keepsTime = ({ at, set }: UncheckedObject) => {
+    const next = isObject(set) && typeof at === 'string' && Object.hasOwn(set, at) ? set[at] : undefined
+    return typeof at === 'string' && (next === undefined || isMarker(next))
+  }
+  const timed = Object.entries(transitions).filter(
+    (one): one is [string, UncheckedObject] => isObject(one[1]) && Array.isArray(one[1].from) && keepsTime(one[1]),
+  )
+  for (const [name, given] of timed) {
+    const reached = new Set([given.to])
+    for (const state of reached)
+      for (const [, { from, to }] of timed) if ((from as unknown[]).includes(state)) reached.add(to)
+    if ((given.from as unknown[]).some((state) => reached.has(state)))
+      report(
+        ground,
+        [...path, name],
+        `It would take place again and again, as the time in \`${given.at}\` stays the same.`,
+        `Write set: { ${given.at}: null }, or let it lead to a state that no such transition leaves.`,
+      )
+  }
 }
 
 /** A transition is the last part of a URL: a plural noun. R2. */
@@ -166,7 +190,8 @@ function checkSettings(
     return
   }
   const fields = isObject(judged.given.fields) ? judged.given.fields : {}
-  const names = Object.keys(fields).filter((one) => one !== judged.given.key)
+  const isDerived = (one: string) => soundField(fields[one], ground)?.options.derived !== undefined
+  const names = Object.keys(fields).filter((one) => one !== judged.given.key && !isDerived(one))
   for (const [name, value] of Object.entries(set)) {
     const at = [...path, name]
     if (!names.includes(name)) report(ground, at, 'It is not a field that can be set.', nameHint(name, names))

@@ -31,7 +31,8 @@ export const startTimer: TableOperation = { do: 'insert', table, replaces: { id:
 export const startMissingTimer: TableOperation = { do: 'insert', table }
 /** Stops all timers of an item. */
 export const stopTimers: TableOperation = { do: 'sweep', table, where: row }
-export const stopTimer: TableOperation = { do: 'sweep', table, where: timer }
+/** Stops a timer that was taken, unless it was started anew since. */
+export const stopTimer: TableOperation = { do: 'sweep', table, where: { ...timer, due: 'due' } }
 /** Takes timers that are due and that no other node has. */
 export const takeDueTimers: TableOperation = {
   ...{ do: 'set', table, where: { due: { upTo: 'now' }, taken: { upTo: 'now' } } },

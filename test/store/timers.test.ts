@@ -10,7 +10,7 @@ import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { runDueTimers } from '../../src/timers/run-timers.ts'
-import { findTimers, retryTimers } from '../../src/timers/timer-table.ts'
+import { findTimers, retryTimers, stopTimer } from '../../src/timers/timer-table.ts'
 import { type Place, places } from '../help/places.ts'
 
 const hour = 3_600_000
@@ -67,7 +67,7 @@ async function nodeOn(t: TestContext, { url }: Place, api = shop, ahead = { by: 
   const run = () => runDueTimers({ resources: api.resources, writer: api.writer, store, world, log })
   const timers = async () => rowsIn(await store.execute(tablePlan(findTimers))).filter(({ id }) => id !== '')
   const retry = () => store.execute(tablePlan(retryTimers, { now: world.due(), none: 0 }))
-  return { ask, run, timers, retry, close, ahead }
+  return { ask, run, timers, retry, close, ahead, execute: store.execute }
 }
 type Node = Awaited<ReturnType<typeof nodeOn>>
 
@@ -152,6 +152,20 @@ for (const [name, place] of places)
       await node.ask('DELETE', `/orders/${states[0] === 'numbered' ? one : two}`)
       await node.retry()
       assert.equal(await node.run(), 1)
+    })
+
+    test('a timer that was started anew while an older one was looked at is kept', async (t) => {
+      const where = await place(t)
+      const node = await nodeOn(t, where)
+      const id = await make(node)
+      const [before] = await node.timers()
+      await node.ask('POST', `/orders/${id}/renewals`)
+      const [after] = await node.timers()
+      assert.notEqual(after?.due, before?.due)
+      await node.execute(tablePlan(stopTimer, { ...before }))
+      assert.equal((await node.timers()).length, 1)
+      await node.execute(tablePlan(stopTimer, { ...after }))
+      assert.equal((await node.timers()).length, 0)
     })
 
     test('rows from before count from now on, or from their last change with catchUp', async (t) => {
