@@ -78,16 +78,28 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
       (row: RemovedRow) => followRemoval(follow, resources.get(name) as Resource, row, { do: 'keep' }) as Consequences,
     ]),
   )
+  const held = heldByState(resources)
   const writer: RowWriter = {
     create: (...given) => newRow(follow, ...given),
     update: (...given) => changedRow(follow, ...given),
     remove: (resource, { guard, ...row }, seen) => {
-      const made: Remove = { do: 'remove', collection: resource.name, revision: seen.revision, onRemove, ...row }
+      const made: Remove = { do: 'remove', collection: resource.name, revision: seen.revision, held, onRemove, ...row }
       return guarded(made, followRemoval(follow, resource, { ...seen, ...row }, made), guard)
     },
   }
   return writer
 }
+
+/** By resource: whether the state of a row forbids its removal. */
+const heldByState = (resources: ReadonlyMap<string, Resource>): NonNullable<Remove['held']> =>
+  new Map(
+    [...resources.values()].flatMap(({ name, machine }) => {
+      const allowed = machine?.writable.remove
+      return machine && allowed
+        ? [[name, (doc: string) => !allowed.includes(String((JSON.parse(doc) as Document)[machine.field]))]]
+        : []
+    }),
+  )
 
 function newRow(follow: FollowWrite, resource: Resource, document: Document, { guard, ...row }: NewRow): Create {
   const { fields } = resource.collection

@@ -209,6 +209,8 @@ export interface Remove extends WithEffects {
   readonly time: number
   /** The collections that the cascade may delete from; if it needs another one, nothing is deleted. */
   readonly takes: ReadonlySet<string>
+  /** By collection: whether the state of a row forbids its removal. It holds for rows that refer here, not for owned ones. */
+  readonly held?: ReadonlyMap<string, (doc: string) => boolean>
   /** The consequences of each row that the cascade deletes, by collection. */
   readonly onRemove?: ReadonlyMap<string, (row: RemovedRow) => Consequences>
 }

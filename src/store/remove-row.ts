@@ -27,19 +27,11 @@ interface RowToRemove {
 
 /** Nothing is deleted before all dependents are known, as a refusal must leave everything in place. R138. */
 export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
-  const { collection, key, revision, time, takes } = plan
+  const { collection, key, revision, time } = plan
   const first: RowToRemove = { collection: preparedCollection(cellar, collection).collection, key, revision }
   const going = new Map([[rowNameOf(first), first]])
-  for (const row of going.values()) {
-    if (cellar.dialect.rowLocks) yield* lockRow(cellar, row)
-    for (const dependent of dependentsOf(row, 'cascade'))
-      for (const below of yield* findReferring(cellar, row, dependent, { most: Number.MAX_SAFE_INTEGER, time })) {
-        const { name, account } = below.collection
-        if (!takes.has(name)) return { is: 'withheld', collection: name }
-        if (account !== null && below.key.account !== key.account) return { is: 'used', collection: name } // R170
-        if (!going.has(rowNameOf(below))) going.set(rowNameOf(below), below)
-      }
-  }
+  const refusal = yield* gatherCascade(cellar, plan, first, going)
+  if (refusal) return refusal
   for (const row of going.values()) {
     for (const dependent of dependentsOf(row, 'restrict')) {
       // One more than are removed: if there are that many, at least one of them stays.
@@ -63,6 +55,49 @@ export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
   }
   for (const row of sweepTargets(cellar, [...going.values()])) yield* sweepTombstones(cellar, row, time)
   return consequences.length === 0 ? { is: 'removed' } : { is: 'removed', consequences }
+}
+
+/** Locks the rows that a cascade removes and adds them to `going`; returns why one of them has to stay. */
+function* gatherCascade(
+  cellar: StoreContext,
+  plan: Remove,
+  first: RowToRemove,
+  going: Map<string, RowToRemove>,
+): Steps<Outcome | null> {
+  const { key, time, takes } = plan
+  const owned = new Set([rowNameOf(first)])
+  for (const row of going.values()) {
+    if (cellar.dialect.rowLocks) yield* lockRow(cellar, row)
+    for (const dependent of dependentsOf(row, 'cascade'))
+      for (const below of yield* findReferring(cellar, row, dependent, { most: Number.MAX_SAFE_INTEGER, time })) {
+        const { name, account } = below.collection
+        if (!takes.has(name)) return { is: 'withheld', collection: name }
+        if (account !== null && below.key.account !== key.account) return { is: 'used', collection: name } // R170
+        if (!going.has(rowNameOf(below))) going.set(rowNameOf(below), below)
+        if (dependent.column !== null && dependent.column === ownerColumn(below, row)) owned.add(rowNameOf(below))
+      }
+  }
+  const others = [...going].flatMap(([name, row]) => (owned.has(name) ? [] : [row]))
+  const kept = yield* findHeld(cellar, others, plan)
+  return kept ? { is: 'used', collection: kept.collection.name } : null
+}
+
+/** The column by which a row belongs to another one; undefined if it does not. */
+const ownerColumn = ({ collection: { parent } }: RowToRemove, { collection }: RowToRemove): string | undefined =>
+  parent?.collection === collection.name ? parent.column : undefined
+
+/** The first of the rows whose own state forbids its removal. */
+function* findHeld(
+  cellar: StoreContext,
+  rows: readonly RowToRemove[],
+  { held, time }: Remove,
+): Steps<RowToRemove | undefined> {
+  for (const row of rows) {
+    const isHeld = held?.get(row.collection.name)
+    const seen = isHeld && (yield* readRow(cellar, { collection: row.collection.name, key: row.key, time }))
+    if (seen?.is === 'found' && isHeld?.(seen.doc)) return row
+  }
+  return undefined
 }
 
 /** The consequences of a row that a cascade removes. */

@@ -28,6 +28,29 @@ const shop = service({
       },
       access: 'public',
     }),
+    invoices: {
+      prefix: 'inv',
+      fields: { orderId: f.ref('orders', { onDelete: 'cascade' }) },
+      states: {
+        field: 'phase',
+        initial: 'open',
+        transitions: { payments: { from: ['open'], to: 'paid' }, refunds: { from: ['paid'], to: 'open' } },
+        writable: { remove: ['open'] },
+      },
+      access: 'public',
+    },
+    parcels: {
+      prefix: 'par',
+      parent: { resource: 'orders', onDelete: 'cascade' },
+      fields: {},
+      states: {
+        field: 'place',
+        initial: 'here',
+        transitions: { departures: { from: ['here'], to: 'away' } },
+        writable: { remove: ['here'] },
+      },
+      access: 'public',
+    },
     lines: {
       prefix: 'lin',
       parent: { resource: 'orders', while: ['draft'], onDelete: 'cascade' },
@@ -55,6 +78,22 @@ doors('derived fields at the edges', shop, (door: Door) => {
     const second = await send('POST', '/nodes', { name: 'b', upId: 'b' }, key)
     assert.deepEqual([second.json, second.headers.etag], [first.json, first.headers.etag])
     assert.equal(first.json.below, 1)
+  })
+
+  spec('R222', 'a cascade does not remove an item whose own state forbids it, but what the item owns', async () => {
+    const { id } = (await send('POST', '/orders', {})).json
+    const invoice = (await send('POST', '/invoices', { orderId: id })).json
+    const parcel = (await send('POST', `/orders/${id}/parcels`, {})).json
+    assert.equal((await send('POST', `/parcels/${parcel.id}/departures`)).status, 200)
+    assert.equal((await send('DELETE', `/parcels/${parcel.id}`)).status, 409)
+    await send('POST', `/invoices/${invoice.id}/payments`)
+    const refused = await send('DELETE', `/orders/${id}`)
+    assert.deepEqual([refused.status, refused.json.type], [409, 'has-dependents'])
+    assert.equal((await send('GET', `/parcels/${parcel.id}`)).status, 200)
+    await send('POST', `/invoices/${invoice.id}/refunds`)
+    assert.equal((await send('DELETE', `/orders/${id}`)).status, 204)
+    for (const path of [`/invoices/${invoice.id}`, `/parcels/${parcel.id}`])
+      assert.equal((await send('GET', path)).status, 410)
   })
 
   spec('R98 R222', 'a creation is replayed by its key, whatever state the owner is in by then', async () => {
