@@ -108,17 +108,26 @@ function checkFunction(
     )
     break
   }
-  for (const name of [...seen].filter(
-    (one) => hasMember(fields, one) && !sources.some((source) => source.name === one),
-  ))
-    report(
-      ground,
-      path,
-      `Its function reads \`${name}\`, whose value is that of a function too.`,
-      'Let it read the fields that both depend on.',
-    )
-  for (const { name, field: source } of sources.filter((one) => seen.has(one.name))) {
-    const { read, writeOnly } = source.options
+  checkSources(path, field, seen, fields, ground)
+}
+
+/** Checks that all readers of a derived field may read what its function reads. */
+function checkSources(
+  path: DeclarationPath,
+  field: Field,
+  seen: ReadonlySet<string>,
+  fields: UncheckedObject,
+  ground: DeclarationCheck,
+): void {
+  for (const name of [...seen].filter((one) => hasMember(fields, one))) {
+    const { read, writeOnly, derived } = soundField(fields[name], ground)?.options ?? {}
+    if (derived === true)
+      report(
+        ground,
+        path,
+        `Its function reads \`${name}\`, whose value is that of a function too.`,
+        'Let it read the fields that both depend on.',
+      )
     if (writeOnly)
       report(ground, path, `Its function reads \`${name}\`, which is write-only.`, 'Leave one of the two out.')
     if (read !== undefined && read !== field.options.read)

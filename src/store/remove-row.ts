@@ -30,7 +30,7 @@ export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
   const { collection, key, revision, time } = plan
   const first: RowToRemove = { collection: preparedCollection(cellar, collection).collection, key, revision }
   const going = new Map([[rowNameOf(first), first]])
-  const refusal = yield* gatherCascade(cellar, plan, first, going)
+  const refusal = yield* collectCascade(cellar, plan, first, going)
   if (refusal) return refusal
   for (const row of going.values()) {
     for (const dependent of dependentsOf(row, 'restrict')) {
@@ -58,7 +58,7 @@ export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
 }
 
 /** Locks the rows that a cascade removes and adds them to `going`; returns why one of them has to stay. */
-function* gatherCascade(
+function* collectCascade(
   cellar: StoreContext,
   plan: Remove,
   first: RowToRemove,
