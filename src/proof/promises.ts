@@ -21,7 +21,7 @@ import { checkOrder } from './order.ts'
 /** The first promise that does not hold; null if all hold. */
 export async function firstBrokenPromise(made: TrialAnswer, life: ItemTrial): Promise<PromiseFault | null> {
   const { writer, reader, request, send } = life
-  if (made.status === 409) return null // a unique value is taken
+  if (made.status === 409 || isRefusedByRules(made, writer)) return null // or a unique value is taken
   if (made.status !== 201) return refusalFault(writer, made, 'refuses what it declares')
   const item = made.body as JsonBody
   const fault =
@@ -116,19 +116,31 @@ async function checkPutBack(
   const there = operationPath(newest, 'read', identifiersIn(item, reader, newest)) as string
   const before = await send(newest, { method: 'GET', path: there })
   const put = await send(reader, { method: 'PUT', path, body: item, ...ifUnchanged(read.headers) })
+  if (isRefusedByRules(put, reader)) return null
   if (put.status !== 200) return refusalFault(reader, put, 'refuses what it answered')
   const after = await send(newest, { method: 'GET', path: there })
   const derived = derivedFieldsFrom(run.service.changes, own, labelOf(reader))
   const other = newest.resource.members.find(
-    ({ name }) =>
-      !derived.has(name) && name !== newest.resource.updated && !isSameJson(before.body?.[name], after.body?.[name]),
+    ({ name, field }) =>
+      !derived.has(name) &&
+      field.options.derived === undefined &&
+      name !== newest.resource.updated &&
+      !isSameJson(before.body?.[name], after.body?.[name]),
   )
   if (!other) return null
   const says = `\`${other.name}\` of ${newest.resource.name} changed when ${labelOf(reader)} put back what it read.`
   return { says, label: labelOf(reader), by: 'request' }
 }
 
-/** Checks that a change of one field changes only that field. */
+/** Whether a write is refused by the state of the item or its owner, or because a derived value would not fit. R222, R225. */
+function isRefusedByRules({ body }: TrialAnswer, { resource }: ResourceInVersion): boolean {
+  const errors = Array.isArray(body?.errors) ? (body.errors as JsonBody[]) : []
+  const isDerived = ({ pointer }: JsonBody) =>
+    resource.byName.get(String(pointer).slice(1))?.field.options.derived !== undefined
+  return body?.type === 'invalid-state' || (errors.length > 0 && errors.every(isDerived))
+}
+
+/** Checks that a change of one field changes only that field, and those that follow from it. */
 async function checkChange(
   item: JsonBody,
   path: string,
@@ -150,14 +162,15 @@ async function checkChange(
   if (value === undefined || isMerged(member)) return null
   const { headers } = await send(reader, { method: 'GET', path })
   const patched = await send(reader, { method: 'PATCH', path, body: { [member.name]: value }, ...ifUnchanged(headers) })
-  if (patched.status === 409) return null // a unique combination is taken
+  if (patched.status === 409 || isRefusedByRules(patched, reader)) return null // or a unique combination is taken
   if (patched.status !== 200 || !patched.body)
     return refusalFault(reader, patched, `refuses a change of \`${member.name}\` that it declares`)
   const derived = derivedFieldsAt(run.service.changes, own, labelOf(reader))
   const other = resource.members.find(
-    ({ name }) =>
+    ({ name, field }) =>
       ![member.name, resource.updated].includes(name) &&
       !derived.has(name) &&
+      field.options.derived === undefined &&
       !isSameJson(item[name], patched.body?.[name]),
   )
   if (other) {
