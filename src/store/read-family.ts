@@ -9,7 +9,7 @@ export function* readFamily(
   cellar: StoreContext,
   { collection: name, column, value, account, page }: Omit<FamilyRead, 'do'>,
 ): Steps<FamilyRows> {
-  const { collection, shape } = preparedCollection(cellar, name)
+  const { collection, shape, columnName } = preparedCollection(cellar, name)
   const { mark } = cellar.dialect
   const keys = keyColumns(collection)
   const values: (string | number | null)[] = [value]
@@ -22,7 +22,7 @@ export function* readFamily(
   const later = after.length > 0 ? ` AND (${keys.join(', ')}) > (${after.join(', ')})` : ''
   const part = page ? ` ORDER BY ${keys.join(', ')} LIMIT ${next(page.limit)}` : ''
   const rows = yield {
-    text: `SELECT ${keys.join(', ')}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE ${quoted(column)} = ${mark(1)}${owned}${later}${part}`,
+    text: `SELECT ${keys.join(', ')}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE ${quoted(columnName(column))} = ${mark(1)}${owned}${later}${part}`,
     values,
   }
   const found = rows.map((row) => ({
