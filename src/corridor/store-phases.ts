@@ -95,7 +95,10 @@ async function explainItem(way: ExplainedWay, note: (says: string) => void): Pro
   if (read && found && found.is !== 'found') note(absenceText(read, found, others))
   admit(found)
   if (!read) return null
-  if (found?.is === 'found') return `${read.key.id} exists`
+  if (found?.is === 'found') {
+    route.admitState?.(found)
+    return `${read.key.id} exists`
+  }
   // R170: an id that the service made exists in one account only
   if (others.length > 0 && route.resource.collection.uniques.some(isUniqueId))
     throw new Problem('resource-not-found', `${read.key.id} was not found.`)

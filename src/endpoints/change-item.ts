@@ -19,6 +19,7 @@ import {
 } from './described.ts'
 import { writeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, itemPermissions, itemReply, mayRead, restrictedFields } from './item.ts'
+import { admitWritable } from './state-refusal.ts'
 import { maskJoined } from './view.ts'
 import {
   admitConditions,
@@ -47,6 +48,7 @@ export function changeItemRoute(scene: EndpointContext): Route {
       if (seen.is !== 'found') throw absentItem(scene, seen)
       admitConditions(scene, asked, seen)
     },
+    admitState: (seen) => admitWritable(scene, scene.representation.today, 'change', seen),
     decide: (asked, seen) => {
       const found = seen as FoundRow
       const intent = asked.patch ? { ...asked, body: fieldsByPatch(scene, asked, found, concealed) } : asked

@@ -22,7 +22,7 @@ import {
 } from './described.ts'
 import { mayWriteMovedField, writeRules } from './further-rules.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath, itemPermissions, ownerOf } from './item.ts'
-import { ownerGuard } from './state-refusal.ts'
+import { admitWritable, ownerGuard } from './state-refusal.ts'
 import { maskJoined } from './view.ts'
 import {
   admitConditions,
@@ -45,6 +45,7 @@ export function replaceItemRoute(scene: EndpointContext): Route {
       if (seen.is !== 'found') admitPutCreate(scene, seen, asked.caller)
       admitConditions(scene, asked, seen.is === 'found' ? seen : null)
     },
+    admitState: (seen) => admitWritable(scene, scene.representation.today, 'change', seen),
     decide: (intent, seen) =>
       seen.is === 'found' ? planReplace(scene, intent, seen, updated) : planPutCreate(scene, intent, seen),
     furtherRules: writeRules(scene),

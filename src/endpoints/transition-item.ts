@@ -32,6 +32,7 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
       admit: (asked, seen) => {
         if (!hasKey(asked)) admitItem(scene, asked, seen)
       },
+      admitState: (seen) => admitTransition(scene, own.name, today.from, seen),
       decide: (intent, seen) => planTransition(scene, served, intent, seen),
       claims: 'replayed',
       about: transitionDescription(scene, own),

@@ -62,8 +62,12 @@ type RowOf<D, R, F> = Flatten<
     readonly [K in keyof F as Exclude<K, WriteOnlyNames<D, R> | ScopedNames<D, R>>]: Value<F[K], ConceptsOf<D>>
   } & { readonly [K in ScopedNames<D, R> & keyof F]?: Value<F[K], ConceptsOf<D>> } & {
     readonly [K in TimestampName<D>]: string
-  }
+  } & LinksOf<ResourceOf<D, R>>
 >
+/** The links of items with transitions; missing with `resource.links: 'none'`. */
+type LinksOf<T> = T extends { readonly states: StatesDeclaration }
+  ? { readonly _links?: { readonly self: string; readonly [name: string]: string } }
+  : unknown
 /** The names of fields that only callers with a scope see. */
 type ScopedNames<D, R> = FieldNamesWith<FieldsOf<D, R>, ConceptsOf<D>, { readonly options: { readonly read: string } }>
 

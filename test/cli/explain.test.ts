@@ -20,6 +20,14 @@ const clinic = service({
       prefix: 'pat',
       owner: 'clinicId',
       fields: { name: f.text(), ssn: f.text({ optional: true, filter: true, read: 'pii' }) },
+      states: {
+        field: 'state',
+        initial: 'new',
+        transitions: {
+          admissions: { from: ['new'], to: 'admitted' },
+          discharges: { from: ['admitted'], to: 'new' },
+        },
+      },
       access: { read: 'patients:read', write: 'patients:write' },
     },
     visits: { prefix: 'vis', parent: 'patients', fields: { on: f.date() }, access: 'authenticated' },
@@ -96,6 +104,12 @@ describe('reasons', () => {
     ['DELETE /patients/{there}', south, /^404 at item: .* belongs to another account/],
     ['GET /patients/{there}/visits', south, /^404 at item: .* belongs to another account/],
     ['POST /patients/{there}/visits', north, /^goes on at item: .* exists/],
+    ['POST /patients/{there}/admissions', north, /^goes on at item: .* exists/],
+    [
+      'POST /patients/{there}/discharges',
+      north,
+      /^409 at item: Patient is new; discharges are possible while it is admitted/,
+    ],
     ['PUT /patients/{there}', south, /^404 at item: .* belongs to another account \(north\)/],
     ['GET /patients?access_token=x', north, /^400 at credentials: access_token looks like a credential/],
     [`PUT /patients/${unknown}`, north, /^goes on at item: .* may be created/],

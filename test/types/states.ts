@@ -68,6 +68,9 @@ export type Shipment = Proof<
   Equal<TransitionInput<Shop, 'orders', 'shipments'>, { readonly carrier: string; readonly weight?: number | null }>
 >
 export type Status = Proof<Equal<Row<Shop, 'orders'>['status'], 'draft' | 'placed' | 'shipped'>>
+export type Links = Proof<
+  Equal<Row<Shop, 'orders'>['_links'], { readonly self: string; readonly [name: string]: string } | undefined>
+>
 export type Total = Proof<Equal<Row<Shop, 'orders'>['total'], string>>
 export type Create = Proof<Equal<CreateInput<Shop, 'orders'>, { readonly note?: string | null }>>
 export type Change = Proof<Equal<Patch<Shop, 'orders'>, { readonly note?: string | null }>>
