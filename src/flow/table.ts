@@ -8,6 +8,8 @@ export interface Table {
   /** The columns in their order. */
   readonly columns: Readonly<Record<string, TableColumn>>
   readonly key: readonly string[]
+  /** The column with the name of a resource. It is stored as the resource was called first, so that a rename keeps the rows. */
+  readonly resource?: string
   /** The column that decides on which shard a row is stored; without one, the whole table is on one machine. */
   readonly shardKey?: string
   readonly indexes?: readonly { readonly name: string; readonly columns: readonly string[]; readonly unique?: true }[]

@@ -133,9 +133,9 @@ function columnsInDocument({ columns, fields }: Collection): ReadonlySet<string>
 /**
  * Converts between the name of a collection and its name in tombstones and idempotency keys, which stays when it is renamed.
  */
-export const storedName = ({ collections }: StoreContext, name: string): string =>
+export const storedName = ({ collections }: Pick<StoreContext, 'collections'>, name: string): string =>
   collections.get(name)?.collection.called ?? name
-export const declaredName = ({ collections }: StoreContext, called: string): string =>
+export const declaredName = ({ collections }: Pick<StoreContext, 'collections'>, called: string): string =>
   [...collections.values()].find(({ collection }) => collection.called === called)?.collection.name ?? called
 
 export const preparedCollection = ({ collections }: StoreContext, name: string): PreparedCollection =>

@@ -1,15 +1,26 @@
 /** Table plans: run operations on the service's own tables, each as one statement, on every database. Part 1. */
 import type { Table, TablePlan, TableRow, TableRows, TableValue } from '../flow/table.ts'
 import { tableStatement } from '../sql/table-statements.ts'
-import type { StoreContext } from './context.ts'
+import { declaredName, type StoreContext, storedName } from './context.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
+type TableContext = Pick<StoreContext, 'dialect' | 'operations' | 'onWrite'> &
+  Partial<Pick<StoreContext, 'collections'>>
+
 /** With `alone`, a write commits by itself. If the row of an insert exists already, returns that row. */
-export function* performTablePlan(
-  cellar: Pick<StoreContext, 'dialect' | 'operations' | 'onWrite'>,
-  plan: TablePlan,
-  alone = false,
-): Steps<TableRows> {
+export function* performTablePlan(cellar: TableContext, plan: TablePlan, alone = false): Steps<TableRows> {
+  const { resource: column } = plan.run.table
+  const { collections } = cellar
+  if (column === undefined || !collections) return yield* runTablePlan(cellar, plan, alone)
+  const name = plan.values[column]
+  const values =
+    typeof name === 'string' ? { ...plan.values, [column]: storedName({ collections }, name) } : plan.values
+  const found = yield* runTablePlan(cellar, { ...plan, values }, alone)
+  const declared = (row: TableRow) => ({ ...row, [column]: declaredName({ collections }, String(row[column])) })
+  return { ...found, rows: found.rows.map(declared) }
+}
+
+function* runTablePlan(cellar: TableContext, plan: TablePlan, alone: boolean): Steps<TableRows> {
   const { table, do: kind } = plan.run
   if (kind !== 'find') cellar.onWrite?.({ collection: table.name, key: null })
   const { text, values } = tableStatement(cellar, plan)
@@ -19,7 +30,7 @@ export function* performTablePlan(
   if (found.length > 0) return { is: 'rows', rows: [rowOf(table, plan.values)] }
   const { by = table.key } = plan.run
   const where = Object.fromEntries(by.map((name) => [name, name]))
-  const { rows } = yield* performTablePlan(cellar, { ...plan, run: { do: 'find', table, where } })
+  const { rows } = yield* runTablePlan(cellar, { ...plan, run: { do: 'find', table, where } }, false)
   if (rows.length === 0) throw rowConflict(table.name) // it was there, and has been deleted since
   return { is: 'present', rows }
 }

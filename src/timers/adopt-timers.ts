@@ -7,7 +7,6 @@ import { type TablePlan, tablePlan } from '../flow/table.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import type { TimedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
-import { storedNameOf } from '../rows/collection.ts'
 import { newTimer, timerKey } from './timer-maker.ts'
 import { findTimer, startMissingTimer, startTimer } from './timer-table.ts'
 
@@ -34,7 +33,7 @@ const never = Number.MAX_SAFE_INTEGER
 async function adoptTimer(context: AdoptContext, resource: Resource, timed: TimedTransition): Promise<void> {
   const { store } = context
   const marker = {
-    collection: storedNameOf(resource.collection),
+    collection: resource.collection.name,
     account: '',
     parent: '',
     id: '',

@@ -10,7 +10,6 @@ import type { ServiceWorld } from '../flow/world.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { TimedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
-import { storedNameOf } from '../rows/collection.ts'
 import { adoptTimers } from './adopt-timers.ts'
 import { holdTimer, putOffTimer, stopTimer, type TimerRow, takeDueTimers } from './timer-table.ts'
 
@@ -48,7 +47,7 @@ export async function runDueTimers(context: TimerContext): Promise<number> {
 /** Carries out one transition. A refusal puts it off; a failure of the store leaves it to the next run. */
 async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean> {
   const { resources, store } = context
-  const resource = [...resources.values()].find(({ collection }) => storedNameOf(collection) === timer.collection)
+  const resource = [...resources.values()].find(({ collection }) => collection.name === timer.collection)
   const timed = resource?.machine?.timed.find(({ name }) => name === timer.transition)
   if (!resource || !timed) {
     await store.execute(tablePlan(stopTimer, { ...timer }))

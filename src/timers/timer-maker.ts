@@ -5,7 +5,6 @@ import type { Document } from '../flow/intent.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import type { Machine, TimedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
-import { storedNameOf } from '../rows/collection.ts'
 import { startTimer, stopTimers, type TimerRow } from './timer-table.ts'
 
 /** One maker for each resource with transitions by the clock. */
@@ -19,7 +18,7 @@ export const timerMakers = (resources: ReadonlyMap<string, Resource>): EffectMak
 
 /** The columns that name an item. */
 export const timerKey = ({ collection }: Resource, { id, parent, account }: RowKey) => ({
-  collection: storedNameOf(collection),
+  collection: collection.name,
   account: (collection.account === null ? null : account) ?? '',
   parent: parent ?? '',
   id,

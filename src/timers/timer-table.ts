@@ -18,6 +18,7 @@ export const timerTable: Table = {
     failure: 'text?',
   },
   key: ['collection', 'account', 'parent', 'id', 'transition'],
+  resource: 'collection',
   indexes: [{ name: 'due', columns: ['due'] }],
 }
 

@@ -168,6 +168,34 @@ for (const [name, place] of places)
       assert.equal((await node.timers()).length, 0)
     })
 
+    test('keep their time where the resource is renamed', async (t) => {
+      const where = await place(t)
+      const versions = { v1: { released: '2025-01-01' }, v2: { released: '2025-06-01' } }
+      const orders = { prefix: 'ord', fields: {}, owner: 'accountId', access: 'authenticated' } as const
+      const states = { field: 'status', initial: 'draft', transitions: { expiries: transitions.expiries } }
+      const named = { ...orders, fields, states }
+      const v1 = service({ name: 'shop', versions: { v1: versions.v1 }, resources: { orders: named } } as never)
+      const v2 = service({ name: 'shop', versions, resources: { purchases: named } } as never) as unknown as {
+        change: (version: string, resource: string, change: object) => Service
+      }
+      const old = await nodeOn(t, where, v1 as Service)
+      const left = await make(old)
+      const id = await make(old)
+      await old.close()
+      const api = v2.change('v2', 'purchases', { about: 'Orders are called purchases.', was: 'orders' })
+      const node = await nodeOn(t, where, api, { by: hour / 2 })
+      assert.equal(await node.run(), 0)
+      assert.deepEqual(
+        (await node.timers()).map(({ collection }) => collection),
+        ['purchases', 'purchases'],
+      )
+      assert.equal((await node.ask('DELETE', `/orders/${left}`)).status, 204)
+      assert.equal((await node.timers()).length, 1)
+      node.ahead.by = hour + 1000
+      assert.equal(await node.run(), 1)
+      assert.equal((await node.ask('GET', `/orders/${id}`)).json.status, 'expired')
+    })
+
     test('rows from before count from now on, or from their last change with catchUp', async (t) => {
       for (const catchUp of [false, true]) {
         const where = await place(t)
