@@ -1,8 +1,11 @@
-/** Proves that of several transitions at once on two nodes one takes place. R221. The cellar. */
+/** Proves that transitions and writes of children are right when several nodes or sessions write at once. R221, R222. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
+import pg from 'pg'
 import { nodeOn, places } from '../help/places.ts'
+import { freshPostgres, sql } from '../help/postgres.ts'
+import { until } from '../help/until.ts'
 
 const shop = service({
   name: 'shop',
@@ -18,6 +21,12 @@ const shop = service({
           cancellations: { from: ['draft'], to: 'cancelled' },
         },
       },
+      access: 'public',
+    },
+    lines: {
+      prefix: 'lin',
+      fields: {},
+      parent: { resource: 'orders', while: ['draft'], onDelete: 'cascade' },
       access: 'public',
     },
   },
@@ -37,3 +46,27 @@ for (const [name, place] of places)
       assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409])
     }
   })
+
+test('a line waits for the transition that its order is in the middle of, and is then refused (PostgreSQL)', async (t) => {
+  const { url, drop } = await freshPostgres()
+  t.after(drop)
+  const { ask, close } = nodeOn({ url }, shop)
+  t.after(close)
+  const { id } = (await ask('POST', '/orders', {})).json
+  const other = new pg.Client(url)
+  await other.connect()
+  t.after(() => other.end())
+  await other.query('BEGIN')
+  const left = `UPDATE orders SET doc = replace(doc, '"draft"', '"placed"'), by_status = 'placed', revision = 2 WHERE id = $1`
+  await other.query(left, [id])
+  let isAnswered = false
+  const asked = ask('POST', `/orders/${id}/lines`, {}).finally(() => {
+    isAnswered = true
+  })
+  const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+  await until(async () => isAnswered || (await sql(url, waiting)).length > 0)
+  await other.query('COMMIT')
+  const { status, json } = await asked
+  assert.deepEqual([status, json.type], [409, 'invalid-state'])
+  assert.deepEqual((await ask('GET', `/orders/${id}/lines`)).json.data, [])
+})

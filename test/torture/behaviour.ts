@@ -60,7 +60,7 @@ const mutants: Readonly<Record<string, BehaviourMutant>> = {
   'owner-locked-for-its-key': {
     about: 'a child locks its owner so that the owner can still leave its state (PostgreSQL)',
     changes: [{ file: 'sql/dialect.ts', from: "steady: ' FOR SHARE'", to: "steady: ' FOR KEY SHARE'" }],
-    tests: [states],
+    tests: ['test/store/states.test.ts'],
   },
   'links-of-another-caller': {
     about: 'links are computed for the first caller that asks',
