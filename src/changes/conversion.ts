@@ -1,13 +1,14 @@
 /** Conversion: where each value of a document in another version comes from, with steps combined. Part 9, versions. */
 import type { FieldKinds } from '../fields/kind.ts'
 import type { RowJoin } from '../flow/plan.ts'
-import { type Change, type Comparison, oldValuesByNew, referencedResource } from '../resources/change.ts'
+import { type Change, type Comparison, referencedResource } from '../resources/change.ts'
 import {
   type Concepts,
   type ResourceDeclaration,
   resolveConcepts,
   type VersionedDeclaration,
 } from '../resources/declaration.ts'
+import { oldValuesByNew } from '../resources/old-values.ts'
 
 /** One change of one resource, with the declaration that it led to. */
 export interface ChangeStep {

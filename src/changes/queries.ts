@@ -1,8 +1,9 @@
 /** Queries: translates filters and sorts of older versions to current fields, and error messages back. Part 9, versions. */
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import { listInWords } from '../formats/naming.ts'
-import { type Comparison, oldValuesByNew } from '../resources/change.ts'
+import type { Comparison } from '../resources/change.ts'
 import { resolveConcepts } from '../resources/declaration.ts'
+import { oldValuesByNew } from '../resources/old-values.ts'
 import { isVersionColumn, versionColumnName } from './columns.ts'
 import { type ChangeStep, type FindMovedField, linkTarget } from './conversion.ts'
 

@@ -11,6 +11,7 @@ import {
   resolveConcepts,
   type VersionedDeclaration,
 } from './declaration.ts'
+import { oldValues, oldValuesByNew, type ValueMap } from './old-values.ts'
 import { parentFieldRenaming, renameTerms, repointFields, repointResource, without } from './repoint.ts'
 import { defaultPrefix } from './resource.ts'
 import { type ChangedTransitions, parentBefore, statesBefore } from './states-before.ts'
@@ -245,22 +246,6 @@ export function fieldBefore(
   if (!Object.hasOwn(required, name)) return field
   const { default: _, ...options } = resolveConcepts(field, around.concepts ?? {}).options
   return { ...resolveConcepts(field, around.concepts ?? {}), options: { ...options, optional: true } }
-}
-
-type ValueMap = Readonly<Record<string, string>>
-
-/** The values of an enum before the change. */
-function oldValues(values: readonly string[], mapped: ValueMap, shown: ValueMap): string[] {
-  return values.flatMap((value) => {
-    const from = Object.keys(mapped).filter((old) => mapped[old] === value)
-    return from.length > 0 ? from : Object.hasOwn(shown, value) ? [] : [value]
-  })
-}
-
-/** The old value of each new one. */
-export function oldValuesByNew(values: readonly string[], mapped: ValueMap, shown: ValueMap): Map<string, string> {
-  const first = (value: string) => Object.keys(mapped).find((old) => mapped[old] === value)
-  return new Map(values.map((value) => [value, shown[value] ?? first(value) ?? value]))
 }
 
 /** The resource that `by` leads to from a resource with these fields: the target of a reference, or the parent. */

@@ -1,5 +1,6 @@
 /** States before: the states and transitions of a resource before a change of a version. Part 9, versions. */
 import type { ParentDeclaration } from './declaration.ts'
+import { oldValuesByNew, type ValueMap } from './old-values.ts'
 import { type StatesDeclaration, stateNames } from './states.ts'
 
 /** The parts of a change that states depend on. */
@@ -10,7 +11,7 @@ interface Change {
   readonly shown?: ValuesByField
   readonly transitions?: ChangedTransitions
 }
-type ValuesByField = Readonly<Record<string, Readonly<Record<string, string>>>>
+type ValuesByField = Readonly<Record<string, ValueMap>>
 
 /** Transitions that only the new version has, and old names of others, each with the new name. */
 export interface ChangedTransitions {
@@ -50,9 +51,7 @@ export function parentBefore(parent: ParentDeclaration, states: StatesDeclaratio
 /** Makes a function that returns the old names of states, without duplicates. */
 function oldStates(states: StatesDeclaration, { mapped = {}, shown = {} }: Change) {
   const { field } = states
-  const [was, seen] = [mapped[field] ?? {}, shown[field] ?? {}]
-  const first = (state: string) => Object.keys(was).find((old) => was[old] === state)
-  const down = new Map(stateNames(states).map((state) => [state, seen[state] ?? first(state) ?? state]))
+  const down = oldValuesByNew(stateNames(states), mapped[field] ?? {}, shown[field] ?? {})
   return (names: readonly string[]): string[] => [...new Set(names.map((one) => down.get(one) ?? one))]
 }
 
