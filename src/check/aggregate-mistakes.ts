@@ -9,6 +9,7 @@ import { checkCycles } from './consistency.ts'
 import { type DeclarationCheck, type DeclarationPath, report, soundField } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import type { ResourceCheck } from './resource-check.ts'
+import { accountOwnerOf } from './visibility.ts'
 
 const kindsOf: Readonly<Record<Aggregate['of'], readonly string[]>> = {
   sum: ['integer', 'bigint', 'decimal'],
@@ -50,7 +51,7 @@ export function checkAggregate(
   if (of !== 'count' && !hasMember(fields, source))
     report(ground, path, `\`${resource}\` has no field ${valueInWords(source)}.`, nameHint(source, Object.keys(fields)))
   if (made) checkSource(path, field, made, of, ground)
-  checkSecrets(path, field, { judged, other, made: made ?? null }, ground)
+  checkSecrets(path, field, { judged, resource, other, made: made ?? null }, ground)
 }
 
 /** Checks that the rows belong or refer to the item by exactly one field. */
@@ -104,6 +105,8 @@ function checkSource(path: DeclarationPath, field: Field, source: Field, of: str
 
 interface AggregateSource {
   readonly judged: ResourceCheck
+  /** The name of the resource whose rows are read, and its declaration. */
+  readonly resource: string
   readonly other: UncheckedObject
   readonly made: Field | null
 }
@@ -112,7 +115,7 @@ interface AggregateSource {
 function checkSecrets(
   path: DeclarationPath,
   field: Field,
-  { judged, other, made }: AggregateSource,
+  { judged, resource, other, made }: AggregateSource,
   ground: DeclarationCheck,
 ): void {
   const { read } = field.options
@@ -130,25 +133,13 @@ function checkSecrets(
       `Whoever reads the field would learn of items that only ${there ?? 'nobody'} can read.`,
       `Write read: '${there}', or give both resources the same rule.`,
     )
-  if (ownerName(other, ground) !== null && ownerName(judged.given, ground) === null)
+  if (accountOwnerOf(resource, ground) !== null && accountOwnerOf(judged.name, ground) === null)
     report(
       ground,
       path,
       'The items there belong to accounts, and those here belong to none.',
       'Declare an `owner` here too.',
     )
-}
-
-function ownerName(given: UncheckedObject, { resources }: DeclarationCheck, depth = 0): string | null {
-  const { owner, parent } = given
-  const above = isObject(parent) ? parent.resource : parent
-  if (hasMember(resources, above) && depth < 16) {
-    const found = isObject(resources[above])
-      ? ownerName(resources[above], { resources } as DeclarationCheck, depth + 1)
-      : null
-    if (found !== null) return found
-  }
-  return typeof owner === 'string' ? owner : null
 }
 
 /** Refuses cycles: no derived field may depend on itself. */

@@ -222,7 +222,6 @@ const accessKeys = ['read', 'write', 'create', 'replace', 'change', 'remove']
 /** Access must be declared for every operation that the resource offers. */
 function checkAccess({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
   const path = ['resources', name, 'access']
-  const rules = ['public', 'authenticated', ...Object.keys(ground.scopes)]
   const offered = checkMethods(['resources', name, 'methods'], given.methods, ground)
   const { access } = given
   const mend =
@@ -237,14 +236,8 @@ function checkAccess({ name, given }: ResourceCheck, ground: DeclarationCheck): 
   }
   if (isObject(access)) checkKnownKeys(path, access, accessKeys, [], ground)
   for (const [key, rule] of Object.entries(isObject(access) ? access : { '': access })) {
-    if (rule === undefined || (typeof rule === 'string' && rules.includes(rule)) || (key && !accessKeys.includes(key)))
-      continue
-    report(
-      ground,
-      key ? [...path, key] : path,
-      `There is no scope ${valueInWords(rule)}.`,
-      `${nameHint(rule, rules)} Scopes are declared in \`scopes\` of the service.`,
-    )
+    if (rule !== undefined && (key === '' || accessKeys.includes(key)))
+      checkRule(key ? [...path, key] : path, rule, ground)
   }
   const open = offered.filter((one) => ruleFor(access as Access, one) === undefined)
   if (open.length > 0)
@@ -254,6 +247,18 @@ function checkAccess({ name, given }: ResourceCheck, ground: DeclarationCheck): 
       `No rule of \`access\` covers ${listInWords(open, 'and')}.`,
       `Write a rule for it, as ${open.some((one) => one === 'list' || one === 'read') ? 'read' : 'write'}: 'public', or leave it out of \`methods\`.`,
     )
+}
+
+/** Checks that an access rule is `public`, `authenticated` or a declared scope. */
+export function checkRule(path: DeclarationPath, rule: unknown, ground: DeclarationCheck): void {
+  const rules = ['public', 'authenticated', ...Object.keys(ground.scopes)]
+  if (typeof rule === 'string' && rules.includes(rule)) return
+  report(
+    ground,
+    path,
+    `There is no scope ${valueInWords(rule)}.`,
+    `${nameHint(rule, rules)} Scopes are declared in \`scopes\` of the service.`,
+  )
 }
 
 /** Checks `methods`, and returns the offered operations. */

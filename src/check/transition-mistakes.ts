@@ -17,7 +17,7 @@ import {
   soundField,
 } from './field-check.ts'
 import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
-import { checkKnownKeys, parentNameOf, type ResourceCheck } from './resource-check.ts'
+import { checkKnownKeys, checkRule, parentNameOf, type ResourceCheck } from './resource-check.ts'
 
 /** The names of states, which URLs need not escape. */
 const statePattern = /^[A-Za-z][A-Za-z0-9_-]*$/
@@ -107,14 +107,7 @@ function checkTransition(
     )
   else for (const state of from) checkStateName([...path, 'from'], state, ground)
   checkStateName([...path, 'to'], to, ground)
-  const rules = ['public', 'authenticated', ...Object.keys(ground.scopes)]
-  if (access !== undefined && !rules.includes(access as string))
-    report(
-      ground,
-      [...path, 'access'],
-      `There is no scope ${valueInWords(access)}.`,
-      `${nameHint(access, rules)} Scopes are declared in \`scopes\` of the service.`,
-    )
+  if (access !== undefined) checkRule([...path, 'access'], access, ground)
   if (
     access === undefined &&
     given.after === undefined &&

@@ -16,11 +16,15 @@ interface Owner {
 }
 
 /** The owner of a resource; children belong to the account of their parent. */
-function ownerOf(resource: unknown, ground: DeclarationCheck, seen: readonly unknown[] = []): Owner | null {
+export function accountOwnerOf(
+  resource: unknown,
+  ground: DeclarationCheck,
+  seen: readonly unknown[] = [],
+): Owner | null {
   const { resources } = ground
   if (!hasMember(resources, resource) || seen.includes(resource)) return null
   const given = resources[resource]
-  const above = ownerOf(parentNameOf(given), ground, [...seen, resource])
+  const above = accountOwnerOf(parentNameOf(given), ground, [...seen, resource])
   if (above) return above
   return isObject(given) && typeof given.owner === 'string' ? { name: given.owner, by: resource as string } : null
 }
@@ -29,7 +33,7 @@ function ownerOf(resource: unknown, ground: DeclarationCheck, seen: readonly unk
 export function checkOwner({ name, given, settings }: ResourceCheck, ground: DeclarationCheck): void {
   const path = ['resources', name, 'owner']
   const { owner } = given
-  const found = ownerOf(name, ground)
+  const found = accountOwnerOf(name, ground)
   if (owner !== undefined && (typeof owner !== 'string' || !isInCase(owner, settings.naming))) {
     const better = typeof owner === 'string' ? toCase(owner, settings.naming) : ''
     const mend = `Write a name for the account, as owner: '${isInCase(better, settings.naming) ? better : toCase('account-id', settings.naming)}'.`
@@ -74,7 +78,7 @@ function checkPublicRules(
 
 /** Items without an owner must not refer to owned ones, as that would reveal them. */
 function checkReferences(name: string, { fields }: UncheckedObject, ground: DeclarationCheck): void {
-  const owned = Object.keys(ground.resources).filter((one) => ownerOf(one, ground))
+  const owned = Object.keys(ground.resources).filter((one) => accountOwnerOf(one, ground))
   for (const [field, given] of Object.entries(isObject(fields) ? fields : {})) {
     const made = soundField(given, ground)
     const target = made && owned.find((one) => referenceSites(made, one, field).length > 0)
