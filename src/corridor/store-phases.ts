@@ -96,7 +96,7 @@ async function explainItem(way: ExplainedWay, note: (says: string) => void): Pro
   admit(found)
   if (!read) return null
   if (found?.is === 'found') {
-    route.admitState?.(found)
+    route.admitState?.(JSON.parse(found.doc))
     return `${read.key.id} exists`
   }
   // R170: an id that the service made exists in one account only

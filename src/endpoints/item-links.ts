@@ -3,7 +3,7 @@ import type { CarriedVersion } from '../flow/call.ts'
 import { toCase } from '../formats/naming.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
-import type { Transition } from '../resources/machine.ts'
+import type { ServedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type LinkedRelations, type PathOf, relationLinks, relationsOf } from './related-links.ts'
 import type { View } from './view.ts'
@@ -17,8 +17,9 @@ interface ItemAction {
 
 /** The actions of a resource in one version, and the rules of its links. */
 export interface LinkRules {
-  readonly mode: 'actions' | 'all'
   readonly actions: readonly ItemAction[]
+  /** The other resources that are linked; null if only actions are. */
+  readonly relations: LinkedRelations | null
   /** The rules that decide which links a caller sees. */
   readonly rules: readonly AccessRule[]
 }
@@ -28,15 +29,16 @@ type Document = Readonly<Record<string, unknown>>
 /** The link rules of a resource; null if it has no links. */
 export function linkRulesOf(
   own: Resource,
-  transitions: readonly { readonly own: Transition; readonly today: Transition }[],
+  transitions: readonly ServedTransition[],
   resources: ReadonlyMap<string, Resource>,
 ): LinkRules | null {
   const mode = own.settings.resource.links
   const actions = transitions.map(({ own: { name, rule }, today: { from } }) => ({ name, rule, from }))
   if (mode === 'none' || (mode === 'actions' && actions.length === 0)) return null
-  const { owner = null, references = [], lists = [] } = mode === 'all' ? relationsOf(own, resources) : {}
+  const relations = mode === 'all' ? relationsOf(own, resources) : null
+  const { owner = null, references = [], lists = [] } = relations ?? {}
   const linked = [...actions, ...(owner ? [owner] : []), ...references, ...lists]
-  return { mode, actions, rules: [...new Set(linked.map(({ rule }) => rule))] }
+  return { actions, relations, rules: [...new Set(linked.map(({ rule }) => rule))] }
 }
 
 /** Adds links to the documents of a resource in one version. */
@@ -66,15 +68,15 @@ interface LinkPlan {
 
 /** `pathOf` makes the paths of items, as the version names them. */
 export function itemLinker(
-  { own, today, resources }: { own: Resource; today: Resource; resources: ReadonlyMap<string, Resource> },
-  { mode, actions }: LinkRules,
+  { own, today }: { own: Resource; today: Resource },
+  { actions, relations }: LinkRules,
   pathOf: PathOf,
 ): ItemLinker {
   const plan: LinkPlan = {
     own,
     today,
     actions: actions.map((one) => ({ ...one, key: toCase(one.name, own.settings.naming) })),
-    relations: mode === 'all' ? relationsOf(own, resources) : null,
+    relations,
     pathOf,
   }
   return {

@@ -15,19 +15,13 @@ import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress, Permissions } from '../resources/document.ts'
-import type { Transition } from '../resources/machine.ts'
+import type { ServedTransition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import type { ItemLinker } from './item-links.ts'
 import { isSettled, lastChange } from './preconditions.ts'
 import { etag, tagSecret } from './tag.ts'
 import { maskDocuments, maskJoined, omitUnreadable as seenIn, type View, type ViewingCaller } from './view.ts'
-
-/** A transition as a version declares it, and as it changes stored rows. */
-export interface ServedTransition {
-  readonly own: Transition
-  readonly today: Transition
-}
 
 /** Everything that the routes of a resource in one version are made from. */
 export interface EndpointContext {

@@ -24,7 +24,7 @@ export function removeItemRoute(scene: EndpointContext): Route {
       content: [],
       headers: () => ({}),
       admit: (asked, seen) => admitRemoval(scene, asked, seen),
-      admitState: (seen) => admitWritable(scene, scene.representation.today, 'remove', seen),
+      admitState: (stored) => admitWritable(scene, scene.representation.today, 'remove', stored),
       decide: (intent, seen) => (seen.is === 'found' ? planRemoval(scene, intent, seen, going) : { do: 'keep' }),
       furtherRules: [...new Set(going.values())],
       claims: null,
@@ -45,11 +45,15 @@ function planRemoval(
   going: ReturnType<typeof cascadeRules>,
 ): RowWrite {
   const { today } = scene.representation
-  admitWritable(scene, today, 'remove', seen)
+  const before = JSON.parse(seen.doc) as Document
+  admitWritable(scene, today, 'remove', before)
   const { caller, key, time } = intent
   const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
-  const owner = today.parent && (JSON.parse(seen.doc) as Document)[today.parent.field]
-  return scene.writer.remove(today, { key, time, takes, guard: ownerGuard(scene, today, owner, intent) }, seen)
+  return scene.writer.remove(
+    today,
+    { key, time, takes, guard: ownerGuard(scene, today, before[today.parent?.field ?? ''], intent) },
+    seen,
+  )
 }
 
 /** With `delete.repeat: no-content` a repeated removal succeeds, whatever its preconditions. R133. */

@@ -45,7 +45,7 @@ export function replaceItemRoute(scene: EndpointContext): Route {
       if (seen.is !== 'found') admitPutCreate(scene, seen, asked.caller)
       admitConditions(scene, asked, seen.is === 'found' ? seen : null)
     },
-    admitState: (seen) => admitWritable(scene, scene.representation.today, 'change', seen),
+    admitState: (stored) => admitWritable(scene, scene.representation.today, 'change', stored),
     decide: (intent, seen) =>
       seen.is === 'found' ? planReplace(scene, intent, seen, updated) : planPutCreate(scene, intent, seen),
     furtherRules: writeRules(scene),

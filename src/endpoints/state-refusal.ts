@@ -1,7 +1,6 @@
 /** State refusal: refuses writes that the state of an item or of its owner does not allow. Part 3, states. */
 import type { RowGuard } from '../effects/row-writer.ts'
 import { Problem } from '../errors/problem.ts'
-import type { FoundRow } from '../flow/found-row.ts'
 import type { Document, Intent } from '../flow/intent.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -15,10 +14,10 @@ export function admitTransition(
   scene: EndpointContext,
   name: string,
   from: readonly string[],
-  row: Pick<FoundRow, 'doc' | 'hidden'>,
+  document: Document,
 ): void {
   const { title } = scene.resource
-  const { state, words } = stateWords(scene, scene.representation.today, row.doc)
+  const { state, words } = stateWords(scene, scene.representation.today, document)
   if (!from.includes(state))
     throw new Problem(
       'invalid-state',
@@ -31,11 +30,11 @@ export function admitWritable(
   scene: EndpointContext,
   today: Resource,
   operation: 'change' | 'remove',
-  { doc }: Pick<FoundRow, 'doc'>,
+  document: Document,
 ): void {
   const allowed = today.machine?.writable[operation] ?? null
   if (allowed !== null)
-    admitState(scene, today, doc, { allowed, refused: operation === 'change' ? 'changed' : 'removed' })
+    admitState(scene, today, document, { allowed, refused: operation === 'change' ? 'changed' : 'removed' })
 }
 
 /** Checks, under a lock, that the state of the owner allows a write of its child; undefined if all states do. R222. */
@@ -54,7 +53,7 @@ export function ownerGuard(
     // If the write also changes the owner, a shared lock would have to be upgraded to an exclusive one.
     read: { do: 'read', collection: parent.resource, key, time, lock: isTotalled ? 'update' : 'share' },
     admit: (seen) => {
-      if (seen.is === 'found') admitState(scene, owner, seen.doc, { allowed, refused: 'written below' })
+      if (seen.is === 'found') admitState(scene, owner, JSON.parse(seen.doc), { allowed, refused: 'written below' })
     },
   }
 }
@@ -62,10 +61,10 @@ export function ownerGuard(
 function admitState(
   scene: EndpointContext,
   today: Resource,
-  doc: string,
+  document: Document,
   { allowed, refused }: { readonly allowed: readonly string[]; readonly refused: Refused },
 ): void {
-  const { state, words } = stateWords(scene, today, doc)
+  const { state, words } = stateWords(scene, today, document)
   if (allowed.includes(state)) return
   const title = resourceByCollection(scene, today.name)?.title ?? today.title
   const what = refused === 'written below' ? `what belongs to it cannot be written` : `cannot be ${refused}`
@@ -82,10 +81,9 @@ const possibleWhile = (states: string, says: string): string =>
 function stateWords(
   scene: EndpointContext,
   today: Resource,
-  doc: string,
+  document: Document,
 ): { readonly state: string; readonly words: (states: readonly string[]) => string } {
   const field = today.machine?.field as string
-  const document = JSON.parse(doc) as Document
   const shown = (state: string) => stateInVersion(scene, today, { ...document, [field]: state }, field)
   return { state: String(document[field]), words: (states) => listInWords([...new Set(states.map(shown))]) }
 }

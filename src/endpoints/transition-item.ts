@@ -5,9 +5,9 @@ import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { decodeDocument } from '../resources/document.ts'
-import { readInput, type Transition } from '../resources/machine.ts'
+import { readInput, type ServedTransition, type Transition } from '../resources/machine.ts'
 import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
-import { absentItem, admitConvertible, type EndpointContext, itemPath, type ServedTransition } from './item.ts'
+import { absentItem, admitConvertible, type EndpointContext, itemPath } from './item.ts'
 import { admitTransition } from './state-refusal.ts'
 import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
 
@@ -18,27 +18,24 @@ export const transitionRoutes = (scene: EndpointContext): Route[] =>
 function transitionRoute(scene: EndpointContext, served: ServedTransition): Route {
   const { resource } = scene
   const { own, today } = served
-  const optional = own.input.every(({ absent }) => absent !== undefined)
-  return {
-    ...writeItemRoute(namedByInputs(scene, today), {
-      operation: own.name,
-      method: 'POST',
-      at: `item/${own.name}`,
-      rule: own.rule,
-      content: ['application/json'],
-      claiming: (asked) => claimOfTransition(asked, scene.representation.today, today),
-      headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
-      // A repeated key is answered before the item and its state are checked.
-      admit: (asked, seen) => {
-        if (!hasKey(asked)) admitItem(scene, asked, seen)
-      },
-      admitState: (seen) => admitTransition(scene, own.name, today.from, seen),
-      decide: (intent, seen) => planTransition(scene, served, intent, seen),
-      claims: 'replayed',
-      about: transitionDescription(scene, own),
-    }),
-    ...(optional && { contentOptional: true }),
-  }
+  return writeItemRoute(namedByInputs(scene, today), {
+    operation: own.name,
+    method: 'POST',
+    at: `item/${own.name}`,
+    rule: own.rule,
+    content: ['application/json'],
+    contentOptional: own.input.every(({ absent }) => absent !== undefined),
+    claiming: (asked) => claimOfTransition(asked, scene.representation.today, today),
+    headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
+    // A repeated key is answered before the item and its state are checked.
+    admit: (asked, seen) => {
+      if (!hasKey(asked)) admitItem(scene, asked, seen)
+    },
+    admitState: (stored) => admitTransition(scene, own.name, today.from, stored),
+    decide: (intent, seen) => planTransition(scene, served, intent, seen),
+    claims: 'replayed',
+    about: transitionDescription(scene, own),
+  })
 }
 
 const hasKey = (asked: RequestContext & Partial<Intent>): boolean =>
@@ -59,9 +56,9 @@ function planTransition(
   const found = seen as FoundRow
   const { caller, key, time, body } = intent
   const input = readInput(own, body ?? {}, scene.resource.settings)
-  admitTransition(scene, own.name, today.from, found)
   const stored = scene.representation.today
   const before = decodeDocument(stored, found.doc, found.hidden)
+  admitTransition(scene, own.name, today.from, before)
   const after = { ...before, ...today.values({ time, caller: caller.id === '' ? null : caller.id, input }) }
   const write = scene.writer.update(stored, after, { key, time, seen: found, before, always: true, entered: true })
   admitConvertible(scene, caller, after, found.joined)

@@ -39,7 +39,7 @@ export type WriteDescription = Omit<OperationDescription, 'notes' | 'headers'> &
 
 interface WriteOperation
   extends Pick<Route, 'operation' | 'method' | 'rule' | 'content' | 'furtherRules' | 'claims'>,
-    Partial<Pick<Route, 'at' | 'admitState'>> {
+    Partial<Pick<Route, 'at' | 'contentOptional' | 'admitState'>> {
   /** The claim of an idempotency key, if the method takes keys. */
   readonly claiming?: (asked: RequestContext) => ClaimAndBody
   readonly headers: (intent: Intent) => Record<string, string>
@@ -161,7 +161,7 @@ export function movedFieldWrites(
           const [first] = Object.keys(wanted)
           if (first === undefined && !hand.blind) return { do: 'keep' }
           admitMovedField(scene, intent, today, names(first ?? '')[0] ?? '')
-          admitWritable(scene, today, 'change', seen)
+          admitWritable(scene, today, 'change', before)
           const after = withOlderNames({ names }, () => changeDocument(today, wanted, before, key, hand))
           const always =
             hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
@@ -197,7 +197,7 @@ export function updatePlanner(
       Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
     const { key, time } = intent
     const { today } = scene.representation
-    admitWritable(scene, today, 'change', seen)
+    admitWritable(scene, today, 'change', before)
     const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
     const write = scene.writer.update(today, document, { key, time, seen, before, always, guard })
     if (write.do === 'update') admitConvertible(scene, intent.caller, document, seen.joined)

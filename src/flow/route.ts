@@ -4,7 +4,7 @@ import type { AccessRule } from '../resources/declaration.ts'
 import type { InputField } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Call, CarriedVersion } from './call.ts'
-import type { FoundRow, ReadResult } from './found-row.ts'
+import type { ReadResult } from './found-row.ts'
 import type { Intent, ListQuery, RequestContext } from './intent.ts'
 import type { Outcome } from './outcome.ts'
 import type { Claim, Plan, Read } from './plan.ts'
@@ -36,7 +36,7 @@ export interface Route {
   readonly query: (call: Call, world: ServiceWorld, carried: CarriedVersion) => ListQuery | null
   readonly target: (asked: RequestContext) => Target
   /** Throws if the state of the item does not allow the operation; for explanations, as a request is judged when it is decided. */
-  readonly admitState?: (seen: FoundRow) => void
+  readonly admitState?: (stored: Readonly<Record<string, unknown>>) => void
   readonly parse: (asked: RequestContext) => Intent
   readonly plan: (intent: Intent) => Plan
   readonly render: (intent: Intent, outcome: Outcome) => Reply

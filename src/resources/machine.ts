@@ -46,6 +46,12 @@ export interface Transition {
   readonly values: (source: TransitionSource) => Document
 }
 
+/** A transition as a version declares it, and as it changes stored rows. */
+export interface ServedTransition {
+  readonly own: Transition
+  readonly today: Transition
+}
+
 /** A transition by the clock: some time after the state was entered, or at the time in a field. */
 export interface TimedTransition extends Pick<Transition, 'name' | 'from' | 'to' | 'values'> {
   readonly after: number | null

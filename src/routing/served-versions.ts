@@ -6,7 +6,7 @@ import { olderRepresentation, storedRepresentation } from '../changes/representa
 import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
-import { type EndpointContext, itemPath, type ServedTransition } from '../endpoints/item.ts'
+import { type EndpointContext, itemPath } from '../endpoints/item.ts'
 import { itemLinker, linkRulesOf } from '../endpoints/item-links.ts'
 import { type ViewSource, viewsOf } from '../endpoints/view.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
@@ -14,6 +14,7 @@ import type { FieldKinds } from '../fields/kind.ts'
 import type { Endpoint, ServedVersion } from '../flow/route.ts'
 import { type Change, majorOf } from '../resources/change.ts'
 import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
+import type { ServedTransition } from '../resources/machine.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
 import { newestTransition } from '../resources/states-before.ts'
 import type { Settings } from '../settings.ts'
@@ -111,7 +112,7 @@ function viewAndLinks(
   const links = linkRulesOf(own, transitions, resources)
   return {
     view: viewsOf({ ...source, rules: links?.rules ?? [] }),
-    linker: links && itemLinker({ own, today, resources }, links, itemPath),
+    linker: links && itemLinker({ own, today }, links, itemPath),
   }
 }
 
