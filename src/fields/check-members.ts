@@ -41,7 +41,7 @@ export function checkMembers(
   return given
 }
 
-/** Suggests the nearest name; not for long names, which nobody mistyped, nor after many mistakes, as it takes time. */
+/** Suggests the nearest allowed name, but not for long names or after many mistakes, because the search is slow. */
 function suggestMember(name: string, { names }: AllowedMembers, faults: readonly Violation[]): string {
   const meant = faults.length < 50 && name.length <= 40 ? nearestName(name, names.keys()) : undefined
   return meant === undefined ? '' : ` Did you mean ${meant}?`

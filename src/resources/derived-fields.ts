@@ -40,7 +40,7 @@ export function derivedValues(
     members.flatMap(({ name, field, check }): [string, DerivedValue][] => {
       if (field.options.derived === undefined) return []
       const make = derived[name] as DerivingFunction | undefined
-      const of = make && ((document: Members) => derivedValue(name, make, check, onlySources(document, sources)))
+      const of = make && ((document: Members) => derivedValue(name, make, check, frozenSources(document, sources)))
       return [[name, { name: nameOf(resource, name), of: of ?? null }]]
     }),
   )
@@ -55,14 +55,15 @@ const sourceNames = (
 ): readonly string[] =>
   Object.keys(fields).filter((name) => resolveConcepts(fields[name] as Field, concepts).options.derived !== true)
 
-const onlySources = (document: Members, sources: readonly string[]): Members =>
-  Object.fromEntries(sources.map((name) => [name, document[name]]))
+const frozenSources = (document: Members, sources: readonly string[]): Members =>
+  frozen(Object.fromEntries(sources.map((name) => [name, document[name]])))
 
 /** Names the source of a derived field and the sources it depends on: if the name changes, rows are rewritten. */
 function derivedNames(
   { resources, concepts }: DeclarationContext,
   rules: ValueRules,
 ): (resource: string, field: string) => string {
+  const known = new Map<string, string>() // as trying a function is slow, and many sums may depend on it
   const nameOf = (resource: string, name: string): string => {
     const declaration = resources[resource]
     const field = declaration && Object.hasOwn(declaration.fields, name) ? declaration.fields[name] : undefined
@@ -71,11 +72,17 @@ function derivedNames(
       return `${JSON.stringify(Object.entries(aggregate).toSorted())} ${nameOf(aggregate.resource, aggregate.field)}`
     const make = field?.options.derived === true ? declaration?.derived?.[name] : undefined
     if (!declaration || !make) return ''
+    const place = `${resource}.${name}`
+    const found = known.get(place) ?? triedName(declaration, make as DerivingFunction)
+    known.set(place, found)
+    return found
+  }
+  const triedName = (declaration: ResourceDeclaration, make: DerivingFunction): string => {
     const members = sourceNames(declaration.fields, { concepts }).map((one) => {
       const made = resolveConcepts(declaration.fields[one] as Field, concepts)
       return { name: one, field: made, check: valueCheckOf(made, rules), writeOnly: made.options.writeOnly === true }
     })
-    return functionName(make as DerivingFunction, samples({ members, rules }))
+    return functionName(make, samples({ members, rules }))
   }
   return nameOf
 }
@@ -83,7 +90,7 @@ function derivedNames(
 /** The value of a function in its stored form. One that does not fit its field is a mistake of the request. */
 function derivedValue(name: string, make: DerivingFunction, check: ValueCheck, document: Members): unknown {
   const faults: Violation[] = []
-  const value = make(frozen(document)) ?? null
+  const value = make(document) ?? null
   const stored = check(value, `/${name}`, faults)
   if (faults.length === 0) return stored
   const message = `${name} would be ${JSON.stringify(value)}; ${faults[0]?.message}`
@@ -94,7 +101,7 @@ function derivedValue(name: string, make: DerivingFunction, check: ValueCheck, d
 function functionName(make: DerivingFunction, tried: readonly Members[]): string {
   const results = tried.map((document) => {
     try {
-      return JSON.stringify(make(frozen(document))) ?? 'undefined'
+      return JSON.stringify(make(frozen({ ...document }))) ?? 'undefined'
     } catch {
       return 'throws'
     }
@@ -103,9 +110,8 @@ function functionName(make: DerivingFunction, tried: readonly Members[]): string
 }
 
 function frozen(document: Members): Members {
-  const copy = { ...document }
-  for (const value of Object.values(copy)) freezeDeep(value)
-  return Object.freeze(copy)
+  for (const value of Object.values(document)) freezeDeep(value)
+  return Object.freeze(document)
 }
 
 function freezeDeep(value: unknown): void {

@@ -18,10 +18,7 @@ export interface TimerContext {
   readonly writer: RowWriter
   readonly store: Store
   readonly world: ServiceWorld
-  readonly log: {
-    readonly warn: (about: object, message: string) => void
-    readonly info: (about: object, message: string) => void
-  }
+  readonly log: { readonly warn: (about: object, message: string) => void }
 }
 
 /** How long a node has a batch; if it dies, others take it afterwards. */
