@@ -16,6 +16,9 @@ const sections: readonly (readonly [title: string, from: number, to: number])[] 
   ['Versioning and retirement', 187, 204],
   ['Events', 205, 213],
   ['API description', 214, 219],
+  ['Behaviour', 220, 229],
+  ['Events and reactions', 230, 231],
+  ['Reading and writing more', 232, 239],
 ]
 /** Rules with a letter, by the number of the rule before them. */
 const lettered: Readonly<Record<number, readonly string[]>> = {

@@ -142,7 +142,7 @@ doors(
       }
     }
 
-    /** What is linked succeeds, and what is not linked is refused, for each caller. */
+    /** Tries every action as each caller: the linked ones must succeed, and the others must be refused. */
     const judgeLinks = async (id: string): Promise<void> => {
       for (const who of Object.keys(holders) as (keyof typeof holders)[]) {
         const { _links: links, status } = (await ask(who, 'GET', `/orders/${id}`)).json

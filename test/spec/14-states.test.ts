@@ -78,7 +78,7 @@ doors(
       assert.deepEqual([patched.status, patched.json.status], [200, 'draft'])
     })
 
-    spec('R50a', 'a transition answers the item with its tag and place', async () => {
+    spec('R88 R50a', 'a transition answers the item with its tag and place', async () => {
       const { id } = await order()
       const placed = await send('POST', `/orders/${id}/placements`)
       assert.deepEqual([placed.status, placed.json.status, placed.json.total], [200, 'placed', '5.00'])

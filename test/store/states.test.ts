@@ -47,26 +47,28 @@ for (const [name, place] of places)
     }
   })
 
-test('a line waits for the transition that its order is in the middle of, and is then refused (PostgreSQL)', async (t) => {
-  const { url, drop } = await freshPostgres()
-  t.after(drop)
-  const { ask, close } = nodeOn({ url }, shop)
-  t.after(close)
-  const { id } = (await ask('POST', '/orders', {})).json
-  const other = new pg.Client(url)
-  await other.connect()
-  t.after(() => other.end())
-  await other.query('BEGIN')
-  const left = `UPDATE orders SET doc = replace(doc, '"draft"', '"placed"'), by_status = 'placed', revision = 2 WHERE id = $1`
-  await other.query(left, [id])
-  let isAnswered = false
-  const asked = ask('POST', `/orders/${id}/lines`, {}).finally(() => {
-    isAnswered = true
+for (const below of ['lines', 'placements'])
+  test(`${below} wait for a transition that is not committed yet, and are then refused (PostgreSQL)`, async (t) => {
+    const { url, drop } = await freshPostgres()
+    t.after(drop)
+    const { ask, close } = nodeOn({ url }, shop)
+    t.after(close)
+    const { id } = (await ask('POST', '/orders', {})).json
+    const other = new pg.Client(url)
+    await other.connect()
+    t.after(() => other.end())
+    await other.query('BEGIN')
+    const left = `UPDATE orders SET doc = replace(doc, '"draft"', '"cancelled"'), by_status = 'cancelled', revision = 2 WHERE id = $1`
+    await other.query(left, [id])
+    let isAnswered = false
+    const asked = ask('POST', `/orders/${id}/${below}`, {}).finally(() => {
+      isAnswered = true
+    })
+    const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    await until(async () => isAnswered || (await sql(url, waiting)).length > 0)
+    await other.query('COMMIT')
+    const { status, json } = await asked
+    assert.deepEqual([status, json.type], [409, 'invalid-state'])
+    assert.deepEqual((await ask('GET', `/orders/${id}/lines`)).json.data, [])
+    assert.equal((await ask('GET', `/orders/${id}`)).json.status, 'cancelled')
   })
-  const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-  await until(async () => isAnswered || (await sql(url, waiting)).length > 0)
-  await other.query('COMMIT')
-  const { status, json } = await asked
-  assert.deepEqual([status, json.type], [409, 'invalid-state'])
-  assert.deepEqual((await ask('GET', `/orders/${id}/lines`)).json.data, [])
-})

@@ -77,7 +77,7 @@ const statusOf = async ({ ask }: Node, id: string, account = 'one') =>
 
 for (const [name, place] of places)
   describe(`transitions by the clock, ${name}`, () => {
-    test('take place after their time, as the service, and have no URL', async (t) => {
+    test('R223: take place after their time, as the service, and have no URL', async (t) => {
       const node = await nodeOn(t, await place(t))
       const [one, other] = [await make(node), await make(node, {}, 'two')]
       assert.equal((await node.ask('POST', `/orders/${one}/expiries`)).status, 404)
@@ -125,7 +125,7 @@ for (const [name, place] of places)
       assert.equal(await statusOf(node, id), 'ended')
     })
 
-    test('two nodes that run at once move each row once', async (t) => {
+    test('R223: two nodes that run at once move each row once', async (t) => {
       const where = await place(t)
       const nodes: readonly [Node, Node] = [await nodeOn(t, where), await nodeOn(t, where)]
       const ids = await Promise.all(Array.from({ length: 130 }, () => make(nodes[0])))
@@ -135,7 +135,7 @@ for (const [name, place] of places)
       assert.equal(await statusOf(nodes[0], ids.at(-1)), 'expired')
     })
 
-    test('a clock that jumps back or a node that dies delays them, and a refusal is tried again later', async (t) => {
+    test('R223: a clock that jumps back or a node that dies delays them, and a refusal is tried again later', async (t) => {
       const node = await nodeOn(t, await place(t))
       const [one, two] = [await make(node), await make(node)]
       node.ahead.by = -5 * hour

@@ -24,8 +24,8 @@ const mutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'endpoints/transition-item.ts',
-        from: '  admitTransition(scene, own.name, today.from, found)',
-        to: '  if (!Object.hasOwn(intent, "compared")) admitTransition(scene, own.name, today.from, found)\n  Object.assign(intent, { compared: true })',
+        from: '  admitTransition(scene, own.name, today.from, before)',
+        to: '  if (!Object.hasOwn(intent, "compared")) admitTransition(scene, own.name, today.from, before)\n  Object.assign(intent, { compared: true })',
       },
     ],
     tests: ['test/store/states.test.ts'],
@@ -137,13 +137,16 @@ function isFound({ changes, tests }: BehaviourMutant): boolean {
   }
 }
 
+/** Some defects show only under the right timing, so the tests get three chances to find one. */
+const attempts = [1, 2, 3]
+
 const wanted = process.argv.slice(2)
 let lost = 0
 for (const [name, mutant] of Object.entries(mutants)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
   const started = Date.now()
   const isControl = mutant.changes.length === 0
-  const found = isFound(mutant) !== isControl
+  const found = isControl ? !isFound(mutant) : attempts.some(() => isFound(mutant))
   if (!found) lost++
   console.log(
     `${found ? (isControl ? 'passed' : 'found') : isControl ? 'FAILED' : 'NOT FOUND'} in ${Math.round((Date.now() - started) / 1000)} s: ${name} (${mutant.about})`,
