@@ -1,4 +1,5 @@
 /** Service: checks a declaration and prepares everything that requests need, in one frozen object. Part 1. */
+// long because: the types of a change stand beside the function that takes it
 
 import { resourceMetadata } from './auth/metadata.ts'
 import { challengeOf } from './auth/scheme.ts'
@@ -11,6 +12,8 @@ import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/ca
 import type { Field, Fields } from './fields/field.ts'
 import { standardKinds } from './fields/kinds.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
+import { type Behaviour, checkBehaviour } from './handlers/behaviour.ts'
+import type { HandlerOptions, Handlers } from './handlers/infer-handlers.ts'
 import { type Quotas, quotasOf } from './limits/tier.ts'
 import type { Change, Comparison, ResourceChange } from './resources/change.ts'
 import type {
@@ -73,6 +76,8 @@ export interface Service<D extends Declaration = Declaration> {
   /** The name of the service. */
   readonly name: string
   readonly settings: Settings
+  /** Its handlers; null without any. */
+  readonly behaviour: Behaviour | null
   readonly resources: ReadonlyMap<string, Resource>
   /** Makes the writes of rows, with all that follows from them. */
   readonly writer: RowWriter
@@ -118,8 +123,22 @@ interface ChangeTypesOf<
   readonly moved: Moved
 }
 
-/** A service to which changes between versions can be added. */
+/** A service to which changes between versions and handlers can be added. */
 export interface ServiceWithChanges<D extends Declaration, At = D> extends Service<D> {
+  /**
+   * Adds handlers: functions of the service's own that decide on writes. They are the default export of `handlers.ts`,
+   * which `bylaw serve` takes in place of `api.ts`.
+   * @example
+   * export default api.handlers({
+   *   orders: {
+   *     async create({ input, get, refuse }) {
+   *       const customer = await get('customers', input.customerId)
+   *       if (customer?.blocked) throw refuse('customer-blocked', { pointer: '/customerId' })
+   *     },
+   *   },
+   * })
+   */
+  handlers<Used = undefined>(handlers: Handlers<D, Used>, options?: HandlerOptions<Used>): Service<D>
   /**
    * Adds the change of a resource in a version, under its name in that version. The newest change comes first. Older
    * versions follow from the changes: their fields, bodies, filters, errors and descriptions.
@@ -232,6 +251,7 @@ function serviceWithChanges<D extends Declaration>(
   declaration: D,
   changes: readonly Change[],
   lists: ServiceLists,
+  behaviour: Behaviour | null = null,
 ): ServiceWithChanges<D> {
   let made: PreparedParts | undefined
   const ready = () => {
@@ -244,13 +264,23 @@ function serviceWithChanges<D extends Declaration>(
     changes,
     name: declaration.name,
     change: (version: string, resource: string, change: object) =>
-      serviceWithChanges(declaration, [...changes, { ...(change as ResourceChange), version, resource }], lists),
+      serviceWithChanges(
+        declaration,
+        [...changes, { ...(change as ResourceChange), version, resource }],
+        lists,
+        behaviour,
+      ),
+    handlers: (handlers: Behaviour['handlers'], options: Omit<Behaviour, 'handlers'> = {}) => {
+      checkBehaviour(declaration.name, declaration.resources, { handlers, ...options })
+      return serviceWithChanges(declaration, changes, lists, { handlers, ...options })
+    },
+    behaviour,
   }
   const members = preparedNames.map((name) => [name, { enumerable: true, get: () => ready()[name] }] as const)
   return Object.freeze(Object.defineProperties(own, Object.fromEntries(members))) as unknown as ServiceWithChanges<D>
 }
 
-type PreparedParts = Omit<Service, 'declaration' | 'changes' | 'name'>
+type PreparedParts = Omit<Service, 'declaration' | 'changes' | 'name' | 'behaviour'>
 const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['settings', 'resources', 'writer', 'errors', 'quotas', 'editions', 'choice', 'notices', 'going'] as const),
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),

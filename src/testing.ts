@@ -1,6 +1,6 @@
 /** Testing: calls a service without a socket, on a separate store. For the tests here and those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
-import { callerGate, type Log } from './corridor/server-context.ts'
+import { callerGate, handlerSources, type Log } from './corridor/server-context.ts'
 import { callerOf } from './flow/credential.ts'
 import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
@@ -84,6 +84,7 @@ export function testing(
 function openDoors(service: Service, store: Store, log: Log) {
   const world = serviceWorld(realWorld, store)
   const whole = { ...service, choice: previewVersions(service.choice, 'all') }
+  const handlers = handlerSources(service, store, world, log)
   const context = {
     service: whole,
     store,
@@ -91,11 +92,16 @@ function openDoors(service: Service, store: Store, log: Log) {
     authenticate: callerGate(service, store, world),
     log,
     open: () => true,
+    ...(handlers && { handlers }),
   }
   const door = fetchDoor(context)
   const doorOf = (as: As | undefined) =>
     as === undefined ? door : fetchDoor({ ...context, authenticate: authenticateAs(as) })
-  return { doorOf, close: store.close }
+  const close = async (): Promise<void> => {
+    await handlers?.close()
+    await store.close()
+  }
+  return { doorOf, close }
 }
 
 const authenticateAs = ({ account = null, scopes = [], tier = null, features = [] }: As): Authenticate => {

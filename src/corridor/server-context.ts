@@ -5,6 +5,8 @@ import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import { usedByHandlers } from '../handlers/behaviour.ts'
+import type { HandlerSources } from '../handlers/handled-run.ts'
 import type { Ledger } from '../limits/quota-table.ts'
 import type { Service } from '../service.ts'
 import type { TokenSettings } from '../settings.ts'
@@ -34,6 +36,8 @@ export interface ServerContext {
   readonly hosts?: readonly string[]
   /** The full numbers of versions, if contracts were locked. R187. */
   readonly numbers?: () => Promise<ReadonlyMap<string, string>>
+  /** The handlers of the service; missing if it has none. */
+  readonly handlers?: HandlerSources
   /** The phases of a request; the standard ones unless given. */
   readonly corridor?: Corridor
   /** Whether clients see the causes of failures: only in development. R157. */
@@ -58,6 +62,19 @@ export function callerGate(
   const { auth } = settings
   const tokens = auth.tokens && lazyTokenJudge(auth.tokens, world)
   return makeAuthenticate({ auth, challenge, store, peppers, tokens, world, ...(known && { known }) })
+}
+
+/** What the handlers of a service need; undefined if it has none. */
+export function handlerSources(
+  { behaviour, resources, writer, errors: types, settings }: Service,
+  store: Store,
+  world: ServiceWorld,
+  log: Log,
+): HandlerSources | undefined {
+  const timeout = settings.limits.handlerTimeout
+  return behaviour
+    ? { ...usedByHandlers(behaviour), behaviour, resources, writer, types, store, world, log, timeout }
+    : undefined
 }
 
 /** Loads the token verifier only if tokens are accepted: it takes 10 MB. */

@@ -5,9 +5,11 @@ import type { RefusalType } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
+import type { Outcome } from '../flow/outcome.ts'
 import type { Read } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
+import { HandledRun, type HandlerSources } from '../handlers/handled-run.ts'
 import { executeInTurn } from '../idempotency/wait.ts'
 import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
 import type { Unique } from '../rows/collection.ts'
@@ -15,6 +17,7 @@ import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
 import { check, phase } from './phase.ts'
 import { completeHeaders } from './reply-headers.ts'
+import type { ServerContext } from './server-context.ts'
 
 /** Waits for memory for the answer; its size is estimated from earlier answers of the route. */
 export const memoryPhase = check({
@@ -35,7 +38,10 @@ export const storePhase = phase({
   needs: ['route', 'intent'],
   gives: 'outcome',
   answers: true,
-  pass: ({ context, route, intent }) => executeInTurn(route.plan(intent), context, route.resource.settings.idempotency),
+  pass: ({ call, context, route, intent }) =>
+    context.handlers && !route.safe
+      ? executeHandled(route, intent, { ...context, handlers: context.handlers }, call.id)
+      : executeInTurn(route.plan(intent), context, route.resource.settings.idempotency),
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
   explains: [
     { step: 'item', check: explainItem },
@@ -43,6 +49,20 @@ export const storePhase = phase({
     { step: 'limits', tells: true, check: explainLimits },
   ],
 })
+
+/** Carries out a write of a service with handlers. */
+function executeHandled(
+  { plan, resource }: Route,
+  intent: Intent,
+  { handlers, world }: Pick<ServerContext, 'world'> & { readonly handlers: HandlerSources },
+  requestId: string,
+): Outcome | Promise<Outcome> {
+  const { caller } = intent
+  const decisions = new HandledRun(handlers, { caller, account: caller.account, requestId })
+  const makePlan = () => plan({ ...intent, decisions })
+  const store = { execute: () => decisions.execute(makePlan) }
+  return executeInTurn(makePlan(), { store, world }, resource.settings.idempotency)
+}
 
 export const renderPhase = phase({
   name: 'render',

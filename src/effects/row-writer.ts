@@ -1,22 +1,21 @@
 /** Row writer: makes the write of a row from its document, with the effects that follow from it. Part 4, methods. */
+import type { Decision, Decisions, ProposedWrite } from '../flow/decision.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import type {
   Consequences,
   Create,
+  Effect,
   EffectRead,
   EffectReadResult,
   Remove,
   RemovedRow,
   RowChange,
   RowWrite,
-  Update,
 } from '../flow/plan.ts'
-import { timestampOf } from '../formats/time.ts'
-import { decodeDocument, encodeRow, updatedAtIn, withUpdatedAt } from '../resources/document.ts'
-import { referencesIn } from '../resources/relations.ts'
+import { decodeDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
-import { cellsIn, type DocumentTexts, encodeDocument, type Reference, withDerivedValues } from '../rows/collection.ts'
+import { encodeDocument, withDerivedValues } from '../rows/collection.ts'
 import {
   consequencesOf,
   type DocumentWrite,
@@ -24,8 +23,9 @@ import {
   type EffectTools,
   LaterDocument,
 } from './effect-maker.ts'
+import { type ChangedRowPlan, changed, creation, type NewRowPlan } from './encoded-writes.ts'
 
-type NewRow = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create> & Guarded
+type NewRow = NewRowPlan & Guarded
 
 /** A check of another row, which is locked until the write is committed. */
 export interface RowGuard {
@@ -36,12 +36,24 @@ export interface RowGuard {
 
 interface Guarded {
   readonly guard?: RowGuard | undefined
+  /** The handlers that decide on the write; undefined if none does. */
+  readonly handled?: HandledWrite | undefined
 }
 
+/** The operation or transition that writes, and the decisions of its handlers. */
+interface HandledWrite extends Pick<ProposedWrite, 'operation' | 'input'> {
+  readonly decisions: Decisions
+}
+
+/** Names the operation of a write, if the request has handlers. */
+export const handledBy = (
+  { decisions }: { readonly decisions?: Decisions },
+  operation: string,
+  input?: ProposedWrite['input'],
+): Pick<Guarded, 'handled'> => (decisions ? { handled: { decisions, operation, ...(input && { input }) } } : {})
+
 /** A row that is there, and when it is changed. */
-interface SeenRow extends Pick<RowChange, 'key' | 'time'>, Guarded {
-  readonly seen: FoundRow
-  readonly before: Document
+interface SeenRow extends ChangedRowPlan, Guarded {
   /** Whether the write counts as a change even if the document stays the same. R112 */
   readonly always: boolean
   /** Whether a transition enters the state anew, even if it is the same one. */
@@ -82,13 +94,67 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
   const writer: RowWriter = {
     create: (...given) => newRow(follow, ...given),
     update: (...given) => changedRow(follow, ...given),
-    remove: (resource, { guard, ...row }, seen) => {
-      const made: Remove = { do: 'remove', collection: resource.name, revision: seen.revision, held, onRemove, ...row }
-      return guarded(made, followRemoval(follow, resource, { ...seen, ...row }, made), guard)
+    remove: (resource, { guard, handled, ...row }, seen) => {
+      const gone = { ...seen, ...row }
+      const all = handled ? cascadeOf(resources, follow, handled.decisions) : onRemove
+      const made: Remove = {
+        ...{ do: 'remove', collection: resource.name, revision: seen.revision, held, ...row },
+        onRemove: all,
+      }
+      if (!isCovered(resource, handled)) return guarded(made, followRemoval(follow, resource, gone, made), guard)
+      return decidedLater(made, guard, () => {
+        const decided = { ...made, ...effectsOf(decisionOnRemoval(resource, gone, handled)) }
+        return guarded(decided, followRemoval(follow, resource, gone, decided), undefined)
+      })
     },
   }
   return writer
 }
+
+const isCovered = ({ name }: Resource, handled: HandledWrite | undefined): handled is HandledWrite =>
+  handled?.decisions.cover(name, handled.operation) === true
+
+const effectsOf = (decided: Decision | null): { readonly effects?: readonly Effect[] } =>
+  decided ? { effects: decided.effects } : {}
+
+/** A write that its handlers decide on after the check of its guard; for a creation, also after that of its key. */
+const decidedLater = <W extends RowWrite>(write: W, guard: RowGuard | undefined, decide: () => RowWrite): W => ({
+  ...write,
+  consequences: {
+    reads: guard ? [guard.read] : [],
+    decide: ([first]) => {
+      guard?.admit(first as EffectReadResult)
+      return decide()
+    },
+  },
+})
+
+const decisionOnRemoval = (
+  resource: Resource,
+  { key, time, revision, doc, hidden }: RemovedRow,
+  { decisions, operation }: HandledWrite,
+): Decision | null =>
+  decisions.on({
+    ...{ resource, operation, key, time, revision, after: null },
+    before: decodeDocument(resource, doc, hidden),
+  })
+
+/** The consequences of each row that a cascade removes, with the decisions of the handlers of its removal. */
+const cascadeOf = (
+  resources: ReadonlyMap<string, Resource>,
+  follow: FollowWrite,
+  decisions: Decisions,
+): NonNullable<Remove['onRemove']> =>
+  new Map(
+    [...resources].map(([name, resource]) => [
+      name,
+      (row: RemovedRow) => {
+        const decided = decisionOnRemoval(resource, row, { decisions, operation: 'remove' })
+        const keep = { do: 'keep', ...effectsOf(decided) } as const
+        return followRemoval(follow, resource, row, keep) ?? { reads: [], decide: () => keep }
+      },
+    ]),
+  )
 
 /** By resource: whether the state of a row forbids its removal. */
 const heldByState = (resources: ReadonlyMap<string, Resource>): NonNullable<Remove['held']> =>
@@ -101,9 +167,19 @@ const heldByState = (resources: ReadonlyMap<string, Resource>): NonNullable<Remo
     }),
   )
 
-function newRow(follow: FollowWrite, resource: Resource, document: Document, { guard, ...row }: NewRow): Create {
+function newRow(
+  follow: FollowWrite,
+  resource: Resource,
+  document: Document,
+  { guard, handled, ...row }: NewRow,
+): Create {
   const { fields } = resource.collection
   const made = creation(resource, withDerivedValues(fields, document), row)
+  if (isCovered(resource, handled))
+    return decidedLater(made, guard, () => {
+      const decided = handled.decisions.on({ ...handled, ...row, resource, revision: 0, before: null, after: document })
+      return { ...newRow(follow, resource, { ...decided?.after }, row), ...effectsOf(decided) }
+    })
   const again = (after: Document) => creation(resource, withDerivedValues(fields, after), row)
   return guarded(
     made,
@@ -112,12 +188,28 @@ function newRow(follow: FollowWrite, resource: Resource, document: Document, { g
   )
 }
 
-function changedRow(follow: FollowWrite, resource: Resource, document: Document, row: SeenRow): RowWrite {
+function changedRow(
+  follow: FollowWrite,
+  resource: Resource,
+  document: Document,
+  { guard, handled, ...row }: SeenRow,
+): RowWrite {
   const { fields } = resource.collection
   const texts = encodeDocument(resource.collection, withDerivedValues(fields, document))
   if (!row.always && texts.doc === row.seen.doc && texts.hidden === row.seen.hidden)
-    return guarded({ do: 'keep' }, undefined, row.guard)
+    return guarded({ do: 'keep' }, undefined, guard)
   const made = changed(resource, document, texts, row)
+  if (isCovered(resource, handled))
+    return decidedLater(made, guard, () => {
+      const decided = handled.decisions.on({
+        ...handled,
+        ...row,
+        resource,
+        revision: row.seen.revision,
+        after: document,
+      })
+      return { ...changedRow(follow, resource, { ...decided?.after }, row), ...effectsOf(decided) }
+    })
   const again = (after: Document) => {
     const derived = withDerivedValues(fields, after)
     return changed(resource, derived, encodeDocument(resource.collection, derived), row)
@@ -125,7 +217,7 @@ function changedRow(follow: FollowWrite, resource: Resource, document: Document,
   return guarded(
     made,
     follow(resource, () => ({ ...row, after: document }), again),
-    row.guard,
+    guard,
   )
 }
 
@@ -179,43 +271,3 @@ const rowChange = (
     return { do: 'keep', consequences: { reads: after.reads, decide: (rows) => written(after.make(rows)) } }
   },
 })
-
-function creation(resource: Resource, document: Document, row: NewRow): Create {
-  const chosen = resource.key !== null || resource.settings.resource.id !== 'typeid'
-  return {
-    do: 'create',
-    collection: resource.name,
-    row: encodeRow(resource, document),
-    id: chosen ? 'chosen' : 'fresh',
-    references: changedReferences(resource, document),
-    claim: null,
-    ...row,
-  }
-}
-
-function changed(resource: Resource, document: Document, { doc, hidden }: DocumentTexts, row: SeenRow): Update {
-  const { key, time, seen, before } = row
-  const last = laterTime(timestampOf(time), updatedAtIn(seen.doc))
-  document[resource.updated] = last
-  const [stood, cells] = [cellsIn(resource.collection, before), cellsIn(resource.collection, document)]
-  return {
-    do: 'update',
-    collection: resource.name,
-    key,
-    revision: seen.revision,
-    time,
-    row: { doc: withUpdatedAt(doc, last), hidden, cells },
-    changedCells: cells.flatMap((cell, i) => (cell === stood[i] ? [] : [i])),
-    references: changedReferences(resource, document, before),
-  }
-}
-
-const laterTime = (a: string, b: string): string => (a > b ? a : b)
-
-/** The references of a document that differ from those it had before. */
-function changedReferences({ members }: Resource, document: Document, before?: Document): Reference[] {
-  return members.flatMap(({ name, field }) => {
-    const known = before && JSON.stringify(before[name]) === JSON.stringify(document[name])
-    return known ? [] : referencesIn(field, document[name], `/${name}`)
-  })
-}

@@ -35,7 +35,7 @@ const patchTypes: readonly string[] = ['application/merge-patch+json', 'applicat
 export function changeItemRoute(scene: EndpointContext): Route {
   const { resource, view, representation } = scene
   const concealed = restrictedFields(scene)
-  const updated = updatePlanner(scene)
+  const updated = updatePlanner(scene, 'change')
   const claims = resource.settings.idempotency.methods.includes('PATCH') ? 'optional' : null
   return writeItemRoute(scene, {
     operation: 'change',

@@ -1,5 +1,6 @@
 /** Creates an item below its collection: POST. Part 4, methods. */
 
+import { handledBy } from '../effects/row-writer.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
@@ -7,11 +8,10 @@ import type { Claim, Create } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { colocateId } from '../flow/shard-key.ts'
-import { timestampOf } from '../formats/time.ts'
 import { claimOfCreate } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
-import type { ItemAddress } from '../resources/document.ts'
+import { type ItemAddress, stampDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import {
   describedCreation,
@@ -150,7 +150,10 @@ function planCreate(scene: EndpointContext, intent: Intent, owner: Create['paren
   const { today, joined } = scene.representation
   const document = intent.document as Document
   const guard = ownerGuard(scene, today, owner?.id, intent)
-  const birth = scene.writer.create(today, document, { key, parent: owner, time, claim, guard })
+  const birth = scene.writer.create(today, document, {
+    ...{ key, parent: owner, time, claim, guard },
+    ...handledBy(intent, 'create'),
+  })
   return joined.length === 0 ? birth : { ...birth, joined, ...movedFieldWrites(scene, intent, document) }
 }
 
@@ -164,20 +167,6 @@ function creationFailure(scene: EndpointContext, { key }: Intent, outcome: Outco
   // If deletions are secret, a deleted id is refused like one in use. R134
   const secret = outcome.is === 'gone' && outcome.collection === name && settings.deleted.status === 404
   return writeRefusal(scene, secret ? { is: 'duplicate', fields: ['id'] } : outcome, key)
-}
-
-/** Adds the fields that the service sets: id, parent and timestamps. */
-export function stampDocument(
-  resource: Resource,
-  document: Document,
-  key: RowKey,
-  parent: string | null,
-  time: number,
-): Document {
-  document.id = key.id
-  if (resource.parent && parent !== null) document[resource.parent.field] = parent
-  document[resource.created] = document[resource.updated] = timestampOf(time)
-  return document
 }
 
 /** The text of a row and its revision. */

@@ -1,6 +1,7 @@
 /** Removes an item and leaves a tombstone: DELETE. Part 4, methods; part 7, 410. */
 
 import { otherRowsRefusal } from '../auth/allow.ts'
+import { handledBy } from '../effects/row-writer.ts'
 import { type Caller, permits } from '../flow/caller.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
@@ -49,11 +50,8 @@ function planRemoval(
   admitWritable(scene, today, 'remove', before)
   const { caller, key, time } = intent
   const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
-  return scene.writer.remove(
-    today,
-    { key, time, takes, guard: ownerGuard(scene, today, before[today.parent?.field ?? ''], intent) },
-    seen,
-  )
+  const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
+  return scene.writer.remove(today, { key, time, takes, guard, ...handledBy(intent, 'remove') }, seen)
 }
 
 /** With `delete.repeat: no-content` a repeated removal succeeds, whatever its preconditions. R133. */

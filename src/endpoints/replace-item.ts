@@ -1,15 +1,15 @@
 /** Replaces an item, or creates it at its URL: PUT. Part 4, methods. */
 
 import { allow, isScope } from '../auth/allow.ts'
+import { handledBy } from '../effects/row-writer.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { AbsentRow, FoundRow } from '../flow/found-row.ts'
 import type { Document, Intent } from '../flow/intent.ts'
 import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
-import { decodeDocument } from '../resources/document.ts'
+import { decodeDocument, stampDocument } from '../resources/document.ts'
 import { keyValue, type Member, type Resource } from '../resources/resource.ts'
-import { stampDocument } from './create-item.ts'
 import {
   describedCreation,
   describedItem,
@@ -34,7 +34,7 @@ import {
 
 export function replaceItemRoute(scene: EndpointContext): Route {
   const { resource } = scene
-  const updated = updatePlanner(scene)
+  const updated = updatePlanner(scene, 'replace')
   return writeItemRoute(scene, {
     operation: 'replace',
     method: 'PUT',
@@ -139,6 +139,9 @@ function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow):
   const { key, time } = intent
   const id = seen.is === 'gone' ? 'revived' : 'chosen'
   const guard = ownerGuard(scene, resource, key.parent, intent)
-  const birth = scene.writer.create(resource, document, { key, parent: ownerOf(scene, key.parent), time, id, guard })
+  const birth = scene.writer.create(resource, document, {
+    ...{ key, parent: ownerOf(scene, key.parent), time, id, guard },
+    ...handledBy(intent, 'create'),
+  })
   return { ...birth, ...movedFieldWrites(scene, intent, document) }
 }

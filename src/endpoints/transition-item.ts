@@ -1,4 +1,5 @@
 /** Carries out a transition of an item: POST below its URL. Part 3, states. */
+import { handledBy } from '../effects/row-writer.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Intent, RequestContext } from '../flow/intent.ts'
 import type { RowWrite } from '../flow/plan.ts'
@@ -60,7 +61,10 @@ function planTransition(
   const before = decodeDocument(stored, found.doc, found.hidden)
   admitTransition(scene, own.name, today.from, before)
   const after = { ...before, ...today.values({ time, caller: caller.id === '' ? null : caller.id, input }) }
-  const write = scene.writer.update(stored, after, { key, time, seen: found, before, always: true, entered: true })
+  const write = scene.writer.update(stored, after, {
+    ...{ key, time, seen: found, before, always: true, entered: true },
+    ...handledBy(intent, today.name, input),
+  })
   admitConvertible(scene, caller, after, found.joined)
   return write
 }

@@ -4,6 +4,7 @@ import { otherRowsRefusal } from '../auth/allow.ts'
 import { withOlderNames } from '../changes/queries.ts'
 import type { JoinedTexts } from '../changes/representation.ts'
 import { isAlwaysRefused, isConcealed, maskConcealed, versionPermissions } from '../changes/writes.ts'
+import { handledBy } from '../effects/row-writer.ts'
 import { permits } from '../flow/caller.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
@@ -147,11 +148,10 @@ export function movedFieldWrites(
     const key = { id, parent: null, account: intent.caller.account }
     const names = (field: string) => scene.representation.names(field, today.name)
     const hand = versionPermissions({ names }, itemPermissions(scene, intent, today))
+    const { time } = intent
     return [
       {
-        collection: today.name,
-        key,
-        time: intent.time,
+        ...{ collection: today.name, key, time },
         change: (seen) => {
           if (seen.is !== 'found') return { do: 'keep' }
           const before = decodeDocument(today, seen.doc, seen.hidden)
@@ -166,7 +166,8 @@ export function movedFieldWrites(
           const always =
             hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
           const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
-          return scene.writer.update(today, after, { key, time: intent.time, seen, before, always, guard })
+          const row = { key, time, seen, before, always, guard, ...handledBy(intent, 'change') }
+          return scene.writer.update(today, after, row)
         },
       },
     ]
@@ -189,6 +190,7 @@ function admitMovedField(scene: EndpointContext, { caller }: Intent, today: Reso
  */
 export function updatePlanner(
   scene: EndpointContext,
+  operation: 'change' | 'replace',
 ): (intent: Intent, seen: FoundRow, before: Document, document: Document) => RowWrite {
   const hidden = restrictedFields(scene, (member) => member.writeOnly)
   return (intent, seen, before, document) => {
@@ -199,7 +201,10 @@ export function updatePlanner(
     const { today } = scene.representation
     admitWritable(scene, today, 'change', before)
     const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
-    const write = scene.writer.update(today, document, { key, time, seen, before, always, guard })
+    const write = scene.writer.update(today, document, {
+      ...{ key, time, seen, before, always, guard },
+      ...handledBy(intent, operation),
+    })
     if (write.do === 'update') admitConvertible(scene, intent.caller, document, seen.joined)
     return write
   }

@@ -3,6 +3,7 @@
 import type { PatchOperation } from '../resources/json-patch.ts'
 import type { Call, CarriedVersion } from './call.ts'
 import type { Caller } from './caller.ts'
+import type { Decisions } from './decision.ts'
 import type { RowKey } from './found-row.ts'
 import type { Claim, Condition, Term, Window } from './plan.ts'
 import type { Prepared } from './prepared.ts'
@@ -55,6 +56,8 @@ export interface RequestContext {
   /** The operations of a JSON Patch; its body is an empty object. */
   readonly patch?: readonly PatchOperation[]
   readonly world: ServiceWorld
+  /** The handlers of the request; missing if the service has none. */
+  readonly decisions?: Decisions
 }
 
 export interface Intent extends RequestContext {

@@ -2,7 +2,7 @@
 
 import type { EncodedRow } from '../resources/document.ts'
 import type { Cell, DocumentTexts, Reference } from '../rows/collection.ts'
-import type { ReadResult, RowKey } from './found-row.ts'
+import type { FoundRow, ReadResult, RowKey } from './found-row.ts'
 import type { Prepared } from './prepared.ts'
 import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
 
@@ -120,15 +120,25 @@ export interface Recall {
   readonly claim: Claim
 }
 
-/** A change of another row, committed together with its write; if that is retried, both are decided again. */
+/** A change or a check of another row, committed together with a write; if that is retried, both are decided again. */
 export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
+  /** Set if the row is only checked, so that others may check it too. */
+  readonly lock?: 'share'
   /** The revision that it was decided from; missing if any will do. */
   readonly expectedRevision?: number
   readonly change: (seen: ReadResult) => RowWrite
 }
 
-/** What is committed together with a write: changes of other rows, and operations on the service's own tables. */
-export type Effect = RowChange | TablePlan
+/** A check that a list is still the same; until the commit, nobody can change it. */
+export interface ListCheck {
+  readonly do: 'check'
+  readonly list: ListRows
+  /** Throws if the list has changed; it gets the documents, joined by commas. */
+  readonly admit: (documents: string) => void
+}
+
+/** What is committed together with a write: changes of other rows, checks, and operations on the service's own tables. */
+export type Effect = RowChange | ListCheck | TablePlan
 
 /**
  * Reads all rows with a value in a column, such as those that belong or refer to one row. That row has to be locked, or the
@@ -198,7 +208,7 @@ export interface Update extends WithEffects {
 }
 
 /** A row that is removed, as it is stored. */
-export type RemovedRow = Pick<Read, 'key' | 'time'> & DocumentTexts
+export type RemovedRow = Pick<Read, 'key' | 'time'> & Pick<FoundRow, 'revision'> & DocumentTexts
 
 /** Deletes a row, if it still has the revision that was read, and leaves a tombstone. */
 export interface Remove extends WithEffects {

@@ -7,7 +7,7 @@ import { type ServiceWorld, within } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
 
 type WaitLimits = Pick<Settings['idempotency'], 'wait' | 'waiters'>
-type StoreAndWorld = { readonly store: Store; readonly world: ServiceWorld }
+type StoreAndWorld = { readonly store: Pick<Store, 'execute'>; readonly world: ServiceWorld }
 type ClaimingPlan = Create | Decide | Recall
 
 /** A running plan with a key. */
@@ -54,7 +54,7 @@ async function executeAfterOthers(
 async function executeAlone(
   plan: ClaimingPlan,
   claim: Claim,
-  store: Store,
+  store: StoreAndWorld['store'],
   all: Map<string, RunningClaim>,
 ): Promise<Outcome> {
   const own: RunningClaim = { waiting: 0, ended: null }

@@ -4,6 +4,7 @@ import { invalidBody, type Violation } from '../errors/problem.ts'
 import { checkMembers } from '../fields/check-members.ts'
 import type { Field } from '../fields/field.ts'
 import { isObject } from '../fields/value-check.ts'
+import { timestampOf } from '../formats/time.ts'
 import { type Cell, cellsIn, type DocumentTexts, encodeDocument } from '../rows/collection.ts'
 import { isReadByWriters } from './declaration.ts'
 import { keyValue, type Member, type Resource } from './resource.ts'
@@ -252,7 +253,7 @@ function checkManaged(
   return own
 }
 
-function completeDocumentBy(resource: Resource, value: (member: Member) => unknown): Document {
+export function completeDocumentBy(resource: Resource, value: (member: Member) => unknown): Document {
   const document: Document = {}
   for (const member of resource.members) {
     const given = value(member)
@@ -263,6 +264,20 @@ function completeDocumentBy(resource: Resource, value: (member: Member) => unkno
 
 function throwViolations(faults: readonly Violation[]): void {
   if (faults.length > 0) throw invalidBody(faults)
+}
+
+/** Adds the fields that the service sets: id, parent and timestamps. */
+export function stampDocument(
+  resource: Resource,
+  document: Document,
+  { id }: Pick<ItemAddress, 'id'>,
+  parent: string | null,
+  time: number,
+): Document {
+  document.id = id
+  if (resource.parent && parent !== null) document[resource.parent.field] = parent
+  document[resource.created] = document[resource.updated] = timestampOf(time)
+  return document
 }
 
 /** A document as it is stored. */

@@ -19,10 +19,10 @@ import type { StatesDeclaration, TransitionDeclaration } from './states.ts'
 /** The declaration of a service; of a declaration, itself. */
 type DeclarationOf<S> = S extends { readonly declaration: infer D } ? D : S
 export type Get<T, K, Else = object> = K extends keyof T ? T[K] : Else
-type ResourceOf<D, R> = Get<Get<D, 'resources'>, R>
+export type ResourceOf<D, R> = Get<Get<D, 'resources'>, R>
 export type FieldsOf<D, R> = Get<ResourceOf<D, R>, 'fields'> & StateField<ResourceOf<D, R>>
 /** The field that `states` adds. */
-type StateField<T> = T extends { readonly states: infer S extends StatesDeclaration }
+export type StateField<T> = T extends { readonly states: infer S extends StatesDeclaration }
   ? { readonly [K in S['field']]: Enum<StatesIn<S>, StateOptions<S['initial']>> }
   : unknown
 interface StateOptions<Initial> {
@@ -99,7 +99,7 @@ export type Patch<S, R extends ResourceName<S>> = Patches<
   Omit<WritableFields<DeclarationOf<S>, R>, KeyOf<DeclarationOf<S>, R>>,
   ConceptsOf<DeclarationOf<S>>
 >
-type Patches<F, C> = Flatten<{ readonly [K in keyof F]?: PatchValue<F[K], C> }>
+export type Patches<F, C> = Flatten<{ readonly [K in keyof F]?: PatchValue<F[K], C> }>
 type PatchValue<F, C> = ResolvedField<F, C> extends infer G ? OrNull<G, NonNullPatch<G, C>> : never
 type NonNullPatch<G, C> = G extends { readonly kind: 'object'; readonly fields: infer F }
   ? Patches<F, C>

@@ -42,6 +42,8 @@ export interface StatementTexts {
   readonly exists: string
   /** As `exists`, with a lock: the row cannot be deleted until the transaction ends. */
   readonly existsShared: string
+  /** Locks a row: nobody can change it or refer to it until the transaction ends. */
+  readonly lock: string
   /** Finds a row at a revision and locks it: nobody can change it or refer to it until the transaction ends. */
   readonly lockUnchanged: string
   readonly insert: string
@@ -82,6 +84,7 @@ export function statementTexts(collection: Collection, dialect: Dialect): Statem
     readForShare: read + (dialect.rowLocks?.steady ?? ''),
     exists,
     existsShared: exists + (dialect.rowLocks?.shared ?? ''),
+    lock: exists + (dialect.rowLocks?.exclusive ?? ''),
     lockUnchanged: `${exists} AND ${unchanged}${dialect.rowLocks?.exclusive ?? ''}`,
     insert: `INSERT INTO ${quoted(collection.table)} (${all.join(', ')}) VALUES (${all.map((_, i) => dialect.mark(i + 1)).join(', ')})`,
     remove: `DELETE FROM ${table} WHERE ${where} AND ${unchanged} RETURNING revision${dialect.distribute ? ', shape, doc, hidden' : ''}`,

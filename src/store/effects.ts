@@ -1,10 +1,10 @@
 /** Effects: performs a write with the changes of other rows that follow from it; all are committed, or none. The cellar. */
 import type { ReadResult } from '../flow/found-row.ts'
 import { isCommitted, type Outcome, type WrittenRow } from '../flow/outcome.ts'
-import type { Consequences, Effect, EffectReadResult, RowChange, RowWrite } from '../flow/plan.ts'
-import type { TablePlan } from '../flow/table.ts'
+import type { Consequences, Effect, EffectReadResult, ListCheck, RowChange, RowWrite } from '../flow/plan.ts'
 import { tombstoneId } from '../sql/compile.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
+import { lockLists, performListCheck } from './list-checks.ts'
 import { readFamily } from './read-family.ts'
 import { readRow } from './read-row.ts'
 import { rowConflict, type Steps, withoutAutocommit } from './steps.ts'
@@ -38,6 +38,7 @@ export function* writeWithEffects(
     return yield* followRemoved(cellar, outcome)
   }
   const rows = yield* lockRows(cellar, plan, effects)
+  for (const one of effects.filter(isListCheck)) yield* performListCheck(cellar, one) // before this changes the list itself
   const outcome = yield* withoutAutocommit(writeRow(cellar, plan, seen))
   if (!isCommitted(outcome)) return outcome
   noteState(cellar, plan, outcome, last)
@@ -79,7 +80,8 @@ function* decideConsequences(
     const row = yield* readRow(cellar, read, held)
     seen.push(row)
     if (read.lock) continue
-    guards.push({ ...read, expectedRevision: row.revision, change: () => keep })
+    const { collection, key, time } = read
+    guards.push({ collection, key, time, expectedRevision: row.revision, change: () => keep })
   }
   const plan = decide(seen)
   return { ...plan, effects: [...guards, ...(plan.effects ?? [])] }
@@ -102,8 +104,8 @@ function* performEffects(
   last: LastStates,
 ): Steps<Outcome | null> {
   for (const effect of effects) {
-    if (isTablePlan(effect)) {
-      yield* performTablePlan(cellar, effect)
+    if (!isRowChange(effect)) {
+      if (effect.do === 'table') yield* performTablePlan(cellar, effect)
       continue
     }
     const name = rowName(cellar, effect)
@@ -122,21 +124,25 @@ function* performEffects(
 /** Reads and locks the rows that are written: owners before what they own, then in order, so that two writes cannot deadlock. */
 function* lockRows(cellar: StoreContext, plan: RowWrite, effects: readonly Effect[]): Steps<Map<string, ReadResult>> {
   const own = plan.do === 'update' || plan.do === 'remove' ? [plan] : []
-  const place = (row: RowOfChange) => `${ownersOf(cellar, row.collection)} ${rowName(cellar, row)}`
-  const changes = effects.flatMap((one) => (isTablePlan(one) ? [] : [one]))
-  const ordered = [...own, ...changes].sort((a, b) => (place(a) < place(b) ? -1 : 1))
+  const place = (row: LockedRow) =>
+    `${ownersOf(cellar, row.collection)} ${rowName(cellar, row)} ${isOnlyChecked(row) ? 1 : 0}`
+  yield* lockLists(cellar, effects.filter(isListCheck))
+  const ordered = [...own, ...effects.filter(isRowChange)].sort((a, b) => (place(a) < place(b) ? -1 : 1))
   if (ordered.at(-1) === plan) ordered.pop() // the write itself locks it next
   const rows = new Map<string, ReadResult>()
   for (const row of ordered) {
     const name = rowName(cellar, row)
-    if (!rows.has(name)) rows.set(name, yield* readRow(cellar, row, true))
+    if (!rows.has(name)) rows.set(name, yield* readRow(cellar, row, !isOnlyChecked(row)))
   }
   return rows
 }
 
-const isTablePlan = (effect: Effect): effect is TablePlan => 'do' in effect
+const isRowChange = (effect: Effect): effect is RowChange => !('do' in effect)
+const isListCheck = (effect: Effect): effect is ListCheck => 'do' in effect && effect.do === 'check'
+const isOnlyChecked = ({ lock }: LockedRow): boolean => lock === 'share'
 
 type RowOfChange = Pick<RowChange, 'collection' | 'key'>
+type LockedRow = Pick<RowChange, 'collection' | 'key' | 'time' | 'lock'>
 
 const rowName = (cellar: StoreContext, { collection, key }: RowOfChange): string =>
   `${collection}/${tombstoneId(preparedCollection(cellar, collection).collection, key)}`

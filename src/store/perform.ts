@@ -58,12 +58,18 @@ function* performCreation(cellar: StoreContext, plan: Create, held: boolean): St
   if (absent) return absent
   const taken = yield* takeClaim(cellar, plan, claim)
   if (taken) return taken
-  const decide: Consequences['decide'] = (seen) => ({ ...consequences.decide(seen), claim: null }) as Create
-  const claimed: Create = { ...plan, claim: null, consequences: { ...consequences, decide } }
-  const outcome = yield* withoutAutocommit(writeWithEffects(cellar, claimed, null, held))
+  const outcome = yield* withoutAutocommit(writeWithEffects(cellar, withoutClaim(plan), null, held))
   if (claim.keeps && outcome.is === 'created')
     yield* keepAnswer(cellar, claim, { doc: outcome.doc, revision: outcome.revision })
   return outcome
+}
+
+/** The creation without its key, which was taken already. */
+function withoutClaim(plan: Create): Create {
+  const { consequences } = plan
+  if (!consequences) return { ...plan, claim: null }
+  const decide: Consequences['decide'] = (seen) => withoutClaim(consequences.decide(seen) as Create)
+  return { ...plan, claim: null, consequences: { ...consequences, decide } }
 }
 
 /** An idempotency key is checked after the target and its preconditions, and before the fields. R99 */

@@ -1,5 +1,5 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
-import { callerGate, type Log, type ServerContext } from '../corridor/server-context.ts'
+import { callerGate, handlerSources, type Log, type ServerContext } from '../corridor/server-context.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
@@ -75,12 +75,17 @@ export async function startService(
     ...(known && { known }),
   })
   const ledger = counting && { ledger: counting.ledger }
-  const context: ServerContext = { ...rest, ...ledger, service, store, world, authenticate, open: () => open }
+  const handlers = handlerSources(service, store, world, rest.log)
+  await handlers?.used()
+  const context: ServerContext = {
+    ...{ ...rest, ...ledger, service, store, world, authenticate, open: () => open },
+    ...(handlers && { handlers }),
+  }
   const listening = await openDoor(context, port, host)
   store.attend()
   const written = flushUsageEvery({ store, world }, usageWriteInterval)
   const { resources, writer } = service
-  const timersStopped = runTimersEvery({ resources, writer, store, world, log: rest.log }, timerInterval)
+  const timersStopped = runTimersEvery({ resources, writer, store, world, log: rest.log, handlers }, timerInterval)
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
     open = false // readiness fails first
     await pause(world, grace)
@@ -88,6 +93,7 @@ export async function startService(
     counting?.close()
     await timersStopped()
     await written()
+    await handlers?.close()
     await store.close()
   }
   return { url: listening.url, stop }

@@ -1,12 +1,15 @@
 /** Run timers: moves rows that are due, in small batches, one node at a time for each row. R223. */
-import type { RowWriter } from '../effects/row-writer.ts'
+import { handledBy, type RowWriter } from '../effects/row-writer.ts'
 import { Problem } from '../errors/problem.ts'
+import { nobody } from '../flow/caller.ts'
+import type { Decisions } from '../flow/decision.ts'
 import type { FoundRow, RowKey } from '../flow/found-row.ts'
-import { isCommitted, rowsIn } from '../flow/outcome.ts'
+import { isCommitted, type Outcome, rowsIn } from '../flow/outcome.ts'
 import type { Decide, EffectReadResult, RowWrite } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import { HandledRun, type HandlerSources } from '../handlers/handled-run.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { TimedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -19,6 +22,8 @@ export interface TimerContext {
   readonly store: Store
   readonly world: ServiceWorld
   readonly log: { readonly warn: (about: object, message: string) => void }
+  /** The handlers of transitions; missing if the service has none. */
+  readonly handlers?: HandlerSources | undefined
 }
 
 /** How long a node has a batch; if it dies, others take it afterwards. */
@@ -51,7 +56,7 @@ async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean
     return false
   }
   try {
-    const outcome = await store.execute(timerPlan(context, resource, timed, timer))
+    const outcome = await executeTimer(context, resource, timed, timer)
     if (outcome.is === 'kept')
       await store.execute(tablePlan(stopTimer, { ...timer })) // it left the state long ago
     else if (!isCommitted(outcome)) await putOff(context, timer, outcome.is)
@@ -67,20 +72,27 @@ async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean
 /** Thrown if the timer was moved or has fired since it was taken. */
 const takenElsewhere = new Error('The timer has fired already.')
 
-function timerPlan(
-  { writer, world }: TimerContext,
+/** Its handlers see the rows of the account that the item belongs to. */
+function executeTimer(
+  { writer, world, store, handlers }: TimerContext,
   resource: Resource,
   timed: TimedTransition,
   timer: TimerRow,
-): Decide {
+): Outcome | Promise<Outcome> {
   const { id, parent, account } = timer
   const key: RowKey = { id, parent: parent || null, account: account || null }
-  const time = world.now()
+  const move = { resource, timed, timer, key, time: world.now() }
+  if (!handlers) return store.execute(timerPlan(writer, move))
+  const decisions = new HandledRun(handlers, { caller: nobody, account: key.account })
+  return decisions.execute(() => timerPlan(writer, { ...move, decisions }))
+}
+
+function timerPlan(writer: RowWriter, move: TimedMove): Decide {
+  const { resource, key, time } = move
   return {
     do: 'decide',
     read: { do: 'read', collection: resource.name, key, time },
-    decide: (seen) =>
-      seen.is === 'found' ? planMove(writer, { resource, timed, timer, key, time }, seen) : { do: 'keep' },
+    decide: (seen) => (seen.is === 'found' ? planMove(writer, move, seen) : { do: 'keep' }),
   }
 }
 
@@ -90,9 +102,11 @@ interface TimedMove {
   readonly timer: TimerRow
   readonly key: RowKey
   readonly time: number
+  readonly decisions?: Decisions
 }
 
-function planMove(writer: RowWriter, { resource, timed, timer, key, time }: TimedMove, seen: FoundRow): RowWrite {
+function planMove(writer: RowWriter, move: TimedMove, seen: FoundRow): RowWrite {
+  const { resource, timed, timer, key, time } = move
   const before = decodeDocument(resource, seen.doc, seen.hidden)
   if (!timed.from.includes(String(before[resource.machine?.field ?? '']))) return { do: 'keep' }
   const after = { ...before, ...timed.values({ time, caller: null, input: new Map() }) }
@@ -102,7 +116,10 @@ function planMove(writer: RowWriter, { resource, timed, timer, key, time }: Time
       if (held.is !== 'rows' || held.rows.length === 0) throw takenElsewhere
     },
   }
-  return writer.update(resource, after, { key, time, seen, before, always: true, entered: true, guard })
+  return writer.update(resource, after, {
+    ...{ key, time, seen, before, always: true, entered: true, guard },
+    ...handledBy(move, timed.name, new Map()),
+  })
 }
 
 /** Tries again after a growing pause, so that it does not keep back rows that are newly due. */

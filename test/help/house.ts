@@ -16,6 +16,7 @@ const storied: readonly (readonly string[])[] = [
   ['schema'],
   ['rewrite'],
   ['sqlite', 'postgres'],
+  ['handlers'],
   ['endpoints', 'timers'],
   ['routing'],
   ['service'],

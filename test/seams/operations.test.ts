@@ -16,7 +16,7 @@ import { type Door, doors, spec } from '../help/door.ts'
 
 function finishRoute(context: EndpointContext): Route {
   const { resource, representation } = context
-  const update = updatePlanner(context)
+  const update = updatePlanner(context, 'change')
   return writeItemRoute(context, {
     operation: 'finish',
     method: 'POST',

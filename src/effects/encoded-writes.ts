@@ -1,0 +1,63 @@
+/** Encoded writes: a document as the creation or the change of its row. Part 4, methods. */
+import type { FoundRow } from '../flow/found-row.ts'
+import type { Document } from '../flow/intent.ts'
+import type { Create, RowChange, Update } from '../flow/plan.ts'
+import { timestampOf } from '../formats/time.ts'
+import { encodeRow, updatedAtIn, withUpdatedAt } from '../resources/document.ts'
+import { referencesIn } from '../resources/relations.ts'
+import type { Resource } from '../resources/resource.ts'
+import { cellsIn, type DocumentTexts, type Reference } from '../rows/collection.ts'
+
+/** A new row, without what follows from its document. */
+export type NewRowPlan = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create>
+
+/** A row that is there, and when it is changed. */
+export interface ChangedRowPlan extends Pick<RowChange, 'key' | 'time'> {
+  readonly seen: FoundRow
+  readonly before: Document
+}
+
+export function creation(resource: Resource, document: Document, row: NewRowPlan): Create {
+  const chosen = resource.key !== null || resource.settings.resource.id !== 'typeid'
+  return {
+    do: 'create',
+    collection: resource.name,
+    row: encodeRow(resource, document),
+    id: chosen ? 'chosen' : 'fresh',
+    references: changedReferences(resource, document),
+    claim: null,
+    ...row,
+  }
+}
+
+export function changed(
+  resource: Resource,
+  document: Document,
+  { doc, hidden }: DocumentTexts,
+  row: ChangedRowPlan,
+): Update {
+  const { key, time, seen, before } = row
+  const last = laterTime(timestampOf(time), updatedAtIn(seen.doc))
+  document[resource.updated] = last
+  const [stood, cells] = [cellsIn(resource.collection, before), cellsIn(resource.collection, document)]
+  return {
+    do: 'update',
+    collection: resource.name,
+    key,
+    revision: seen.revision,
+    time,
+    row: { doc: withUpdatedAt(doc, last), hidden, cells },
+    changedCells: cells.flatMap((cell, i) => (cell === stood[i] ? [] : [i])),
+    references: changedReferences(resource, document, before),
+  }
+}
+
+const laterTime = (a: string, b: string): string => (a > b ? a : b)
+
+/** The references of a document that differ from those it had before. */
+function changedReferences({ members }: Resource, document: Document, before?: Document): Reference[] {
+  return members.flatMap(({ name, field }) => {
+    const known = before && JSON.stringify(before[name]) === JSON.stringify(document[name])
+    return known ? [] : referencesIn(field, document[name], `/${name}`)
+  })
+}

@@ -1,0 +1,49 @@
+/** Decision: what the code of a service decides about a write before it is committed. Part 3, handlers. R226. */
+
+import type { Resource } from '../resources/resource.ts'
+import type { RowKey } from './found-row.ts'
+import type { Effect } from './plan.ts'
+
+type Document = Readonly<Record<string, unknown>>
+
+/** A write that a handler may decide on. */
+export interface ProposedWrite {
+  readonly resource: Resource
+  /** The operation or the transition. */
+  readonly operation: string
+  /** The values of the input of a transition. */
+  readonly input?: ReadonlyMap<string, unknown>
+  readonly key: RowKey
+  readonly time: number
+  /** The revision that it was decided from; 0 for a new row. */
+  readonly revision: number
+  /** The document as it is stored; null if the row is created. */
+  readonly before: Document | null
+  /** The document as it would be stored; null if the row is removed. */
+  readonly after: Document | null
+}
+
+export interface Decision {
+  /** The document with the fields that handlers have set; null if the row is removed. */
+  readonly after: Document | null
+  /** What is committed with the write: writes of other rows, and checks of the rows and lists that were read. */
+  readonly effects: readonly Effect[]
+}
+
+/** The decisions on the writes of one request. */
+export interface Decisions {
+  /** Null if no handler covers the write. Throws `Undecided` if its handler has to run first. */
+  readonly on: (write: ProposedWrite) => Decision | null
+  /** Whether a handler covers an operation of a resource. */
+  readonly cover: (resource: string, operation: string) => boolean
+}
+
+/** Thrown to end a transaction whose write has no decision yet: handlers run outside of transactions. */
+export class Undecided extends Error {
+  readonly write: ProposedWrite
+
+  constructor(write: ProposedWrite) {
+    super(`The handler of ${write.resource.name}.${write.operation} has not decided yet.`)
+    this.write = write
+  }
+}

@@ -1,0 +1,88 @@
+/** Behaviour: the handlers that a service declares, and a check that each of them belongs to an operation. Part 3, handlers. */
+import { throwMistakes } from '../check/declaration-error.ts'
+import { hasMember, nameHint } from '../check/kind-options.ts'
+import { isObject, valueInWords } from '../fields/value-check.ts'
+import type { Mistake, ResourceDeclaration } from '../resources/declaration.ts'
+
+/** A handler as the engine calls it. */
+export type HandlerFunction = (given: never) => unknown
+
+/** The handlers of a service, and what they use. */
+export interface Behaviour {
+  readonly handlers: { readonly [resource: string]: { readonly [operation: string]: HandlerFunction } }
+  /** Makes what handlers use, once per process. */
+  readonly use?: () => unknown
+  /** Ends what `use` made. */
+  readonly close?: (used: never) => unknown
+}
+
+/** The writes of fields that handlers decide on; `write` runs before `create`, `replace` and `change`. */
+export const fieldOperations = ['create', 'replace', 'change'] as const
+const ownOperations: readonly string[] = ['write', ...fieldOperations, 'remove']
+
+/** The names of the handlers that a resource can have. */
+const handlerNames = ({ states }: Pick<ResourceDeclaration, 'states'>): readonly string[] => [
+  ...ownOperations,
+  ...Object.keys(states?.transitions ?? {}),
+]
+
+/** Throws all mistakes in the names of handlers. */
+export function checkBehaviour(
+  name: string,
+  resources: { readonly [name: string]: ResourceDeclaration },
+  { handlers, use, close }: Behaviour,
+): void {
+  throwMistakes({ name }, [
+    ...(isObject(handlers)
+      ? Object.entries(handlers).flatMap(([resource, own]) => resourceMistakes(resource, own, resources))
+      : [mistake([], handlers, 'Write an object: { orders: { create({ input, refuse }) { … } } }.')]),
+    ...[use, close].flatMap((one, i) =>
+      one === undefined || typeof one === 'function'
+        ? []
+        : [mistake([i === 0 ? 'use' : 'close'], one, 'Write a function.')],
+    ),
+  ])
+}
+
+const mistake = (path: readonly string[], value: unknown, mend: string): Mistake => ({
+  place: ['handlers', ...path].join('.'),
+  reason: `This is ${valueInWords(value)}.`,
+  mend,
+})
+
+function resourceMistakes(
+  resource: string,
+  own: unknown,
+  resources: { readonly [name: string]: ResourceDeclaration },
+): Mistake[] {
+  if (!hasMember(resources, resource)) {
+    const mend = nameHint(resource, Object.keys(resources))
+    return [{ place: `handlers.${resource}`, reason: 'There is no resource of this name.', mend }]
+  }
+  if (!isObject(own)) return [mistake([resource], own, 'Write an object: { create({ input, refuse }) { … } }.')]
+  const names = handlerNames(resources[resource] as ResourceDeclaration)
+  return Object.entries(own).flatMap(([operation, handler]) => {
+    if (!names.includes(operation)) {
+      const reason = `${resource} has no operation or transition of this name.`
+      return [{ place: `handlers.${resource}.${operation}`, reason, mend: nameHint(operation, names) }]
+    }
+    return typeof handler === 'function' ? [] : [mistake([resource, operation], handler, 'Write a function.')]
+  })
+}
+
+/** Makes what handlers use when it is first needed, and ends it. */
+export function usedByHandlers({ use, close }: Behaviour): {
+  readonly used: () => Promise<unknown>
+  readonly close: () => Promise<void>
+} {
+  let made: Promise<unknown> | undefined
+  return {
+    used: () => {
+      made ??= (async () => use?.())()
+      return made
+    },
+    close: async () => {
+      if (made && close) await close((await made) as never)
+    },
+  }
+}

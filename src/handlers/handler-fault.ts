@@ -1,0 +1,26 @@
+/** Handler fault: a mistake in the code of a handler. It is answered with 500, and its cause is only logged. R227. */
+import { Problem, type Violation } from '../errors/problem.ts'
+
+/** The message of a fault is for the log. */
+export class HandlerFault extends Error {}
+
+/** The fault of a document that a handler writes and that its resource does not allow. */
+export const documentFault = (resource: string, faults: readonly Violation[]): HandlerFault =>
+  new HandlerFault(`It writes to ${resource} what it does not allow: ${faults.map(({ message }) => message).join(' ')}`)
+
+/** What the caller is answered if a handler throws: the refusal that it throws, or a failure that hides the cause. */
+export function failureOfHandler(name: string, thrown: unknown): unknown {
+  if (thrown instanceof Problem) return thrown
+  const { message = String(thrown) } = thrown as Partial<Error>
+  return new Error(`The handler ${name} failed: ${message}`, { cause: thrown })
+}
+
+/** Thrown if a row or a list that a handler has read changed since: it runs again. */
+export class ReadsChanged extends Error {
+  readonly row: string
+
+  constructor(row: string) {
+    super(`${row} has changed since a handler read it.`)
+    this.row = row
+  }
+}

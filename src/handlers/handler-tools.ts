@@ -1,0 +1,230 @@
+/** Handler tools: what a handler is given to read, to write and to refuse. Part 3, handlers. R226, R227. */
+import type { Catalogue } from '../errors/catalogue.ts'
+import { Problem } from '../errors/problem.ts'
+import { valueInWords } from '../fields/value-check.ts'
+import type { Caller } from '../flow/caller.ts'
+import type { RowKey } from '../flow/found-row.ts'
+import type { Document } from '../flow/intent.ts'
+import { listInWords, sentenceCase } from '../formats/naming.ts'
+import { timestampOf } from '../formats/time.ts'
+import { stampDocument } from '../resources/document.ts'
+import { readInput } from '../resources/machine.ts'
+import type { Resource } from '../resources/resource.ts'
+import { type HandledList, listOf } from './handled-list.ts'
+import { admitState } from './handled-states.ts'
+import { documentFault, HandlerFault } from './handler-fault.ts'
+import type { HeldRow, RequestRows } from './request-rows.ts'
+import { newDocument, patchedDocument } from './written-document.ts'
+
+/** The id of an item; with that of its parent if ids are unique only below it. */
+type GivenId = string | Readonly<Record<string, unknown>>
+
+/** A write that a handler has said, whose own handler runs afterwards. */
+export interface SaidWrite {
+  readonly row: HeldRow
+  readonly operation: string
+  readonly item: Document | null
+  readonly input?: ReadonlyMap<string, unknown>
+}
+
+/** What the tools of one handler need. */
+export interface ToolContext {
+  readonly rows: RequestRows
+  readonly resources: ReadonlyMap<string, Resource>
+  readonly types: Catalogue
+  readonly caller: Caller
+  readonly account: string | null
+  readonly time: number
+  readonly newId: (prefix: string) => string
+}
+
+/** The reads and writes of one handler, in the order in which it asks for them. */
+export class HandlerTools {
+  readonly #context: ToolContext
+  readonly #own: HeldRow
+  /** Ends when everything that was said so far is done. */
+  #last: Promise<unknown> = Promise.resolve()
+  readonly said: SaidWrite[] = []
+
+  constructor(context: ToolContext, own: HeldRow) {
+    this.#context = context
+    this.#own = own
+  }
+
+  /** Waits for everything that the handler said; throws the first mistake. */
+  readonly finish = async (): Promise<void> => {
+    await this.#last
+  }
+
+  readonly get = (name: string, id: GivenId): Promise<Document | null> =>
+    this.#next(async () => copied((await this.#row(name, id)).now))
+
+  readonly list = (name: string, query: HandledList = {}): Promise<Document[]> =>
+    this.#next(async () => {
+      const resource = this.#resource(name)
+      const list = listOf(resource, query, this.#context)
+      const found = await this.#context.rows.list(resource, list)
+      if (query.limit === undefined && found.length >= list.window.limit)
+        throw new HandlerFault(
+          `It lists more than ${list.window.limit - 1} ${name}; narrow it by where, or give a limit.`,
+        )
+      return found
+    })
+
+  readonly set = (patch: unknown): void => {
+    const { resource, now } = this.#own
+    if (now === null) throw new HandlerFault('It sets fields of an item that is removed.')
+    this.#context.rows.write(this.#own, patchedDocument(resource, now, patch))
+  }
+
+  readonly create = (name: string, fields: unknown): string => {
+    const resource = this.#resource(name)
+    const document = newDocument(resource, fields)
+    const id = resource.key === null ? this.#newId(resource, document) : String(document[resource.key])
+    const { account, time, rows } = this.#context
+    if (resource.collection.account !== null && account === null)
+      throw new HandlerFault(`It creates one of ${name}, which belong to accounts, but the caller has none.`)
+    const owner = resource.parent && String(document[resource.parent.field])
+    stampDocument(resource, document, { id }, owner, time)
+    const key = { id, parent: resource.collection.composite ? owner : null, account }
+    this.#say(async () => {
+      const row = await rows.get(resource, key)
+      if (row.now !== null) throw new Problem('already-exists', `${resource.title} ${id} exists already.`)
+      await this.#admitOwner(resource, document)
+      rows.write(row, document)
+      this.said.push({ row, operation: 'create', item: null })
+    })
+    return id
+  }
+
+  readonly change = (name: string, id: GivenId, patch: unknown): void =>
+    this.#say(async () => {
+      const row = await this.#presentRow(name, id)
+      const { resource, now } = row
+      admitState(resource, now, resource.machine?.writable.change, 'cannot be changed')
+      await this.#admitOwner(resource, now)
+      const given = typeof patch === 'function' ? patch(copied(now)) : patch
+      const item = copied(now)
+      this.#context.rows.write(row, patchedDocument(resource, now as Document, given))
+      if (JSON.stringify(item) !== JSON.stringify(row.now)) this.said.push({ row, operation: 'change', item })
+    })
+
+  readonly remove = (name: string, id: GivenId): void =>
+    this.#say(async () => {
+      const row = await this.#presentRow(name, id)
+      const item = copied(row.now)
+      admitState(row.resource, item, row.resource.machine?.writable.remove, 'cannot be removed')
+      await this.#admitOwner(row.resource, item)
+      this.#context.rows.write(row, null)
+      this.said.push({ row, operation: 'remove', item })
+    })
+
+  readonly move = (name: string, id: GivenId, transition: string, body: Document = {}): void =>
+    this.#say(async () => {
+      const row = await this.#presentRow(name, id)
+      const { resource, now } = row
+      const found = resource.machine?.transitions.find((one) => one.name === transition)
+      if (!found)
+        throw new HandlerFault(`It moves ${name} by ${valueInWords(transition)}, which is no transition there.`)
+      admitState(resource, now, found.from, `${transition} are not possible`)
+      const input = faultless(resource, () => readInput(found, body, resource.settings))
+      const { time, caller, rows } = this.#context
+      const item = copied(now)
+      row.entered = true
+      rows.write(row, { ...now, ...found.values({ time, caller: caller.id === '' ? null : caller.id, input }) })
+      this.said.push({ row, operation: transition, item, input })
+    })
+
+  /** The refusal of the request with a declared type. It is thrown by the handler. */
+  readonly refuse = (type: string, { pointer, message }: { pointer?: string; message?: string } = {}): Problem => {
+    if (!this.#context.types.has(type))
+      throw new HandlerFault(`It refuses with the type ${valueInWords(type)}, which is not declared in errors.`)
+    const says = message ?? `${sentenceCase(type)}.`
+    return new Problem(type, says, {
+      violations: pointer === undefined ? [] : [{ message: says, type, in: 'body', pointer }],
+    })
+  }
+
+  /** Does what the handler asks for after everything that it asked for before. */
+  #next<T>(act: () => Promise<T>): Promise<T> {
+    const own = this.#last.then(act)
+    this.#last = own
+    own.catch(() => {}) // the end of the handler reports it, even if the handler does not wait for it
+    return own
+  }
+
+  #say(act: () => Promise<void>): void {
+    void this.#next(act)
+  }
+
+  #resource(name: string): Resource {
+    const { resources } = this.#context
+    const found = resources.get(name)
+    if (found) return found
+    throw new HandlerFault(
+      `There is no resource ${valueInWords(name)}; there are ${listInWords([...resources.keys()])}.`,
+    )
+  }
+
+  #row(name: string, id: GivenId): Promise<HeldRow> {
+    const resource = this.#resource(name)
+    return this.#context.rows.get(resource, this.#keyOf(resource, id))
+  }
+
+  async #presentRow(name: string, id: GivenId): Promise<HeldRow> {
+    const row = await this.#row(name, id)
+    if (row.now !== null) return row
+    throw new HandlerFault(`It writes to ${name} ${row.key.id}, which does not exist.`)
+  }
+
+  #keyOf({ name, parent, collection }: Resource, given: GivenId): RowKey {
+    const { account } = this.#context
+    if (typeof given === 'string' && !collection.composite) return { id: given, parent: null, account }
+    const owner = typeof given === 'object' && given !== null ? given[parent?.field ?? ''] : undefined
+    const id = typeof given === 'object' && given !== null ? given.id : given
+    if (typeof id === 'string' && (!collection.composite || typeof owner === 'string'))
+      return { id, parent: collection.composite ? (owner as string) : null, account }
+    const form = collection.composite ? `{ ${parent?.field}, id }` : 'a text'
+    throw new HandlerFault(`It names one of ${name} by ${valueInWords(given)}; write its id as ${form}.`)
+  }
+
+  #newId(resource: Resource, document: Document): string {
+    const { id: maker } = resource.settings.resource
+    if (typeof document.id === 'string') return document.id
+    return typeof maker === 'function'
+      ? `${resource.prefix}_${maker()}`
+      : this.#context.newId(resource.prefix as string)
+  }
+
+  /** Refuses a write below an owner whose state does not allow it. The state counts that the owner had before the request. */
+  async #admitOwner({ parent }: Resource, document: Document | null): Promise<void> {
+    if (parent === null || parent.while === null) return
+    const owner = await this.#row(parent.resource, String(document?.[parent.field]))
+    admitState(owner.resource, owner.before ?? owner.now, parent.while, 'what belongs to it cannot be written')
+  }
+
+  /** The tools as the handler sees them. */
+  get face() {
+    const { get, list, set, create, change, remove, move, refuse } = this
+    const { caller, time, newId } = this.#context
+    const { id, account, scopes } = caller
+    return {
+      ...{ get, list, set, create, change, remove, move, refuse },
+      caller: { id: id === '' ? null : id, account, scopes: [...scopes] },
+      now: timestampOf(time),
+      newId: (name: string) => newId(this.#resource(name).prefix as string),
+    }
+  }
+}
+
+/** What `read` returns; its refusal is the mistake of the handler. */
+function faultless<T>({ name }: Resource, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof Problem ? documentFault(name, error.violations) : error
+  }
+}
+
+/** Handlers get copies, as a document must not change behind the engine. */
+export const copied = <T extends Document | null>(document: T): T => structuredClone(document)

@@ -1,0 +1,149 @@
+/** Infer handlers: the types of handlers, inferred from the declaration of a service. Part 3, handlers. */
+import type { Aggregate } from '../fields/aggregate.ts'
+import type { FieldNamesWith } from '../fields/field.ts'
+import type {
+  ConceptsOf,
+  CreateInput,
+  FieldsOf,
+  FilterName,
+  Get,
+  Patches,
+  ResourceName,
+  ResourceOf,
+  Row,
+  SortName,
+  StateField,
+  TransitionInput,
+  TransitionName,
+} from '../resources/infer.ts'
+
+type DeclaredError<D> = keyof Get<D, 'errors'> & string
+
+/** A stored item: as in an answer, but without links. */
+type Item<D, R extends ResourceName<D>> = Omit<Row<D, R>, '_links'>
+
+/** The id of an item; the item itself where ids are unique only below a parent. */
+type ItemId = string | { readonly id: string }
+
+/** A list in a handler: the items of a parent, those that match filters, in an order. */
+interface ListQueryOf<D, R extends ResourceName<D>> {
+  /** The id of the parent whose items are listed: `parent: order.id`. */
+  readonly parent?: string
+  /** A value, several of which one has to match, or operators: `where: { state: ['open', 'done'], total: { gte: '5' } }`. */
+  readonly where?: { readonly [K in FilterName<D, R> & string]?: unknown }
+  /** A sortable field; with a minus sign descending: `sort: '-createdAt'`. */
+  readonly sort?: SortName<D, R> | `-${SortName<D, R> & string}`
+  /** How many items at most. Without it, more than 1,000 items are a failure: `limit: 10`. */
+  readonly limit?: number
+}
+
+/** The fields that handlers may write: all but those that follow from others, and the state. */
+type FieldPatch<D, R extends ResourceName<D>> = Patches<
+  Omit<FieldsOf<D, R>, DerivedNames<D, R> | keyof StateField<ResourceOf<D, R>>>,
+  ConceptsOf<D>
+>
+type DerivedNames<D, R> = FieldNamesWith<
+  FieldsOf<D, R>,
+  ConceptsOf<D>,
+  { readonly options: { readonly derived: true | Aggregate } }
+>
+
+type LogLine = (text: string, fields?: object) => void
+
+/** What every handler is given. Reads see what was written before in the same request. */
+interface HandlerContext<D, Used> {
+  /** The caller; its id is null for the clock and for callers without credentials. */
+  readonly caller: { readonly id: string | null; readonly account: string | null; readonly scopes: readonly string[] }
+  /** The time of the request, as timestamps are: `'2026-11-22T10:00:00.000Z'`. */
+  readonly now: string
+  /** Makes an id for an item of a resource: `newId('orders')`. */
+  readonly newId: (resource: ResourceName<D>) => string
+  /** Writes to the log, with the name of the handler and the id of the request. */
+  readonly log: { readonly info: LogLine; readonly warn: LogLine; readonly error: LogLine }
+  /** Aborted when the handler has ended or its time is over: `fetch(url, { signal })`. */
+  readonly signal: AbortSignal
+  /** What the option `use` made. */
+  readonly use: Used
+  /** Reads an item; null if there is none: `await get('customers', input.customerId)`. */
+  readonly get: <R extends ResourceName<D>>(resource: R, id: ItemId) => Promise<Item<D, R> | null>
+  /** Reads items: `await list('order-lines', { parent: item.id })`. */
+  readonly list: <R extends ResourceName<D>>(resource: R, query?: ListQueryOf<D, R>) => Promise<Item<D, R>[]>
+  /** Creates an item and returns its id: `create('payments', { orderId: item.id })`. */
+  readonly create: <R extends ResourceName<D>>(resource: R, fields: CreateInput<D, R> & FieldPatch<D, R>) => string
+  /** Changes an item, by fields or by a function of the item: `change('products', id, ({ stock }) => ({ stock: stock - 1 }))`. */
+  readonly change: <R extends ResourceName<D>>(
+    resource: R,
+    id: ItemId,
+    patch: FieldPatch<D, R> | ((item: Item<D, R>) => FieldPatch<D, R>),
+  ) => void
+  /** Removes an item, and what is removed with it: `remove('carts', input.cartId)`. */
+  readonly remove: (resource: ResourceName<D>, id: ItemId) => void
+  /** Carries out a transition of an item: `move('shipments', id, 'departures')`. */
+  readonly move: <R extends ResourceName<D>, T extends TransitionName<D, R>>(
+    resource: R,
+    id: ItemId,
+    ...transition: object extends TransitionInput<D, R, T>
+      ? [name: T, input?: TransitionInput<D, R, T>]
+      : [name: T, input: TransitionInput<D, R, T>]
+  ) => void
+  /** Makes the refusal of the request, with a declared type of error: `throw refuse('order-empty')`. */
+  readonly refuse: (type: DeclaredError<D>, where?: { readonly pointer?: string; readonly message?: string }) => Error
+}
+
+/** What a handler of a write of fields is given. */
+interface WriteContext<D, R extends ResourceName<D>, Used, Before> extends HandlerContext<D, Used> {
+  /** The fields that are written; of a PATCH those that it changes. */
+  readonly input: Partial<Item<D, R>>
+  /** The item before the write; null if it is created. */
+  readonly item: Before
+  /** The item as it will be stored, with what handlers have set so far. */
+  readonly next: Item<D, R>
+  /** Sets fields of the item, read-only ones too: `set({ total })`. */
+  readonly set: (patch: FieldPatch<D, R>) => void
+}
+
+interface CreationContext<D, R extends ResourceName<D>, Used> extends Omit<WriteContext<D, R, Used, null>, 'input'> {
+  /** All fields of the new item. */
+  readonly input: Item<D, R>
+}
+
+interface TransitionContext<D, R extends ResourceName<D>, T extends TransitionName<D, R>, Used>
+  extends Omit<WriteContext<D, R, Used, Item<D, R>>, 'input'> {
+  /** The input of the transition. */
+  readonly input: TransitionInput<D, R, T>
+}
+
+interface RemovalContext<D, R extends ResourceName<D>, Used> extends HandlerContext<D, Used> {
+  /** The item that is removed. */
+  readonly item: Item<D, R>
+}
+
+type Handler<Context> = (given: Context) => void | Promise<void>
+
+interface WriteHandlers<D, R extends ResourceName<D>, Used> {
+  /** Runs before `create`, `replace` and `change`. */
+  readonly write?: Handler<WriteContext<D, R, Used, Item<D, R> | null>>
+  /** Decides on a creation. */
+  readonly create?: Handler<CreationContext<D, R, Used>>
+  /** Decides on a PUT of an item that is there. */
+  readonly replace?: Handler<WriteContext<D, R, Used, Item<D, R>>>
+  /** Decides on a PATCH. */
+  readonly change?: Handler<WriteContext<D, R, Used, Item<D, R>>>
+  /** Decides on a removal, by a cascade too. */
+  readonly remove?: Handler<RemovalContext<D, R, Used>>
+}
+
+type ResourceHandlers<D, R extends ResourceName<D>, Used> = WriteHandlers<D, R, Used> & {
+  readonly [T in TransitionName<D, R>]?: Handler<TransitionContext<D, R, T, Used>>
+}
+
+/** The handlers of a service, by resource and operation or transition. */
+export type Handlers<D, Used> = { readonly [R in ResourceName<D>]?: ResourceHandlers<D, R, Used> }
+
+/** What handlers use, such as clients of other services. */
+export interface HandlerOptions<Used> {
+  /** Makes it, once per process: `use: async () => ({ mail: await connect() })`. */
+  readonly use?: () => Used | Promise<Used>
+  /** Ends it when the process stops: `close: ({ mail }) => mail.end()`. */
+  readonly close?: (used: Used) => unknown
+}

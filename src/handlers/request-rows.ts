@@ -1,0 +1,166 @@
+/** Request rows: what the handlers of a request have read, with what they have written laid over it. Part 3, handlers. R226. */
+import type { RowWriter } from '../effects/row-writer.ts'
+import type { Decisions, ProposedWrite } from '../flow/decision.ts'
+import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
+import type { Document } from '../flow/intent.ts'
+import type { Effect, ListRows, RowChange, RowWrite } from '../flow/plan.ts'
+import type { Store } from '../flow/store.ts'
+import { decodeDocument } from '../resources/document.ts'
+import type { Resource } from '../resources/resource.ts'
+import { HandlerFault, ReadsChanged } from './handler-fault.ts'
+import { laidOver } from './laid-over.ts'
+
+/** A row in the hands of handlers. */
+export interface HeldRow {
+  readonly resource: Resource
+  readonly key: RowKey
+  /** The revision that was read; 0 if there was no row. */
+  readonly revision: number
+  /** The document that was read; null if there was no row. */
+  readonly before: Document | null
+  /** The document with everything that was written so far; null if there is no row, or none any more. */
+  now: Document | null
+  /** Whether it was only read, or is written by a handler or by the request itself. */
+  part: 'read' | 'written' | 'requested'
+  /** Whether a transition enters its state anew. */
+  entered: boolean
+}
+
+/** A list that was read, as one text. */
+interface HeldList {
+  readonly list: ListRows
+  readonly documents: string
+}
+
+/** What the rows of a request need from the service. */
+export interface RowSources {
+  readonly store: Store
+  readonly writer: RowWriter
+  readonly resources: ReadonlyMap<string, Resource>
+}
+
+const mostWritten = 100
+
+/** The name of a row in messages. */
+export const heldName = ({ name }: Resource, { id, parent }: RowKey): string =>
+  `${name} ${parent === null ? '' : `${parent}/`}${id}`
+
+export class RequestRows {
+  readonly #sources: RowSources
+  readonly time: number
+  readonly #rows = new Map<string, HeldRow>()
+  readonly #lists: HeldList[] = []
+
+  constructor(sources: RowSources, time: number) {
+    this.#sources = sources
+    this.time = time
+  }
+
+  /** Takes the row of a write that the request makes itself. */
+  request({ resource, key, revision, before, after }: ProposedWrite): HeldRow {
+    const name = heldName(resource, key)
+    const known = this.#rows.get(name)
+    if (known && (known.revision !== revision || known.part === 'written')) throw new ReadsChanged(name)
+    const row: HeldRow = { resource, key, revision, before, now: after, part: 'requested', entered: false }
+    this.#rows.set(name, row)
+    return row
+  }
+
+  async get(resource: Resource, key: RowKey): Promise<HeldRow> {
+    const name = heldName(resource, key)
+    const found = this.#rows.get(name) ?? heldRow(resource, key, await this.#read(resource, key))
+    const row = this.#rows.get(name) ?? found // another read may have been faster
+    this.#rows.set(name, row)
+    return row
+  }
+
+  /** The documents of a list. Rows that were written since they were read have their new values. */
+  async list(resource: Resource, list: ListRows): Promise<Document[]> {
+    const documents = await this.#readList(list)
+    this.#lists.push({ list, documents })
+    const own = [...this.#rows.values()].filter((row) => row.resource === resource && row.part !== 'read')
+    return laidOver(resource, list, JSON.parse(`[${documents}]`), own)
+  }
+
+  /** Marks a row as written by a handler. */
+  write(row: HeldRow, document: Document | null): void {
+    if (row.part === 'requested' && document === null)
+      throw new HandlerFault('It removes the item that the request writes; refuse the request instead.')
+    row.now = document
+    if (row.part === 'read') row.part = 'written'
+    const written = [...this.#rows.values()].filter(({ part }) => part === 'written')
+    if (written.length > mostWritten)
+      throw new HandlerFault(
+        `The handlers of one request write more than ${mostWritten} rows; write fewer, or several times.`,
+      )
+  }
+
+  /** Throws if something that was read has changed since. */
+  async verify(): Promise<void> {
+    for (const [name, row] of this.#rows)
+      if (revisionOf(await this.#read(row.resource, row.key)) !== row.revision) throw new ReadsChanged(name)
+    for (const { list, documents } of this.#lists)
+      if ((await this.#readList(list)) !== documents) throw new ReadsChanged(list.collection)
+  }
+
+  /** What is committed with the write of the request. */
+  effects(decisions: Decisions): Effect[] {
+    const rows = [...this.#rows]
+    return [
+      ...this.#lists.map(
+        ({ list, documents }): Effect => ({
+          do: 'check',
+          list,
+          admit: (now) => {
+            if (now !== documents) throw new ReadsChanged(list.collection)
+          },
+        }),
+      ),
+      ...rows.filter(([, { part }]) => part === 'read').map(([name, row]) => this.#effect(name, row, decisions)),
+      ...rows.filter(([, { part }]) => part === 'written').map(([name, row]) => this.#effect(name, row, decisions)),
+    ]
+  }
+
+  #effect(name: string, row: HeldRow, decisions: Decisions): RowChange {
+    const { resource, key, part, revision } = row
+    return {
+      ...{ collection: resource.name, key, time: this.time },
+      ...(part === 'read' && { lock: 'share' }),
+      change: (seen) => {
+        if (revisionOf(seen) !== revision) throw new ReadsChanged(name)
+        return part === 'read' ? { do: 'keep' } : this.#written(row, seen, decisions)
+      },
+    }
+  }
+
+  #written({ resource, key, before, now, entered }: HeldRow, seen: ReadResult, decisions: Decisions): RowWrite {
+    const { writer, resources } = this.#sources
+    const time = this.time
+    if (seen.is !== 'found') {
+      const owner = resource.parent
+      const parent = owner && { collection: owner.resource, id: String(now?.[owner.field]) }
+      return now === null ? { do: 'keep' } : writer.create(resource, { ...now }, { key, parent, time })
+    }
+    // The handlers of the row itself have run already; those of what a cascade removes decide in their turn.
+    const handled = { decisions, operation: '' }
+    if (now === null) return writer.remove(resource, { key, time, takes: new Set(resources.keys()), handled }, seen)
+    return writer.update(resource, { ...now }, { key, time, seen, before: before ?? {}, always: entered, entered })
+  }
+
+  async #read(resource: Resource, key: RowKey): Promise<ReadResult> {
+    const read = { do: 'read', collection: resource.name, key, time: this.time } as const
+    return (await this.#sources.store.execute(read)) as ReadResult
+  }
+
+  async #readList(list: ListRows): Promise<string> {
+    const page = await this.#sources.store.execute(list)
+    return page.is === 'page' ? page.data : ''
+  }
+}
+
+const revisionOf = (seen: ReadResult): number => (seen.is === 'found' ? seen.revision : 0)
+
+function heldRow(resource: Resource, key: RowKey, seen: ReadResult): HeldRow {
+  const before = seen.is === 'found' ? decodeDocument(resource, (seen as FoundRow).doc, seen.hidden) : null
+  return { resource, key, revision: revisionOf(seen), before, now: before, part: 'read', entered: false }
+}

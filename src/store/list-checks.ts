@@ -1,0 +1,48 @@
+/** List checks: reads a list again before a commit, under locks that keep others from changing it. R226. The cellar. */
+import type { ListCheck, ListRows } from '../flow/plan.ts'
+import type { Cell } from '../rows/collection.ts'
+import { quoted, rowKeyValues } from '../sql/dialect.ts'
+import { preparedCollection, type StoreContext } from './context.ts'
+import { readPage } from './read-page.ts'
+import { resolveList } from './resolve-list.ts'
+import type { Steps } from './steps.ts'
+
+/**
+ * Locks the lists of an owner by the row of the owner, which every new child locks too, and by their rows. Other lists are
+ * locked by their table: a lock that conflicts with the one of every writer, so that writers pay nothing for it.
+ */
+export function* lockLists(cellar: StoreContext, checks: readonly ListCheck[]): Steps<void> {
+  const { rowLocks } = cellar.dialect
+  if (!rowLocks) return
+  const tables = checks.flatMap(({ list }) => (list.parent ? [] : [tableOf(cellar, list)]))
+  for (const table of [...new Set(tables)].sort())
+    yield { text: `LOCK TABLE ${quoted(table)} IN SHARE ROW EXCLUSIVE MODE`, values: [] }
+  for (const { list } of checks) if (list.parent) yield* lockFamily(cellar, list, list.parent)
+}
+
+const tableOf = (cellar: StoreContext, { collection }: ListRows): string =>
+  preparedCollection(cellar, collection).collection.table
+
+function* lockFamily(
+  cellar: StoreContext,
+  { collection: name, account }: ListRows,
+  { collection: owner, id }: NonNullable<ListRows['parent']>,
+): Steps<void> {
+  const { dialect } = cellar
+  const above = preparedCollection(cellar, owner)
+  const { collection, columnName } = preparedCollection(cellar, name)
+  const key = { id, parent: null, account }
+  yield { text: above.texts.lock, values: rowKeyValues(above.collection, key, dialect) }
+  const values: Cell[] = [id]
+  if (collection.account !== null) values.push(account)
+  const column = quoted(columnName(collection.parent?.column as string))
+  const own = collection.account === null ? '' : ` AND account = ${dialect.mark(2)}`
+  const text = `SELECT 1 FROM ${quoted(collection.table)} WHERE ${column} = ${dialect.mark(1)}${own}${dialect.rowLocks?.steady}`
+  yield { text, values }
+}
+
+/** Reads the list again; its check throws if it is not the same. */
+export function* performListCheck(cellar: StoreContext, { list, admit }: ListCheck): Steps<void> {
+  const { data } = yield* readPage(cellar, resolveList(cellar, list))
+  admit(data)
+}
