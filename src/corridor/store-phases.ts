@@ -91,7 +91,7 @@ const mismatch = ['idempotency-key-payload-mismatch', 'unprocessable'] as const
 
 function routeRefusals(
   { service, version, place }: DescribedOperation,
-  { claims, resource, about }: Route,
+  { claims, resource, about, safe }: Route,
 ): readonly RefusalType[] {
   const { mode, bodyField } = resource.settings.idempotency
   const owner = resource.parent && version.resources.get(resource.parent.resource)
@@ -103,9 +103,13 @@ function routeRefusals(
     ...(claims === 'required' ? ['idempotency-key-missing'] : []),
     ...(claims === 'replayed' || (claims !== null && mode === 'replay') ? [mismatch] : []),
     ...about.refusals,
+    ...(service.behaviour && !safe ? handledRefusals : []),
     ...Object.keys(service.declaration.errors ?? {}),
   ]
 }
+
+/** The refusals of what handlers write to other rows. */
+const handledRefusals = ['already-exists', 'invalid-state', 'has-dependents', 'conflict'] as const
 
 async function explainItem(way: ExplainedWay, note: (says: string) => void): Promise<string | null> {
   const { route, asked, store } = way

@@ -150,8 +150,18 @@ const cascadeOf = (
       name,
       (row: RemovedRow) => {
         const decided = decisionOnRemoval(resource, row, { decisions, operation: 'remove' })
-        const keep = { do: 'keep', ...effectsOf(decided) } as const
-        return followRemoval(follow, resource, row, keep) ?? { reads: [], decide: () => keep }
+        const keep = { do: 'keep' } as const
+        const { reads, decide } = followRemoval(follow, resource, row, keep) ?? {
+          reads: [],
+          decide: (): RowWrite => keep,
+        }
+        return {
+          reads,
+          decide: (seen) => {
+            const made = decide(seen)
+            return { ...made, effects: [...(made.effects ?? []), ...(decided?.effects ?? [])] }
+          },
+        }
       },
     ]),
   )

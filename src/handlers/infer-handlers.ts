@@ -134,7 +134,7 @@ interface WriteHandlers<D, R extends ResourceName<D>, Used> {
 }
 
 type ResourceHandlers<D, R extends ResourceName<D>, Used> = WriteHandlers<D, R, Used> & {
-  readonly [T in TransitionName<D, R>]?: Handler<TransitionContext<D, R, T, Used>>
+  readonly [T in TransitionName<D, R> as string extends T ? never : T]?: Handler<TransitionContext<D, R, T, Used>>
 }
 
 /** The handlers of a service, by resource and operation or transition. */

@@ -11,14 +11,16 @@ interface BehaviourMutant {
   readonly tests: readonly string[]
 }
 
-const [states, model, timers] = [
+const [states, model, timers, money, handlers] = [
   'test/spec/14-states.test.ts',
   'test/spec/14-model.test.ts',
   'test/store/timers.test.ts',
+  'test/store/handlers.test.ts',
+  'test/spec/15-handlers.test.ts',
 ]
 
 const mutants: Readonly<Record<string, BehaviourMutant>> = {
-  none: { about: 'no defect: the tests pass', changes: [], tests: [states, model, timers] },
+  none: { about: 'no defect: the tests pass', changes: [], tests: [states, model, timers, money, handlers] },
   'state-outside-the-write': {
     about: 'the state is compared once, and not again if the row changes before the write',
     changes: [
@@ -89,6 +91,49 @@ const mutants: Readonly<Record<string, BehaviourMutant>> = {
       },
     ],
     tests: [timers],
+  },
+  'list-not-checked': {
+    about: 'a list that a handler has read may have changed when it commits',
+    changes: [
+      {
+        file: 'handlers/request-rows.ts',
+        from: 'if (now !== documents) throw new ReadsChanged(list.collection)',
+        to: '',
+      },
+    ],
+    tests: [money],
+  },
+  'list-not-locked': {
+    about: 'a list is read again before a commit, but others may change it meanwhile (PostgreSQL)',
+    changes: [{ file: 'store/list-checks.ts', from: 'if (!rowLocks) return', to: 'return' }],
+    tests: [money],
+  },
+  'rows-not-checked': {
+    about: 'a row that a handler has read may have changed when it commits',
+    changes: [
+      {
+        file: 'handlers/request-rows.ts',
+        from: 'if (revisionOf(seen) !== revision) throw new ReadsChanged(name)\n        return',
+        to: 'return',
+      },
+    ],
+    tests: [money],
+  },
+  'second-run-sees-the-first': {
+    about: 'a handler that runs again sees what it has read and written before',
+    changes: [{ file: 'handlers/handled-run.ts', from: 'this.#rows = null\n', to: '\n' }],
+    tests: [handlers],
+  },
+  'changes-without-their-key': {
+    about: 'what a handler writes is committed without the idempotency key',
+    changes: [
+      {
+        file: 'store/perform.ts',
+        from: '  const taken = yield* takeClaim(cellar, plan, claim)\n  if (taken) return taken\n  const outcome = yield* withoutAutocommit(',
+        to: '  const outcome = yield* withoutAutocommit(',
+      },
+    ],
+    tests: [money],
   },
   'timer-outlives-its-state': {
     about: 'leaving a state does not stop its timers',

@@ -1,0 +1,127 @@
+/** Proves that money moved by handlers neither appears nor vanishes, on two nodes and seen from outside. R226. The cellar. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { f, service } from 'bylaw'
+import pg from 'pg'
+import { nodeOn, type Place, places } from '../help/places.ts'
+import { freshPostgres, sql } from '../help/postgres.ts'
+import { until } from '../help/until.ts'
+
+const bank = service({
+  name: 'bank',
+  errors: { 'balance-too-low': { parents: ['conflict'], status: 409 } },
+  resources: {
+    accounts: {
+      prefix: 'acc',
+      fields: { balance: f.integer({ min: 0 }), branch: f.text({ filter: true, default: 'main' }) },
+      access: 'public',
+    },
+    transfers: {
+      prefix: 'trf',
+      fields: { from: f.ref('accounts'), to: f.ref('accounts'), amount: f.integer({ min: 1 }) },
+      access: 'public',
+    },
+    reports: { prefix: 'rep', fields: { total: f.integer({ default: 0, readOnly: true }) }, access: 'public' },
+  },
+}).handlers({
+  transfers: {
+    async create({ input: { from, to, amount }, get, change, refuse }) {
+      const payer = await get('accounts', from)
+      if (!payer || payer.balance < amount) throw refuse('balance-too-low')
+      change('accounts', from, ({ balance }) => ({ balance: balance - amount }))
+      change('accounts', to, ({ balance }) => ({ balance: balance + amount }))
+    },
+  },
+  reports: {
+    async create({ list, set }) {
+      const accounts = await list('accounts', { where: { branch: 'main' } })
+      set({ total: accounts.reduce((sum, { balance }) => sum + balance, 0) })
+    },
+  },
+})
+
+const [accounts, clients, rounds] = [6, 8, 6]
+const balances = ({ rows }: Place) => rows('SELECT doc FROM accounts')
+const sumOf = (found: readonly Record<string, unknown>[]): number =>
+  found.reduce((sum, { doc }) => sum + JSON.parse(String(doc)).balance, 0)
+
+for (const [name, place] of places)
+  test(`transfers on two nodes keep the sum, and each takes place once (${name})`, { timeout: 60_000 }, async (t) => {
+    const where = await place(t)
+    const nodes = [nodeOn(where, bank), nodeOn(where, bank)] as const
+    for (const { close } of nodes) t.after(close)
+    const ids: string[] = []
+    for (let i = 0; i < accounts; i++) ids.push((await nodes[0].ask('POST', '/accounts', { balance: 20 })).json.id)
+    let isOver = false
+    const watched = (async () => {
+      for (; !isOver; await setImmediate()) assert.equal(sumOf(await balances(where)), 20 * accounts)
+    })()
+    let seed = 7
+    const next = (below: number): number => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
+      return seed % below
+    }
+    const totals: number[] = []
+    const client = async (own: number): Promise<void> => {
+      for (let round = 0; round < rounds; round++) {
+        const node = nodes[next(2)] as (typeof nodes)[0]
+        const from = next(accounts)
+        const transfer = { from: ids[from], to: ids[(from + 1 + next(accounts - 1)) % accounts], amount: 1 + next(9) }
+        const key = { 'idempotency-key': `${own}-${round}` }
+        const answers = [await node.ask('POST', '/transfers', transfer, key)]
+        answers.push((await nodes[next(2)]?.ask('POST', '/transfers', transfer, key)) as never)
+        for (const { status, json } of answers)
+          assert.ok([201, 409, 503].includes(status), `${status} ${JSON.stringify(json)}`)
+        assert.ok(answers.filter(({ status }) => status === 201).length < 2, 'a key was used twice')
+        if (round % 3 !== 0) continue
+        const report = await node.ask('POST', '/reports', {})
+        assert.ok([201, 503].includes(report.status), JSON.stringify(report.json))
+        if (report.status === 201) totals.push(report.json.total)
+      }
+    }
+    await Promise.all(Array.from({ length: clients }, (_, i) => client(i)))
+    isOver = true
+    await watched
+    assert.ok(totals.length > 0)
+    assert.deepEqual([...new Set(totals)], [20 * accounts])
+    const made = (await where.rows('SELECT doc FROM transfers')).map(({ doc }) => JSON.parse(String(doc)))
+    const expected = new Map(ids.map((id) => [id, 20]))
+    for (const { from, to, amount } of made) {
+      expected.set(from, (expected.get(from) ?? 0) - amount)
+      expected.set(to, (expected.get(to) ?? 0) + amount)
+    }
+    for (const { doc } of await balances(where)) {
+      const { id, balance } = JSON.parse(String(doc))
+      assert.equal(balance, expected.get(id))
+    }
+  })
+
+for (const [what, statement] of [
+  [
+    'changed',
+    `UPDATE accounts SET doc = replace(doc, '"balance":20', '"balance":7'), revision = revision + 1 WHERE id = $1`,
+  ],
+  ['left', `DELETE FROM accounts WHERE id = $1`],
+])
+  test(`a list waits for a writer that has ${what} one of its rows and not committed (PostgreSQL)`, async (t) => {
+    const { url, drop } = await freshPostgres()
+    t.after(drop)
+    const { ask, close } = nodeOn({ url }, bank)
+    t.after(close)
+    await ask('POST', '/accounts', { balance: 20 })
+    const { id } = (await ask('POST', '/accounts', { balance: 20 })).json
+    const other = new pg.Client(url)
+    await other.connect()
+    t.after(() => other.end())
+    await other.query('BEGIN')
+    await other.query(statement as string, [id])
+    let isAnswered = false
+    const asked = ask('POST', '/reports', {}).finally(() => {
+      isAnswered = true
+    })
+    const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    await until(async () => isAnswered || (await sql(url, waiting)).length > 0)
+    await other.query('COMMIT')
+    assert.equal((await asked).json.total, what === 'changed' ? 27 : 20)
+  })
