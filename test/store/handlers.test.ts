@@ -80,9 +80,10 @@ for (const [name, place] of places)
         if (report.status === 201) totals.push(report.json.total)
       }
     }
-    await Promise.all(Array.from({ length: clients }, (_, i) => client(i)))
+    const ended = await Promise.allSettled(Array.from({ length: clients }, (_, i) => client(i)))
     isOver = true
     await watched
+    for (const one of ended) if (one.status === 'rejected') throw one.reason
     assert.ok(totals.length > 0)
     assert.deepEqual([...new Set(totals)], [20 * accounts])
     const made = (await where.rows('SELECT doc FROM transfers')).map(({ doc }) => JSON.parse(String(doc)))
