@@ -54,9 +54,25 @@ export function convertCreate(own: ResourceConversion, body: VersionDocument, ha
   const document = createDocument(resource, body, hand)
   const { id } = document
   const chosen = typeof id === 'string' && resource.key === null ? { id } : {}
-  const sent = settableValues(own, newItemValues(own, body, document, hand))
-  return withOlderNames(own, () => createDocument(today, { ...sent, ...chosen }, versionPermissions(own, hand)))
+  const values = newItemValues(own, body, document, hand)
+  const sent = { ...settableValues(own, values), ...chosen }
+  const made = withOlderNames(own, () => createDocument(today, sent, versionPermissions(own, hand)))
+  return withWrittenState(own, made, writtenState(own, values) ?? undefined)
 }
+
+/** The state that fields of today hold; undefined if today or the version has no states, or has them too. */
+const writtenState = ({ resource, today: { machine } }: ResourceConversion, values: VersionDocument): unknown =>
+  machine && resource.machine === null ? values[machine.field] : undefined
+
+/**
+ * Puts the state that a body asks for into the document, if the version has no states but writes the field. The endpoint
+ * carries out a transition in its place. R220.
+ */
+const withWrittenState = (
+  { today: { machine } }: ResourceConversion,
+  document: VersionDocument,
+  wanted: unknown,
+): VersionDocument => (machine === null || wanted === undefined ? document : { ...document, [machine.field]: wanted })
 
 export function convertReplace(
   own: ResourceConversion,
@@ -69,8 +85,10 @@ export function convertReplace(
   if (seen === null) {
     const document = replaceDocument(resource, body, null, address, hand)
     // The key comes from the address.
-    const { [today.key ?? '']: _, ...all } = settableValues(own, newItemValues(own, body, document, hand))
-    return withOlderNames(own, () => replaceDocument(today, all, null, address, versionPermissions(own, hand)))
+    const values = newItemValues(own, body, document, hand)
+    const { [today.key ?? '']: _, ...all } = settableValues(own, values)
+    const made = withOlderNames(own, () => replaceDocument(today, all, null, address, versionPermissions(own, hand)))
+    return withWrittenState(own, made, writtenState(own, values) ?? undefined)
   }
   const was = olderDocument(own, maskConcealed(own, seen, hand), rows)
   const next = replaceDocument(resource, body, was, address, hand)
@@ -212,7 +230,11 @@ function changeStored(
     if (isAlwaysRefused(member, hand) ? !isSent() : isSameJson(value, was[name])) continue
     patch[name] = mergePatchFor(field, seen[name], value)
   }
-  return withOlderNames(own, () => changeDocument(today, patch, seen, address, versionPermissions(own, hand)))
+  const made = withOlderNames(own, () => changeDocument(today, patch, seen, address, versionPermissions(own, hand)))
+  const [before, wanted] = [writtenState(own, was), writtenState(own, is)]
+  const names = own.names(today.machine?.field ?? '').filter((one) => own.resource.byName.has(one))
+  const isSent = names.length === 0 || names.some((one) => Object.hasOwn(body, one))
+  return isSent && !isSameJson(before, wanted) ? withWrittenState(own, made, wanted) : made
 }
 
 /** The merge patch from one value to another: metadata keys that are gone must be set to null. */

@@ -79,9 +79,10 @@ export const uniqueTypes = (
 
 /** The refusal of a write by the state of the item, of its owner, or of rows that are written with it. */
 export function stateTypes(
-  { representation: { today, moved } }: EndpointContext,
+  { representation: { today, moved }, byValue }: EndpointContext,
   operation: 'create' | 'change' | 'remove',
 ): readonly RefusalType[] {
+  if (byValue !== null && operation !== 'remove') return ['invalid-state']
   const others = operation === 'remove' ? [] : moved.map((one) => one.today)
   const own = operation !== 'create' && (today.machine?.writable[operation] ?? null) !== null
   const beside = others.some(({ machine, parent }) => (machine?.writable.change ?? parent?.while ?? null) !== null)

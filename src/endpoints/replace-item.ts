@@ -22,7 +22,7 @@ import {
 } from './described.ts'
 import { mayWriteMovedField, writeRules } from './further-rules.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath, itemPermissions, ownerOf } from './item.ts'
-import { admitWritable, ownerGuard } from './state-refusal.ts'
+import { admitWritable, enterWrittenState, ownerGuard } from './state-refusal.ts'
 import { maskJoined } from './view.ts'
 import {
   admitConditions,
@@ -128,6 +128,7 @@ function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow):
   const { representation } = scene
   const resource = representation.today
   const document = representation.replace(intent.body as Document, null, intent.key, itemPermissions(scene, intent))
+  enterWrittenState(scene, intent, null, document)
   if (resource.key !== null)
     document[resource.key] = keyValue(
       (resource.byName.get(resource.key) as Member).field,

@@ -31,7 +31,7 @@ import {
 } from './item.ts'
 import { admitConditionalWrite, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
-import { admitWritable, ownerGuard } from './state-refusal.ts'
+import { admitWritable, changesOthers, enterWrittenState, ownerGuard } from './state-refusal.ts'
 import { tagSecret } from './tag.ts'
 
 /** The description of a write, without the parts that are the same for all writes of items. */
@@ -197,9 +197,12 @@ export function updatePlanner(
       Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
     const { key, time } = intent
     const { today } = scene.representation
-    admitWritable(scene, today, 'change', before)
+    // A body that only writes the state carries out a transition, which `writable` does not hold.
+    const others = changesOthers(today, before, document)
+    const entered = enterWrittenState(scene, intent, before, document)
+    if (!entered || others) admitWritable(scene, today, 'change', before)
     const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
-    const write = scene.writer.update(today, document, { key, time, seen, before, always, guard })
+    const write = scene.writer.update(today, document, { key, time, seen, before, always, entered, guard })
     if (write.do === 'update') admitConvertible(scene, intent.caller, document, seen.joined)
     return write
   }
