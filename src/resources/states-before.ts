@@ -31,7 +31,8 @@ export interface ChangedInput {
   /** Old values of enums, each with the new one: `mapped: { speed: { idle: 'slow' } }`. */
   readonly mapped?: ValuesByField
   /** The new inputs from the old ones: `request: ({ weight }) => ({ heavy: weight > 20 })`. */
-  readonly request?: (old: never) => Readonly<Record<string, unknown>>
+  // biome-ignore lint/suspicious/noExplicitAny: types of older inputs are not inferred
+  readonly request?: (old: any) => Readonly<Record<string, unknown>>
 }
 
 /** What was different about a transition: `{ from: ['draft', 'placed'] }`, `{ after: 'P7D' }`. */

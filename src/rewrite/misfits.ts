@@ -1,6 +1,5 @@
 /** Misfits: finds and records rows that do not fit a declaration narrower than the one applied last. The cellar. */
 import { type Bounds, boundsBefore, isNarrower, type Misfit, type Misfits, unionBounds } from '../fields/bounds.ts'
-import { listInWords } from '../formats/naming.ts'
 import { type Collection, type Index, indexesOf } from '../rows/collection.ts'
 import { type ReadableCollection, readableCollections, readEachRow } from '../schema/declared-rows.ts'
 import { type Consent, type Hazard, requireNoHazards, type SurveyedChange } from '../schema/hazard.ts'
@@ -241,5 +240,5 @@ const stateMends = (field: string, states: readonly string[]): Hazard['mends'] =
     `mapped: { ${field}: { 'the value': '${states[0]}' } } in the change of the version`,
   ],
   ['If rows have no value', `required: { ${field}: '${states[0]}' } in the change of the version`],
-  ['If there are no versions', `write ${listInWords(states)} into these rows with the former declaration`],
+  ['If there are no versions', `write one of ${states.join(', ')} into these rows with the former declaration`],
 ]
