@@ -17,7 +17,7 @@ interface Change {
 type ValuesByField = Readonly<Record<string, ValueMap>>
 
 /** The inputs of a transition before a change, as the change of a resource says it of fields. */
-export interface ChangedInput {
+interface ChangedInput {
   /** Old names of inputs, each with the new name: `renamed: { carrier: 'forwarder' }`. */
   readonly renamed?: Readonly<Record<string, string>>
   /** Inputs that only the version before has: `removed: { weight: f.integer() }`. */
@@ -36,7 +36,7 @@ export interface ChangedInput {
 }
 
 /** What was different about a transition: `{ from: ['draft', 'placed'] }`, `{ after: 'P7D' }`. */
-export interface ChangedTransition extends Pick<TransitionDeclaration, 'after' | 'at'> {
+interface ChangedTransition extends Pick<TransitionDeclaration, 'after' | 'at'> {
   /** The states in which it was possible; requests in other states than today's are refused with 409. */
   readonly from?: readonly string[]
   /** The old inputs: `input: { renamed: { carrier: 'forwarder' } }`. */

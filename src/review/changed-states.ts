@@ -161,7 +161,7 @@ function checkWritten(path: DeclarationPath, scene: ChangeCheck, states: StatesD
         `\`${name}\` needs input, which no write of a value has.`,
         'Leave the value out: then writing it is refused with 409.',
       )
-    else if (one.to !== wanted)
+    else if (one.to !== wanted && !change.request)
       refuse(
         `\`${name}\` leads to ${one.to} and not to ${wanted}.`,
         `Name a transition that leads to ${wanted}, or say in \`mapped\` what ${value} is called now.`,

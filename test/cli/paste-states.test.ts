@@ -1,16 +1,17 @@
 /** The changes that `check` proposes for states are accepted unchanged, and keep the locked version. R195. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f, input, type Service, service } from 'bylaw'
+import { f, input, now, type Service, service } from 'bylaw'
 import { contractAt, gateMistakes, type LocksByLabel } from '../../src/contract/gate.ts'
 import { nextLock } from '../../src/contract/lock.ts'
+import { verifyService } from '../../src/proof/verify.ts'
 import { openSandbox } from '../../src/terminal/sandbox.ts'
 
 const versions = { v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' } }
 type Part = Readonly<Record<string, unknown>>
 
 const transitions = {
-  placements: { from: ['draft'], to: 'placed' },
+  placements: { from: ['draft'], to: 'placed', set: { placedAt: now } },
   shipments: {
     from: ['placed'],
     to: 'shipped',
@@ -23,13 +24,14 @@ const transitions = {
 }
 const { placements, shipments, cancellations, voids, expiries } = transitions
 const status = { field: 'status', initial: 'draft', transitions }
+const placedAt = f.timestamp({ optional: true, readOnly: true })
 const carrier = f.text({ max: 50, optional: true, readOnly: true })
 
 /** Orders with these states (none if null), and lines that are written in some of them. */
 function shop(states: Part | null, { fields = {}, lines = {}, ...more }: Part = {}): Service {
   const orders = {
     prefix: 'ord',
-    fields: { carrier, ...(fields as object) },
+    fields: { carrier, placedAt, ...(fields as object) },
     ...(states && { states }),
     access: 'public',
   }
@@ -170,6 +172,8 @@ for (const [title, [before, after, proposed]] of Object.entries(cases))
     const created = await ask('v1', { method: 'POST', path: '/orders', body: {} })
     assert.deepEqual([created.status, created.body?.status], [201, 'draft'], text)
     await close()
+    const { failure } = await verifyService(made, () => openSandbox(made), { seed: 1, runs: 20 })
+    assert.equal(failure, null, `${text}\n${failure?.says}\n${JSON.stringify(failure?.steps, null, 1)}`)
   })
 
 test('R195: a timer that fires later is no break', () => {
