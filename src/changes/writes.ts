@@ -17,6 +17,7 @@ import type { JoinedTexts } from './answer.ts'
 import type { Conversion, VersionDocument, VersionMapping } from './conversion.ts'
 import { runConversion } from './conversion-error.ts'
 import { withOlderNames } from './queries.ts'
+import { withWrittenValues } from './written-values.ts'
 
 /** A resource in an older version and in the newest, with the conversions in both directions. */
 export interface ResourceConversion {
@@ -57,22 +58,8 @@ export function convertCreate(own: ResourceConversion, body: VersionDocument, ha
   const values = newItemValues(own, body, document, hand)
   const sent = { ...settableValues(own, values), ...chosen }
   const made = withOlderNames(own, () => createDocument(today, sent, versionPermissions(own, hand)))
-  return withWrittenState(own, made, writtenState(own, values) ?? undefined)
+  return withWrittenValues(own, made, { before: null, values, body, hand })
 }
-
-/** The state that fields of today hold; undefined if today or the version has no states, or has them too. */
-const writtenState = ({ resource, today: { machine } }: ResourceConversion, values: VersionDocument): unknown =>
-  machine && resource.machine === null ? values[machine.field] : undefined
-
-/**
- * Puts the state that a body asks for into the document, if the version has no states but writes the field. The endpoint
- * carries out a transition in its place. R220.
- */
-const withWrittenState = (
-  { today: { machine } }: ResourceConversion,
-  document: VersionDocument,
-  wanted: unknown,
-): VersionDocument => (machine === null || wanted === undefined ? document : { ...document, [machine.field]: wanted })
 
 export function convertReplace(
   own: ResourceConversion,
@@ -88,7 +75,7 @@ export function convertReplace(
     const values = newItemValues(own, body, document, hand)
     const { [today.key ?? '']: _, ...all } = settableValues(own, values)
     const made = withOlderNames(own, () => replaceDocument(today, all, null, address, versionPermissions(own, hand)))
-    return withWrittenState(own, made, writtenState(own, values) ?? undefined)
+    return withWrittenValues(own, made, { before: null, values, body, hand })
   }
   const was = olderDocument(own, maskConcealed(own, seen, hand), rows)
   const next = replaceDocument(resource, body, was, address, hand)
@@ -231,10 +218,7 @@ function changeStored(
     patch[name] = mergePatchFor(field, seen[name], value)
   }
   const made = withOlderNames(own, () => changeDocument(today, patch, seen, address, versionPermissions(own, hand)))
-  const [before, wanted] = [writtenState(own, was), writtenState(own, is)]
-  const names = own.names(today.machine?.field ?? '').filter((one) => own.resource.byName.has(one))
-  const isSent = names.length === 0 || names.some((one) => Object.hasOwn(body, one))
-  return isSent && !isSameJson(before, wanted) ? withWrittenState(own, made, wanted) : made
+  return withWrittenValues(own, made, { before: was, values: is, body, hand })
 }
 
 /** The merge patch from one value to another: metadata keys that are gone must be set to null. */

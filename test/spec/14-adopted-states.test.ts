@@ -1,6 +1,6 @@
-/** Adopted states: a field that older versions write has become a state, transitions went, and writes are possible in fewer states. */
+/** Adopted states: older versions write what is a state or derived now, have transitions that went, and write in fewer states. */
 import assert from 'node:assert/strict'
-import { f, input, now, service } from 'bylaw'
+import { f, input, now, service, sum, times } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'
 
 const shop = service({
@@ -194,3 +194,48 @@ doors(
   },
   { holders },
 )
+
+const bills = service({
+  name: 'bills',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2025-06-01' } },
+  settings: { versions: { carriers: ['path'] } },
+  resources: {
+    bills: {
+      prefix: 'bil',
+      fields: {
+        quantity: f.integer({ max: 99 }),
+        price: f.decimal({ scale: 2, precision: 6 }),
+        amount: f.decimal({ scale: 2, derived: true }),
+        total: f.decimal({ scale: 2, derived: sum('parts', 'price') }),
+      },
+      derived: { amount: ({ quantity, price }: { quantity: number; price: string }) => times(price, quantity) },
+      access: 'public',
+    },
+    parts: { prefix: 'par', parent: 'bills', fields: { price: f.decimal({ scale: 2 }) }, access: 'public' },
+  },
+}).change('v2', 'bills', {
+  about: '`amount` and `total` follow from other values.',
+  retyped: { amount: f.decimal({ scale: 2 }), total: f.decimal({ scale: 2, default: '0.00' }) },
+})
+
+doors('derived fields that older versions write', bills, (door: Door) => {
+  const send = (method: string, path: string, json: unknown) => door.send(method, `/v1${path}`, { json })
+
+  spec('R225', 'a value is accepted if it is what follows, and otherwise refused, never ignored', async () => {
+    const made = await send('POST', '/bills', { quantity: 2, price: '3', amount: '6' })
+    assert.deepEqual([made.status, made.json.amount, made.json.total], [201, '6.00', '0.00'])
+    for (const body of [{ amount: '7' }, { amount: '6', total: '1' }]) {
+      const refused = await send('POST', '/bills', { quantity: 2, price: '3', ...body })
+      assert.deepEqual([refused.status, refused.json.type], [409, 'conflict'])
+    }
+    const path = `/bills/${made.json.id}`
+    const refused = await send('PATCH', path, { amount: '9' })
+    assert.equal(
+      refused.json.message,
+      'amount follows from other values: it is "6.00" and cannot be set; leave it out or send it as it is.',
+    )
+    const { id: _, createdAt: __, updatedAt: ___, ...body } = made.json
+    const put = await send('PUT', path, { ...body, quantity: 3 })
+    assert.deepEqual([put.status, put.json.amount], [200, '9.00'], put.text)
+  })
+})
