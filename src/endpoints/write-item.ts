@@ -198,7 +198,7 @@ export function updatePlanner(
     const { key, time } = intent
     const { today } = scene.representation
     // A body that only writes the state carries out a transition, which `writable` does not hold.
-    const others = changesOthers(today, before, document)
+    const others = scene.byValue === null || changesOthers(today, before, document)
     const entered = enterWrittenState(scene, intent, before, document)
     if (!entered || others) admitWritable(scene, today, 'change', before)
     const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
