@@ -38,7 +38,7 @@ import type {
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
 import { withServiceFields } from './resources/service-fields.ts'
-import type { ChangedTransitions } from './resources/states-before.ts'
+import type { ChangedTransitions, FormerWritable } from './resources/states-before.ts'
 import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type ServiceLists, servedVersions } from './routing/served-versions.ts'
@@ -201,6 +201,10 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
       readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
       /** Transitions that only the new version has, and old names of others: `transitions: { added: ['refunds'] }`. */
       readonly transitions?: ChangedTransitions
+      /** The states that allowed writes before, if fewer do now; null for all: `writable: { change: ['draft', 'placed'] }`. */
+      readonly writable?: FormerWritable
+      /** The states of the parent that allowed writes before, if fewer do now; null for all: `while: ['draft', 'placed']`. */
+      readonly while?: readonly string[] | null
       /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. */
       readonly deprecations?: Deprecations
       /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */

@@ -25,6 +25,7 @@ import {
 import { type JoinedWrite, joinedWrites, keepUnlinkedValues } from './joined-writes.ts'
 import { type JoinedQuery, olderNames, translateFilter, translateSort } from './queries.ts'
 import { convertCreate, convertPatch, convertReplace } from './writes.ts'
+import { writtenDerived } from './written-values.ts'
 
 export type { JoinedTexts } from './answer.ts'
 
@@ -62,6 +63,8 @@ export interface Representation extends AnswerRenderer {
   /** Translate a filter and a sort term to current fields; null if impossible. A null `ask` needs no translation. */
   readonly ask: ((comparison: Comparison) => readonly (Comparison | ResolvedQuery<Comparison>)[] | null) | null
   readonly order: (term: string) => readonly (string | ResolvedQuery<string>)[] | null
+  /** Whether its callers write fields that are derived now. */
+  readonly writesDerived: boolean
   /** The fields of this version that now belong to other resources. */
   readonly moved: readonly MovedFieldOrigin[]
   /** What a body writes to other rows, which now have some of its fields; a patch is merged with their values. */
@@ -92,6 +95,7 @@ export const storedRepresentation = (today: Resource): Representation => ({
   names: (field) => [field],
   ask: null,
   order: (term) => [term],
+  writesDerived: false,
   moved: [],
   joinedWrites: () => [],
 })
@@ -108,8 +112,7 @@ export function olderRepresentation(
     identityMapping(today.name, memberNames(today)),
   )
   const up = steps.toReversed().reduce(mapUp, identityMapping(today.name, memberNames(resource)))
-  const names = (field: string, among = today.name) =>
-    among === today.name ? olderNames(steps, field) : movedFieldNames(down, among, field)
+  const names = namesBefore(today, steps, down)
   const own = {
     resource,
     today,
@@ -133,10 +136,17 @@ export function olderRepresentation(
     ask: (comparison) =>
       resolveQueries(translateFilter(steps, comparison, elsewhere), down, resources, comparison.field),
     order: (term) => resolveQueries(translateSort(steps, term, elsewhere), down, resources, term.replace(/^-/, '')),
+    writesDerived: writtenDerived(own).length > 0,
     moved: movedFieldOrigins(resource, down, resources),
     joinedWrites: (body, document, rows = [], merge) => joinedWrites(own, body, document, { rows, resources, merge }),
   }
 }
+
+/** Returns a version's names of a current field, of its own row or of a joined one. */
+const namesBefore =
+  ({ name }: Resource, steps: readonly ChangeStep[], down: VersionMapping): Representation['names'] =>
+  (field, among = name) =>
+    among === name ? olderNames(steps, field) : movedFieldNames(down, among, field)
 
 /** The fields of a version that now belong to other resources, each with the fields it is computed from. */
 function movedFieldOrigins(

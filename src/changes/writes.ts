@@ -17,6 +17,7 @@ import type { JoinedTexts } from './answer.ts'
 import type { Conversion, VersionDocument, VersionMapping } from './conversion.ts'
 import { runConversion } from './conversion-error.ts'
 import { withOlderNames } from './queries.ts'
+import { withWrittenValues } from './written-values.ts'
 
 /** A resource in an older version and in the newest, with the conversions in both directions. */
 export interface ResourceConversion {
@@ -54,8 +55,10 @@ export function convertCreate(own: ResourceConversion, body: VersionDocument, ha
   const document = createDocument(resource, body, hand)
   const { id } = document
   const chosen = typeof id === 'string' && resource.key === null ? { id } : {}
-  const sent = settableValues(own, newItemValues(own, body, document, hand))
-  return withOlderNames(own, () => createDocument(today, { ...sent, ...chosen }, versionPermissions(own, hand)))
+  const values = newItemValues(own, body, document, hand)
+  const sent = { ...settableValues(own, values), ...chosen }
+  const made = withOlderNames(own, () => createDocument(today, sent, versionPermissions(own, hand)))
+  return withWrittenValues(own, made, { before: null, values, body, hand })
 }
 
 export function convertReplace(
@@ -69,8 +72,10 @@ export function convertReplace(
   if (seen === null) {
     const document = replaceDocument(resource, body, null, address, hand)
     // The key comes from the address.
-    const { [today.key ?? '']: _, ...all } = settableValues(own, newItemValues(own, body, document, hand))
-    return withOlderNames(own, () => replaceDocument(today, all, null, address, versionPermissions(own, hand)))
+    const values = newItemValues(own, body, document, hand)
+    const { [today.key ?? '']: _, ...all } = settableValues(own, values)
+    const made = withOlderNames(own, () => replaceDocument(today, all, null, address, versionPermissions(own, hand)))
+    return withWrittenValues(own, made, { before: null, values, body, hand })
   }
   const was = olderDocument(own, maskConcealed(own, seen, hand), rows)
   const next = replaceDocument(resource, body, was, address, hand)
@@ -212,7 +217,8 @@ function changeStored(
     if (isAlwaysRefused(member, hand) ? !isSent() : isSameJson(value, was[name])) continue
     patch[name] = mergePatchFor(field, seen[name], value)
   }
-  return withOlderNames(own, () => changeDocument(today, patch, seen, address, versionPermissions(own, hand)))
+  const made = withOlderNames(own, () => changeDocument(today, patch, seen, address, versionPermissions(own, hand)))
+  return withWrittenValues(own, made, { before: was, values: is, body, hand })
 }
 
 /** The merge patch from one value to another: metadata keys that are gone must be set to null. */

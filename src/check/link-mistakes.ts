@@ -1,7 +1,7 @@
 /** Link mistakes: links of an item that would have the same name. Part 2, resources. */
 import { isObject } from '../fields/value-check.ts'
 import { linkOfField, toCase } from '../formats/naming.ts'
-import { type DeclarationCheck, report, soundField } from './field-check.ts'
+import { type DeclarationCheck, type DeclarationPath, report, soundField } from './field-check.ts'
 import type { UncheckedObject } from './kind-options.ts'
 import { parentFieldOf, parentNameOf, type ResourceCheck } from './resource-check.ts'
 
@@ -12,29 +12,29 @@ export function checkLinks(judged: ResourceCheck, ground: DeclarationCheck): voi
   const path = ['resources', name]
   const owner = parentFieldOf(judged, ground)
   const links = new Map([['self', 'the item itself']])
-  if (owner !== undefined) links.set(linkOfField(owner), 'its owner')
+  const claim = (at: DeclarationPath, link: string, says: string, isReported = false) => {
+    const other = links.get(link)
+    links.set(link, other ?? says)
+    if (other === undefined || isReported) return
+    const reason = `Its link would be called \`${link}\`, as that of ${other}.`
+    report(ground, at, reason, 'Write another name, or settings: { resource: { links: … } } without `all`.')
+  }
+  if (owner !== undefined) claim([...path, 'parent'], linkOfField(owner), 'its owner')
   const { transitions } = isObject(given.states) ? given.states : {}
   const byHand = Object.entries(isObject(transitions) ? transitions : {}).filter(
     ([, one]) => isObject(one) && one.after === undefined && one.at === undefined,
   )
-  for (const [one] of byHand) links.set(toCase(one, settings.naming), `the transition \`${one}\``)
+  for (const [one] of byHand)
+    claim([...path, 'states', 'transitions', one], toCase(one, settings.naming), `the transition \`${one}\``)
   for (const [other, one] of Object.entries(ground.resources)) {
     if (parentNameOf(one as UncheckedObject) !== name) continue
-    const link = toCase(other, settings.naming)
-    links.set(link, links.get(link) ?? `the list of \`${other}\``)
+    // A list and a transition of one name have the same URL, which is reported elsewhere.
+    const isReported = byHand.some(([name]) => name === other)
+    claim(['resources', other], toCase(other, settings.naming), `the list of \`${other}\``, isReported)
   }
   for (const [field, one] of Object.entries(isObject(given.fields) ? given.fields : {})) {
     const made = soundField(one, ground)
-    if (made?.kind !== 'ref' || made.options.writeOnly) continue
-    const link = linkOfField(field)
-    const other = links.get(link)
-    if (other !== undefined)
-      report(
-        ground,
-        [...path, 'fields', field],
-        `Its link would be called \`${link}\`, as that of ${other}.`,
-        'Write another name, or settings: { resource: { links: … } } without `all`.',
-      )
-    links.set(link, other ?? `the field \`${field}\``)
+    if (made?.kind === 'ref' && !made.options.writeOnly)
+      claim([...path, 'fields', field], linkOfField(field), `the field \`${field}\``)
   }
 }

@@ -20,6 +20,8 @@ export type DifferenceKind =
   | 'field-changed'
   | 'resource-removed'
   | 'method-removed'
+  /** A transition is gone, or possible in fewer states, or a state allows fewer writes. */
+  | 'states-changed'
   | 'error-changed'
   /** A part that must be the same in all versions. R194. */
   | 'fixed'

@@ -198,6 +198,10 @@ function promiseDifferences(
       : `needs no scope any more.`
     say(met(scoped ? 'breaking' : 'additive', name === 'read' ? way.output : way.input), says, `Leave out \`${name}\`.`)
   }
+  if (before.derived !== undefined && after.derived !== undefined && before.derived !== after.derived) {
+    const says = `follows from ${after.derived} instead of ${before.derived}. Consumers may read other values.`
+    say(met('additive', way.output), says)
+  }
   const compared = after.filter !== undefined || after.sort === true || after.unique === true
   if (turned('fold')) {
     const says = after.fold ? 'is compared case-insensitively.' : 'is compared case-sensitively.'

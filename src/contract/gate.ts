@@ -3,6 +3,7 @@
 import { listInWords } from '../formats/naming.ts'
 import { type Change, declarationAt, majorOf, versionLabels } from '../resources/change.ts'
 import type { Mistake } from '../resources/declaration.ts'
+import { withoutStateFields, withServiceFields } from '../resources/service-fields.ts'
 import type { Declaration, Service } from '../service.ts'
 import { type Contract, contractOf } from './contract.ts'
 import { answersOnly, type Difference, onlyBreaking, requestsOnly, weighShift } from './difference.ts'
@@ -19,7 +20,9 @@ type DeclaredChanges = Pick<Service, 'declaration' | 'changes'>
 
 /** The declaration of a version, as a service with only that version would have it. */
 export function declarationOfVersion({ declaration, changes }: DeclaredChanges, label: string): Declaration {
-  const { versions, settings, ...at } = declarationAt(declaration, changes, label)
+  const whole = { ...declaration, resources: withServiceFields(declaration.resources) }
+  const { versions, settings, resources, ...rest } = declarationAt(whole, changes, label)
+  const at = { ...rest, resources: withoutStateFields(resources) }
   const { default: usual, ...carrying } = settings?.versions ?? {}
   return settings ? { ...at, settings: { ...settings, versions: carrying } } : at
 }
@@ -195,7 +198,7 @@ function contractOrNull(service: DeclaredChanges, label: string): Contract | nul
 /** Finds retyped fields where one version does not allow values of the other, and the change has no function for that. */
 function lossyRetypes(service: Service, locks: LocksByLabel): Mistake[] {
   const labels = versionLabels(service.declaration)
-  return service.changes.flatMap(({ version, resource, was, retyped = {}, request, response }) => {
+  return service.changes.flatMap(({ version, resource, was, retyped = {}, shown = {}, request, response }) => {
     const older = labels[labels.indexOf(version) - 1]
     if (older === undefined || !locks.has(older) || (request && response)) return []
     const before = contractAt(service, older).resources[was ?? resource]?.fields ?? {}
@@ -203,7 +206,9 @@ function lossyRetypes(service: Service, locks: LocksByLabel): Mistake[] {
     return Object.keys(retyped).flatMap((name) => {
       const [old, now] = [before[name], after[name]]
       const found = old && now ? valueShifts(old, now) : []
-      const down = response ? undefined : found.find((one) => weighShift(one, answersOnly) === 'breaking')
+      // A state that older versions are shown as another value needs no function.
+      const isShown = now?.values?.every((one) => old?.values?.includes(shown[name]?.[one] ?? one)) === true
+      const down = response || isShown ? undefined : found.find((one) => weighShift(one, answersOnly) === 'breaking')
       const up = request ? undefined : found.find((one) => weighShift(one, requestsOnly) === 'breaking')
       const place = `versions.${version}.${resource}.retyped.${name}`
       const mistakeFor = (says: string, to: string, how: string): Mistake => ({

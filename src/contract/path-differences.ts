@@ -42,7 +42,7 @@ const lostTransition = (place: string, name: string): Difference =>
     'breaking',
     `The transition \`${name}\` is gone. Consumers request it.`,
     `Keep it; if it was only renamed, declare that in a change of the next version: transitions: { renamed: { '${name}': '…' } }.`,
-    'method-removed',
+    'states-changed',
   )
 
 /** Deprecating an operation breaks nothing; its announced end may be postponed, but not moved to an earlier date. */

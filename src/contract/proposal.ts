@@ -8,6 +8,7 @@ import { convertExpression } from './convert.ts'
 import { answersOnly, type Difference, type FieldExposure, requestsOnly, weighShift } from './difference.ts'
 import { valueShifts } from './field-differences.ts'
 import { placeholderCode } from './placeholder.ts'
+import { type ProposedLines, proposeStates } from './state-proposal.ts'
 
 /** A resource with breaking differences, and the version that would publish them. */
 export interface UnclaimedDifferences {
@@ -40,9 +41,24 @@ export interface ProposedChange {
 
 /** Proposes a change; without source code if no change can claim the differences, or if a placeholder is missing. */
 export function proposeChange(unclaimed: UnclaimedDifferences): ProposedChange {
-  const { resource, version, after } = unclaimed
+  const { resource, version } = unclaimed
   const parts = changeParts(unclaimed)
-  const [request, response] = [requestSources(parts, after), responseSources(parts, after)]
+  const fields = proposeFields(parts, unclaimed.after)
+  const states = proposeStates(unclaimed, parts, (inputs) => {
+    const own = changeParts({ ...unclaimed, ...inputs, former: {} })
+    return { ...proposeFields(own, inputs.after, false), says: [] }
+  })
+  const lacking = [...fields.lacking, ...states.lacking]
+  const lines = [...fields.lines, ...states.lines]
+  if (lines.length === 0 || lacking.length > 0) return { lacking }
+  const about = `${[...aboutParts(parts), ...states.says].join('; ')}.`
+  const change = [`.change('${version}', '${resource}', {`, `  about: ${valueCode(about)},`, ...lines, '})']
+  return { change: change.join('\n'), lacking }
+}
+
+/** The lines of a change that concern fields. Inputs of transitions are not answered. */
+function proposeFields(parts: ChangeParts, after: ResourceContract, answered = true): Omit<ProposedLines, 'says'> {
+  const [request, response] = [requestSources(parts, after), answered ? responseSources(parts, after) : []]
   const required = Object.entries(parts.required).map(
     ([name, terms]): FieldSource => [name, terms.unique ? undefined : placeholderCode(terms)],
   )
@@ -56,17 +72,10 @@ export function proposeChange(unclaimed: UnclaimedDifferences): ProposedChange {
     ...objectLine('mapped', parts.mapped, valueCode),
     ...objectLine('shown', parts.shown, valueCode),
     ...(parts.withdrawn.length > 0 ? [`  methods: { withdrawn: ${valueCode(parts.withdrawn)} },`] : []),
-  ]
-  if (lines.length === 0 || lacking.length > 0) return { lacking }
-  const change = [
-    `.change('${version}', '${resource}', {`,
-    `  about: '${aboutText(parts)}',`,
-    ...lines,
     ...(request.length > 0 ? [`  request: (old) => (${objectCode(request)}),`] : []),
     ...(response.length > 0 ? [`  response: (now) => (${objectCode(response)}),`] : []),
-    '})',
   ]
-  return { change: change.join('\n'), lacking }
+  return { lines, lacking }
 }
 
 /** A field with the source code of its value; undefined if it needs a placeholder and has none. */
@@ -142,7 +151,7 @@ function valueSource(
 }
 
 function changeParts({ before, after, found, former }: UnclaimedDifferences): ChangeParts {
-  const top = ({ place }: Difference) => /\.fields\.([^.[]+)/.exec(place)?.[1]
+  const top = ({ place }: Difference) => /^resources\.[^.]+\.fields\.([^.[]+)/.exec(place)?.[1]
   const named = (what: Difference['what'], whole = true) =>
     found
       .filter((one) => one.what === what && (!whole || one.place.split('.').length === 4))
@@ -158,10 +167,12 @@ function changeParts({ before, after, found, former }: UnclaimedDifferences): Ch
   const kept = [...touched].filter((name) => Object.hasOwn(before.fields, name) && Object.hasOwn(after.fields, name))
   const both = (name: string) => [before.fields[name], after.fields[name]] as [FieldTerms, FieldTerms]
   const required = kept.filter((name) => onlyRequired(...both(name)))
-  const enums = kept.filter((name) => isOnlyOtherValues(...both(name)))
+  const enums = kept.filter((name) => isState(name, name, before, after) || isOnlyOtherValues(...both(name)))
   const pick = (names: Iterable<string>, { fields }: ResourceContract) =>
     Object.fromEntries([...names].map((name) => [name, fields[name] as FieldTerms]))
-  const others = Object.entries(renamed).filter(([old, now]) => isDifferent(before.fields[old], after.fields[now]))
+  const others = Object.entries(renamed).filter(
+    ([old, now]) => !isState(old, now, before, after) && isDifferent(before.fields[old], after.fields[now]),
+  )
   return {
     renamed,
     removed: pick(gone, before),
@@ -174,10 +185,7 @@ function changeParts({ before, after, found, former }: UnclaimedDifferences): Ch
       ...Object.fromEntries(others.map(([old, now]) => [now, before.fields[old] as FieldTerms])),
     },
     required: pick(required, after),
-    mapped: Object.fromEntries(enums.flatMap((name) => goneValues(name, both(name), true))),
-    shown: Object.fromEntries(
-      enums.flatMap((name) => goneValues(name, both(name).reverse() as [FieldTerms, FieldTerms], false)),
-    ),
+    ...otherValues(enums, renamed, before, after),
     withdrawn: before.operations.filter((name) => !after.operations.includes(name)),
   }
 }
@@ -188,6 +196,33 @@ const isAlike = (one: FieldTerms | undefined, other: FieldTerms | undefined): bo
 
 const isDifferent = (one: FieldTerms | undefined, other: FieldTerms | undefined): boolean =>
   JSON.stringify(one) !== JSON.stringify(other)
+
+/** Whether a field holds the state in both versions; clients never wrote it. */
+const isState = (old: string, now: string, before: ResourceContract, after: ResourceContract): boolean =>
+  before.states?.field === old && after.states?.field === now
+
+/** The values of enums that only one version has. A state that went was probably renamed if exactly one came. */
+function otherValues(
+  enums: readonly string[],
+  renamed: Readonly<Record<string, string>>,
+  before: ResourceContract,
+  after: ResourceContract,
+): Pick<ChangeParts, 'mapped' | 'shown'> {
+  const states = Object.entries(renamed).filter(([old, now]) => isState(old, now, before, after))
+  const parts = [...enums.map((name) => [name, name]), ...states].map(([old = '', now = '']) => {
+    const [was, is] = [before.fields[old], after.fields[now]] as [FieldTerms, FieldTerms]
+    const only = (one: FieldTerms, other: FieldTerms) =>
+      (one.values ?? []).filter((name) => !other.values?.includes(name))
+    const [gone, come] = [only(was, is), only(is, was)]
+    if (isState(old, now, before, after) && gone.length === 1 && come.length === 1)
+      return { mapped: [[now, { [gone[0] as string]: come[0] as string }] as const], shown: [] }
+    return { mapped: goneValues(now, [was, is], true), shown: goneValues(now, [is, was], false) }
+  })
+  return {
+    mapped: Object.fromEntries(parts.flatMap(({ mapped }) => mapped)),
+    shown: Object.fromEntries(parts.flatMap(({ shown }) => shown)),
+  }
+}
 
 /** Maps the values that only `one` has to the first value of `other`; with `keeps`, that value also maps to itself. */
 function goneValues(name: string, [one, other]: readonly [FieldTerms, FieldTerms], keeps: boolean) {
@@ -233,12 +268,12 @@ function objectLine<T>(name: string, members: Readonly<Record<string, T>>, write
   return all.length === 0 ? [] : [`  ${name}: { ${all.join(', ')} },`]
 }
 
-function aboutText({ renamed, removed, added, retyped, required, mapped, shown, withdrawn }: ChangeParts): string {
+function aboutParts({ renamed, removed, added, retyped, required, mapped, shown, withdrawn }: ChangeParts): string[] {
   const names = (all: object) =>
     Object.keys(all)
       .map((name) => `\`${name}\``)
       .join(', ')
-  const parts = [
+  return [
     ...Object.entries(renamed).map(([old, now]) => `\`${old}\` is called \`${now}\``),
     ...(names(removed) ? [`${names(removed)} removed`] : []),
     ...(names(added) ? [`${names(added)} added`] : []),
@@ -247,5 +282,4 @@ function aboutText({ renamed, removed, added, retyped, required, mapped, shown, 
     ...(names(required) ? [`${names(required)} must be sent`] : []),
     ...(withdrawn.length > 0 ? [`${withdrawn.join(', ')} removed`] : []),
   ]
-  return `${parts.join('; ')}.`
 }

@@ -9,10 +9,20 @@ export interface TransitionContract {
   readonly input: { readonly [name: string]: FieldTerms }
 }
 
+/** A transition by the clock: after an ISO 8601 duration, or at the time in a field. */
+export interface TimedContract {
+  readonly from: readonly string[]
+  readonly to: string
+  readonly after?: string
+  readonly at?: string
+}
+
 /** The states that allow a write; null if all do. */
 export type AllowingStates = readonly string[] | null
 
-interface StateContract {
+export interface StateContract {
+  readonly field: string
+  readonly timed: { readonly [name: string]: TimedContract }
   readonly transitions: { readonly [name: string]: TransitionContract }
   readonly writable: { readonly change: AllowingStates; readonly remove: AllowingStates }
 }
@@ -23,11 +33,19 @@ export interface StatesOfContract {
   readonly while?: readonly string[]
 }
 
-export function stateContract({ machine, parent, rules }: Resource): StatesOfContract {
+export function stateContract({ machine, parent, rules, declaration }: Resource): StatesOfContract {
+  const declared = declaration.states?.transitions ?? {}
   const below = parent?.while ?? null
   return {
     ...(machine && {
       states: {
+        field: machine.field,
+        timed: sortMembers(
+          machine.timed.map(({ name, from, to }) => {
+            const { after, at } = declared[name] ?? {}
+            return [name, { from: from.toSorted(), to, ...(after && { after }), ...(at && { at }) }]
+          }),
+        ),
         transitions: sortMembers(
           machine.transitions.map(({ name, from, to, input }) => {
             const terms = input.map((one) => [one.name, termsOf(one.field, rules, undefined, one.name)] as const)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f, input } from 'bylaw'
+import { count, f, input, sum } from 'bylaw'
 import { contractOf } from './contract.ts'
 import { differences } from './differences.ts'
 
@@ -107,4 +107,50 @@ test('a new derived field adds, and one that clients could write before breaks',
   const { half } = amount({})
   assert.deepEqual(weights(of({ half }), of(amount({ derived: true }), derived)), ['additive'])
   assert.ok(weights(of(amount({})), of(amount({ derived: true }), derived)).includes('breaking'))
+})
+
+test('a field that follows from something else adds: its values change, and not what they may be', () => {
+  const of = (derived: unknown, make: (bill: { half: number }) => number) =>
+    contractOf({
+      name: 'shop',
+      resources: {
+        bills: {
+          fields: { half: f.integer(), whole: f.integer({ derived: true }), parts: f.integer({ derived } as never) },
+          derived: { whole: make },
+          access: 'public',
+        },
+        parts: { parent: 'bills', fields: { size: f.integer() }, access: 'public' },
+      },
+    } as never)
+  const twice = ({ half }: { half: number }) => 2 * half
+  const found = (derived: unknown, make = twice) =>
+    differences(of(count('parts'), twice), of(derived, make)).map(({ weight, says }) => `${weight} ${says}`)
+  assert.deepEqual(
+    found(count('parts'), ({ half }) => half + half),
+    [],
+  )
+  assert.deepEqual(found(sum('parts', 'size')), [
+    'additive `parts` follows from sum of size of parts instead of count of parts. Consumers may read other values.',
+  ])
+  const [other] = found(count('parts'), ({ half }) => 3 * half)
+  assert.match(other ?? '', /^additive `whole` follows from function [-\w]+ instead of function [-\w]+\./)
+})
+
+test('timers: a new, shorter or removed one breaks, a longer one adds', () => {
+  const ends = { from: ['open'], to: 'late', after: 'P7D' }
+  const timed = (one?: object) => contract({ transitions: { ...transitions, ...(one && { ends: one }) } })
+  const found = (was: object | undefined, is: object | undefined) =>
+    differences(timed(was), timed(is)).map(({ weight, says }) => `${weight} ${says}`)
+  assert.deepEqual(found(undefined, ends), [
+    'breaking `ends` takes place P7D after the item became open, and makes it late. Items leave the state without a request.',
+  ])
+  assert.deepEqual(found(ends, undefined), [
+    'breaking `ends` does not take place by the clock any more. Consumers wait for it.',
+  ])
+  assert.match(
+    found(ends, { ...ends, after: 'P1D' })[0] ?? '',
+    /^breaking `ends` takes place P1D after .*, before P7D after/,
+  )
+  assert.match(found(ends, { ...ends, after: 'P8D' })[0] ?? '', /^additive `ends` takes place P8D/)
+  assert.match(found(ends, { ...ends, from: ['late'], to: 'open' })[0] ?? '', /^breaking /)
 })

@@ -1,7 +1,9 @@
 /** State differences: how the states and transitions of a resource differ between two contracts. Part 9, versioning. */
+import { durationMilliseconds } from '../formats/time.ts'
+import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 import { fieldDifferences } from './field-differences.ts'
-import type { AllowingStates, StatesOfContract, TransitionContract } from './state-contract.ts'
+import type { AllowingStates, StatesOfContract, TimedContract, TransitionContract } from './state-contract.ts'
 
 /** A narrower choice of states refuses requests that were accepted. */
 export function stateDifferences(place: string, before: StatesOfContract, after: StatesOfContract): Difference[] {
@@ -26,7 +28,35 @@ export function stateDifferences(place: string, before: StatesOfContract, after:
     is?.transitions ?? {},
     (name, had, has) => (had && has ? transitionDifferences(`${at}.transitions.${name}`, name, had, has) : []), // others differ in their paths
   )
-  return [...writable, ...below, ...transitions]
+  const timed = compareMembers(was?.timed ?? {}, is?.timed ?? {}, (name, had, has) =>
+    timerDifferences(`${at}.transitions.${name}`, name, had, has),
+  )
+  return [...writable, ...below, ...transitions, ...timed]
+}
+
+const timerMend = 'Leave the timer as it was.'
+
+/**
+ * Items leave a state without a request: sooner than before, consumers miss the time that they had; never, they wait in
+ * vain. Later is what they have to expect, as a timer may always be late.
+ */
+function timerDifferences(place: string, name: string, had?: TimedContract, has?: TimedContract): Difference[] {
+  if (isSameValue(had, has)) return []
+  const says = had
+    ? has
+      ? `\`${name}\` takes place ${timerText(has)}, before ${timerText(had)}.`
+      : `\`${name}\` does not take place by the clock any more. Consumers wait for it.`
+    : `\`${name}\` takes place ${timerText(has as TimedContract)}. Items leave the state without a request.`
+  const delay = ({ after }: TimedContract) => durationMilliseconds(after ?? '') ?? 0
+  const [same, other] = [had, has].map((one) => one && { ...one, after: undefined })
+  const later = had?.after && has?.after && isSameValue(same, other) && delay(has) >= delay(had)
+  return [makeDifference(place, later ? 'additive' : 'breaking', says, timerMend, 'states-changed')]
+}
+
+function timerText({ from, to, after, at }: TimedContract): string {
+  const states = from.join(' or ')
+  const when = after ? `${after} after the item became ${states}` : `at the time in \`${at}\` while it is ${states}`
+  return `${when}, and makes it ${to}`
 }
 
 const stateList = (states: AllowingStates): string =>
@@ -36,7 +66,9 @@ function allowanceDifferences(place: string, says: string, was: AllowingStates, 
   if (was?.join() === is?.join() && (was === null) === (is === null)) return []
   const wider = is === null || was?.every((one) => is.includes(one)) === true
   const text = `${says} ${stateList(is)}, before ${stateList(was)}.`
-  return [makeDifference(place, wider ? 'additive' : 'breaking', text, 'Leave the states as they were.', 'fixed')]
+  return [
+    makeDifference(place, wider ? 'additive' : 'breaking', text, 'Leave the states as they were.', 'states-changed'),
+  ]
 }
 
 const sentOnly = { whole: true, changes: true, sends: true, answers: false, lists: false } as const
@@ -62,9 +94,6 @@ function transitionDifferences(
   return [
     ...allowanceDifferences(`${place}.from`, `\`${name}\` is possible`, had.from, has.from),
     ...to,
-    ...fieldDifferences(`${place}.input`, had.input, has.input, sentOnly).map((one) => ({
-      ...one,
-      what: 'fixed' as const,
-    })),
+    ...fieldDifferences(`${place}.input`, had.input, has.input, sentOnly),
   ]
 }

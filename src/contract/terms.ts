@@ -10,8 +10,21 @@ export function fieldTermsOf(resource: Resource, resources: ReadonlyMap<string, 
   const terms = ({ name, field }: Member) =>
     termsOf(field, resource.rules, (path) => filters.get(path)?.operators, name)
   return Object.fromEntries(
-    resource.members.map((member) => [member.name, memberTerms(member, resource, terms(member))]),
+    resource.members.map((member) => [
+      member.name,
+      { ...memberTerms(member, resource, terms(member)), ...derivation(member, resource) },
+    ]),
   )
+}
+
+/** What a derived field follows from: an aggregate of rows, or a function, which its results identify. */
+function derivation({ name, field }: Member, { collection, declaration }: Resource): Pick<FieldTerms, 'derived'> {
+  const { derived } = field.options
+  if (derived === true && declaration.derived?.[name])
+    return { derived: collection.fields.find((one) => one.name === name)?.derived?.name as string }
+  if (typeof derived !== 'object' || derived.resource === '') return {} // older versions follow the newest one
+  const { of, resource, field: source, by } = derived
+  return { derived: `${of} of ${source === '' ? '' : `${source} of `}${resource}${by ? ` by ${by}` : ''}` }
 }
 
 function memberTerms({ name, from }: Member, { key, settings }: Resource, terms: FieldTerms): FieldTerms {

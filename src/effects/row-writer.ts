@@ -40,17 +40,17 @@ interface Guarded {
   readonly handled?: HandledWrite | undefined
 }
 
-/** The operation or transition that writes, and the decisions of its handlers. */
-interface HandledWrite extends Pick<ProposedWrite, 'operation' | 'input'> {
+/** The operations and the transition that write, and the decisions of its handlers. */
+interface HandledWrite extends Pick<ProposedWrite, 'operations' | 'input'> {
   readonly decisions: Decisions
 }
 
-/** Names the operation of a write, if the request has handlers. */
+/** Names the operations of a write, if the request has handlers. */
 export const handledBy = (
   { decisions }: { readonly decisions?: Decisions },
-  operation: string,
+  operations: readonly string[],
   input?: ProposedWrite['input'],
-): Pick<Guarded, 'handled'> => (decisions ? { handled: { decisions, operation, ...(input && { input }) } } : {})
+): Pick<Guarded, 'handled'> => (decisions ? { handled: { decisions, operations, ...(input && { input }) } } : {})
 
 /** A row that is there, and when it is changed. */
 interface SeenRow extends ChangedRowPlan, Guarded {
@@ -112,7 +112,7 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
 }
 
 const isCovered = ({ name }: Resource, handled: HandledWrite | undefined): handled is HandledWrite =>
-  handled?.decisions.cover(name, handled.operation) === true
+  handled?.decisions.cover(name, handled.operations) === true
 
 const effectsOf = (decided: Decision | null): { readonly effects?: readonly Effect[] } =>
   decided ? { effects: decided.effects } : {}
@@ -132,10 +132,10 @@ const decidedLater = <W extends RowWrite>(write: W, guard: RowGuard | undefined,
 const decisionOnRemoval = (
   resource: Resource,
   { key, time, revision, doc, hidden }: RemovedRow,
-  { decisions, operation }: HandledWrite,
+  { decisions, operations }: HandledWrite,
 ): Decision | null =>
   decisions.on({
-    ...{ resource, operation, key, time, revision, after: null },
+    ...{ resource, operations, key, time, revision, after: null },
     before: decodeDocument(resource, doc, hidden),
   })
 
@@ -149,7 +149,7 @@ const cascadeOf = (
     [...resources].map(([name, resource]) => [
       name,
       (row: RemovedRow) => {
-        const decided = decisionOnRemoval(resource, row, { decisions, operation: 'remove' })
+        const decided = decisionOnRemoval(resource, row, { decisions, operations: ['remove'] })
         const keep = { do: 'keep' } as const
         const { reads, decide } = followRemoval(follow, resource, row, keep) ?? {
           reads: [],

@@ -39,7 +39,7 @@ import {
 import { readOfOwner } from './list-items.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
-import { ownerGuard } from './state-refusal.ts'
+import { enterWrittenState, operationsOfCreation, ownerGuard } from './state-refusal.ts'
 import { movedFieldWrites } from './write-item.ts'
 
 export function createItemRoute(scene: EndpointContext): Route {
@@ -120,6 +120,7 @@ function parseCreate(scene: EndpointContext, asked: RequestContext, concealed: R
   const { claim, body } = claimOfCreate(asked, resource, concealed)
   const document = scene.representation.create(body, itemPermissions(scene, asked))
   const time = asked.world.now()
+  enterWrittenState(scene, { ...asked, time }, null, document)
   const key = newRowKey(resource, document, asked, claim)
   stampDocument(resource, document, key, asked.params[0] ?? null, time)
   admitConvertible(scene, asked.caller, document)
@@ -152,7 +153,7 @@ function planCreate(scene: EndpointContext, intent: Intent, owner: Create['paren
   const guard = ownerGuard(scene, today, owner?.id, intent)
   const birth = scene.writer.create(today, document, {
     ...{ key, parent: owner, time, claim, guard },
-    ...handledBy(intent, 'create'),
+    ...handledBy(intent, operationsOfCreation(scene, document)),
   })
   return joined.length === 0 ? birth : { ...birth, joined, ...movedFieldWrites(scene, intent, document) }
 }

@@ -77,15 +77,17 @@ export const uniqueTypes = (
   return kept || more.includes(true) ? ['already-exists'] : []
 }
 
-/** The refusal of a write by the state of the item, of its owner, or of rows that are written with it. */
+/** The refusal of a write by the state of the item, of its owner, or of rows that are written with it; of derived values too. */
 export function stateTypes(
-  { representation: { today, moved } }: EndpointContext,
+  { representation: { today, moved, writesDerived }, byValue }: EndpointContext,
   operation: 'create' | 'change' | 'remove',
 ): readonly RefusalType[] {
+  const derived = operation !== 'remove' && writesDerived ? ['conflict'] : []
+  if (byValue !== null && operation !== 'remove') return ['invalid-state', ...derived]
   const others = operation === 'remove' ? [] : moved.map((one) => one.today)
   const own = operation !== 'create' && (today.machine?.writable[operation] ?? null) !== null
   const beside = others.some(({ machine, parent }) => (machine?.writable.change ?? parent?.while ?? null) !== null)
-  return own || beside || (today.parent?.while ?? null) !== null ? ['invalid-state'] : []
+  return own || beside || (today.parent?.while ?? null) !== null ? ['invalid-state', ...derived] : derived
 }
 
 /** The refusal of a write that would make a total of another row too large for its field. */

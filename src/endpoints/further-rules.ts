@@ -45,5 +45,6 @@ export function writeRules(scene: EndpointContext): readonly RuleOrNone[] {
     ...(changeRules(scene, today).length > 0 ? changeRules(scene, today) : [undefined]),
     ...fields.flatMap((name) => today.byName.get(name)?.write ?? []),
   ])
-  return [...new Set([...representation.today.members.flatMap(({ write }) => write), ...moved])]
+  const states = (scene.byValue ?? []).map(({ rule }) => rule)
+  return [...new Set([...representation.today.members.flatMap(({ write }) => write), ...moved, ...states])]
 }

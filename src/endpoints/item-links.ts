@@ -33,8 +33,10 @@ export function linkRulesOf(
   resources: ReadonlyMap<string, Resource>,
 ): LinkRules | null {
   const mode = own.settings.resource.links
-  const actions = transitions.map(({ own: { name, rule }, today: { from } }) => ({ name, rule, from }))
-  if (mode === 'none' || (mode === 'actions' && actions.length === 0)) return null
+  const actions = transitions.flatMap(({ own: { name, rule }, today: { from }, refused }) =>
+    refused ? [] : [{ name, rule, from }],
+  )
+  if (mode === 'none' || (mode === 'actions' && transitions.length === 0)) return null
   const relations = mode === 'all' ? relationsOf(own, resources) : null
   const { owner = null, references = [], lists = [] } = relations ?? {}
   const linked = [...actions, ...(owner ? [owner] : []), ...references, ...lists]

@@ -51,7 +51,7 @@ function planRemoval(
   const { caller, key, time } = intent
   const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
   const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
-  return scene.writer.remove(today, { key, time, takes, guard, ...handledBy(intent, 'remove') }, seen)
+  return scene.writer.remove(today, { key, time, takes, guard, ...handledBy(intent, ['remove']) }, seen)
 }
 
 /** With `delete.repeat: no-content` a repeated removal succeeds, whatever its preconditions. R133. */

@@ -22,7 +22,7 @@ import {
 } from './described.ts'
 import { mayWriteMovedField, writeRules } from './further-rules.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath, itemPermissions, ownerOf } from './item.ts'
-import { admitWritable, ownerGuard } from './state-refusal.ts'
+import { admitWritable, enterWrittenState, operationsOfCreation, ownerGuard } from './state-refusal.ts'
 import { maskJoined } from './view.ts'
 import {
   admitConditions,
@@ -128,6 +128,7 @@ function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow):
   const { representation } = scene
   const resource = representation.today
   const document = representation.replace(intent.body as Document, null, intent.key, itemPermissions(scene, intent))
+  enterWrittenState(scene, intent, null, document)
   if (resource.key !== null)
     document[resource.key] = keyValue(
       (resource.byName.get(resource.key) as Member).field,
@@ -141,7 +142,7 @@ function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow):
   const guard = ownerGuard(scene, resource, key.parent, intent)
   const birth = scene.writer.create(resource, document, {
     ...{ key, parent: ownerOf(scene, key.parent), time, id, guard },
-    ...handledBy(intent, 'create'),
+    ...handledBy(intent, operationsOfCreation(scene, document)),
   })
   return { ...birth, ...movedFieldWrites(scene, intent, document) }
 }

@@ -1,23 +1,31 @@
 /** State refusal: refuses writes that the state of an item or of its owner does not allow. Part 3, states. */
+import { otherRowsRefusal } from '../auth/allow.ts'
 import type { RowGuard } from '../effects/row-writer.ts'
 import { Problem } from '../errors/problem.ts'
+import { permits } from '../flow/caller.ts'
 import type { Document, Intent } from '../flow/intent.ts'
 import { listInWords } from '../formats/naming.ts'
+import { absentInput, type ServedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
+import { isSameJson } from '../rows/collection.ts'
 import { type EndpointContext, resourceByCollection } from './item.ts'
 
 /** The refused write, for messages such as `cannot be changed`. */
 type Refused = 'changed' | 'removed' | 'written below'
 
-/** Refuses a transition that is not possible in the state of the item. R50. */
+/** Refuses a transition that is not possible in the state of the item, or that a later version withdrew. R50. */
 export function admitTransition(
   scene: EndpointContext,
-  name: string,
-  from: readonly string[],
+  { own: { name }, today: { from }, refused }: ServedTransition,
   document: Document,
 ): void {
   const { title } = scene.resource
   const { state, words } = stateWords(scene, scene.representation.today, document)
+  if (refused)
+    throw new Problem(
+      refused.status === 410 ? 'gone' : 'invalid-state',
+      `${title} is ${words([state])}; ${name} are not possible any more since ${refused.version}.`,
+    )
   if (!from.includes(state))
     throw new Problem(
       'invalid-state',
@@ -103,3 +111,53 @@ function stateInVersion(
     return String(document[field]) // a function of a change may not take this item in another state
   }
 }
+
+/**
+ * Carries out the transition that stands for a state which a body of an older version writes, and refuses any other one.
+ * Returns its name; null if there is none. `before` is null for a new item, `document` what the body asks for. R220, R222.
+ */
+export function enterWrittenState(
+  scene: EndpointContext,
+  { caller, time }: Pick<Intent, 'caller' | 'time'>,
+  before: Document | null,
+  document: Document,
+): string | null {
+  const { representation, byValue, challenge, resource } = scene
+  const { machine } = representation.today
+  if (byValue === null || machine === null) return null
+  const [first, wanted] = [machine.states[0] as string, String(document[machine.field])]
+  const { state, words } = stateWords(scene, representation.today, before ?? { ...document, [machine.field]: first })
+  if (state === wanted) return null
+  const possible = byValue.filter(({ from }) => from.includes(state))
+  const move = possible.find(({ to }) => to === wanted)
+  if (move === undefined) {
+    const is = before === null ? 'A new item is' : `${resource.title} is`
+    const others = possible.length === 0 ? 'no other state' : words(possible.map(({ to }) => to))
+    throw new Problem(
+      'invalid-state',
+      `${is} ${words([state])} and cannot be set to ${words([wanted])}; it can be set to ${others}.`,
+    )
+  }
+  if (!permits(caller, move.rule)) {
+    const field = representation.names(machine.field)[0] ?? machine.field
+    const doing = `set ${field} to ${words([wanted])}`
+    throw otherRowsRefusal(doing, move.rule, { caller, challenge, auth: resource.settings.auth })
+  }
+  const values = move.values({ time, caller: caller.id === '' ? null : caller.id, input: absentInput(move) })
+  Object.assign(document, values)
+  return move.name
+}
+
+/** The operations of a creation: a body of an older version may also carry out a transition. */
+export function operationsOfCreation(
+  { byValue, representation: { today } }: EndpointContext,
+  document: Document,
+): readonly string[] {
+  const state = document[today.machine?.field ?? '']
+  const entered = state === today.machine?.states[0] ? undefined : byValue?.find(({ to }) => to === state)
+  return ['create', ...(entered ? [entered.name] : [])]
+}
+
+/** Whether a write changes fields besides the state. */
+export const changesOthers = ({ members, machine }: Resource, before: Document, after: Document): boolean =>
+  members.some(({ name }) => name !== machine?.field && !isSameJson(before[name], after[name]))

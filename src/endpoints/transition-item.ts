@@ -1,4 +1,6 @@
 /** Carries out a transition of an item: POST below its URL. Part 3, states. */
+
+import { withOlderNames } from '../changes/queries.ts'
 import { handledBy } from '../effects/row-writer.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Intent, RequestContext } from '../flow/intent.ts'
@@ -6,7 +8,7 @@ import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { decodeDocument } from '../resources/document.ts'
-import { readInput, type ServedTransition, type Transition } from '../resources/machine.ts'
+import { readInput, type ServedTransition } from '../resources/machine.ts'
 import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath } from './item.ts'
 import { admitTransition } from './state-refusal.ts'
@@ -18,24 +20,24 @@ export const transitionRoutes = (scene: EndpointContext): Route[] =>
 
 function transitionRoute(scene: EndpointContext, served: ServedTransition): Route {
   const { resource } = scene
-  const { own, today } = served
-  return writeItemRoute(namedByInputs(scene, today), {
+  const { own, today, older } = served
+  return writeItemRoute(namedByInputs(scene, served), {
     operation: own.name,
     method: 'POST',
     at: `item/${own.name}`,
     rule: own.rule,
     content: ['application/json'],
     contentOptional: own.input.every(({ absent }) => absent !== undefined),
-    claiming: (asked) => claimOfTransition(asked, scene.representation.today, today),
+    claiming: (asked) => claimOfTransition(asked, scene.representation.today, today, older),
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
     // A repeated key is answered before the item and its state are checked.
     admit: (asked, seen) => {
       if (!hasKey(asked)) admitItem(scene, asked, seen)
     },
-    admitState: (stored) => admitTransition(scene, own.name, today.from, stored),
+    admitState: (stored) => admitTransition(scene, served, stored),
     decide: (intent, seen) => planTransition(scene, served, intent, seen),
     claims: 'replayed',
-    about: transitionDescription(scene, own),
+    about: transitionDescription(scene, served),
   })
 }
 
@@ -47,51 +49,56 @@ function admitItem(scene: EndpointContext, asked: RequestContext, seen: ReadResu
   admitConditions(scene, asked, seen)
 }
 
-function planTransition(
-  scene: EndpointContext,
-  { own, today }: ServedTransition,
-  intent: Intent,
-  seen: ReadResult,
-): RowWrite {
+function planTransition(scene: EndpointContext, served: ServedTransition, intent: Intent, seen: ReadResult): RowWrite {
+  const { own, today, older } = served
   admitItem(scene, intent, seen)
   const found = seen as FoundRow
   const { caller, key, time, body } = intent
-  const input = readInput(own, body ?? {}, scene.resource.settings)
+  const { settings } = scene.resource
+  const sent = readInput(own, body ?? {}, settings)
+  const input = older
+    ? withOlderNames(older, () => readInput(today, older.convert(Object.fromEntries(sent)), settings))
+    : sent
   const stored = scene.representation.today
   const before = decodeDocument(stored, found.doc, found.hidden)
-  admitTransition(scene, own.name, today.from, before)
+  admitTransition(scene, served, before)
   const after = { ...before, ...today.values({ time, caller: caller.id === '' ? null : caller.id, input }) }
   const write = scene.writer.update(stored, after, {
     ...{ key, time, seen: found, before, always: true, entered: true },
-    ...handledBy(intent, today.name, input),
+    ...handledBy(intent, [today.name], input),
   })
   admitConvertible(scene, caller, after, found.joined)
   return write
 }
 
 /** Refusals name the inputs that fields are set from, in place of the fields. */
-function namedByInputs(scene: EndpointContext, { inputs }: Transition): EndpointContext {
+function namedByInputs(scene: EndpointContext, { today: { inputs }, older }: ServedTransition): EndpointContext {
   const { representation } = scene
   const names: typeof representation.names = (field, collection = representation.today.name) => {
     const input = collection === representation.today.name ? inputs.get(field) : undefined
-    return input === undefined ? representation.names(field, collection) : [input]
+    return input === undefined ? representation.names(field, collection) : (older?.names(input) ?? [input])
   }
   return inputs.size === 0 ? scene : { ...scene, representation: { ...representation, names } }
 }
 
-function transitionDescription(scene: EndpointContext, { name, from, to, input }: Transition): WriteDescription {
+function transitionDescription(scene: EndpointContext, { own, refused }: ServedTransition): WriteDescription {
   const { resource } = scene
+  const { name, from, to, input } = own
   const replayed = ['Idempotency-Replayed']
   return {
     id: name,
     summary: () => `Makes one ${resource.title.toLowerCase()} ${to}`,
-    notes: [`Possible while it is ${from.join(' or ')}.`],
+    notes: [
+      refused
+        ? `${refused.version} withdrew it: it is refused with ${refused.status}.`
+        : `Possible while it is ${from.join(' or ')}.`,
+    ],
     body: 'input',
     input,
     answers: [
       describedItem(200, `${resource.title} is ${to}.`, resource, ['Content-Location', ...replayed]),
       describedMinimal(resource, ['Content-Location', ...replayed]),
     ],
-    refusals: ['invalid-state', ...totalTypes(scene), ...uniqueTypes(scene)],
+    refusals: [refused?.status === 410 ? 'gone' : 'invalid-state', ...totalTypes(scene), ...uniqueTypes(scene)],
   }
 }

@@ -32,7 +32,7 @@ import {
 } from './item.ts'
 import { admitConditionalWrite, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
-import { admitWritable, ownerGuard } from './state-refusal.ts'
+import { admitWritable, changesOthers, enterWrittenState, ownerGuard } from './state-refusal.ts'
 import { tagSecret } from './tag.ts'
 
 /** The description of a write, without the parts that are the same for all writes of items. */
@@ -166,7 +166,7 @@ export function movedFieldWrites(
           const always =
             hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
           const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
-          const row = { key, time, seen, before, always, guard, ...handledBy(intent, 'change') }
+          const row = { key, time, seen, before, always, guard, ...handledBy(intent, ['change']) }
           return scene.writer.update(today, after, row)
         },
       },
@@ -199,11 +199,14 @@ export function updatePlanner(
       Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
     const { key, time } = intent
     const { today } = scene.representation
-    admitWritable(scene, today, 'change', before)
+    // A body that only writes the state carries out a transition, which `writable` does not hold.
+    const others = scene.byValue === null || changesOthers(today, before, document)
+    const entered = enterWrittenState(scene, intent, before, document)
+    if (entered === null || others) admitWritable(scene, today, 'change', before)
     const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
     const write = scene.writer.update(today, document, {
-      ...{ key, time, seen, before, always, guard },
-      ...handledBy(intent, operation),
+      ...{ key, time, seen, before, always, entered: entered !== null, guard },
+      ...handledBy(intent, [...(others ? [operation] : []), ...(entered === null ? [] : [entered])]),
     })
     if (write.do === 'update') admitConvertible(scene, intent.caller, document, seen.joined)
     return write

@@ -48,6 +48,8 @@ export interface FieldTerms {
   readonly fold?: true
   readonly sort?: true
   readonly filter?: readonly string[]
+  /** What its value follows from, in the newest version; missing in locks of before. */
+  readonly derived?: string
 }
 
 /** The use of a value: in an answer, a body, a merge patch, or a filter (`asked`), which ignores bounds. R72. */

@@ -9,8 +9,8 @@ type Document = Readonly<Record<string, unknown>>
 /** A write that a handler may decide on. */
 export interface ProposedWrite {
   readonly resource: Resource
-  /** The operation or the transition. */
-  readonly operation: string
+  /** The operation or the transition; both if a body of an older version also writes the state. */
+  readonly operations: readonly string[]
   /** The values of the input of a transition. */
   readonly input?: ReadonlyMap<string, unknown>
   readonly key: RowKey
@@ -34,8 +34,8 @@ export interface Decision {
 export interface Decisions {
   /** Null if no handler covers the write. Throws `Undecided` if its handler has to run first. */
   readonly on: (write: ProposedWrite) => Decision | null
-  /** Whether a handler covers an operation of a resource. */
-  readonly cover: (resource: string, operation: string) => boolean
+  /** Whether a handler covers one of the operations of a resource. */
+  readonly cover: (resource: string, operations: readonly string[]) => boolean
 }
 
 /** Thrown to end a transaction whose write has no decision yet: handlers run outside of transactions. */
@@ -43,7 +43,7 @@ export class Undecided extends Error {
   readonly write: ProposedWrite
 
   constructor(write: ProposedWrite) {
-    super(`The handler of ${write.resource.name}.${write.operation} has not decided yet.`)
+    super(`The handlers of ${write.resource.name} (${write.operations.join(', ')}) have not decided yet.`)
     this.write = write
   }
 }

@@ -66,12 +66,12 @@ export class HandledRun implements Decisions {
     this.#until = sources.world.monotonic() + sources.timeout
   }
 
-  cover(resource: string, operation: string): boolean {
-    return handlersOf(this.#sources.behaviour, resource, operation).length > 0
+  cover(resource: string, operations: readonly string[]): boolean {
+    return handlersOf(this.#sources.behaviour, resource, operations).length > 0
   }
 
   on(write: ProposedWrite): Decision | null {
-    if (!this.cover(write.resource.name, write.operation)) return null
+    if (!this.cover(write.resource.name, write.operations)) return null
     const name = heldName(write.resource, write.key)
     const found = this.#decided.get(name)
     if (!found) throw new Undecided(write)
@@ -124,13 +124,13 @@ export class HandledRun implements Decisions {
 
   async #runHandlers(
     row: HeldRow,
-    { operation, input }: Pick<ProposedWrite, 'operation' | 'input'>,
+    { operations, input }: Pick<ProposedWrite, 'operations' | 'input'>,
     item: Document | null,
     depth: number,
   ): Promise<void> {
     const { behaviour, types, resources, world } = this.#sources
     const { name } = row.resource
-    for (const [handler, act] of handlersOf(behaviour, name, operation)) {
+    for (const [handler, act] of handlersOf(behaviour, name, operations)) {
       const called = `${name}.${handler}`
       if (depth > mostDepth)
         throw failureOfHandler(called, new HandlerFault(`Handlers cause each other more than ${mostDepth} deep.`))
@@ -140,7 +140,7 @@ export class HandledRun implements Decisions {
       const tools = new HandlerTools(context, row)
       await this.#call(called, act, tools, row, {
         item,
-        input: input ? Object.fromEntries(input) : inputOf(operation, item, row.now),
+        input: input ? Object.fromEntries(input) : inputOf(operations, item, row.now),
       })
       for (const said of tools.said) await this.#runHandlers(said.row, said, said.item, depth + 1)
     }
@@ -193,24 +193,24 @@ export class HandledRun implements Decisions {
   }
 }
 
-/** The handlers of an operation, in the order in which they run, by name. */
+/** The handlers of operations, in the order in which they run, by name. */
 function handlersOf(
   { handlers }: Behaviour,
   resource: string,
-  operation: string,
+  operations: readonly string[],
 ): [name: string, act: HandlerFunction][] {
   const own = Object.hasOwn(handlers, resource) ? handlers[resource] : undefined
-  const isOfFields = (fieldOperations as readonly string[]).includes(operation)
-  return [...(isOfFields ? ['write'] : []), operation].flatMap((name) => {
+  const isOfFields = fieldOperations.some((one) => operations.includes(one))
+  return [...(isOfFields ? ['write'] : []), ...operations].flatMap((name) => {
     const act = own && Object.hasOwn(own, name) ? own[name] : undefined
     return act ? [[name, act]] : []
   })
 }
 
 /** The fields that a write sets; of a change those that it changes. */
-function inputOf(operation: string, item: Document | null, next: Document | null): Document {
+function inputOf(operations: readonly string[], item: Document | null, next: Document | null): Document {
   const all = Object.entries(copied(next) ?? {})
-  if (operation !== 'change' || item === null) return Object.fromEntries(all)
+  if (!operations.includes('change') || item === null) return Object.fromEntries(all)
   return Object.fromEntries(all.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(item[name])))
 }
 

@@ -22,7 +22,7 @@ type GivenId = string | Readonly<Record<string, unknown>>
 /** A write that a handler has said, whose own handler runs afterwards. */
 export interface SaidWrite {
   readonly row: HeldRow
-  readonly operation: string
+  readonly operations: readonly string[]
   readonly item: Document | null
   readonly input?: ReadonlyMap<string, unknown>
 }
@@ -92,7 +92,7 @@ export class HandlerTools {
       if (row.now !== null) throw new Problem('already-exists', `${resource.title} ${id} exists already.`)
       await this.#admitOwner(resource, document)
       rows.write(row, document)
-      this.said.push({ row, operation: 'create', item: null })
+      this.said.push({ row, operations: ['create'], item: null })
     })
     return id
   }
@@ -106,7 +106,7 @@ export class HandlerTools {
       const given = typeof patch === 'function' ? patch(copied(now)) : patch
       const item = copied(now)
       this.#context.rows.write(row, patchedDocument(resource, now as Document, given))
-      if (JSON.stringify(item) !== JSON.stringify(row.now)) this.said.push({ row, operation: 'change', item })
+      if (JSON.stringify(item) !== JSON.stringify(row.now)) this.said.push({ row, operations: ['change'], item })
     })
 
   readonly remove = (name: string, id: GivenId): void =>
@@ -116,7 +116,7 @@ export class HandlerTools {
       admitState(row.resource, item, row.resource.machine?.writable.remove, 'cannot be removed')
       await this.#admitOwner(row.resource, item)
       this.#context.rows.write(row, null)
-      this.said.push({ row, operation: 'remove', item })
+      this.said.push({ row, operations: ['remove'], item })
     })
 
   readonly move = (name: string, id: GivenId, transition: string, body: Document = {}): void =>
@@ -132,7 +132,7 @@ export class HandlerTools {
       const item = copied(now)
       row.entered = true
       rows.write(row, { ...now, ...found.values({ time, caller: caller.id === '' ? null : caller.id, input }) })
-      this.said.push({ row, operation: transition, item, input })
+      this.said.push({ row, operations: [transition], item, input })
     })
 
   /** The refusal of the request with a declared type. It is thrown by the handler. */

@@ -142,7 +142,7 @@ export class RequestRows {
       return now === null ? { do: 'keep' } : writer.create(resource, { ...now }, { key, parent, time })
     }
     // The handlers of the row itself have run already; those of what a cascade removes decide in their turn.
-    const handled = { decisions, operation: '' }
+    const handled = { decisions, operations: [] }
     if (now === null) return writer.remove(resource, { key, time, takes: new Set(resources.keys()), handled }, seen)
     return writer.update(resource, { ...now }, { key, time, seen, before: before ?? {}, always: entered, entered })
   }

@@ -9,6 +9,7 @@ import type { PriorClaim } from '../flow/outcome.ts'
 import type { Claim } from '../flow/plan.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import { type PatchOperation, patchedNames } from '../resources/json-patch.ts'
+import type { ServedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
 import { missingIdempotencyKey, readIdempotencyKey } from './key.ts'
@@ -61,13 +62,23 @@ export function claimOfTransition(
   asked: RequestContext,
   resource: Resource,
   { name, rule }: ClaimedAction,
+  older: ServedTransition['older'],
 ): ClaimAndBody {
   const { call, body, params } = asked
   const { key, body: rest } = readIdempotencyKey(call, body ?? {}, resource.settings)
   if (key === null) return { claim: null, body: rest }
   const space = `${claimPath(resource)}/{id}`
-  const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${name}`, rest] as const
+  const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${name}`, newestInput(rest, older)] as const
   return { claim: { ...makeClaim(key, payload, resource, asked, { rule, space }), keeps: true }, body: rest }
+}
+
+/** Bodies are compared in their newest form. One that cannot be converted is refused later. */
+function newestInput(body: Document, older: ServedTransition['older']): Document {
+  try {
+    return older ? older.convert(body) : body
+  } catch {
+    return body
+  }
 }
 
 interface ClaimedAction {

@@ -80,6 +80,62 @@ test('a version that stays says so', async () => {
   assert.match(text, /## customers\n\n`rank` came/)
 })
 
+test('the guide tells what older versions do with transitions that went and with states that they write', async () => {
+  const orders = {
+    fields: {},
+    states: {
+      field: 'status',
+      initial: 'draft',
+      transitions: {
+        placements: { from: ['draft'], to: 'placed' },
+        cancellations: { from: ['draft'], to: 'cancelled' },
+      },
+      writable: { change: ['draft'] },
+    },
+    access: 'public',
+  } as const
+  const made = service({
+    name: 'shop',
+    versions: shop.declaration.versions as never,
+    resources: { orders },
+  }) as never as {
+    change: (...given: unknown[]) => typeof made
+  }
+  const changed = made
+    .change('v3', 'orders', {
+      about: 'Orders are not voided.',
+      transitions: {
+        renamed: { submissions: 'placements' },
+        withdrawn: {
+          voids: { from: ['draft'], to: 'cancelled', by: 'cancellations' },
+          returns: { from: ['placed'], to: 'draft', refused: 410 },
+        },
+      },
+      writable: { change: null },
+    })
+    .change('v2', 'orders', {
+      about: '`status` was written.',
+      retyped: { status: f.enum(['draft', 'cancelled'], { default: 'draft' }) },
+      transitions: { written: { cancelled: 'cancellations' } },
+    }) as never as Service
+  const [first, second] = await Promise.all(
+    [['v1', 'v2'] as const, ['v2', 'v3'] as const].map(([from, to]) =>
+      migrationGuide({ service: changed, from, to, ask: asking() }),
+    ),
+  )
+  assert.match(
+    first as string,
+    /- In v1, writing the state `cancelled` carries out `cancellations`\.\n- In v1, other states that are written are refused with 409\./,
+  )
+  assert.match(second as string, /- \*\*breaking\*\* `submissions` is called `placements`\./)
+  assert.doesNotMatch(second as string, /submissions` is gone|placements is new/)
+  assert.match(second as string, /- \*\*breaking\*\* An item can be changed while it is draft, before in every state\./)
+  assert.match(
+    second as string,
+    /- In v2, `voids` carries out `cancellations`\.\n- In v2, `returns` is refused with 410\.\n- In v2 too, what the state/,
+  )
+})
+
 describe('fields that are computed from others', () => {
   const changes = [
     { version: 'v3', resource: 'people', about: '', was: 'customers', renamed: { name: 'called' } },

@@ -6,7 +6,7 @@ import { contractAt } from '../contract/gate.ts'
 import { deprecationText } from '../contract/path-differences.ts'
 import { firstFault } from '../fields/value-check.ts'
 import { sentenceCase, toKebab } from '../formats/naming.ts'
-import { majorOf } from '../resources/change.ts'
+import { type Change, majorOf } from '../resources/change.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { replayedChance } from './chance.ts'
@@ -58,8 +58,10 @@ function withNewNames(old: Contract, now: Contract, { service, from, to }: Omit<
   const named = (name: string) => names.get(name) ?? name
   const bare = (path: string) => path.replace(/\{[^}]*\}/g, '{}')
   const resources = Object.entries(old.resources).map(([name, one]) => {
+    const moves = transitionNames(name, { service, from, to })
     const paths = Object.entries(one.paths).map(([path, methods]) => {
-      const renamed = path.split('/').map(named).join('/')
+      const [, above = '', last = ''] = /^(.*\/)(.*)$/.exec(path) ?? []
+      const renamed = above.split('/').map(named).join('/') + (moves.get(last) ?? named(last))
       const same = Object.keys(now.resources[named(name)]?.paths ?? {}).find((other) => bare(other) === bare(renamed))
       return [same ?? renamed, methods]
     })
@@ -70,19 +72,34 @@ function withNewNames(old: Contract, now: Contract, { service, from, to }: Omit<
     const sorts = Object.fromEntries(Object.entries(one.sorts).map(([custom, terms]) => [custom, terms.map(field)]))
     const [order, uniques] = [one.order.map(field), one.uniques.map((terms) => terms.map(field))]
     const parent = one.parent && { ...one.parent, resource: named(one.parent.resource) }
-    return [named(name), { ...one, parent, fields, order, sorts, uniques, paths: Object.fromEntries(paths) }]
+    const states = one.states && {
+      ...one.states,
+      field: field(one.states.field),
+      transitions: Object.fromEntries(
+        Object.entries(one.states.transitions).map(([own, terms]) => [moves.get(own) ?? own, terms]),
+      ),
+    }
+    const known = { parent, fields, order, sorts, uniques, paths: Object.fromEntries(paths), ...(states && { states }) }
+    return [named(name), { ...one, ...known }]
   })
   return { ...old, resources: Object.fromEntries(resources) }
 }
 
 /** The fields of a resource (by its older name) that have another name in the newer version. */
-function fieldNames(was: string, { service, from, to }: Omit<GuideRequest, 'ask'>): ReadonlyMap<string, string> {
+const fieldNames = (was: string, journey: Omit<GuideRequest, 'ask'>) => newNames(was, journey, ({ renamed }) => renamed)
+const transitionNames = (was: string, journey: Omit<GuideRequest, 'ask'>) =>
+  newNames(was, journey, ({ transitions }) => transitions?.renamed)
+
+function newNames(
+  was: string,
+  { service, from, to }: Omit<GuideRequest, 'ask'>,
+  namesOf: (change: Change) => Change['renamed'],
+): ReadonlyMap<string, string> {
   const today = [...service.resources.keys()].find((name) => nameInVersion(service.changes, name, from) === was)
   let names = new Map<string, string>()
-  for (const { version, renamed = {} } of today === undefined
-    ? []
-    : changesSince(service.changes, today, from).toReversed()) {
-    if (majorOf(version) > majorOf(to)) continue
+  for (const change of today === undefined ? [] : changesSince(service.changes, today, from).toReversed()) {
+    if (majorOf(change.version) > majorOf(to)) continue
+    const renamed = namesOf(change) ?? {}
     const kept = [...names].map(([old, now]) => [old, renamed[now] ?? now] as const)
     const known = new Set(names.values())
     names = new Map([...Object.entries(renamed).filter(([old]) => !known.has(old)), ...kept])
@@ -132,8 +149,11 @@ function resourcePart(
   const isCalled = (old: string, now: string, where = '') => `- **breaking** \`${old}\` is called \`${now}\`${where}.`
   const lines = [
     ...(was && is && was !== is ? [isCalled(was, is, ', in paths and wherever it is referred to')] : []),
-    ...(was && is ? [...fieldNames(was, { service, from, to })].map(([old, now]) => isCalled(old, now)) : []),
+    ...[fieldNames, transitionNames].flatMap((names) =>
+      was && is ? [...names(was, { service, from, to })].map(([old, now]) => isCalled(old, now)) : [],
+    ),
     ...(own.length === 0 ? [] : [differenceList(own)]),
+    ...applied.flatMap((one) => olderStateLines(one, from)),
   ]
   const title = was === is ? `## ${name}` : `## ${is ?? was}${was && is ? `, in ${from} ${was}` : ''}`
   const about = applied.map((one) => (to === one.version ? one.about : `${one.version}: ${one.about}`))
@@ -145,6 +165,24 @@ function resourcePart(
     ...(sample ? [bodyPairText('What is sent', from, to, sample.old.sent, sample.now.sent)] : []),
     ...(sample ? [bodyPairText('What is answered', from, to, sample.old.answered, sample.now.answered)] : []),
   ]
+}
+
+/** What the older version does with transitions and states that the newer one does not have. */
+function olderStateLines({ transitions = {}, writable, while: below }: Change, from: string): string[] {
+  const { withdrawn = {}, written = {}, changed = {} } = transitions
+  const gone = Object.entries(withdrawn).flatMap(([name, { by, refused }]) => {
+    if (by === undefined && refused === undefined) return []
+    return [`- In ${from}, \`${name}\` ${by === undefined ? `is refused with ${refused}` : `carries out \`${by}\``}.`]
+  })
+  const writes = Object.entries(written).map(
+    ([value, name]) => `- In ${from}, writing the state \`${value}\` carries out \`${name}\`.`,
+  )
+  const others = writes.length > 0 ? [`- In ${from}, other states that are written are refused with 409.`] : []
+  const narrows = writable || below !== undefined || Object.values(changed).some((one) => one.from)
+  const held = narrows
+    ? [`- In ${from} too, what the state of an item does not allow any more is refused with 409.`]
+    : []
+  return [...gone, ...writes, ...others, ...held]
 }
 
 const bodyPairText = (what: string, from: string, to: string, old: JsonBody, now: JsonBody): string =>

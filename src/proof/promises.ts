@@ -140,22 +140,21 @@ function isRefusedByRules({ body }: TrialAnswer, { resource }: ResourceInVersion
   return body?.type === 'invalid-state' || (errors.length > 0 && errors.every(isDerived))
 }
 
+/** The fields that one change can give any other value. */
+const freeMembers = ({ members, key }: ResourceInVersion['resource']): Member[] =>
+  members.filter(
+    ({ from, immutable, writeOnly, field, name }) =>
+      from === 'caller' && !immutable && !writeOnly && !field.options.unique && field.kind !== 'ref' && name !== key,
+  )
+
 /** Checks that a change of one field changes only that field, and those that follow from it. */
 async function checkChange(
   item: JsonBody,
   path: string,
-  { reader, chance, send, name: own, run }: ItemTrial,
+  { reader, newest, chance, send, name: own, run }: ItemTrial,
 ): Promise<PromiseFault | null> {
   const { resource } = reader
-  const free = resource.members.filter(
-    ({ from, immutable, writeOnly, field, name }) =>
-      from === 'caller' &&
-      !immutable &&
-      !writeOnly &&
-      !field.options.unique &&
-      field.kind !== 'ref' &&
-      name !== resource.key,
-  )
+  const free = freeMembers(resource)
   if (!resource.methods.includes('change') || free.length === 0) return null
   const member = pickOne(chance, free)
   const value = makeValue(member, reader.resource.rules, { chance, idOf: () => undefined })
@@ -166,8 +165,11 @@ async function checkChange(
   if (patched.status !== 200 || !patched.body)
     return refusalFault(reader, patched, `refuses a change of \`${member.name}\` that it declares`)
   const derived = derivedFieldsAt(run.service.changes, own, labelOf(reader))
+  // A written state carries out a transition, which may set other fields.
+  const moves = newest.resource.machine !== null && resource.machine === null && derived.has(member.name)
   const other = resource.members.find(
     ({ name, field }) =>
+      !moves &&
       ![member.name, resource.updated].includes(name) &&
       !derived.has(name) &&
       field.options.derived === undefined &&

@@ -14,7 +14,13 @@ import {
 import { oldValues, oldValuesByNew, type ValueMap } from './old-values.ts'
 import { parentFieldRenaming, renameTerms, repointFields, repointResource, without } from './repoint.ts'
 import { defaultPrefix } from './resource.ts'
-import { type ChangedTransitions, parentBefore, statesBefore } from './states-before.ts'
+import {
+  type ChangedTransitions,
+  type FormerWritable,
+  parentBefore,
+  statesBefore,
+  withFormerWhile,
+} from './states-before.ts'
 
 /**
  * A comparison of a filter, as `filters` of a change receives and returns it.
@@ -80,10 +86,14 @@ export interface ResourceChange {
   /** Operations that only the new version has, and those that only the old one has: `methods: { added: ['remove'] }`. */
   readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
   /**
-   * Transitions that only the new version has, and old names of others, each with the new name.
+   * The transitions of the version before: those that it lacks, names, and those that only it has.
    * @example transitions: { added: ['refunds'], renamed: { dispatches: 'shipments' } }
    */
   readonly transitions?: ChangedTransitions
+  /** The states that allowed writes before, if fewer do now; null for all: `writable: { change: ['draft', 'placed'] }`. */
+  readonly writable?: FormerWritable
+  /** The states of the parent that allowed writes before, if fewer do now; null for all: `while: ['draft', 'placed']`. */
+  readonly while?: readonly string[] | null
   /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. R198. */
   readonly deprecations?: Deprecations
   /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */
@@ -113,19 +123,8 @@ export interface Change extends ResourceChange {
 
 export const changeKeys = [
   ...['about', 'feature', 'was', 'begins', 'ends', 'renamed', 'removed', 'added', 'retyped', 'required', 'mapped'],
-  ...[
-    'shown',
-    'moved',
-    'methods',
-    'transitions',
-    'deprecations',
-    'errors',
-    'request',
-    'response',
-    'revision',
-    'filters',
-    'sorts',
-  ],
+  ...['shown', 'moved', 'methods', 'transitions', 'writable', 'while', 'deprecations', 'errors', 'request'],
+  ...['response', 'revision', 'filters', 'sorts'],
 ] as readonly (keyof ResourceChange)[]
 export const majorOf = (label: string): number => Number(label.slice(1))
 
@@ -169,9 +168,14 @@ export function declarationBefore(declaration: VersionedDeclaration, change: Cha
 function resourceBefore(own: ResourceDeclaration, change: Change, around: VersionedDeclaration): ResourceDeclaration {
   const names = new Map(Object.entries(change.renamed ?? {}).map(([old, now]) => [now, old]))
   const gone = new Set(change.added)
-  const states = own.states && statesBefore(own.states, change)
+  const states = own.states && statesBefore(own.states, change, (fields, of) => fieldsBefore({ fields }, of, around))
   const { states: _, derived: __, ...rest } = own
-  const stated = states === undefined ? rest : { ...rest, states }
+  const parent = parentDeclarationOf(own)
+  const stated = {
+    ...rest,
+    ...(states && { states }),
+    ...(parent && change.while !== undefined && { parent: withFormerWhile(parent, change.while) }),
+  }
   const named = renameTerms({ ...stated, fields: fieldsBefore(own, change, around) }, (name) =>
     gone.has(name) ? null : (names.get(name) ?? name),
   )
@@ -199,7 +203,11 @@ function childrenBefore(
 }
 
 /** The old fields in order: removed and moved fields are where the first added field is, or else at the end. */
-function fieldsBefore({ fields, parent }: ResourceDeclaration, change: Change, around: VersionedDeclaration): Fields {
+function fieldsBefore(
+  { fields, parent }: Pick<ResourceDeclaration, 'fields' | 'parent'>,
+  change: Partial<Change>,
+  around: VersionedDeclaration,
+): Fields {
   const { renamed = {}, removed = {}, added = [], retyped = {}, moved = {} } = change
   const names = new Map(Object.entries(renamed).map(([old, now]) => [now, old]))
   const back = Object.entries({ ...removed, ...movedFieldsBefore(fields, parent, moved, around) })
@@ -232,7 +240,7 @@ export function keepsOrder(values: readonly string[], mapped: ValueMap, shown: V
 export function fieldBefore(
   name: string,
   given: Field,
-  { required = {}, mapped = {}, shown = {} }: Change,
+  { required = {}, mapped = {}, shown = {} }: Partial<Change>,
   around: VersionedDeclaration,
 ): Field {
   let field = given

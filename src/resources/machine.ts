@@ -50,6 +50,13 @@ export interface Transition {
 export interface ServedTransition {
   readonly own: Transition
   readonly today: Transition
+  /** Converts the inputs of the version to those of today, and gives today's names back; null if they are the same. */
+  readonly older: {
+    readonly convert: (input: Document) => Document
+    readonly names: (input: string) => readonly string[]
+  } | null
+  /** The status of its refusal, and the version that withdrew it; null if it is carried out. */
+  readonly refused: { readonly status: 409 | 410; readonly version: string } | null
 }
 
 /** A transition by the clock: some time after the state was entered, or at the time in a field. */
@@ -156,3 +163,7 @@ export function readInput(
   if (faults.length > 0) throw invalidBody(faults)
   return new Map(input.map(({ name, absent }) => [name, given.has(name) ? given.get(name) : absent]))
 }
+
+/** The inputs of a transition that a request without a body of its own carries out. */
+export const absentInput = ({ input }: Transition): ReadonlyMap<string, unknown> =>
+  new Map(input.map(({ name, absent }) => [name, absent]))

@@ -67,7 +67,7 @@ export function collectionOf(
     fields,
     shape: shapeName(fields),
     aggregates: storedAggregates(name, members, around),
-    rules: fieldRulesOf(members, key, isId, rules),
+    rules: fieldRulesOf(members, key, isId, rules, declaration.states?.field),
     retention: settings.deleted.retention,
   }
 }

@@ -17,6 +17,7 @@ import {
 import { type Mistake, operations, resolveConcepts, type VersionedDeclaration } from '../resources/declaration.ts'
 import { withoutStateFields } from '../resources/service-fields.ts'
 import { readSettings } from '../settings.ts'
+import { checkChangedStates } from './changed-states.ts'
 import { checkDroppedPromises } from './dropped-promises.ts'
 import { checkMovedFields } from './moved-fields.ts'
 import { checkUnseenFields } from './unseen-fields.ts'
@@ -91,7 +92,7 @@ function checkVersionOfChange(
 /** The keys whose values are objects by name. */
 const objectKeys = [
   ...['renamed', 'removed', 'retyped', 'required', 'mapped', 'shown', 'moved'],
-  ...['transitions', 'deprecations', 'errors', 'filters', 'sorts'],
+  ...['transitions', 'writable', 'deprecations', 'errors', 'filters', 'sorts'],
 ]
 
 function checkChange(scene: ChangeCheck): void {
@@ -123,10 +124,9 @@ function checkChange(scene: ChangeCheck): void {
   checkRevision(given.revision, scene)
   if (change.begins && change.ends)
     report({ found }, path, '`begins` and `ends` exclude each other.', 'Leave one of the two out.')
-  checkNames(scene)
-  checkValues(scene)
+  checkFieldParts(scene)
   checkMethods(scene)
-  checkTransitionNames(scene)
+  checkChangedStates(scene, checkFieldParts)
   checkErrorRenames(scene)
   checkMovedFields(scene)
   checkValueSources(scene)
@@ -138,6 +138,12 @@ function checkRevision(revision: unknown, { path, found }: ChangeCheck): void {
   if (revision === undefined || (Number.isSafeInteger(revision) && Number(revision) > 0)) return
   const mend = 'Write a whole number from 1 on, as revision: 2.'
   report({ found }, [...path, 'revision'], `It is ${valueInWords(revision)}.`, mend)
+}
+
+/** The parts that name fields or their values. */
+function checkFieldParts(scene: ChangeCheck): void {
+  checkNames(scene)
+  checkValues(scene)
 }
 
 /** Named fields must exist, and no field may appear twice in the version before. */
@@ -218,27 +224,6 @@ function checkMethods({ change, path, own, found }: ChangeCheck): void {
       [...path, 'methods', 'withdrawn'],
       `There is no method ${valueInWords(one)}.`,
       nameHint(one, operations),
-    )
-}
-
-/** Transitions that are added or renamed must exist, and no two may have had the same name. */
-function checkTransitionNames({ change, path, own, found }: ChangeCheck): void {
-  const { added = [], renamed = {} } = change.transitions ?? {}
-  const known = Object.keys(own.states?.transitions ?? {})
-  for (const name of [...added, ...Object.values(renamed)].filter((one) => !known.includes(one)))
-    report(
-      { found },
-      [...path, 'transitions'],
-      `There is no transition ${valueInWords(name)} in ${change.version}.`,
-      nameHint(name, known),
-    )
-  const kept = known.filter((name) => !added.includes(name) && !Object.values(renamed).includes(name))
-  for (const name of Object.keys(renamed).filter((one) => kept.includes(one)))
-    report(
-      { found },
-      [...path, 'transitions', 'renamed', name],
-      `Before ${change.version} there would be two transitions \`${name}\`.`,
-      'Write another name, or name the other one in `added` or `renamed` too.',
     )
 }
 

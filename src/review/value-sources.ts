@@ -28,7 +28,7 @@ export interface ChangeCheck {
   readonly found: Finding[]
 }
 
-const isOmittable = ({ kind, options }: Field, { kinds }: ValueRules): boolean =>
+export const isOmittable = ({ kind, options }: Field, { kinds }: ValueRules): boolean =>
   options.optional === true || options.default !== undefined || fieldKind(kind, kinds).empty !== undefined
 
 /** Checks that every required value of old requests and old answers has a source. */
@@ -60,7 +60,8 @@ export function checkValueSources(scene: ChangeCheck): void {
   for (const name of fields(Object.keys(required))) {
     const field = whole(own.fields[name] as Field)
     const at = [...path, 'required', name]
-    if (isOmittable(field, rules)) report({ found }, at, `\`${name}\` is not required.`, 'Leave it out here.')
+    if (isOmittable(field, rules) && own.states?.field !== name)
+      report({ found }, at, `\`${name}\` is not required.`, 'Leave it out here.')
     const faults: Violation[] = []
     valueCheckOf(field, rules)(required[name], `/${name}`, faults)
     if (faults[0]) report({ found }, at, `The field refuses it: ${faults[0].message}`, 'Write a value that it allows.')

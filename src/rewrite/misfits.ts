@@ -34,6 +34,7 @@ interface NarrowedField extends Misfit {
   readonly field: string
   readonly bounds: Bounds
   readonly addresses: boolean
+  readonly states: readonly string[] | null
   /** Whether a value is too long for an index of the declaration in this database. */
   readonly overlong: boolean
 }
@@ -203,13 +204,18 @@ export function* admitDeclaration(surveyed: SurveyedChange, consent: Consent, si
 
 /** The hazards of narrowed fields whose rows do not fit. */
 function misfitHazards({ narrowed }: MisfitReport, allow: boolean): Hazard[] {
-  const refused = narrowed.filter(({ addresses, overlong }) => addresses || overlong || !allow)
-  return refused.map(({ collection, field, rows, more, ids, says, bounds, addresses, overlong }) => {
+  const refused = narrowed.filter(({ addresses, states, overlong }) => addresses || states || overlong || !allow)
+  return refused.map(({ collection, field, rows, more, ids, says, bounds, addresses, states, overlong }) => {
     const count = `${more ? 'at least ' : ''}${rows} ${rows === 1 ? 'row' : 'rows'} of ${collection}`
     const named = ids.length < rows ? `the first: ${ids.join(', ')}` : ids.join(', ')
     const about = `${count} would not fit \`${field}\` as it is declared now: ${says.replace(/\.$/, '')} (${named})`
     if (addresses)
       return { about: `${about}\nIts value is part of the URL, so these items could not be reached.`, mends: [] }
+    if (states)
+      return {
+        about: `${about}\nEvery item has one of the states, and only transitions write it.`,
+        mends: stateMends(field, states),
+      }
     const fill = `${field}: f.${bounds.kind}({ …, fill: a value that fits })`
     return {
       about,
@@ -226,3 +232,13 @@ function misfitHazards({ narrowed }: MisfitReport, allow: boolean): Hazard[] {
     }
   })
 }
+
+/** A state has no declared field that could have a `fill`: values become states by the change that made it one. */
+const stateMends = (field: string, states: readonly string[]): Hazard['mends'] => [
+  [
+    'If a value is called otherwise now',
+    `mapped: { ${field}: { 'the value': '${states[0]}' } } in the change of the version`,
+  ],
+  ['If rows have no value', `required: { ${field}: '${states[0]}' } in the change of the version`],
+  ['If there are no versions', `write one of ${states.join(', ')} into these rows with the former declaration`],
+]

@@ -1,7 +1,14 @@
 /** Served versions: the URLs of the resources in each version, and the methods of each URL. Part 4, endpoints. */
 
-import type { ChangeStep, FindMovedField } from '../changes/conversion.ts'
+import {
+  type ChangeStep,
+  compileConversion,
+  type FindMovedField,
+  identityMapping,
+  mapUp,
+} from '../changes/conversion.ts'
 import { movedFieldFinder, type ResourceHistory, type VersionAt, versionHistory } from '../changes/history.ts'
+import { olderNames } from '../changes/queries.ts'
 import { olderRepresentation, storedRepresentation } from '../changes/representation.ts'
 import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
@@ -14,9 +21,9 @@ import type { FieldKinds } from '../fields/kind.ts'
 import type { Endpoint, ServedVersion } from '../flow/route.ts'
 import { type Change, majorOf } from '../resources/change.ts'
 import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
-import type { ServedTransition } from '../resources/machine.ts'
+import type { ServedTransition, Transition } from '../resources/machine.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
-import { newestTransition } from '../resources/states-before.ts'
+import { newestTransition, writtenTransitions } from '../resources/states-before.ts'
 import type { Settings } from '../settings.ts'
 import { routeTreeOf } from './locate.ts'
 import type { OperationRoutes } from './operations.ts'
@@ -128,13 +135,16 @@ function contextOf(
   today: Resource,
   { name, steps }: ResourceHistory,
   { declared, elsewhere }: { declared: DeclaredService; elsewhere: FindMovedField },
-): Pick<EndpointContext, 'resource' | 'representation' | 'transitions'> & { readonly source: UnlinkedSource } {
+): Pick<EndpointContext, 'resource' | 'representation' | 'transitions' | 'byValue'> & {
+  readonly source: UnlinkedSource
+} {
   const given = declaration.resources[name] as ResourceDeclaration
   if (steps.length === 0 && given === today.declaration)
     return {
       resource: today,
       representation: storedRepresentation(today),
       transitions: servedTransitions(today, today, []),
+      byValue: null,
       source: { resource: today, today, major: majorOf(label), changes: [], joined: [] },
     }
   const own = makeResource(name, given, {
@@ -152,15 +162,44 @@ function contextOf(
     resource: { ...own, collection: today.collection },
     representation: form,
     transitions: servedTransitions(own, today, steps),
+    byValue: transitionsByValue(own, today, steps),
     source: { resource: own, today, major: majorOf(label), changes: later, joined: beside },
   }
 }
 
-/** The transitions of a version that are still there, perhaps under another name. */
+/** The transitions of a version, each with the one that is carried out; one that is refused stands for itself. */
 const servedTransitions = (own: Resource, today: Resource, steps: readonly ChangeStep[]): ServedTransition[] =>
-  (own.machine?.transitions ?? []).flatMap((one) => {
-    const name = newestTransition(steps, one.name)
+  (own.machine?.transitions ?? []).flatMap((one): ServedTransition[] => {
+    const { name, inputs, refused } = newestTransition(steps, one.name)
+    if (refused) return [{ own: one, today: one, older: null, refused }]
     return (today.machine?.transitions ?? [])
       .filter((stored) => stored.name === name)
-      .map((stored) => ({ own: one, today: stored }))
+      .map((stored) => ({ own: one, today: stored, older: olderInputs(one, stored, inputs), refused }))
   })
+
+/** Converts the inputs of a transition as the fields of items are converted. */
+function olderInputs(own: Transition, today: Transition, steps: readonly ChangeStep[]): ServedTransition['older'] {
+  const [from, to] = [own, today].map(({ input }) => input.map(({ name }) => name)) as [string[], string[]]
+  if (steps.length === 0 && from.join() === to.join()) return null
+  const convert = compileConversion(steps.reduce(mapUp, identityMapping(today.name, from)), to)
+  return {
+    names: (input) => olderNames(steps.toReversed(), input),
+    convert: (input) => {
+      const values = convert(input)
+      const some = to.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined)
+      return Object.fromEntries(some)
+    },
+  }
+}
+
+/** The transitions that a version carries out for callers that write the state; null if the version has states itself. */
+function transitionsByValue(
+  own: Resource,
+  today: Resource,
+  steps: readonly ChangeStep[],
+): readonly Transition[] | null {
+  const { machine } = today
+  if (machine === null || own.machine !== null) return null
+  const written = writtenTransitions(steps)
+  return machine.transitions.filter(({ name }) => written.has(name))
+}

@@ -12,6 +12,8 @@ interface FieldRule {
   readonly check: ValueCheck
   /** Whether it is the id or the key: then an item whose value does not fit could not be addressed. */
   readonly addresses: boolean
+  /** The states, if it holds the state of an item: then every item has one of them. R220. */
+  readonly states: readonly string[] | null
 }
 
 export type FieldRules = ReadonlyMap<string, FieldRule>
@@ -29,15 +31,21 @@ export function fieldRulesOf(
   key: string | null,
   isId: IdCheck,
   values: ValueRules,
+  state?: string,
 ): FieldRules {
   const rules = new Map<string, FieldRule>()
   const { id } = values.settings.resource
   const check: ValueCheck = (value, at, faults) =>
     isId(value as string) ? value : addViolation(faults, at, 'invalid-format', 'must be an id as the service makes it.')
   const kind = `id ${typeof id === 'function' ? 'made' : id}`
-  if (key === null) rules.set('id', { bounds: { kind }, check, addresses: true })
+  if (key === null) rules.set('id', { bounds: { kind }, check, addresses: true, states: null })
   for (const { name, field, check, from } of members)
     if (field.options.derived === undefined && (from === 'caller' || name === key || field.options.readOnly))
-      rules.set(name, { bounds: boundsOf(field, values), check, addresses: name === key })
+      rules.set(name, {
+        bounds: boundsOf(field, values),
+        check,
+        addresses: name === key,
+        states: name === state ? (field.values ?? []) : null,
+      })
   return rules
 }

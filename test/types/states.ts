@@ -136,3 +136,43 @@ resource({
   derived: { twice: ({ price }) => `${price}` },
   access: 'public',
 })
+
+const older = service({
+  name: 'a',
+  versions: { v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' } },
+  resources: {
+    orders: {
+      fields: {},
+      states: {
+        ...states,
+        transitions: {
+          closures: { from: ['draft'], to: 'closed', input: { reason: f.text({ max: 5 }) } },
+          expiries: { from: ['draft'], to: 'closed', after: 'P1D' },
+        },
+        writable: { change: ['draft'] },
+      },
+      access: 'public',
+    },
+  },
+})
+older.change('v2', 'orders', {
+  about: 'As `bylaw check` proposes it.',
+  retyped: { status: f.enum(['draft', 'closed'], { default: 'draft' }) },
+  transitions: {
+    withdrawn: { ends: { from: ['draft'], to: 'closed', refused: 410 } },
+    changed: {
+      closures: {
+        from: ['draft', 'closed'],
+        input: {
+          retyped: { reason: f.text({ max: 9 }) },
+          request: (old) => ({ reason: [...old.reason].slice(0, 5).join('') }),
+        },
+      },
+      expiries: { after: 'P7D' },
+    },
+    written: { closed: 'closures' },
+  },
+  writable: { change: null },
+})
+// @ts-expect-error: 404 is not a status of a refusal
+older.change('v2', 'orders', { about: 'x', transitions: { withdrawn: { ends: { from: [], to: 'a', refused: 404 } } } })

@@ -1,0 +1,73 @@
+/** Written values: what bodies of an older version say of fields that callers wrote then and the service sets now. Part 9, versions. */
+import { Problem } from '../errors/problem.ts'
+import type { Permissions } from '../resources/document.ts'
+import type { Member, Resource } from '../resources/resource.ts'
+import { isSameJson, withDerivedValues } from '../rows/collection.ts'
+import type { VersionDocument } from './conversion.ts'
+
+/** The parts of a conversion that written values depend on. */
+interface Writer {
+  readonly resource: Resource
+  readonly today: Resource
+  /** The names in this version of a current field. */
+  readonly names: (field: string) => readonly string[]
+}
+
+/** The current fields of an item before a write and as the body wants them; `before` is null for a new item. */
+interface WrittenValues {
+  readonly before: VersionDocument | null
+  readonly values: VersionDocument
+  readonly body: VersionDocument
+  readonly hand: Permissions
+}
+
+/** The names under which callers of an older version write a field that the service sets now. */
+const writtenNames = ({ resource, names }: Writer, field: string): readonly string[] =>
+  names(field).filter((one) => resource.byName.get(one)?.from === 'caller')
+
+/** The derived fields that callers of an older version write. */
+export const writtenDerived = (own: Writer): readonly Member[] =>
+  own.today.members.filter(
+    ({ name, field }) => field.options.derived !== undefined && writtenNames(own, name).length > 0,
+  )
+
+/**
+ * Puts the state that a body asks for into the document, so that the endpoint carries out a transition in its place, and
+ * refuses derived values other than those that follow. What is sent is never ignored. R195, R220, R225.
+ */
+export function withWrittenValues(own: Writer, document: VersionDocument, written: WrittenValues): VersionDocument {
+  refuseOtherValues(own, document, written)
+  const { resource, today } = own
+  const { before, values, body } = written
+  if (today.machine === null || resource.machine !== null) return document
+  const { field } = today.machine
+  const [was, wanted] = [before?.[field], values[field]]
+  const names = own.names(field).filter((one) => resource.byName.has(one))
+  const isSent = names.length === 0 || names.some((one) => Object.hasOwn(body, one))
+  const isWritten = before === null ? wanted != null : isSent && wanted !== undefined && !isSameJson(was, wanted)
+  return isWritten ? { ...document, [field]: wanted } : document
+}
+
+/** Refuses values of derived fields that do not follow from the item. A value that the caller does not see is refused too. */
+function refuseOtherValues(
+  own: Writer,
+  document: VersionDocument,
+  { before, values, body, hand }: WrittenValues,
+): void {
+  const members = writtenDerived(own).filter(({ name }) => {
+    const isSent = writtenNames(own, name).some((one) => Object.hasOwn(body, one))
+    return isSent && values[name] !== undefined && !(before && isSameJson(before[name], values[name]))
+  })
+  if (members.length === 0) return
+  const derived = withDerivedValues(own.today.collection.fields, { ...document })
+  for (const { name, read } of members) {
+    const isSeen = !hand.blind && (read === null || hand.scopes.has(read))
+    if (isSeen && isSameJson(derived[name], values[name])) continue
+    const [called = name] = writtenNames(own, name)
+    const is = isSeen ? `it is ${JSON.stringify(derived[name])} and ` : ''
+    throw new Problem(
+      'conflict',
+      `${called} follows from other values: ${is}cannot be set; leave it out or send it as it is.`,
+    )
+  }
+}
