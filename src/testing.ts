@@ -5,9 +5,11 @@ import { callerOf } from './flow/credential.ts'
 import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
 import { serviceWorld } from './flow/world.ts'
+import { durationMilliseconds } from './formats/time.ts'
 import { fetchDoor } from './http/fetch.ts'
 import type { Service } from './service.ts'
 import { openStore } from './terminal/open.ts'
+import { hasTimers, runDueTimers } from './timers/run-timers.ts'
 import { previewVersions } from './versions/choose.ts'
 
 /**
@@ -39,11 +41,26 @@ export interface Testing {
    * @example await call('/notes', { method: 'POST', json: { text: 'Call Ann' } })
    */
   readonly call: (path: string, init?: TestRequest) => Promise<Response>
+  /** Sets the clock, and carries out the transitions that are due then: `await at('2026-12-01')`. */
+  readonly at: (time: string) => Promise<void>
+  /** Lets time pass, and carries out the transitions that are due then: `await pass('P7D')`. */
+  readonly pass: (duration: string) => Promise<void>
+  /** Everything that was logged, by handlers too: `assert.equal(logged.at(-1)?.message, 'Placed.')`. */
+  readonly logged: readonly LoggedLine[]
   /** Closes the database: `await close()`. */
   readonly close: () => Promise<void>
 }
 
+/** A line of the log. */
+interface LoggedLine {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly message: string
+  readonly about: Readonly<Record<string, unknown>>
+}
+
 interface TestingOptions {
+  /** Replaces what handlers use: `use: () => ({ mail: { send: (text) => sent.push(text) } })`. */
+  readonly use?: () => unknown
   /** The URL of the database; by default SQLite in memory: `database: 'sqlite:./test.db'`. */
   readonly database?: string
   /** Where warnings and failures are logged; nowhere by default: `log: { error: console.error, warn() {}, info() {} }`. */
@@ -64,16 +81,37 @@ const silentLog: Log = { error: () => {}, warn: () => {}, info: () => {} }
  * assert.equal(created.status, 201)
  * await close()
  */
-export function testing(
+export function testing(service: Service, handlers: Service, options?: TestingOptions): Testing
+export function testing(service: Service, options?: TestingOptions): Testing
+export function testing(service: Service, ...given: readonly (Service | TestingOptions | undefined)[]): Testing {
+  const [handlers] = given.filter((one): one is Service => one !== undefined && 'declaration' in one)
+  const [options = {}] = given.filter((one): one is TestingOptions => one !== undefined && one !== handlers)
+  return testService(handlers ?? service, options)
+}
+
+function testService(
   service: Service,
-  { database = 'sqlite::memory:', log = silentLog, allowLoss = [], allowMisfits = false }: TestingOptions = {},
+  { database = 'sqlite::memory:', log = silentLog, allowLoss = [], allowMisfits = false, use }: TestingOptions,
 ): Testing {
   const report = (step: string) => log.info({ step }, 'The database was changed.')
   const opened = openStore(service, database, 'apply', { allowLoss, allowMisfits, report })
-  const doors =
-    opened instanceof Promise ? opened.then((store) => openDoors(service, store, log)) : openDoors(service, opened, log)
+  const logged: LoggedLine[] = []
+  const clock = { shift: 0 }
+  const behaviour = service.behaviour && use ? { ...service.behaviour, use } : service.behaviour
+  const open = (store: Store) => openDoors({ ...service, behaviour }, store, keepingLog(log, logged), clock)
+  const doors = opened instanceof Promise ? opened.then(open) : open(opened)
   if (doors instanceof Promise) doors.catch(() => {}) // the first call reports a failure to open
+  const move = async (by: (now: number) => number) => {
+    const { world, runTimers } = await doors
+    const shift = by(world.now())
+    if (!Number.isFinite(shift)) throw new Error("Write a time as at('2026-12-01') or a duration as pass('P7D').")
+    clock.shift += shift
+    await runTimers()
+  }
   return {
+    at: (time) => move((now) => Date.parse(time) - now),
+    pass: (duration) => move(() => durationMilliseconds(duration) ?? Number.NaN),
+    logged,
     call: async (path, { as, ...init } = {}) =>
       (await doors).doorOf(as)(new Request(`http://localhost${path}`, requestInit(init))),
     close: async () => (await doors).close(),
@@ -81,8 +119,15 @@ export function testing(
 }
 
 /** The doors of a service on an open store: one for each caller that a test names. */
-function openDoors(service: Service, store: Store, log: Log) {
-  const world = serviceWorld(realWorld, store)
+function openDoors(service: Service, store: Store, log: Log, moved: { readonly shift: number }) {
+  const { clock } = store
+  const shifted = {
+    ...clock,
+    now: () => clock.now() + moved.shift,
+    due: () => clock.due() + moved.shift,
+    issued: () => clock.issued() + moved.shift,
+  }
+  const world = serviceWorld(realWorld, { ...store, clock: shifted })
   const whole = { ...service, choice: previewVersions(service.choice, 'all') }
   const handlers = handlerSources(service, store, world, log)
   const context = {
@@ -101,7 +146,19 @@ function openDoors(service: Service, store: Store, log: Log) {
     await handlers?.close()
     await store.close()
   }
-  return { doorOf, close }
+  const { resources, writer } = service
+  const runTimers = async () =>
+    hasTimers(resources) ? runDueTimers({ resources, writer, store, world, log, handlers }) : 0
+  return { doorOf, close, world, runTimers }
+}
+
+/** A log that also keeps its lines. */
+const keepingLog = (log: Log, lines: LoggedLine[]): Log => {
+  const keep = (level: LoggedLine['level']) => (about: object, message: string) => {
+    lines.push({ level, message, about: { ...about } })
+    log[level](about, message)
+  }
+  return { info: keep('info'), warn: keep('warn'), error: keep('error') }
 }
 
 const authenticateAs = ({ account = null, scopes = [], tier = null, features = [] }: As): Authenticate => {
