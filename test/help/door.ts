@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { issueKey } from '../../src/auth/key-table.ts'
@@ -55,6 +58,8 @@ export interface Door {
   /** The log entries of answers. */
   readonly answered: Readonly<Record<string, unknown>>[]
   readonly port: number
+  /** The URL of its database. */
+  readonly database: string
   /** The credentials of one of the `holders`. */
   readonly as: (holder: string) => Readonly<Record<string, string>>
 }
@@ -62,6 +67,8 @@ export interface Door {
 export interface DoorOptions extends Pick<ServerContext, 'hosts' | 'proxies' | 'ledger' | 'corridor'> {
   /** The URL of the only database to run on; otherwise the tests run on all stores. */
   readonly database?: string
+  /** SQLite runs on a file, so that the test can open another connection. */
+  readonly onFile?: boolean
   /** Not on Citus: for features that it does not have. */
   readonly together?: boolean
   /** Only over a socket: for tests that fetch cannot do. */
@@ -116,6 +123,11 @@ const testDatabases: Readonly<Record<Door['store'], (service: Service) => Promis
   },
 }
 
+function databaseFile(): TestDatabase {
+  const folder = mkdtempSync(join(tmpdir(), 'bylaw-'))
+  return { url: `sqlite:${join(folder, 'store.db')}`, remove: async () => rmSync(folder, { recursive: true }) }
+}
+
 /** The test files that run with `fetch` on SQLite too, as their rules depend on the server. */
 const throughBoth =
   process.env.BYLAW_TEST_ALL !== undefined
@@ -134,19 +146,30 @@ function isSelected(
 
 /** Runs a group of tests once for each server and store, on new databases. */
 export function doors(title: string, service: Service, tests: (door: Door) => void, options: DoorOptions = {}): void {
-  const { database, together, socketOnly, now, store: replaced, holders = {}, preview = 'all', ...more } = options
+  const {
+    database,
+    onFile,
+    together,
+    socketOnly,
+    now,
+    store: replaced,
+    holders = {},
+    preview = 'all',
+    ...more
+  } = options
   const { world: given = realWorld, ...around } = more
   for (const { name, store: kind } of combinations.filter((one) => isSelected(one, options))) {
     describe(`${title} (${name}, ${kind})`, () => {
-      const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0 } as {
+      const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0, database: '' } as {
         -readonly [K in keyof Door]: Door[K]
       }
       let listening: NodeServer | undefined
       let context: ServerContext | undefined
       let testDatabase: TestDatabase | undefined
       before(async () => {
-        testDatabase = await testDatabases[kind](service)
-        const opened = await openStore(service, database ?? testDatabase.url, 'apply', {}, given)
+        testDatabase = kind === 'SQLite' && onFile ? databaseFile() : await testDatabases[kind](service)
+        door.database = database ?? testDatabase.url
+        const opened = await openStore(service, door.database, 'apply', {}, given)
         const store = replaced?.(opened) ?? opened
         const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store)
         const authenticate = callerGate(service, store, world)
