@@ -1,12 +1,8 @@
 /** Runs the same tests with both servers, node:http over a real socket and fetch without one, and on every store. */
 
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { issueKey } from '../../src/auth/key-table.ts'
@@ -21,10 +17,9 @@ import { listen, type NodeServer } from '../../src/http/node.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { previewVersions } from '../../src/versions/choose.ts'
+import { openDatabase, type TestDatabase } from './databases.ts'
 import { testFile } from './group.ts'
 import { checkedSend } from './overseen.ts'
-import { freshPostgres } from './postgres.ts'
-import { freshCitus, planned, watched } from './spread.ts'
 
 export interface Sent {
   /** Sent as JSON, with its content type unless another one is given. */
@@ -98,36 +93,6 @@ const onCitus =
     ? /./
     : /\/(?:2-keys|3-children|3-cursor|4-[a-z-]+|5-owner|8-quotas|9-parts|9-stored)\.test\.ts$/
 
-/** A new database; after the tests, `left` removes it, and on Citus reports statements that it would refuse. */
-interface TestDatabase {
-  readonly url: string
-  readonly remove: () => Promise<void>
-}
-
-const testDatabases: Readonly<Record<Door['store'], (service: Service) => Promise<TestDatabase>>> = {
-  SQLite: async () => ({ url: 'sqlite::memory:', remove: async () => {} }),
-  PostgreSQL: async () => {
-    const { url, drop } = await freshPostgres()
-    return { url, remove: drop }
-  },
-  Citus: async (service) => {
-    const { url, drop } = await freshCitus()
-    await planned(service, url)
-    const judged = watched(url)
-    const remove = async () => {
-      const complaints = await judged()
-      await drop()
-      assert.deepEqual(complaints, [])
-    }
-    return { url, remove }
-  },
-}
-
-function databaseFile(): TestDatabase {
-  const folder = mkdtempSync(join(tmpdir(), 'bylaw-'))
-  return { url: `sqlite:${join(folder, 'store.db')}`, remove: async () => rmSync(folder, { recursive: true }) }
-}
-
 /** The test files that run with `fetch` on SQLite too, as their rules depend on the server. */
 const throughBoth =
   process.env.BYLAW_TEST_ALL !== undefined
@@ -144,20 +109,15 @@ function isSelected(
   return store !== 'Citus' || (!together && onCitus.test(testFile()))
 }
 
+function contextOptions(options: DoorOptions): Partial<ServerContext> {
+  const { database, onFile, together, socketOnly, now, world, preview, store, holders, ...around } = options
+  return around
+}
+
 /** Runs a group of tests once for each server and store, on new databases. */
 export function doors(title: string, service: Service, tests: (door: Door) => void, options: DoorOptions = {}): void {
-  const {
-    database,
-    onFile,
-    together,
-    socketOnly,
-    now,
-    store: replaced,
-    holders = {},
-    preview = 'all',
-    ...more
-  } = options
-  const { world: given = realWorld, ...around } = more
+  const { now, store: replaced, holders = {}, preview = 'all', world: given = realWorld } = options
+  const around = contextOptions(options)
   for (const { name, store: kind } of combinations.filter((one) => isSelected(one, options))) {
     describe(`${title} (${name}, ${kind})`, () => {
       const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0, database: '' } as {
@@ -167,8 +127,8 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
       let context: ServerContext | undefined
       let testDatabase: TestDatabase | undefined
       before(async () => {
-        testDatabase = kind === 'SQLite' && onFile ? databaseFile() : await testDatabases[kind](service)
-        door.database = database ?? testDatabase.url
+        testDatabase = await openDatabase(kind, service, options)
+        door.database = testDatabase.url
         const opened = await openStore(service, door.database, 'apply', {}, given)
         const store = replaced?.(opened) ?? opened
         const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store)
