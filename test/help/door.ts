@@ -1,6 +1,5 @@
 /** Runs the same tests with both servers, node:http over a real socket and fetch without one, and on every store. */
 
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
 import { connect } from 'node:net'
@@ -18,10 +17,9 @@ import { listen, type NodeServer } from '../../src/http/node.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { previewVersions } from '../../src/versions/choose.ts'
+import { openDatabase, type TestDatabase } from './databases.ts'
 import { testFile } from './group.ts'
 import { checkedSend } from './overseen.ts'
-import { freshPostgres } from './postgres.ts'
-import { freshCitus, planned, watched } from './spread.ts'
 
 export interface Sent {
   /** Sent as JSON, with its content type unless another one is given. */
@@ -55,6 +53,8 @@ export interface Door {
   /** The log entries of answers. */
   readonly answered: Readonly<Record<string, unknown>>[]
   readonly port: number
+  /** The URL of its database. */
+  readonly database: string
   /** The credentials of one of the `holders`. */
   readonly as: (holder: string) => Readonly<Record<string, string>>
 }
@@ -62,6 +62,8 @@ export interface Door {
 export interface DoorOptions extends Pick<ServerContext, 'hosts' | 'proxies' | 'ledger' | 'corridor'> {
   /** The URL of the only database to run on; otherwise the tests run on all stores. */
   readonly database?: string
+  /** SQLite runs on a file, so that the test can open another connection. */
+  readonly onFile?: boolean
   /** Not on Citus: for features that it does not have. */
   readonly together?: boolean
   /** Only over a socket: for tests that fetch cannot do. */
@@ -91,31 +93,6 @@ const onCitus =
     ? /./
     : /\/(?:2-keys|3-children|3-cursor|4-[a-z-]+|5-owner|8-quotas|9-parts|9-stored)\.test\.ts$/
 
-/** A new database; after the tests, `left` removes it, and on Citus reports statements that it would refuse. */
-interface TestDatabase {
-  readonly url: string
-  readonly remove: () => Promise<void>
-}
-
-const testDatabases: Readonly<Record<Door['store'], (service: Service) => Promise<TestDatabase>>> = {
-  SQLite: async () => ({ url: 'sqlite::memory:', remove: async () => {} }),
-  PostgreSQL: async () => {
-    const { url, drop } = await freshPostgres()
-    return { url, remove: drop }
-  },
-  Citus: async (service) => {
-    const { url, drop } = await freshCitus()
-    await planned(service, url)
-    const judged = watched(url)
-    const remove = async () => {
-      const complaints = await judged()
-      await drop()
-      assert.deepEqual(complaints, [])
-    }
-    return { url, remove }
-  },
-}
-
 /** The test files that run with `fetch` on SQLite too, as their rules depend on the server. */
 const throughBoth =
   process.env.BYLAW_TEST_ALL !== undefined
@@ -132,21 +109,27 @@ function isSelected(
   return store !== 'Citus' || (!together && onCitus.test(testFile()))
 }
 
+function contextOptions(options: DoorOptions): Partial<ServerContext> {
+  const { database, onFile, together, socketOnly, now, world, preview, store, holders, ...around } = options
+  return around
+}
+
 /** Runs a group of tests once for each server and store, on new databases. */
 export function doors(title: string, service: Service, tests: (door: Door) => void, options: DoorOptions = {}): void {
-  const { database, together, socketOnly, now, store: replaced, holders = {}, preview = 'all', ...more } = options
-  const { world: given = realWorld, ...around } = more
+  const { now, store: replaced, holders = {}, preview = 'all', world: given = realWorld } = options
+  const around = contextOptions(options)
   for (const { name, store: kind } of combinations.filter((one) => isSelected(one, options))) {
     describe(`${title} (${name}, ${kind})`, () => {
-      const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0 } as {
+      const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0, database: '' } as {
         -readonly [K in keyof Door]: Door[K]
       }
       let listening: NodeServer | undefined
       let context: ServerContext | undefined
       let testDatabase: TestDatabase | undefined
       before(async () => {
-        testDatabase = await testDatabases[kind](service)
-        const opened = await openStore(service, database ?? testDatabase.url, 'apply', {}, given)
+        testDatabase = await openDatabase(kind, service, options)
+        door.database = testDatabase.url
+        const opened = await openStore(service, door.database, 'apply', {}, given)
         const store = replaced?.(opened) ?? opened
         const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store)
         const authenticate = callerGate(service, store, world)

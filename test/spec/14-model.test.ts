@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { count, f, max, min, resource, service, sum, times } from 'bylaw'
 import fc from 'fast-check'
 import { type Door, doors, spec } from '../help/door.ts'
+import { judgeMoments } from '../help/moments.ts'
 import { runsOf } from '../help/runs.ts'
 
 const shop = service({
@@ -112,6 +113,38 @@ interface Found {
   readonly [field: string]: unknown
 }
 
+const tables = ['customers', 'orders', 'order_lines'] as const
+type Moment = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
+
+/** Every total equals its rows, every state is declared, every line has its order, and none changes below an order that is no draft. */
+function judge({ customers = [], orders = [], order_lines: lines = [] }: Moment, before: Moment): void {
+  const states = new Set<unknown>(['draft', ...Object.values(moves)])
+  const known = new Set<unknown>(orders.map(({ id }) => id))
+  for (const { orderId } of lines) assert.ok(known.has(orderId), `a line of ${orderId}, which is gone`)
+  for (const order of orders) {
+    assert.ok(states.has(order.status), String(order.status))
+    const own = lines.filter(({ orderId }) => orderId === order.id)
+    const amounts = own.map(({ amount }) => cents(amount as string))
+    for (const { quantity, price: each, amount } of own)
+      assert.equal(cents(amount as string), Number(quantity) * cents(each as string))
+    const bounds = amounts.length === 0 ? [null, null] : [price(Math.min(...amounts)), price(Math.max(...amounts))]
+    assert.deepEqual(
+      [order.total, order.lineCount, order.least, order.greatest],
+      [price(amounts.reduce((one, other) => one + other, 0)), own.length, ...bounds],
+    )
+  }
+  for (const order of (before.orders ?? []).filter(({ status }) => status !== 'draft')) {
+    const same = orders.some(({ id, updatedAt }) => id === order.id && updatedAt === order.updatedAt)
+    const ofOrder = (all: Moment[string] = []) => all.filter(({ orderId }) => orderId === order.id)
+    if (same) assert.deepEqual(ofOrder(lines), ofOrder(before.order_lines), 'lines of an order that is no draft')
+  }
+  for (const customer of customers) {
+    const own = orders.filter(({ customerId }) => customerId === customer.id)
+    const spent = own.reduce((so, { total }) => so + cents(total as string), 0)
+    assert.deepEqual([customer.spent, customer.orderCount], [price(spent), own.length])
+  }
+}
+
 doors(
   'a model of states and totals',
   shop,
@@ -119,28 +152,6 @@ doors(
     const ask = (who: keyof typeof holders, method: string, path: string, json?: unknown, headers = {}) =>
       door.send(method, path, { ...(json !== undefined && { json }), headers: { ...door.as(who), ...headers } })
     const all = async (path: string): Promise<Found[]> => (await ask('clerk', 'GET', `${path}?page_size=100`)).json.data
-
-    /** Every total equals its rows, and no line was written below an order that had left its state. */
-    const judge = async (customers: readonly string[]): Promise<void> => {
-      const [orders, lines] = [await all('/orders'), await all('/order-lines')]
-      const buyers = (await all('/customers')).filter(({ id }) => customers.includes(id))
-      for (const order of orders) {
-        const own = lines.filter(({ orderId }) => orderId === order.id)
-        const amounts = own.map(({ amount }) => cents(amount as string))
-        for (const { quantity, price: each, amount } of own)
-          assert.equal(cents(amount as string), Number(quantity) * cents(each as string))
-        const bounds = amounts.length === 0 ? [null, null] : [price(Math.min(...amounts)), price(Math.max(...amounts))]
-        assert.deepEqual(
-          [order.total, order.lineCount, order.least, order.greatest],
-          [price(amounts.reduce((one, other) => one + other, 0)), own.length, ...bounds],
-        )
-      }
-      for (const buyer of buyers) {
-        const own = orders.filter(({ customerId }) => customerId === buyer.id)
-        const spent = own.reduce((so, { total }) => so + cents(total as string), 0)
-        assert.deepEqual([buyer.spent, buyer.orderCount], [price(spent), own.length])
-      }
-    }
 
     /** Tries every action as each caller: the linked ones must succeed, and the others must be refused. */
     const judgeLinks = async (id: string): Promise<void> => {
@@ -217,12 +228,13 @@ doors(
           }
         }
       }
-      await Promise.all(
-        clients.map(async (steps) => {
-          for (const one of steps) await run(one)
-        }),
-      )
-      await judge(customers)
+      await judgeMoments(door.database, tables, judge, async () => {
+        await Promise.all(
+          clients.map(async (steps) => {
+            for (const one of steps) await run(one)
+          }),
+        )
+      })
       for (const { id } of (await all('/orders')).filter((one) => orders.includes(one.id)).slice(0, 1))
         await judgeLinks(id)
       for (const order of orders) {
@@ -236,5 +248,5 @@ doors(
       await fc.assert(fc.asyncProperty(clients, trial), { numRuns: runsOf(24), endOnFailure: true })
     })
   },
-  { holders },
+  { holders, onFile: true },
 )

@@ -1,0 +1,90 @@
+/** Proves that transitions by the clock take place exactly once, if a node is killed and if the database is away. R223. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { runDueTimers, runTimersEvery } from '../../src/timers/run-timers.ts'
+import { cluster } from '../help/cluster.ts'
+import { places } from '../help/places.ts'
+import { remindingNode } from '../help/timer-node.ts'
+import { until } from '../help/until.ts'
+
+const script = fileURLToPath(new URL('../help/timer-node.ts', import.meta.url))
+const lease = 61_000
+
+/** A process that carries out what is due, killed when it begins with the transition of that number. */
+async function killedAt(count: number, url: string, ahead: number): Promise<void> {
+  const child = spawn(process.execPath, ['--conditions=bylaw-source', script, url, String(ahead)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const closed = once(child, 'close')
+  let begun = 0
+  for await (const _ of createInterface(child.stdout)) if (++begun === count) child.kill('SIGKILL')
+  assert.deepEqual(await closed, [null, 'SIGKILL'])
+}
+
+async function opened(t: TestContext, url: string, ahead = 0) {
+  const node = await remindingNode(url, ahead)
+  t.after(node.close)
+  return node
+}
+type Node = Awaited<ReturnType<typeof opened>>
+
+const past = '2026-01-01T00:00:00.000Z'
+async function make({ send }: Node, count: number): Promise<void> {
+  const client = async () => {
+    for (let i = 0; i < count / 10; i++)
+      assert.equal((await send('POST', '/tasks', { json: { remindAt: past } })).status, 201)
+  }
+  await Promise.all(Array.from({ length: 10 }, client))
+}
+
+/** How many rows were changed how often since they were made. */
+const transitions = 'SELECT revision - 1 AS moved, count(*) AS tasks FROM tasks GROUP BY 1 ORDER BY 1'
+const numbers = (rows: Record<string, unknown>[]) => rows.map(({ moved, tasks }) => [Number(moved), Number(tasks)])
+
+for (const [name, place] of places)
+  test(`R223: what a killed node had begun is finished by another, late and once, ${name}`, async (t) => {
+    const where = await place(t)
+    const node = await opened(t, where.url)
+    await make(node, 330)
+    const kills = [1, 60, 100]
+    for (const [round, count] of kills.entries()) await killedAt(count, where.url, round * lease)
+    const [none, once] = numbers(await where.rows(transitions))
+    const begun = kills.reduce((one, other) => one + other)
+    assert.deepEqual([none?.[0], once?.[0]], [0, 1])
+    assert.ok((once?.[1] ?? 0) >= begun - kills.length && (once?.[1] ?? 0) < 330, JSON.stringify(once))
+    const early = await opened(t, where.url, (kills.length - 1) * lease)
+    await runDueTimers(early.timers)
+    const held = numbers(await where.rows(transitions))[0]?.[1] ?? 0
+    const late = await opened(t, where.url, kills.length * lease)
+    assert.equal(await runDueTimers(late.timers), held <= 100 ? held : -1)
+    assert.deepEqual(numbers(await where.rows(transitions)), [[1, 330]])
+    assert.equal(await runDueTimers(late.timers), 0)
+  })
+
+test('R223: a database that is away delays transitions, and each takes place once', async (t) => {
+  const server = await cluster()
+  t.after(server.close)
+  const nodes = [await opened(t, server.url), await opened(t, server.url)]
+  await make(nodes[0] as Node, 800)
+  const moved = () => Number(server.psql('SELECT count(*) FROM tasks WHERE revision > 1'))
+  const stops = nodes.map(({ timers }) => runTimersEvery(timers, 20))
+  const goOn = async () => {
+    const before = moved()
+    await until(() => moved() > before)
+  }
+  await goOn()
+  for (const how of ['immediate', 'kill'] as const) {
+    await server.stop(how)
+    await server.start()
+    await goOn()
+  }
+  for (const stop of stops) await stop()
+  const held = 800 - moved() // by the two nodes, whose leases the outages left behind
+  const late = await opened(t, server.url, lease)
+  assert.equal(await runDueTimers(late.timers), held)
+  assert.equal(server.psql('SELECT revision, count(*) FROM tasks GROUP BY 1'), '2|800')
+})
