@@ -1,8 +1,12 @@
-/** Customers, their orders with lines and totals, and the warehouses these are sent from. */
+/** Customers, their orders with lines and totals, products, and the warehouses these are sent from. */
 import { count, f, input, now, resource, service, sum, times } from 'bylaw'
 
 export default service({
   name: 'orders',
+  errors: {
+    'order-empty': { parents: ['conflict'], status: 409 },
+    'out-of-stock': { parents: ['conflict'], status: 409 },
+  },
   resources: {
     customers: {
       prefix: 'cus',
@@ -11,6 +15,15 @@ export default service({
         email: f.email({ unique: true, filter: true }),
         country: f.country({ filter: true }),
         metadata: f.metadata(),
+      },
+      access: 'public',
+    },
+    products: {
+      prefix: 'prd',
+      fields: {
+        name: f.text({ max: 200, filter: 'like', sort: true }),
+        price: f.decimal({ precision: 10, scale: 2, filter: 'range', sort: true }),
+        stock: f.integer({ min: 0, default: 0, filter: 'range' }),
       },
       access: 'public',
     },
@@ -49,9 +62,9 @@ export default service({
       prefix: 'lin',
       parent: { resource: 'orders', while: ['draft'], onDelete: 'cascade' },
       fields: {
-        description: f.text({ max: 500 }),
+        productId: f.ref('products', { filter: true }),
         quantity: f.integer({ min: 1, max: 100_000 }),
-        unitPrice: f.decimal({ precision: 10, scale: 2 }),
+        unitPrice: f.decimal({ precision: 10, scale: 2, default: '0.00', readOnly: true }), // set by handlers.ts
         amount: f.decimal({ scale: 2, derived: true }),
       },
       derived: { amount: ({ quantity, unitPrice }) => times(unitPrice, quantity) },

@@ -1,6 +1,7 @@
 /** Rows to begin with, created as any client would create them. */
 import { testing } from 'bylaw/testing'
 import api from './api.ts'
+import handlers from './handlers.ts'
 
 const customers = [
   ['Asha Raman', 'asha@ramanbooks.example', 'IN'],
@@ -13,6 +14,7 @@ const customers = [
   ['Hiro Tanaka', 'hiro@tanaka-tools.example', 'JP'],
 ] as const
 
+/** Names and prices of products. */
 const goods = [
   ['Fountain pen, medium nib', '38.50'],
   ['Sketchbook A4, 120 pages', '14.90'],
@@ -81,7 +83,7 @@ const warehouses = {
 
 /** Fills an empty database. */
 export async function seed(database: string): Promise<void> {
-  const { call, close } = testing(api, { database })
+  const { call, close } = testing(api, handlers, { database })
   const create = async (path: string, json: object): Promise<string> => {
     const answer = await call(path, { method: 'POST', json })
     if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${await answer.text()}`)
@@ -94,12 +96,12 @@ export async function seed(database: string): Promise<void> {
   try {
     const buyers: string[] = []
     for (const [name, email, country] of customers) buyers.push(await create('/customers', { name, email, country }))
+    const products: string[] = []
+    for (const [name, price] of goods) products.push(await create('/products', { name, price, stock: 1000 }))
     for (const [i, [currency, dueOn, lines]] of orders.entries()) {
       const order = await create('/orders', { customerId: buyers[i % buyers.length], currency, dueOn })
-      for (const [good, quantity] of lines) {
-        const [description, unitPrice] = goods[good]
-        await create(`/orders/${order}/order-lines`, { description, quantity, unitPrice })
-      }
+      for (const [good, quantity] of lines)
+        await create(`/orders/${order}/order-lines`, { productId: products[good], quantity })
       if (i % 2 === 1) await move(`/orders/${order}/placements`)
       if (i % 4 === 3) await move(`/orders/${order}/shipments`, { carrier: 'Sleipnir Freight' })
     }

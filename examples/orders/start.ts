@@ -5,7 +5,7 @@ import { curlCreate } from '../../src/cli/sample-request.ts'
 import { printError } from '../../src/terminal/command-error.ts'
 import { readableLog } from '../../src/terminal/readable-log.ts'
 import { openStoreFor, startService, untilSignal } from '../../src/terminal/start.ts'
-import api from './api.ts'
+import api from './handlers.ts'
 import { seed } from './seed.ts'
 
 const file = './data/orders.db'

@@ -137,7 +137,7 @@ export class HandledRun implements Decisions {
       const { caller, account } = this.#request
       const rows = this.#rows as RequestRows
       const context = { rows, resources, types, caller, account, time: rows.time, newId: world.newId }
-      const tools = new HandlerTools(context, row)
+      const tools = new HandlerTools(context, row, item)
       await this.#call(called, act, tools, row, {
         item,
         input: input ? Object.fromEntries(input) : inputOf(operations, item, row.now),

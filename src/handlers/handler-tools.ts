@@ -42,13 +42,16 @@ export interface ToolContext {
 export class HandlerTools {
   readonly #context: ToolContext
   readonly #own: HeldRow
+  /** Its document before the write. */
+  readonly #item: Document | null
   /** Ends when everything that was said so far is done. */
   #last: Promise<unknown> = Promise.resolve()
   readonly said: SaidWrite[] = []
 
-  constructor(context: ToolContext, own: HeldRow) {
+  constructor(context: ToolContext, own: HeldRow, item: Document | null) {
     this.#context = context
     this.#own = own
+    this.#item = item
   }
 
   /** Waits for everything that the handler said; throws the first mistake. */
@@ -57,13 +60,16 @@ export class HandlerTools {
   }
 
   readonly get = (name: string, id: GivenId): Promise<Document | null> =>
-    this.#next(async () => copied((await this.#row(name, id)).now))
+    this.#next(async () => {
+      const row = await this.#row(name, id)
+      return copied(row === this.#own ? this.#item : row.now)
+    })
 
   readonly list = (name: string, query: HandledList = {}): Promise<Document[]> =>
     this.#next(async () => {
       const resource = this.#resource(name)
       const list = listOf(resource, query, this.#context)
-      const found = await this.#context.rows.list(resource, list)
+      const found = await this.#context.rows.list(resource, list, this.#own)
       if (query.limit === undefined && found.length >= list.window.limit)
         throw new HandlerFault(
           `It lists more than ${list.window.limit - 1} ${name}; narrow it by where, or give a limit.`,

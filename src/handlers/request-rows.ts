@@ -74,12 +74,13 @@ export class RequestRows {
     return row
   }
 
-  /** The documents of a list. Rows that were written since they were read have their new values. */
-  async list(resource: Resource, list: ListRows): Promise<Document[]> {
+  /** The documents of a list. Rows that are written have their new values, except the one that a handler decides on. */
+  async list(resource: Resource, list: ListRows, decided: HeldRow): Promise<Document[]> {
     const documents = await this.#readList(list)
     this.#lists.push({ list, documents })
-    const own = [...this.#rows.values()].filter((row) => row.resource === resource && row.part !== 'read')
-    return laidOver(resource, list, JSON.parse(`[${documents}]`), own)
+    const others = [...this.#rows.values()].filter((row) => row !== decided && row.part !== 'read')
+    const written = others.filter((row) => row.resource === resource)
+    return laidOver(resource, list, JSON.parse(`[${documents}]`), written)
   }
 
   /** Marks a row as written by a handler. */

@@ -73,6 +73,10 @@ let placementRuns = 0
 const handled = shop.handlers(
   {
     customers: {
+      create: async ({ next, list, get }) => {
+        assert.deepEqual(await list('customers', { where: { id: next.id } }), [])
+        assert.equal(await get('customers', next.id), null) // a handler does not see the write that it decides on
+      },
       write: ({ item, next, create }) => {
         create('audits', { text: `${item?.name ?? 'nobody'} becomes ${next.name}` })
       },
