@@ -11,8 +11,10 @@ export const documentFault = (resource: string, faults: readonly Violation[]): H
 /** What the caller is answered if a handler throws: the refusal that it throws, or a failure that hides the cause. */
 export function failureOfHandler(name: string, thrown: unknown): unknown {
   if (thrown instanceof Problem) return thrown
-  const { message = String(thrown) } = thrown as Partial<Error>
-  return new Error(`The handler ${name} failed: ${message}`, { cause: thrown })
+  const { message, stack } = thrown instanceof Error ? thrown : new Error(`it throws ${JSON.stringify(thrown)}`)
+  const failure = new Error(`The handler ${name} failed: ${message}`, { cause: thrown })
+  // The place in the handler is of use, and that in the engine is not.
+  return Object.assign(failure, { stack: `The handler ${name} failed: ${stack}` })
 }
 
 /** Thrown if a row or a list that a handler has read changed since: it runs again. */

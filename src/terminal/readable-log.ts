@@ -1,6 +1,7 @@
 /** Readable log: one line per request for people, in colour on a terminal. */
 import { styleText } from 'node:util'
 import type { Log } from '../corridor/server-context.ts'
+import { codeFrame } from './code-frame.ts'
 import type { FatalLog } from './start.ts'
 
 type LogFields = Readonly<Record<string, unknown>>
@@ -42,6 +43,8 @@ function requestLine({ method, path, status, ms }: RequestEntry): string {
 
 function entryLine(style: TextStyle, word: string, { err, ...about }: LogFields, message: string): string {
   const rest = Object.entries(about).map(([name, value]) => ` ${name}=${onOneLine(String(value))}`)
-  const cause = err === undefined ? '' : `\n${printable(String(err instanceof Error ? err.stack : err))}`
+  const stack = String(err instanceof Error ? err.stack : err)
+  const frame = codeFrame(stack)
+  const cause = err === undefined ? '' : `\n${printable(frame === '' ? stack : `${frame}\n${stack}`)}`
   return `${timeOfDay()} ${styleText(style, word)} ${onOneLine(message)}${styleText('dim', rest.join(''))}${cause}`
 }

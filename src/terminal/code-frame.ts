@@ -1,0 +1,33 @@
+/** Code frame: the lines of a user's own file around the place where an error was thrown. */
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const engine = new URL('..', import.meta.url).href
+const framePattern = /^ +at .*?\(?(file:\/\/[^)]+?):(\d+):(\d+)\)?$/gm
+
+/** The place and the lines; empty if no frame of the stack lies in a file of the user. */
+export function codeFrame(stack: string): string {
+  for (const [, url = '', line = '0', column = '1'] of stack.matchAll(framePattern)) {
+    if (url.startsWith(engine) || url.includes('/node_modules/')) continue
+    const path = fileURLToPath(url.replace(/\?.*$/, ''))
+    const [at, lines] = [Number(line), linesOf(path)]
+    if (lines.length < at) continue
+    const width = String(at + 1).length
+    const shown = [at - 1, at, at + 1].flatMap((number) => {
+      const text = lines[number - 1]
+      const own = `  ${number === at ? '>' : ' '} ${String(number).padStart(width)} | ${text}`
+      const mark = `    ${' '.repeat(width)} | ${' '.repeat(Number(column) - 1)}^`
+      return text === undefined ? [] : number === at ? [own, mark] : [own]
+    })
+    return `${path}:${line}:${column}\n${shown.join('\n')}`
+  }
+  return ''
+}
+
+function linesOf(path: string): readonly string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n')
+  } catch {
+    return [] // the file may be gone since it was loaded
+  }
+}
