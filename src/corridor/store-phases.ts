@@ -15,9 +15,8 @@ import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
 import type { Unique } from '../rows/collection.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
-import { check, phase } from './phase.ts'
+import { check, type Parts, phase, type Way } from './phase.ts'
 import { completeHeaders } from './reply-headers.ts'
-import type { ServerContext } from './server-context.ts'
 
 /** Waits for memory for the answer; its size is estimated from earlier answers of the route. */
 export const memoryPhase = check({
@@ -35,13 +34,15 @@ export const memoryPhase = check({
 
 export const storePhase = phase({
   name: 'store',
-  needs: ['route', 'intent'],
+  needs: ['versioned', 'route', 'intent'],
   gives: 'outcome',
   answers: true,
-  pass: ({ call, context, route, intent }) =>
-    context.handlers && !route.safe
-      ? executeHandled(route, intent, { ...context, handlers: context.handlers }, call.id)
-      : executeInTurn(route.plan(intent), context, route.resource.settings.idempotency),
+  pass: (way) => {
+    const { context, route, intent } = way
+    return context.handlers && !route.safe
+      ? executeHandled(way, context.handlers)
+      : executeInTurn(route.plan(intent), context, route.resource.settings.idempotency)
+  },
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
   explains: [
     { step: 'item', check: explainItem },
@@ -52,13 +53,18 @@ export const storePhase = phase({
 
 /** Carries out a write of a service with handlers. */
 function executeHandled(
-  { plan, resource }: Route,
-  intent: Intent,
-  { handlers, world }: Pick<ServerContext, 'world'> & { readonly handlers: HandlerSources },
-  requestId: string,
+  {
+    call,
+    versioned,
+    route: { plan, resource },
+    intent,
+  }: Pick<Parts, 'versioned' | 'route' | 'intent'> & Pick<Way, 'call'>,
+  handlers: HandlerSources,
 ): Outcome | Promise<Outcome> {
-  const { caller } = intent
-  const decisions = new HandledRun(handlers, { caller, account: caller.account, requestId })
+  const { caller, world } = intent
+  const namesOf = (field: string) => versioned.version.namesOf(resource.name, resource.collection.name, field)
+  const request = { caller, account: caller.account, requestId: call.id, namesOf }
+  const decisions = new HandledRun(handlers, request)
   const makePlan = () => plan({ ...intent, decisions })
   const store = { execute: () => decisions.execute(makePlan) }
   return executeInTurn(makePlan(), { store, world }, resource.settings.idempotency)

@@ -1,4 +1,5 @@
 /** Handled run: carries out a request whose writes have handlers, outside of transactions and again where that is necessary. R226. */
+import { renameViolation } from '../changes/queries.ts'
 import type { Catalogue } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Caller } from '../flow/caller.ts'
@@ -8,7 +9,7 @@ import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import { pause, type ServiceWorld, within } from '../flow/world.ts'
 import { type Behaviour, fieldOperations, type HandlerFunction } from './behaviour.ts'
-import { failureOfHandler, HandlerFault, ReadsChanged } from './handler-fault.ts'
+import { failureOfHandler, HandlerFault, HandlerRefusal, ReadsChanged } from './handler-fault.ts'
 import { copied, HandlerTools } from './handler-tools.ts'
 import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
 
@@ -38,6 +39,8 @@ export interface HandledRequest {
   /** The account whose rows they see. */
   readonly account: string | null
   readonly requestId?: string
+  /** The fields of the caller's version that show a stored field. */
+  readonly namesOf?: (field: string) => readonly string[]
 }
 
 /** How often handlers run for one request if others keep changing what they read. */
@@ -117,9 +120,15 @@ export class HandledRun implements Decisions {
       await this.#runHandlers(row, write, copied(write.before), 1)
     } catch (error) {
       if (!(error instanceof ReadsChanged)) await this.#rows.verify()
-      throw error
+      throw error instanceof HandlerRefusal ? this.#inVersion(error) : error
     }
     this.#decided.set(heldName(write.resource, write.key), { revision: write.revision, proposed, row })
+  }
+
+  /** A refusal with the fields as the caller's version names them. */
+  #inVersion({ type, message, violations }: HandlerRefusal): Problem {
+    const names = this.#request.namesOf ?? ((field: string) => [field])
+    return new Problem(type, message, { violations: violations.flatMap((one) => renameViolation(one, names)) })
   }
 
   async #runHandlers(

@@ -8,6 +8,9 @@ export class HandlerFault extends Error {}
 export const documentFault = (resource: string, faults: readonly Violation[]): HandlerFault =>
   new HandlerFault(`It writes to ${resource} what it does not allow: ${faults.map(({ message }) => message).join(' ')}`)
 
+/** A refusal of a handler, which names fields of the newest version. */
+export class HandlerRefusal extends Problem {}
+
 /** What the caller is answered if a handler throws: the refusal that it throws, or a failure that hides the cause. */
 export function failureOfHandler(name: string, thrown: unknown): unknown {
   if (thrown instanceof Problem) return thrown

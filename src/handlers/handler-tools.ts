@@ -12,7 +12,7 @@ import { readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type HandledList, listOf } from './handled-list.ts'
 import { admitState } from './handled-states.ts'
-import { documentFault, HandlerFault } from './handler-fault.ts'
+import { documentFault, HandlerFault, HandlerRefusal } from './handler-fault.ts'
 import type { HeldRow, RequestRows } from './request-rows.ts'
 import { newDocument, patchedDocument } from './written-document.ts'
 
@@ -146,7 +146,7 @@ export class HandlerTools {
     if (!this.#context.types.has(type))
       throw new HandlerFault(`It refuses with the type ${valueInWords(type)}, which is not declared in errors.`)
     const says = message ?? `${sentenceCase(type)}.`
-    return new Problem(type, says, {
+    return new HandlerRefusal(type, says, {
       violations: pointer === undefined ? [] : [{ message: says, type, in: 'body', pointer }],
     })
   }

@@ -7,6 +7,7 @@ import type {
   FieldsOf,
   FilterName,
   Get,
+  ParentFieldName,
   Patches,
   ResourceName,
   ResourceOf,
@@ -21,6 +22,10 @@ type DeclaredError<D> = keyof Get<D, 'errors'> & string
 
 /** A stored item: as in an answer, but without links. */
 type Item<D, R extends ResourceName<D>> = Omit<Row<D, R>, '_links'>
+
+/** The fields of a new item: as in a POST, with the id of its parent and read-only fields. */
+type NewItem<D, R extends ResourceName<D>> = CreateInput<D, R> &
+  FieldPatch<D, R> & { readonly [K in ParentFieldName<D, R>]: string }
 
 /** The id of an item; the item itself where ids are unique only below a parent. */
 type ItemId = string | { readonly id: string }
@@ -69,7 +74,7 @@ interface HandlerContext<D, Used> {
   /** Reads items: `await list('order-lines', { parent: item.id })`. */
   readonly list: <R extends ResourceName<D>>(resource: R, query?: ListQueryOf<D, R>) => Promise<Item<D, R>[]>
   /** Creates an item and returns its id: `create('payments', { orderId: item.id })`. */
-  readonly create: <R extends ResourceName<D>>(resource: R, fields: CreateInput<D, R> & FieldPatch<D, R>) => string
+  readonly create: <R extends ResourceName<D>>(resource: R, fields: NewItem<D, R>) => string
   /** Changes an item, by fields or by a function of the item: `change('products', id, ({ stock }) => ({ stock: stock - 1 }))`. */
   readonly change: <R extends ResourceName<D>>(
     resource: R,
