@@ -12,6 +12,7 @@ import { type Behaviour, fieldOperations, type HandlerFunction } from './behavio
 import { failureOfHandler, HandlerFault, HandlerRefusal, ReadsChanged } from './handler-fault.ts'
 import { copied, HandlerTools } from './handler-tools.ts'
 import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
+import { takeTurn } from './turns.ts'
 
 /** What handlers need from the service that they run in. */
 export interface HandlerSources extends RowSources {
@@ -84,19 +85,27 @@ export class HandledRun implements Decisions {
     return { after: found.row.now, effects: first === found ? (this.#rows?.effects(this) ?? []) : [] }
   }
 
-  /** Executes a plan, which is made anew after each decision. */
+  /** Executes a plan, which is made anew after each decision. After a conflict, requests for the same row queue. */
   async execute(makePlan: () => Plan): Promise<Outcome> {
     const { world } = this.#sources
-    for (let run = 1; ; run++) {
-      try {
-        return await this.#tryExecute(makePlan)
-      } catch (error) {
-        if (!(error instanceof ReadsChanged)) throw error
-        if (run === mostRuns || world.monotonic() > this.#until) throw busyProblem(error)
-        this.#rows = null
-        this.#decided = new Map()
-        await pause(world, world.random() * 5 * 2 ** run)
+    let endTurn = () => {}
+    try {
+      for (let run = 1; ; run++) {
+        try {
+          return await this.#tryExecute(makePlan)
+        } catch (error) {
+          if (!(error instanceof ReadsChanged)) throw error
+          const rest = this.#until - world.monotonic()
+          if (run === mostRuns || rest < 0) throw busyProblem(error)
+          endTurn()
+          endTurn = await takeTurn(world, error.row, rest)
+          this.#rows = null
+          this.#decided = new Map()
+          if (run > 1) await pause(world, world.random() * 5 * 2 ** run)
+        }
       }
+    } finally {
+      endTurn()
     }
   }
 
