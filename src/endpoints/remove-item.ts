@@ -10,7 +10,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import { stateTypes, totalTypes } from './described.ts'
 import { cascadeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, writeRefusal } from './item.ts'
-import { admitWritable, ownerGuard } from './state-refusal.ts'
+import { admitWritable, stateGuard } from './state-refusal.ts'
 import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 export function removeItemRoute(scene: EndpointContext): Route {
@@ -24,7 +24,8 @@ export function removeItemRoute(scene: EndpointContext): Route {
       content: [],
       headers: () => ({}),
       admit: (asked, seen) => admitRemoval(scene, asked, seen),
-      admitState: (stored) => admitWritable(scene, scene.representation.today, 'remove', stored),
+      admitState: (stored) =>
+        admitWritable(scene, scene.representation.today, { operation: 'remove', document: stored }),
       decide: (intent, seen) => (seen.is === 'found' ? planRemoval(scene, intent, seen, going) : { do: 'keep' }),
       furtherRules: [...new Set(going.values())],
       claims: null,
@@ -46,14 +47,11 @@ function planRemoval(
 ): RowWrite {
   const { today } = scene.representation
   const before = JSON.parse(seen.doc) as Document
-  admitWritable(scene, today, 'remove', before)
   const { caller, key, time } = intent
   const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
-  return scene.writer.remove(
-    today,
-    { key, time, takes, guard: ownerGuard(scene, today, before[today.parent?.field ?? ''], intent) },
-    seen,
-  )
+  const own = { operation: 'remove', document: before } as const
+  const guard = stateGuard(scene, today, { own, owner: before[today.parent?.field ?? ''] }, intent)
+  return scene.writer.remove(today, { key, time, takes, guard }, seen)
 }
 
 /** With `delete.repeat: no-content` a repeated removal succeeds, whatever its preconditions. R133. */

@@ -8,7 +8,7 @@ import { decodeDocument } from '../resources/document.ts'
 import { readInput, type ServedTransition, type Transition } from '../resources/machine.ts'
 import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath } from './item.ts'
-import { admitTransition } from './state-refusal.ts'
+import { admitOpen, admitTransition } from './state-refusal.ts'
 import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** The routes of the transitions of a resource, as its version names them. */
@@ -29,6 +29,7 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
     // A repeated key is answered before the item and its state are checked.
     admit: (asked, seen) => {
+      admitOpen(scene, today.to, asked)
       if (!hasKey(asked)) admitItem(scene, asked, seen)
     },
     admitState: (stored) => admitTransition(scene, own.name, today.from, stored),
@@ -88,6 +89,6 @@ function transitionDescription(scene: EndpointContext, { name, from, to, input }
       describedItem(200, `${resource.title} is ${to}.`, resource, ['Content-Location', ...replayed]),
       describedMinimal(resource, ['Content-Location', ...replayed]),
     ],
-    refusals: ['invalid-state', ...totalTypes(scene), ...uniqueTypes(scene)],
+    refusals: ['invalid-state', 'maintenance', ...totalTypes(scene), ...uniqueTypes(scene)],
   }
 }

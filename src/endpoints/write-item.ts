@@ -27,11 +27,12 @@ import {
   mayRead,
   replayReply,
   restrictedFields,
+  viewNow,
   writeRefusal,
 } from './item.ts'
 import { admitConditionalWrite, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
-import { admitWritable, ownerGuard } from './state-refusal.ts'
+import { stateGuard } from './state-refusal.ts'
 import { tagSecret } from './tag.ts'
 
 /** The description of a write, without the parts that are the same for all writes of items. */
@@ -94,7 +95,7 @@ export const admitConditions = (scene: EndpointContext, asked: RequestContext, s
   admitConditionalWrite(
     preconditionsOf(asked.call, asked.world.now(), tagSecret(asked.world)),
     seen,
-    scene.view(asked.caller),
+    viewNow(scene, asked.caller, asked.world),
   )
 
 function renderWrite(scene: EndpointContext, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
@@ -161,11 +162,10 @@ export function movedFieldWrites(
           const [first] = Object.keys(wanted)
           if (first === undefined && !hand.blind) return { do: 'keep' }
           admitMovedField(scene, intent, today, names(first ?? '')[0] ?? '')
-          admitWritable(scene, today, 'change', before)
+          const guard = stateGuard(scene, today, changeOf(today, before), intent)
           const after = withOlderNames({ names }, () => changeDocument(today, wanted, before, key, hand))
           const always =
             hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
-          const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
           return scene.writer.update(today, after, { key, time: intent.time, seen, before, always, guard })
         },
       },
@@ -183,6 +183,9 @@ function admitMovedField(scene: EndpointContext, { caller }: Intent, today: Reso
   throw otherRowsRefusal(doing, rules[0], { caller, challenge, auth: resource.settings.auth })
 }
 
+const changeOf = ({ parent }: Resource, document: Document) =>
+  ({ own: { operation: 'change', document }, owner: document[parent?.field ?? ''] }) as const
+
 /**
  * Makes the write of a request to its own row. Even if nothing differs it is a change, if the request sends a write-only
  * value (or a field converted to one), or the caller may not read the item: an unchanged tag would confirm a guessed value.
@@ -197,8 +200,7 @@ export function updatePlanner(
       Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
     const { key, time } = intent
     const { today } = scene.representation
-    admitWritable(scene, today, 'change', before)
-    const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
+    const guard = stateGuard(scene, today, changeOf(today, before), intent)
     const write = scene.writer.update(today, document, { key, time, seen, before, always, guard })
     if (write.do === 'update') admitConvertible(scene, intent.caller, document, seen.joined)
     return write

@@ -5,6 +5,7 @@ import type { Consequences, Effect, EffectReadResult, RowChange, RowWrite } from
 import type { TablePlan } from '../flow/table.ts'
 import { tombstoneId } from '../sql/compile.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
+import { readWaiting } from './old-nodes.ts'
 import { readFamily } from './read-family.ts'
 import { readRow } from './read-row.ts'
 import { rowConflict, type Steps, withoutAutocommit } from './steps.ts'
@@ -70,6 +71,10 @@ function* decideConsequences(
   for (const read of reads) {
     if (read.do === 'family') {
       seen.push(yield* readFamily(cellar, read))
+      continue
+    }
+    if (read.do === 'waiting') {
+      seen.push({ is: 'waiting', parts: yield* readWaiting(cellar, read.collection) })
       continue
     }
     if (read.do === 'table') {
