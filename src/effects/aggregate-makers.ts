@@ -25,6 +25,7 @@ function aggregateMaker(target: Resource, declared: readonly StoredAggregate[]):
       const { before, after, key } = write
       const unfilled = first?.is === 'waiting' ? first.parts?.totals : undefined
       const all = unfilled ? declared.filter(({ field }) => !unfilled.has(field)) : declared
+      if (all.length === 0) return []
       const ids = [...new Set([before?.[by], after?.[by]])].filter((id) => typeof id === 'string')
       return ids
         .filter((id) => matters(all, partOf(before, by, id), partOf(after, by, id)))

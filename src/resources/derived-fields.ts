@@ -45,7 +45,7 @@ export function derivedValues(
         make &&
         ((document: Members) => {
           const unknown = totals.filter((one) => (document[one] ?? null) === null)
-          return derivedValue(name, make, check, frozenSources(document, sources, unknown))
+          return ifKnown(() => derivedValue(name, make, check, frozenSources(document, sources, unknown)))
         })
       return [[name, { name: nameOf(resource, name), of: of ?? null }]]
     }),
@@ -107,16 +107,16 @@ function derivedNames(
 /** The value of a function in its stored form. One that does not fit its field is a mistake of the request. */
 function derivedValue(name: string, make: DerivingFunction, check: ValueCheck, document: Members): unknown {
   const faults: Violation[] = []
-  const value = knownValue(make, document)
+  const value = make(document) ?? null
   const stored = check(value, `/${name}`, faults)
   if (faults.length === 0) return stored
   const message = `${name} would be ${JSON.stringify(value)}; ${faults[0]?.message}`
   throw invalidBody([{ message, type: 'out-of-range', in: 'body', pointer: `/${name}` }])
 }
 
-function knownValue(make: DerivingFunction, document: Members): unknown {
+function ifKnown(value: () => unknown): unknown {
   try {
-    return make(document) ?? null
+    return value()
   } catch (error) {
     if (error === unknownTotal) return null
     throw error

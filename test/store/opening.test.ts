@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { compare, count, f, max, type Service, service, sum } from 'bylaw'
-import { realWorld } from '../../src/flow/real-world.ts'
 import { rowsIn } from '../../src/flow/outcome.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
 import { tablePlan } from '../../src/flow/table.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { openMigration, openStore } from '../../src/terminal/open.ts'
@@ -13,9 +13,17 @@ import { alive, applied, type Node, nodeOn, type Place, places } from '../help/p
 
 const amount = f.decimal({ scale: 2 })
 const orders = { prefix: 'ord', fields: { note: f.text({ default: '' }) }, access: 'public' }
-const lines = { prefix: 'lin', parent: { resource: 'orders', onDelete: 'cascade' }, fields: { amount }, access: 'public' }
+const lines = {
+  prefix: 'lin',
+  parent: { resource: 'orders', onDelete: 'cascade' },
+  fields: { amount },
+  access: 'public',
+}
 const shop = (own: object = {}, below: object = {}): Service =>
-  service({ name: 'shop', resources: { orders: { ...orders, ...own }, lines: { ...lines, ...below } } } as never) as Service
+  service({
+    name: 'shop',
+    resources: { orders: { ...orders, ...own }, lines: { ...lines, ...below } },
+  } as never) as Service
 
 const transitions = {
   placements: { from: ['draft'], to: 'placed' },
@@ -48,6 +56,7 @@ async function sides(t: TestContext, make: (t: TestContext) => Promise<Place>, f
   assert.deepEqual((await applied(place, next)).waitsFor, ['old'])
   const young = nodeOn(place, next)
   t.after(young.close)
+  await young.ask('GET', '/orders')
   const finish = async () => {
     await place.rows('DELETE FROM bylaw_nodes')
     assert.deepEqual((await applied(place, next)).left, [])
@@ -85,9 +94,17 @@ for (const [name, make] of places)
     })
 
     test('begins to hold writes by the state', async (t) => {
-      const guarded = shop({
-        states: { field: 'status', initial: 'new', transitions: { openings: { from: ['new'], to: 'open' } }, writable: { change: ['open'], remove: [] } },
-      }, { parent: { ...lines.parent, while: ['open'] } })
+      const guarded = shop(
+        {
+          states: {
+            field: 'status',
+            initial: 'new',
+            transitions: { openings: { from: ['new'], to: 'open' } },
+            writable: { change: ['open'], remove: [] },
+          },
+        },
+        { parent: { ...lines.parent, while: ['open'] } },
+      )
       const { old, young, finish } = await sides(t, make, before, guarded)
       const id = await made(young)
       for (const node of [old, young]) {
@@ -124,7 +141,13 @@ for (const [name, make] of places)
       assert.equal((await schema()).lineCount.type, 'integer')
       await young.ask('POST', `/orders/${mine}/lines`, { amount: '0.50' })
       assert.equal((await seen(young, mine)).total, '120.50')
-      assert.deepEqual(await seen(young, await made(young)), { total: '0.00', lineCount: 0, greatest: null, large: false, status: 'draft' })
+      assert.deepEqual(await seen(young, await made(young)), {
+        total: '0.00',
+        lineCount: 0,
+        greatest: null,
+        large: false,
+        status: 'draft',
+      })
     })
 
     test('is not needed where no other node runs', async (t) => {
@@ -161,7 +184,9 @@ for (const [name, make] of places)
     })
 
     test('does not show totals of another meaning', async (t) => {
-      const greatest = { fields: { ...orders.fields, total: f.decimal({ scale: 2, optional: true, derived: max('lines', 'amount') }) } }
+      const greatest = {
+        fields: { ...orders.fields, total: f.decimal({ scale: 2, optional: true, derived: max('lines', 'amount') }) },
+      }
       const summed = { fields: { ...orders.fields, total: f.decimal({ scale: 2, derived: sum('lines', 'amount') }) } }
       const { old, young, finish } = await sides(t, make, shop(greatest), shop(summed))
       const id = await made(old)
@@ -171,13 +196,105 @@ for (const [name, make] of places)
       assert.equal((await seen(young, id)).total, '14.00')
     })
 
-    test('is named by the status, with what it opens', async (t) => {
+    test('is named by the steps that are missing, with what it opens', async (t) => {
       const { place } = await sides(t, make)
       const migration = await openMigration(after, place.url)
-      t.after(migration.close)
+      const steps = migration.steps.map(({ about }) => about).join('\n')
+      migration.close()
       assert.match(
-        migration.steps.map(({ about }) => about).join('\n'),
-        /begin the transitions to draft, placed, cancelled and the states that writes need and the totals in total, lineCount, greatest of orders, which nodes of the former declaration would bypass/,
+        steps,
+        /begin the transitions to draft, placed, cancelled and the states that writes need and the totals in total, lineCount, greatest of orders, which/,
       )
     })
+
+    test('starts the timers of rows that former nodes moved into their state. R223', async (t) => {
+      const timed = {
+        ...states,
+        transitions: { ...transitions, expiries: { from: ['draft'], to: 'cancelled', after: 'PT1H' } },
+      }
+      const next = shop({ states: timed }, below)
+      const { place, old, finish } = await sides(t, make, shop({ states }, below), next)
+      const store = await openStore(next, place.url, 'apply', {})
+      t.after(store.close)
+      const ahead = { by: 0 }
+      const due = () => store.clock.due() + ahead.by
+      const log = { error: () => {}, warn: () => {}, info: () => {} }
+      const world = { ...serviceWorld(realWorld, store), due }
+      const run = () => runDueTimers({ ...next, store, world, log })
+      const timers = async () => rowsIn(await store.execute(tablePlan(findTimers))).filter(({ id }) => id !== '')
+      await run()
+      const id = await made(old)
+      await run()
+      assert.deepEqual(await timers(), [])
+      await finish()
+      await run()
+      assert.deepEqual(
+        (await timers()).map((one) => one.id),
+        [id],
+      )
+      ahead.by = 3_700_000
+      assert.equal(await run(), 1)
+    })
+
+    test('and a way back before it, with 16 clients: no failure, no impossible state, totals as their rows', async (t) => {
+      const { place, old, young, finish } = await sides(t, make)
+      const ids = await Promise.all([old, young, old, young].map(made))
+      const work = (nodes: readonly Node[], seed: number) =>
+        Promise.all(Array.from({ length: 16 }, (_, i) => client(nodes, ids, seed * 100 + i)))
+      const closed = await work([old, young], 1)
+      assert.deepEqual(
+        closed.flat().filter((status) => status >= 500 && status !== 503),
+        [],
+      )
+      await young.close() // the way back
+      await work([old], 2)
+      const again = nodeOn(place, after)
+      t.after(again.close)
+      await work([old, again], 3)
+      await old.close()
+      const other = nodeOn(place, after)
+      t.after(other.close)
+      await Promise.all([again, other].map(({ ask }) => ask('GET', '/orders')))
+      const [meanwhile] = await Promise.all([work([again, other], 4), finish()])
+      const opened = await work([again, other], 5)
+      assert.deepEqual(
+        [...meanwhile, ...opened].flat().filter((status) => status >= 500 && status !== 503),
+        [],
+      )
+      assert.ok(!opened.flat().includes(503))
+      assert.equal((await seen(again, ids[0] as string)).status, 'placed')
+      for (const id of ids)
+        for (const node of [again, other]) {
+          const { data } = (await node.ask('GET', `/orders/${id}/lines?limit=100`)).json
+          const cents = data.reduce(
+            (all: number, one: { amount: string }) => all + Math.round(Number(one.amount) * 100),
+            0,
+          )
+          const { total, lineCount, status } = await seen(node, id)
+          assert.deepEqual({ total, lineCount }, { total: (cents / 100).toFixed(2), lineCount: data.length })
+          assert.ok(['draft', 'placed', 'cancelled'].includes(status))
+        }
+    })
   })
+
+/** Sends requests, one after the other, to nodes in turn; a node of the former declaration has no transitions. */
+async function client(nodes: readonly Node[], ids: readonly string[], seed: number): Promise<number[]> {
+  const statuses: number[] = []
+  for (let i = 0; i < 10; i++) {
+    const node = nodes[(seed + i) % nodes.length] as Node
+    const id = ids[(seed * 7 + i * 3) % ids.length]
+    const asked = [
+      () => node.ask('POST', `/orders/${id}/lines`, { amount: `${(seed % 9) + 1}.50` }),
+      () => node.ask('GET', `/orders/${id}`),
+      () => node.ask('PATCH', `/orders/${id}`, { note: `${seed} ${i}` }),
+      () => node.ask('GET', '/orders'),
+      () => node.ask('POST', `/orders/${ids[0]}/placements`),
+    ][(seed + i) % 5] as () => ReturnType<Node['ask']>
+    const { status, json } = await asked()
+    const shown = json?.data ?? [json]
+    for (const one of shown)
+      if (one?.status !== undefined) assert.ok(['draft', 'placed', 'cancelled'].includes(one.status), one.status)
+    statuses.push(status)
+  }
+  return statuses
+}
