@@ -1,7 +1,7 @@
 /** Proves that states and totals begin with the second phase of a change, so that no former node bypasses them. The cellar. */
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
-import { compare, count, f, max, type Service, service, sum } from 'bylaw'
+import { describe, test } from 'node:test'
+import { f, max, sum } from 'bylaw'
 import { rowsIn } from '../../src/flow/outcome.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { tablePlan } from '../../src/flow/table.ts'
@@ -9,66 +9,23 @@ import { serviceWorld } from '../../src/flow/world.ts'
 import { openMigration, openStore } from '../../src/terminal/open.ts'
 import { runDueTimers } from '../../src/timers/run-timers.ts'
 import { findTimers } from '../../src/timers/timer-table.ts'
-import { alive, applied, type Node, nodeOn, type Place, places } from '../help/places.ts'
+import { nodeOn, places } from '../help/places.ts'
+import {
+  after,
+  before,
+  below,
+  lines,
+  made,
+  orders,
+  seen,
+  shop,
+  sides,
+  states,
+  totals,
+  transitions,
+} from './growing-shop.ts'
 
-const amount = f.decimal({ scale: 2 })
-const orders = { prefix: 'ord', fields: { note: f.text({ default: '' }) }, access: 'public' }
-const lines = {
-  prefix: 'lin',
-  parent: { resource: 'orders', onDelete: 'cascade' },
-  fields: { amount },
-  access: 'public',
-}
-const shop = (own: object = {}, below: object = {}): Service =>
-  service({
-    name: 'shop',
-    resources: { orders: { ...orders, ...own }, lines: { ...lines, ...below } },
-  } as never) as Service
-
-const transitions = {
-  placements: { from: ['draft'], to: 'placed' },
-  cancellations: { from: ['draft', 'placed'], to: 'cancelled' },
-}
-const states = { field: 'status', initial: 'draft', transitions, writable: { change: ['draft'] } }
-const below = { parent: { ...lines.parent, while: ['draft'] } }
-const totals = {
-  fields: {
-    ...orders.fields,
-    total: f.decimal({ scale: 2, derived: sum('lines', 'amount'), filter: 'range' }),
-    lineCount: f.integer({ derived: count('lines') }),
-    greatest: f.decimal({ scale: 2, optional: true, derived: max('lines', 'amount') }),
-    large: f.boolean({ derived: true, filter: true }),
-  },
-  derived: { large: ({ total }: { readonly total: string }) => compare(total, '100') >= 0 },
-}
-
-const before = shop()
-const after = shop({ ...totals, states }, below)
 const refusal = { type: 'maintenance', types: ['maintenance', 'unavailable', 'server-error', 'error'] }
-
-/** Serves both declarations on one database; `finish` stops the former one and runs the second phase. */
-async function sides(t: TestContext, make: (t: TestContext) => Promise<Place>, former = before, next = after) {
-  const place = await make(t)
-  const old = nodeOn(place, former)
-  t.after(old.close)
-  await old.ask('GET', '/orders')
-  await alive(place)
-  assert.deepEqual((await applied(place, next)).waitsFor, ['old'])
-  const young = nodeOn(place, next)
-  t.after(young.close)
-  await young.ask('GET', '/orders')
-  const finish = async () => {
-    await place.rows('DELETE FROM bylaw_nodes')
-    assert.deepEqual((await applied(place, next)).left, [])
-  }
-  return { place, old, young, finish }
-}
-
-const made = async ({ ask }: Node): Promise<string> => (await ask('POST', '/orders', {})).json.id
-const seen = async ({ ask }: Node, id: string) => {
-  const { total, lineCount, greatest, large, status } = (await ask('GET', `/orders/${id}`)).json
-  return { total, lineCount, greatest, large, status }
-}
 const unknown = { total: null, lineCount: null, greatest: null, large: null }
 
 for (const [name, make] of places)
@@ -235,66 +192,4 @@ for (const [name, make] of places)
       ahead.by = 3_700_000
       assert.equal(await run(), 1)
     })
-
-    test('and a way back before it, with 16 clients: no failure, no impossible state, totals as their rows', async (t) => {
-      const { place, old, young, finish } = await sides(t, make)
-      const ids = await Promise.all([old, young, old, young].map(made))
-      const work = (nodes: readonly Node[], seed: number) =>
-        Promise.all(Array.from({ length: 16 }, (_, i) => client(nodes, ids, seed * 100 + i)))
-      const closed = await work([old, young], 1)
-      assert.deepEqual(
-        closed.flat().filter((status) => status >= 500 && status !== 503),
-        [],
-      )
-      await young.close() // the way back
-      await work([old], 2)
-      const again = nodeOn(place, after)
-      t.after(again.close)
-      await work([old, again], 3)
-      await old.close()
-      const other = nodeOn(place, after)
-      t.after(other.close)
-      await Promise.all([again, other].map(({ ask }) => ask('GET', '/orders')))
-      const [meanwhile] = await Promise.all([work([again, other], 4), finish()])
-      const opened = await work([again, other], 5)
-      assert.deepEqual(
-        [...meanwhile, ...opened].flat().filter((status) => status >= 500 && status !== 503),
-        [],
-      )
-      assert.ok(!opened.flat().includes(503))
-      assert.equal((await seen(again, ids[0] as string)).status, 'placed')
-      for (const id of ids)
-        for (const node of [again, other]) {
-          const { data } = (await node.ask('GET', `/orders/${id}/lines?limit=100`)).json
-          const cents = data.reduce(
-            (all: number, one: { amount: string }) => all + Math.round(Number(one.amount) * 100),
-            0,
-          )
-          const { total, lineCount, status } = await seen(node, id)
-          assert.deepEqual({ total, lineCount }, { total: (cents / 100).toFixed(2), lineCount: data.length })
-          assert.ok(['draft', 'placed', 'cancelled'].includes(status))
-        }
-    })
   })
-
-/** Sends requests, one after the other, to nodes in turn; a node of the former declaration has no transitions. */
-async function client(nodes: readonly Node[], ids: readonly string[], seed: number): Promise<number[]> {
-  const statuses: number[] = []
-  for (let i = 0; i < 10; i++) {
-    const node = nodes[(seed + i) % nodes.length] as Node
-    const id = ids[(seed * 7 + i * 3) % ids.length]
-    const asked = [
-      () => node.ask('POST', `/orders/${id}/lines`, { amount: `${(seed % 9) + 1}.50` }),
-      () => node.ask('GET', `/orders/${id}`),
-      () => node.ask('PATCH', `/orders/${id}`, { note: `${seed} ${i}` }),
-      () => node.ask('GET', '/orders'),
-      () => node.ask('POST', `/orders/${ids[0]}/placements`),
-    ][(seed + i) % 5] as () => ReturnType<Node['ask']>
-    const { status, json } = await asked()
-    const shown = json?.data ?? [json]
-    for (const one of shown)
-      if (one?.status !== undefined) assert.ok(['draft', 'placed', 'cancelled'].includes(one.status), one.status)
-    statuses.push(status)
-  }
-  return statuses
-}
