@@ -53,8 +53,8 @@ export function admitWritable(scene: EndpointContext, today: Resource, { operati
 }
 
 /**
- * Refuses a write that the state of the item does not allow, and returns the guard of what the state of its owner allows. While
- * old nodes write without these rules, nothing is refused, unless the second phase begins before the write is committed.
+ * Refuses a write that the state of the item does not allow, and returns the guard of what the state of its owner allows. A rule
+ * that old nodes do not have refuses nothing, unless the second phase begins before the write is committed.
  */
 export function stateGuard(
   scene: EndpointContext,
@@ -63,17 +63,17 @@ export function stateGuard(
   intent: Pick<Intent, 'caller' | 'time' | 'world'>,
 ): RowGuard | undefined {
   const guard = ownerGuard(scene, today, owner, intent)
-  const admitOwn = () => own && admitWritable(scene, today, own)
-  if (!intent.world.waiting(today.name)?.guards) {
-    admitOwn()
+  const waiting = intent.world.waiting(today.name)?.guards
+  if (!waiting?.size) {
+    if (own) admitWritable(scene, today, own)
     return guard
   }
   return {
     reads: [{ do: 'waiting', collection: today.name }, ...(guard?.reads ?? [])],
     admit: ([first, ...seen]) => {
-      if (first?.is === 'waiting' && first.parts?.guards) return
-      admitOwn()
-      guard?.admit(seen)
+      const waits = (first?.is === 'waiting' && first.parts?.guards) || new Set()
+      if (own && !waits.has(own.operation)) admitWritable(scene, today, own)
+      if (!waits.has('while')) guard?.admit(seen)
     },
   }
 }

@@ -74,17 +74,18 @@ export function collectionOf(
 
 /** What nodes without these states would leave out. Texts that follow from equal declarations are equal. */
 function behaviourOf({ states, parent }: ResourceDeclaration): Pick<Collection, 'behaviour'> {
-  const { transitions = {}, writable } = states ?? {}
+  const { transitions = {}, writable = {} } = states ?? {}
   const within = typeof parent === 'object' ? parent.while : undefined
   const timers = Object.entries(transitions).flatMap(([name, { from, to, after, at }]) =>
     after === undefined && at === undefined ? [] : [[name, from, to, after ?? null, at ?? null]],
   )
+  const guards = (['change', 'remove', 'while'] as const).filter((one) => (one === 'while' ? within : writable[one]))
   if (!states && !within) return {}
   return {
     behaviour: {
       ...(states && { states: stateNames(states) }),
       ...(timers.length > 0 && { timers: JSON.stringify(timers) }),
-      ...((writable ?? within) && { guards: JSON.stringify([writable?.change, writable?.remove, within]) }),
+      ...(guards.length > 0 && { guards }),
     },
   }
 }

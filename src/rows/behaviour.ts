@@ -1,14 +1,16 @@
 /** Behaviour: what a declaration does with writes that nodes of another declaration would leave out. Part 3, states. */
 import { isSameJson, type ShapedField } from './shape.ts'
 
+type Guard = 'change' | 'remove' | 'while'
+
 /** The behaviour of a resource, as the database remembers it. Derived fields are remembered in the shape. */
 export interface Behaviour {
   /** The states that its transitions lead to. */
   readonly states?: readonly string[]
   /** The transitions by the clock. */
   readonly timers?: string
-  /** The states that allow writes of its items: those of the item, and those of its owner. */
-  readonly guards?: string
+  /** The writes that need a state: of the item (`change`, `remove`), or of its owner (`while`). */
+  readonly guards?: readonly Guard[]
 }
 
 /** The parts of a behaviour that wait for the second phase of a change, as old nodes would bypass them. */
@@ -16,7 +18,8 @@ export interface Waiting {
   /** The states that no transition may lead to yet. */
   readonly states: ReadonlySet<string>
   readonly timers: boolean
-  readonly guards: boolean
+  /** The writes that need no state yet. A declaration that changes the states for a write holds at once. */
+  readonly guards: ReadonlySet<Guard>
   /** The totals of other rows, which are null until they are filled. */
   readonly totals: ReadonlySet<string>
   /** These totals, and the functions that may follow from them. */
@@ -46,12 +49,12 @@ export function waitingParts(
   const waiting: Waiting = {
     states: new Set(behaviour.states?.filter((one) => !was.states?.includes(one))),
     timers: behaviour.timers !== undefined && behaviour.timers !== was.timers,
-    guards: behaviour.guards !== undefined && behaviour.guards !== was.guards,
+    guards: new Set(behaviour.guards?.filter((one) => !was.guards?.includes(one))),
     totals: new Set(totals.map(({ name }) => name)),
     derived: new Set(totals.length === 0 ? [] : fresh.map(({ name }) => name)),
   }
   const { states, timers, guards } = waiting
-  return states.size > 0 || timers || guards || totals.length > 0 ? waiting : null
+  return states.size > 0 || timers || guards.size > 0 || totals.length > 0 ? waiting : null
 }
 
 export const isSameBehaviour = (one: Behaviour = {}, other: Behaviour = {}): boolean => isSameJson(one, other)

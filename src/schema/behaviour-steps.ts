@@ -22,7 +22,7 @@ function beginStep({ name }: Collection, { states, timers, guards, totals }: Wai
   const parts = [
     ...(states.size > 0 ? [`the transitions to ${[...states].join(', ')}`] : []),
     ...(timers ? ['the transitions by the clock'] : []),
-    ...(guards ? ['the states that writes need'] : []),
+    ...(guards.size > 0 ? ['the states that writes need'] : []),
     ...(totals.size > 0 ? [`the totals in ${[...totals].join(', ')}`] : []),
   ]
   // The lock waits for all writes that have read the row, and so were decided without the new behaviour.

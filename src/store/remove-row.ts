@@ -95,7 +95,7 @@ function* findHeld(
 ): Steps<RowToRemove | undefined> {
   for (const row of rows) {
     const isHeld = held?.get(row.collection.name)
-    if (isHeld && (yield* readWaiting(cellar, row.collection.name))?.guards) continue
+    if (isHeld && (yield* readWaiting(cellar, row.collection.name))?.guards.has('remove')) continue
     const seen = isHeld && (yield* readRow(cellar, { collection: row.collection.name, key: row.key, time }))
     if (seen?.is === 'found' && isHeld?.(seen.doc)) return row
   }

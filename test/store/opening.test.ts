@@ -7,6 +7,7 @@ import { realWorld } from '../../src/flow/real-world.ts'
 import { tablePlan } from '../../src/flow/table.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { openMigration, openStore } from '../../src/terminal/open.ts'
+import { startService } from '../../src/terminal/start.ts'
 import { runDueTimers } from '../../src/timers/run-timers.ts'
 import { findTimers } from '../../src/timers/timer-table.ts'
 import { nodeOn, places } from '../help/places.ts'
@@ -130,6 +131,18 @@ for (const [name, make] of places)
       assert.equal((await young.ask('POST', `/orders/${id}/returns`)).status, 200)
     })
 
+    test('is not awaited by a rule that both declarations have, with other states', async (t) => {
+      const wider = { ...states, writable: { change: ['draft', 'placed'], remove: ['draft'] } }
+      const { old, young, finish } = await sides(t, make, shop({ states }, below), shop({ states: wider }, below))
+      const [id, other] = [await made(old), await made(old)]
+      for (const one of [id, other]) await young.ask('POST', `/orders/${one}/cancellations`)
+      assert.equal((await young.ask('PATCH', `/orders/${id}`, { note: 'a' })).status, 409)
+      assert.equal((await young.ask('POST', `/orders/${id}/lines`, { amount: '1.00' })).status, 409)
+      assert.equal((await young.ask('DELETE', `/orders/${other}`)).status, 204)
+      await finish()
+      assert.equal((await young.ask('DELETE', `/orders/${id}`)).status, 409)
+    })
+
     test('keeps totals that nodes of both declarations know', async (t) => {
       const more = { ...totals, fields: { ...totals.fields, code: f.text({ optional: true }) } }
       const { old, young, finish } = await sides(t, make, shop(totals), shop(more))
@@ -151,6 +164,16 @@ for (const [name, make] of places)
       assert.equal((await seen(young, id)).total, null)
       await finish()
       assert.equal((await seen(young, id)).total, '14.00')
+    })
+
+    test('is awaited with a warning at the start of a node', async (t) => {
+      const { place } = await sides(t, make)
+      const warnings: string[] = []
+      const log = { error: () => {}, warn: (_: object, says: string) => warnings.push(says), info: () => {} }
+      const store = await openStore(after, place.url, 'apply', {})
+      const { stop } = await startService(after, { store, port: 0, host: '127.0.0.1', log })
+      await stop({ grace: 0, drain: 0 })
+      assert.match(warnings.join('\n'), /^States or totals of orders and lines begin when `bylaw migrate apply`/)
     })
 
     test('is named by the steps that are missing, with what it opens', async (t) => {
