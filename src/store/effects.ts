@@ -5,7 +5,7 @@ import type { Consequences, Effect, EffectReadResult, RowChange, RowWrite } from
 import type { TablePlan } from '../flow/table.ts'
 import { tombstoneId } from '../sql/compile.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
-import { readWaiting } from './old-nodes.ts'
+import { readWaiting, waitingIn } from './old-nodes.ts'
 import { readFamily } from './read-family.ts'
 import { readRow } from './read-row.ts'
 import { rowConflict, type Steps, withoutAutocommit } from './steps.ts'
@@ -59,6 +59,7 @@ function lastState(cellar: StoreContext, plan: RowWrite, outcome: Outcome, last:
 }
 
 const keep: RowWrite = { do: 'keep' }
+const nothingWaits: EffectReadResult = { is: 'waiting', parts: null }
 
 /** Decides consequences; the guards make the write fail if a row that they were decided from has changed by then. */
 function* decideConsequences(
@@ -74,7 +75,8 @@ function* decideConsequences(
       continue
     }
     if (read.do === 'waiting') {
-      seen.push({ is: 'waiting', parts: yield* readWaiting(cellar, read.collection) })
+      const waits = waitingIn(cellar, read.collection) !== null
+      seen.push(waits ? { is: 'waiting', parts: yield* readWaiting(cellar, read.collection) } : nothingWaits)
       continue
     }
     if (read.do === 'table') {
