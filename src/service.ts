@@ -12,8 +12,8 @@ import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/ca
 import type { Field, Fields } from './fields/field.ts'
 import { standardKinds } from './fields/kinds.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
-import { type Behaviour, checkBehaviour } from './handlers/behaviour.ts'
 import type { HandlerOptions, Handlers } from './handlers/infer-handlers.ts'
+import { checkOwnHandlers, type OwnHandlers } from './handlers/own-handlers.ts'
 import { type Quotas, quotasOf } from './limits/tier.ts'
 import type { Change, Comparison, ResourceChange } from './resources/change.ts'
 import type {
@@ -77,7 +77,7 @@ export interface Service<D extends Declaration = Declaration> {
   readonly name: string
   readonly settings: Settings
   /** Its handlers; null without any. */
-  readonly behaviour: Behaviour | null
+  readonly ownHandlers: OwnHandlers | null
   readonly resources: ReadonlyMap<string, Resource>
   /** Makes the writes of rows, with all that follows from them. */
   readonly writer: RowWriter
@@ -255,7 +255,7 @@ function serviceWithChanges<D extends Declaration>(
   declaration: D,
   changes: readonly Change[],
   lists: ServiceLists,
-  behaviour: Behaviour | null = null,
+  ownHandlers: OwnHandlers | null = null,
 ): ServiceWithChanges<D> {
   let made: PreparedParts | undefined
   const ready = () => {
@@ -272,19 +272,19 @@ function serviceWithChanges<D extends Declaration>(
         declaration,
         [...changes, { ...(change as ResourceChange), version, resource }],
         lists,
-        behaviour,
+        ownHandlers,
       ),
-    handlers: (handlers: Behaviour['handlers'], options: Omit<Behaviour, 'handlers'> = {}) => {
-      checkBehaviour(declaration.name, declaration.resources, { handlers, ...options })
+    handlers: (handlers: OwnHandlers['handlers'], options: Omit<OwnHandlers, 'handlers'> = {}) => {
+      checkOwnHandlers(declaration.name, declaration.resources, { handlers, ...options })
       return serviceWithChanges(declaration, changes, lists, { handlers, ...options })
     },
-    behaviour,
+    ownHandlers,
   }
   const members = preparedNames.map((name) => [name, { enumerable: true, get: () => ready()[name] }] as const)
   return Object.freeze(Object.defineProperties(own, Object.fromEntries(members))) as unknown as ServiceWithChanges<D>
 }
 
-type PreparedParts = Omit<Service, 'declaration' | 'changes' | 'name' | 'behaviour'>
+type PreparedParts = Omit<Service, 'declaration' | 'changes' | 'name' | 'ownHandlers'>
 const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['settings', 'resources', 'writer', 'errors', 'quotas', 'editions', 'choice', 'notices', 'going'] as const),
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),

@@ -97,8 +97,8 @@ function testService(
   const opened = openStore(service, database, 'apply', { allowLoss, allowMisfits, report })
   const logged: LoggedLine[] = []
   const clock = { shift: 0 }
-  const behaviour = service.behaviour && use ? { ...service.behaviour, use } : service.behaviour
-  const open = (store: Store) => openDoors({ ...service, behaviour }, store, keepingLog(log, logged), clock)
+  const ownHandlers = service.ownHandlers && use ? { ...service.ownHandlers, use } : service.ownHandlers
+  const open = (store: Store) => openDoors({ ...service, ownHandlers }, store, keepingLog(log, logged), clock)
   const doors = opened instanceof Promise ? opened.then(open) : open(opened)
   if (doors instanceof Promise) doors.catch(() => {}) // the first call reports a failure to open
   const move = async (by: (now: number) => number) => {

@@ -184,12 +184,17 @@ const planTitle = ({ number, name }: MigrationPlan): string => `${String(number)
 const waitingText = (nodes: readonly string[]): string =>
   `These nodes run the former declaration: ${nodes.join(', ')}. Start them with the new one, then run this command again. Waiting steps:`
 
+const waitsText =
+  'These steps wait until no node of the former declaration runs; then run `bylaw migrate apply`. Until then new transitions answer 503, and new totals are null.'
+
 async function status({ database, folder, migration }: MigrateCommandContext): Promise<number> {
   const plans = readPlans(folder)
   const pending = plans.length > 0 ? pendingPlans(plans, await migration.appliedPlans(), folder).map(planTitle) : []
   const missing = pending.length > 0 ? pending : migration.steps.map(({ about }) => about)
   if (missing.length === 0) return print(`${database} is as declared.`)
-  print([`${database} is not as declared. Missing:`, ...missing.map((one) => `  - ${one}`)].join('\n'))
+  const waits =
+    migration.steps.length > 0 && migration.steps.every(({ phase }) => phase === 'contract') ? [waitsText] : []
+  print([`${database} is not as declared. Missing:`, ...missing.map((one) => `  - ${one}`), ...waits].join('\n'))
   return 1
 }
 

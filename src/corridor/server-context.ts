@@ -5,8 +5,8 @@ import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
-import { usedByHandlers } from '../handlers/behaviour.ts'
 import type { HandlerSources } from '../handlers/handled-run.ts'
+import { usedByHandlers } from '../handlers/own-handlers.ts'
 import type { Ledger } from '../limits/quota-table.ts'
 import type { Service } from '../service.ts'
 import type { TokenSettings } from '../settings.ts'
@@ -66,14 +66,14 @@ export function callerGate(
 
 /** What the handlers of a service need; undefined if it has none. */
 export function handlerSources(
-  { behaviour, resources, writer, errors: types, settings }: Service,
+  { ownHandlers, resources, writer, errors: types, settings }: Service,
   store: Store,
   world: ServiceWorld,
   log: Log,
 ): HandlerSources | undefined {
   const timeout = settings.limits.handlerTimeout
-  return behaviour
-    ? { ...usedByHandlers(behaviour), behaviour, resources, writer, types, store, world, log, timeout }
+  return ownHandlers
+    ? { ...usedByHandlers(ownHandlers), ownHandlers, resources, writer, types, store, world, log, timeout }
     : undefined
 }
 

@@ -109,7 +109,7 @@ function routeRefusals(
     ...(claims === 'required' ? ['idempotency-key-missing'] : []),
     ...(claims === 'replayed' || (claims !== null && mode === 'replay') ? [mismatch] : []),
     ...about.refusals,
-    ...(service.behaviour && !safe ? handledRefusals : []),
+    ...(service.ownHandlers && !safe ? handledRefusals : []),
     ...Object.keys(service.declaration.errors ?? {}),
   ]
 }

@@ -108,7 +108,7 @@ async function descriptionReply(
   const open = service.settings.openapi.public
   if (!open && call.method !== 'OPTIONS') await admitIdentified(call, context)
   const named = describedVersion(service, label, world.due())
-  const name = `${named} ${JSON.stringify(store.misfits ?? {})}`
+  const name = `${named} ${JSON.stringify([store.misfits ?? {}, unfilledFields(context)])}`
   return serveDocument(call, { name, text: () => descriptionText(context, named, corridor), closed: !open }, context)
 }
 
@@ -125,16 +125,21 @@ function describedVersion({ choice }: Service, label: string | null, now: number
   )
 }
 
+/** The derived fields that are null until a change of the database is finished, by collection. */
+const unfilledFields = ({ service, world }: ServerContext): readonly (readonly [string, readonly string[]])[] =>
+  [...service.resources.keys()].flatMap((name) => {
+    const { derived } = world.waiting(name) ?? {}
+    return derived?.size ? [[name, [...derived]] as const] : []
+  })
+
 /** Made at the first request, which also loads the code for it. */
-async function descriptionText(
-  { service, numbers, store }: ServerContext,
-  label: string,
-  corridor: Corridor,
-): Promise<string> {
+async function descriptionText(context: ServerContext, label: string, corridor: Corridor): Promise<string> {
+  const { service, numbers, store } = context
   const [{ openapiText }, known] = await Promise.all([import('../describe/openapi.ts'), numbers?.()])
   const version = known?.get(label)
   const { misfits = {} } = store
-  return openapiText(service, label, corridor, version === undefined ? { misfits } : { version, misfits })
+  const stored = { misfits, unfilled: unfilledFields(context) }
+  return openapiText(service, label, corridor, version === undefined ? stored : { version, ...stored })
 }
 
 /** A cached document: its text, its tag, and its body in each coding that was sent. */

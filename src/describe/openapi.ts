@@ -13,7 +13,7 @@ import type { DescribedCorridor } from './refusals.ts'
 import { headerRefs } from './response-headers.ts'
 import type { SchemaContext } from './schemas.ts'
 import { operationSecurity } from './security.ts'
-import { storedTerms } from './stored-terms.ts'
+import { storedTerms, type TermsOf, type UnfilledFields } from './stored-terms.ts'
 
 export interface OpenapiOptions {
   /** The version of OpenAPI; by default that of the settings. */
@@ -22,6 +22,8 @@ export interface OpenapiOptions {
   readonly version?: string
   /** Stored values that do not fit the declaration: schemas allow them too, as they are answered. */
   readonly misfits?: Misfits
+  /** Fields that are null until a change of the database is finished. */
+  readonly unfilled?: UnfilledFields
 }
 
 const fullVersions = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
@@ -31,14 +33,14 @@ export function openapiDocument(
   service: Service,
   label: string,
   corridor: DescribedCorridor,
-  { openapi, version, misfits = {} }: OpenapiOptions = {},
+  { openapi, version, misfits = {}, unfilled = [] }: OpenapiOptions = {},
 ): DocumentPart {
   const edition = service.editions.get(label) as ServedVersion
   const { settings, declaration } = service
   const openapiVersion = openapi ?? settings.openapi.version
   const parts = openComponents()
   putErrorSchemas(parts)
-  const around = schemaContextOf(service, edition, parts, misfits)
+  const around = schemaContextOf(service, edition, parts, (terms) => storedTerms(edition, terms, misfits, unfilled))
   const paths = pathItems({
     service,
     version: edition,
@@ -70,11 +72,11 @@ function schemaContextOf(
   service: Service,
   edition: ServedVersion,
   components: Components,
-  misfits: Misfits,
+  widened: (terms: TermsOf) => TermsOf,
 ): SchemaContext {
   const [{ rules }] = [...service.resources.values()] as [Resource, ...Resource[]]
   const termsOf = termsByResource(edition)
-  const storedTermsOf = storedTerms(edition, termsOf, misfits)
+  const storedTermsOf = widened(termsOf)
   return {
     kinds: rules.kinds,
     settings: service.settings,

@@ -5,20 +5,38 @@ import type { FieldTerms } from '../fields/kind.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import { decimalPattern } from '../formats/numbers.ts'
 
-type TermsOf = (resource: string) => Readonly<Record<string, FieldTerms>>
+export type TermsOf = (resource: string) => Readonly<Record<string, FieldTerms>>
+
+/** Fields by collection. */
+export type UnfilledFields = readonly (readonly [collection: string, fields: readonly string[]])[]
 
 /** The terms for answers, and for values that are sent back: wider than declared if rows do not fit. */
-export function storedTerms({ resources, namesOf }: ServedVersion, termsOf: TermsOf, misfits: Misfits): TermsOf {
-  const all = Object.entries(misfits).flatMap(([collection, fields]) =>
-    Object.entries(fields).map(([field, { wide }]) => ({ collection, field, wide })),
+export function storedTerms(
+  { resources, namesOf }: ServedVersion,
+  termsOf: TermsOf,
+  misfits: Misfits,
+  unfilled: UnfilledFields,
+): TermsOf {
+  const wider = Object.entries(misfits).flatMap(([collection, fields]) =>
+    Object.entries(fields).map(([field, { wide }]) => {
+      return { collection, field, widen: (terms: FieldTerms) => widenTerms(terms, wide) }
+    }),
   )
+  const nullable = unfilled.flatMap(([collection, fields]) =>
+    fields.map((field) => ({
+      collection,
+      field,
+      widen: (terms: FieldTerms) => ({ ...terms, nullable: true as const }),
+    })),
+  )
+  const all = [...wider, ...nullable]
   if (all.length === 0) return termsOf
   const known = new Map([...resources.keys()].map((name) => [name, { ...termsOf(name) }]))
-  for (const { collection, field, wide } of all)
+  for (const { collection, field, widen } of all)
     for (const [resource, terms] of known)
       for (const name of namesOf(resource, collection, field)) {
         const own = terms[name]
-        if (own) terms[name] = widenTerms(own, wide)
+        if (own) terms[name] = widen(own)
       }
   return (resource) => known.get(resource) ?? termsOf(resource)
 }

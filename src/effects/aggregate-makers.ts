@@ -15,12 +15,17 @@ export function aggregateMakers(resources: ReadonlyMap<string, Resource>): Effec
   })
 }
 
-function aggregateMaker(target: Resource, all: readonly StoredAggregate[]): EffectMaker {
-  const { collection, by } = all[0] as StoredAggregate
+function aggregateMaker(target: Resource, declared: readonly StoredAggregate[]): EffectMaker {
+  const { collection, by } = declared[0] as StoredAggregate
+  const waiting = [{ do: 'waiting', collection: target.name }] as const
   return {
     resource: collection,
-    decide: (write, { change }) => {
+    reads: () => waiting,
+    decide: (write, { change, seen: [first] }) => {
       const { before, after, key } = write
+      const unfilled = first?.is === 'waiting' ? first.parts?.totals : undefined
+      const all = unfilled ? declared.filter(({ field }) => !unfilled.has(field)) : declared
+      if (all.length === 0) return []
       const ids = [...new Set([before?.[by], after?.[by]])].filter((id) => typeof id === 'string')
       return ids
         .filter((id) => matters(all, partOf(before, by, id), partOf(after, by, id)))

@@ -27,11 +27,11 @@ import { type ChangedRowPlan, changed, creation, type NewRowPlan } from './encod
 
 type NewRow = NewRowPlan & Guarded
 
-/** A check of another row, which is locked until the write is committed. */
+/** A check of other rows, which are locked until the write is committed. */
 export interface RowGuard {
-  readonly read: EffectRead
+  readonly reads: readonly EffectRead[]
   /** Throws to refuse the write. */
-  readonly admit: (seen: EffectReadResult) => void
+  readonly admit: (seen: readonly EffectReadResult[]) => void
 }
 
 interface Guarded {
@@ -121,9 +121,9 @@ const effectsOf = (decided: Decision | null): { readonly effects?: readonly Effe
 const decidedLater = <W extends RowWrite>(write: W, guard: RowGuard | undefined, decide: () => RowWrite): W => ({
   ...write,
   consequences: {
-    reads: guard ? [guard.read] : [],
-    decide: ([first]) => {
-      guard?.admit(first as EffectReadResult)
+    reads: guard?.reads ?? [],
+    decide: (seen) => {
+      guard?.admit(seen)
       return decide()
     },
   },
@@ -254,10 +254,10 @@ const followRemoval = (
 function guarded<W extends RowWrite>(write: W, follows: Consequences | undefined, guard: RowGuard | undefined): W {
   if (guard === undefined) return follows === undefined ? write : { ...write, consequences: follows }
   const consequences: Consequences = {
-    reads: [guard.read, ...(follows?.reads ?? [])],
-    decide: ([first, ...others]) => {
-      guard.admit(first as EffectReadResult)
-      return follows ? follows.decide(others) : write
+    reads: [...guard.reads, ...(follows?.reads ?? [])],
+    decide: (all) => {
+      guard.admit(all.slice(0, guard.reads.length))
+      return follows ? follows.decide(all.slice(guard.reads.length)) : write
     },
   }
   return { ...write, consequences }

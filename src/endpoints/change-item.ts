@@ -48,7 +48,7 @@ export function changeItemRoute(scene: EndpointContext): Route {
       if (seen.is !== 'found') throw absentItem(scene, seen)
       admitConditions(scene, asked, seen)
     },
-    admitState: (stored) => admitWritable(scene, scene.representation.today, 'change', stored),
+    admitState: (stored) => admitWritable(scene, representation.today, { operation: 'change', document: stored }),
     decide: (asked, seen) => {
       const found = seen as FoundRow
       const intent = asked.patch ? { ...asked, body: fieldsByPatch(scene, asked, found, concealed) } : asked

@@ -39,7 +39,7 @@ import {
 import { readOfOwner } from './list-items.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
-import { enterWrittenState, operationsOfCreation, ownerGuard } from './state-refusal.ts'
+import { enterWrittenState, operationsOfCreation, stateGuard } from './state-refusal.ts'
 import { movedFieldWrites } from './write-item.ts'
 
 export function createItemRoute(scene: EndpointContext): Route {
@@ -150,7 +150,7 @@ function planCreate(scene: EndpointContext, intent: Intent, owner: Create['paren
   const { key, time, claim } = intent
   const { today, joined } = scene.representation
   const document = intent.document as Document
-  const guard = ownerGuard(scene, today, owner?.id, intent)
+  const guard = stateGuard(scene, today, { owner: owner?.id }, intent)
   const birth = scene.writer.create(today, document, {
     ...{ key, parent: owner, time, claim, guard },
     ...handledBy(intent, operationsOfCreation(scene, document)),

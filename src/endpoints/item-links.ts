@@ -13,6 +13,8 @@ interface ItemAction {
   readonly name: string
   readonly rule: AccessRule
   readonly from: readonly string[] | null
+  /** The stored state that it leads to; null for other actions. */
+  readonly to: string | null
 }
 
 /** The actions of a resource in one version, and the rules of its links. */
@@ -33,8 +35,8 @@ export function linkRulesOf(
   resources: ReadonlyMap<string, Resource>,
 ): LinkRules | null {
   const mode = own.settings.resource.links
-  const actions = transitions.flatMap(({ own: { name, rule }, today: { from }, refused }) =>
-    refused ? [] : [{ name, rule, from }],
+  const actions = transitions.flatMap(({ own: { name, rule }, today: { from, to }, refused }) =>
+    refused ? [] : [{ name, rule, from, to }],
   )
   if (mode === 'none' || (mode === 'actions' && transitions.length === 0)) return null
   const relations = mode === 'all' ? relationsOf(own, resources) : null
@@ -104,8 +106,8 @@ function linksText(plan: LinkPlan, view: View, carried: CarriedVersion, item: Li
   const [base, query] = [self.slice(0, end), self.slice(end)]
   let text = `"_links":{"self":"${self}"`
   if (relations) text += relationLinks(relations, { view, carried, base, query, pathOf }, item.shown(), item.stored())
-  for (const { key, name, rule, from } of actions)
-    if ((from === null || from.includes(item.state)) && view.permitted.has(rule))
+  for (const { key, name, rule, from, to } of actions)
+    if ((from === null || from.includes(item.state)) && view.permitted.has(rule) && !view.closed.has(to ?? ''))
       text += `,"${key}":"${base}/${name}${query}"`
   return `${text}}`
 }

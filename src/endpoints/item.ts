@@ -21,7 +21,14 @@ import { encodeDocument } from '../rows/collection.ts'
 import type { ItemLinker } from './item-links.ts'
 import { isSettled, lastChange } from './preconditions.ts'
 import { etag, tagSecret } from './tag.ts'
-import { maskDocuments, maskJoined, omitUnreadable as seenIn, type View, type ViewingCaller } from './view.ts'
+import {
+  maskDocuments,
+  maskJoined,
+  omitUnreadable as seenIn,
+  type View,
+  type ViewingCaller,
+  viewWhile,
+} from './view.ts'
 
 /** Everything that the routes of a resource in one version are made from. */
 export interface EndpointContext {
@@ -116,6 +123,13 @@ export function itemPath({ name, parent }: Resource, key: ItemAddress, { prefix,
   return prefix + path + (query === '' ? '' : `?${query}`)
 }
 
+/** How a caller sees the resource at the moment. */
+export const viewNow = (
+  { view, representation }: EndpointContext,
+  caller: ViewingCaller,
+  { waiting }: Pick<RequestContext['world'], 'waiting'>,
+): View => viewWhile(view(caller), waiting(representation.today.name))
+
 interface ItemRow {
   readonly doc: string
   readonly revision: number
@@ -131,7 +145,7 @@ export function itemReply(
   row: ItemRow,
 ): Reply {
   const { representation, linker } = scene
-  const view = scene.view(caller)
+  const view = viewNow(scene, caller, world)
   const { doc, joined = [], document } = row
   const changed = lastChange(doc, joined)
   const headers: Record<string, string> = {}

@@ -25,7 +25,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { orBrokenPage } from './broken-page.ts'
 import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
-import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf } from './item.ts'
+import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf, viewNow } from './item.ts'
 import { maskDocuments, maskJoinedPages, omitUnreadable } from './view.ts'
 
 export function listItemsRoute(scene: EndpointContext): Route {
@@ -158,7 +158,7 @@ export function readOfOwner(owner: ListRows['parent'], { caller, world }: Reques
 
 function pageReply(scene: EndpointContext, { call, caller, carried, world, query }: Intent, found: Page): Reply {
   const { resource, representation, linker } = scene
-  const view = scene.view(caller)
+  const view = viewNow(scene, caller, world)
   const read = view.masked.size === 0 ? found.documents : undefined
   const data =
     representation.answers === null

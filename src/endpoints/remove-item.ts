@@ -11,7 +11,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import { stateTypes, totalTypes } from './described.ts'
 import { cascadeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, writeRefusal } from './item.ts'
-import { admitWritable, ownerGuard } from './state-refusal.ts'
+import { admitWritable, stateGuard } from './state-refusal.ts'
 import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 export function removeItemRoute(scene: EndpointContext): Route {
@@ -25,7 +25,8 @@ export function removeItemRoute(scene: EndpointContext): Route {
       content: [],
       headers: () => ({}),
       admit: (asked, seen) => admitRemoval(scene, asked, seen),
-      admitState: (stored) => admitWritable(scene, scene.representation.today, 'remove', stored),
+      admitState: (stored) =>
+        admitWritable(scene, scene.representation.today, { operation: 'remove', document: stored }),
       decide: (intent, seen) => (seen.is === 'found' ? planRemoval(scene, intent, seen, going) : { do: 'keep' }),
       furtherRules: [...new Set(going.values())],
       claims: null,
@@ -47,10 +48,10 @@ function planRemoval(
 ): RowWrite {
   const { today } = scene.representation
   const before = JSON.parse(seen.doc) as Document
-  admitWritable(scene, today, 'remove', before)
   const { caller, key, time } = intent
   const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
-  const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
+  const own = { operation: 'remove', document: before } as const
+  const guard = stateGuard(scene, today, { own, owner: before[today.parent?.field ?? ''] }, intent)
   return scene.writer.remove(today, { key, time, takes, guard, ...handledBy(intent, ['remove']) }, seen)
 }
 

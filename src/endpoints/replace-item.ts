@@ -22,7 +22,7 @@ import {
 } from './described.ts'
 import { mayWriteMovedField, writeRules } from './further-rules.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath, itemPermissions, ownerOf } from './item.ts'
-import { admitWritable, enterWrittenState, operationsOfCreation, ownerGuard } from './state-refusal.ts'
+import { admitWritable, enterWrittenState, operationsOfCreation, stateGuard } from './state-refusal.ts'
 import { maskJoined } from './view.ts'
 import {
   admitConditions,
@@ -45,7 +45,7 @@ export function replaceItemRoute(scene: EndpointContext): Route {
       if (seen.is !== 'found') admitPutCreate(scene, seen, asked.caller)
       admitConditions(scene, asked, seen.is === 'found' ? seen : null)
     },
-    admitState: (stored) => admitWritable(scene, scene.representation.today, 'change', stored),
+    admitState: (stored) => admitWritable(scene, scene.representation.today, { operation: 'change', document: stored }),
     decide: (intent, seen) =>
       seen.is === 'found' ? planReplace(scene, intent, seen, updated) : planPutCreate(scene, intent, seen),
     furtherRules: writeRules(scene),
@@ -139,7 +139,7 @@ function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow):
   admitConvertible(scene, intent.caller, document)
   const { key, time } = intent
   const id = seen.is === 'gone' ? 'revived' : 'chosen'
-  const guard = ownerGuard(scene, resource, key.parent, intent)
+  const guard = stateGuard(scene, resource, { owner: key.parent }, intent)
   const birth = scene.writer.create(resource, document, {
     ...{ key, parent: ownerOf(scene, key.parent), time, id, guard },
     ...handledBy(intent, operationsOfCreation(scene, document)),

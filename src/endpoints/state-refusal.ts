@@ -3,7 +3,7 @@ import { otherRowsRefusal } from '../auth/allow.ts'
 import type { RowGuard } from '../effects/row-writer.ts'
 import { Problem } from '../errors/problem.ts'
 import { permits } from '../flow/caller.ts'
-import type { Document, Intent } from '../flow/intent.ts'
+import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import { listInWords } from '../formats/naming.ts'
 import { absentInput, type ServedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -12,6 +12,20 @@ import { type EndpointContext, resourceByCollection } from './item.ts'
 
 /** The refused write, for messages such as `cannot be changed`. */
 type Refused = 'changed' | 'removed' | 'written below'
+
+/** Refuses a transition until nodes that do not know its state have stopped. */
+export function admitOpen(
+  { representation }: EndpointContext,
+  to: string,
+  { world }: Pick<RequestContext, 'world'>,
+): void {
+  const { name, title } = representation.today
+  if (world.waiting(name)?.states.has(to))
+    throw new Problem(
+      'maintenance',
+      `Transitions of ${title.toLowerCase()} to this state open when the change of the database is finished; nodes of the former declaration may still run. Try again later.`,
+    )
+}
 
 /** Refuses a transition that is not possible in the state of the item, or that a later version withdrew. R50. */
 export function admitTransition(
@@ -33,20 +47,47 @@ export function admitTransition(
     )
 }
 
+/** A write of an existing item. */
+interface OwnWrite {
+  readonly operation: 'change' | 'remove'
+  readonly document: Document
+}
+
 /** Refuses a change or a removal that the state of the item does not allow. R222. */
-export function admitWritable(
-  scene: EndpointContext,
-  today: Resource,
-  operation: 'change' | 'remove',
-  document: Document,
-): void {
+export function admitWritable(scene: EndpointContext, today: Resource, { operation, document }: OwnWrite): void {
   const allowed = today.machine?.writable[operation] ?? null
   if (allowed !== null)
     admitState(scene, today, document, { allowed, refused: operation === 'change' ? 'changed' : 'removed' })
 }
 
-/** Checks, under a lock, that the state of the owner allows a write of its child; undefined if all states do. R222. */
-export function ownerGuard(
+/**
+ * Refuses a write that the state of the item does not allow, and returns the guard of what the state of its owner allows. A rule
+ * that old nodes do not have refuses nothing, unless the second phase begins before the write is committed.
+ */
+export function stateGuard(
+  scene: EndpointContext,
+  today: Resource,
+  { own, owner }: { readonly own?: OwnWrite; readonly owner: unknown },
+  intent: Pick<Intent, 'caller' | 'time' | 'world'>,
+): RowGuard | undefined {
+  const guard = ownerGuard(scene, today, owner, intent)
+  const waiting = intent.world.waiting(today.name)?.guards
+  if (!waiting?.size) {
+    if (own) admitWritable(scene, today, own)
+    return guard
+  }
+  return {
+    reads: [{ do: 'waiting', collection: today.name }, ...(guard?.reads ?? [])],
+    admit: ([first, ...seen]) => {
+      const waits = (first?.is === 'waiting' && first.parts?.guards) || new Set()
+      if (own && !waits.has(own.operation)) admitWritable(scene, today, own)
+      if (!waits.has('while')) guard?.admit(seen)
+    },
+  }
+}
+
+/** Checks, under a lock, that the state of the owner allows a write of its child; undefined if all states do. */
+function ownerGuard(
   scene: EndpointContext,
   { name, parent }: Resource,
   id: unknown,
@@ -57,11 +98,12 @@ export function ownerGuard(
   const owner = scene.stored.get(parent.resource) as Resource
   const key = { id, parent: null, account: caller.account }
   const isTotalled = owner.collection.aggregates.some(({ collection }) => collection === name)
+  // If the write also changes the owner, a shared lock would have to be upgraded to an exclusive one.
+  const lock = isTotalled ? 'update' : 'share'
   return {
-    // If the write also changes the owner, a shared lock would have to be upgraded to an exclusive one.
-    read: { do: 'read', collection: parent.resource, key, time, lock: isTotalled ? 'update' : 'share' },
-    admit: (seen) => {
-      if (seen.is === 'found') admitState(scene, owner, JSON.parse(seen.doc), { allowed, refused: 'written below' })
+    reads: [{ do: 'read', collection: parent.resource, key, time, lock }],
+    admit: ([seen]) => {
+      if (seen?.is === 'found') admitState(scene, owner, JSON.parse(seen.doc), { allowed, refused: 'written below' })
     },
   }
 }
@@ -118,7 +160,7 @@ function stateInVersion(
  */
 export function enterWrittenState(
   scene: EndpointContext,
-  { caller, time }: Pick<Intent, 'caller' | 'time'>,
+  { caller, time, world }: Pick<Intent, 'caller' | 'time' | 'world'>,
   before: Document | null,
   document: Document,
 ): string | null {
@@ -143,6 +185,7 @@ export function enterWrittenState(
     const doing = `set ${field} to ${words([wanted])}`
     throw otherRowsRefusal(doing, move.rule, { caller, challenge, auth: resource.settings.auth })
   }
+  admitOpen(scene, move.to, { world })
   const values = move.values({ time, caller: caller.id === '' ? null : caller.id, input: absentInput(move) })
   Object.assign(document, values)
   return move.name

@@ -18,6 +18,7 @@ const view: View = {
     mode: 'strong',
     required: false,
     permitted: new Set<string>(),
+    closed: new Set(),
     unreadable: new Set(),
     masked: new Set(),
   },

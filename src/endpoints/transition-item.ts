@@ -11,7 +11,7 @@ import { decodeDocument } from '../resources/document.ts'
 import { readInput, type ServedTransition } from '../resources/machine.ts'
 import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath } from './item.ts'
-import { admitTransition } from './state-refusal.ts'
+import { admitOpen, admitTransition } from './state-refusal.ts'
 import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** The routes of the transitions of a resource, as its version names them. */
@@ -32,6 +32,7 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
     // A repeated key is answered before the item and its state are checked.
     admit: (asked, seen) => {
+      admitOpen(scene, today.to, asked)
       if (!hasKey(asked)) admitItem(scene, asked, seen)
     },
     admitState: (stored) => admitTransition(scene, served, stored),
@@ -99,6 +100,11 @@ function transitionDescription(scene: EndpointContext, { own, refused }: ServedT
       describedItem(200, `${resource.title} is ${to}.`, resource, ['Content-Location', ...replayed]),
       describedMinimal(resource, ['Content-Location', ...replayed]),
     ],
-    refusals: [refused?.status === 410 ? 'gone' : 'invalid-state', ...totalTypes(scene), ...uniqueTypes(scene)],
+    refusals: [
+      refused?.status === 410 ? 'gone' : 'invalid-state',
+      'maintenance',
+      ...totalTypes(scene),
+      ...uniqueTypes(scene),
+    ],
   }
 }

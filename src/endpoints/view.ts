@@ -6,6 +6,7 @@ import type { JoinedRow } from '../flow/found-row.ts'
 import { Memo } from '../flow/memo.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import type { Waiting } from '../rows/collection.ts'
 
 export interface View {
   readonly major: number
@@ -16,6 +17,8 @@ export interface View {
   readonly required: boolean
   /** The rules for links that permit the caller. */
   readonly permitted: ReadonlySet<AccessRule>
+  /** The states that no transition leads to until nodes of the former declaration have stopped. */
+  readonly closed: ReadonlySet<string>
   /** The fields that the caller may not read. */
   readonly unreadable: ReadonlySet<string>
   /** The stored fields that the caller may not read: no shown field is converted from them. */
@@ -63,6 +66,18 @@ export function viewsOf(showing: ViewSource): (caller: ViewingCaller) => View {
     known.get(caller) ?? known.set(caller, { ...byScopes(caller), account: caller.account, seal: { ...noSeal } })
 }
 
+const nothingClosed: ReadonlySet<string> = new Set()
+
+/** A view whose links, and so whose tags, lack the transitions that wait for a change of the database. */
+export function viewWhile(view: View, waiting: Waiting | null): View {
+  if (waiting === null || waiting.states.size === 0) return view
+  const hash = createHash('sha256')
+    .update(stringify([view.hash, ...waiting.states]))
+    .digest('hex')
+    .slice(0, 6)
+  return { ...view, hash, closed: waiting.states }
+}
+
 function viewsByScopes(showing: ViewSource): (caller: ViewingCaller) => View {
   const members = [showing.resource, showing.today, ...showing.joined].flatMap(({ members }) => members)
   const { rules } = showing
@@ -106,6 +121,7 @@ function makeView(
     mode: settings.etag.mode,
     required: settings.concurrency.required,
     permitted,
+    closed: nothingClosed,
     unreadable: veiled,
     masked: muted,
     joined: beside,

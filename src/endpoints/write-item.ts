@@ -28,11 +28,12 @@ import {
   mayRead,
   replayReply,
   restrictedFields,
+  viewNow,
   writeRefusal,
 } from './item.ts'
 import { admitConditionalWrite, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
-import { admitWritable, changesOthers, enterWrittenState, ownerGuard } from './state-refusal.ts'
+import { changesOthers, enterWrittenState, stateGuard } from './state-refusal.ts'
 import { tagSecret } from './tag.ts'
 
 /** The description of a write, without the parts that are the same for all writes of items. */
@@ -95,7 +96,7 @@ export const admitConditions = (scene: EndpointContext, asked: RequestContext, s
   admitConditionalWrite(
     preconditionsOf(asked.call, asked.world.now(), tagSecret(asked.world)),
     seen,
-    scene.view(asked.caller),
+    viewNow(scene, asked.caller, asked.world),
   )
 
 function renderWrite(scene: EndpointContext, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
@@ -161,11 +162,10 @@ export function movedFieldWrites(
           const [first] = Object.keys(wanted)
           if (first === undefined && !hand.blind) return { do: 'keep' }
           admitMovedField(scene, intent, today, names(first ?? '')[0] ?? '')
-          admitWritable(scene, today, 'change', before)
+          const guard = stateGuard(scene, today, changeOf(today, before), intent)
           const after = withOlderNames({ names }, () => changeDocument(today, wanted, before, key, hand))
           const always =
             hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
-          const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
           const row = { key, time, seen, before, always, guard, ...handledBy(intent, ['change']) }
           return scene.writer.update(today, after, row)
         },
@@ -183,6 +183,9 @@ function admitMovedField(scene: EndpointContext, { caller }: Intent, today: Reso
   const doing = `write ${field}, now a field of ${today.name},`
   throw otherRowsRefusal(doing, rules[0], { caller, challenge, auth: resource.settings.auth })
 }
+
+const changeOf = ({ parent }: Resource, document: Document) =>
+  ({ own: { operation: 'change', document }, owner: document[parent?.field ?? ''] }) as const
 
 /**
  * Makes the write of a request to its own row. Even if nothing differs it is a change, if the request sends a write-only
@@ -202,8 +205,8 @@ export function updatePlanner(
     // A body that only writes the state carries out a transition, which `writable` does not hold.
     const others = scene.byValue === null || changesOthers(today, before, document)
     const entered = enterWrittenState(scene, intent, before, document)
-    if (entered === null || others) admitWritable(scene, today, 'change', before)
-    const guard = ownerGuard(scene, today, before[today.parent?.field ?? ''], intent)
+    const { own, owner } = changeOf(today, before)
+    const guard = stateGuard(scene, today, { owner, ...((entered === null || others) && { own }) }, intent)
     const write = scene.writer.update(today, document, {
       ...{ key, time, seen, before, always, entered: entered !== null, guard },
       ...handledBy(intent, [...(others ? [operation] : []), ...(entered === null ? [] : [entered])]),

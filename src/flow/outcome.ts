@@ -2,7 +2,7 @@
 
 import type { Reference } from '../rows/collection.ts'
 import type { AbsentRow, FoundRow, JoinedRow, ReadResult } from './found-row.ts'
-import type { Consequences, FamilyRows } from './plan.ts'
+import type { Consequences, FamilyRows, WaitingParts } from './plan.ts'
 import type { TableRow, TableRows } from './table.ts'
 
 export interface Page {
@@ -88,6 +88,7 @@ export type Outcome =
   | PriorClaim
   | { readonly is: 'free' }
   | FamilyRows
+  | WaitingParts
   | TableRows
   | { readonly is: 'raised' }
   /** With the consequences of rows that a cascade removed. */

@@ -1,7 +1,7 @@
 /** Plan: an operation of the store, as data. Part 1. */
 
 import type { EncodedRow } from '../resources/document.ts'
-import type { Cell, DocumentTexts, Reference } from '../rows/collection.ts'
+import type { Cell, DocumentTexts, Reference, Waiting } from '../rows/collection.ts'
 import type { FoundRow, ReadResult, RowKey } from './found-row.ts'
 import type { Prepared } from './prepared.ts'
 import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
@@ -161,9 +161,21 @@ export interface FamilyRows {
   readonly rows: readonly { readonly key: RowKey; readonly document: Readonly<Record<string, unknown>> }[]
 }
 
+/** Reads what of a collection waits for the second phase of a change; without such a change it runs no statement. */
+interface WaitingRead {
+  readonly do: 'waiting'
+  readonly collection: string
+}
+
+export interface WaitingParts {
+  readonly is: 'waiting'
+  /** Null if nothing waits. */
+  readonly parts: Waiting | null
+}
+
 /** A read for a decision. Rows must not change before the commit; a table operation that writes locks its rows. */
-export type EffectRead = Read | TablePlan | FamilyRead
-export type EffectReadResult = ReadResult | TableRows | FamilyRows
+export type EffectRead = Read | TablePlan | FamilyRead | WaitingRead
+export type EffectReadResult = ReadResult | TableRows | FamilyRows | WaitingParts
 
 /** Effects of a write that depend on other rows; decided again if one of those rows changes before the commit. */
 export interface Consequences {
@@ -257,8 +269,8 @@ export interface FindAccounts {
 export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that writes. */
 export type WritePlan = Create | Decide | CatchUp | TablePlan | SeveralWrites
-export type Plan = Read | ListRows | Recall | FindAccounts | FamilyRead | WritePlan
+export type Plan = Read | ListRows | Recall | FindAccounts | FamilyRead | WaitingRead | WritePlan
 
-const readKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'whose', 'family'])
+const readKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'whose', 'family', 'waiting'])
 export const isWritePlan = (plan: Plan): plan is WritePlan =>
   plan.do === 'table' ? plan.run.do !== 'find' : !readKinds.has(plan.do)

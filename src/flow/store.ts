@@ -1,5 +1,6 @@
 /** Store: the port to the database. Part 1. */
 import type { Misfits } from '../fields/bounds.ts'
+import type { Waiting } from '../rows/collection.ts'
 import type { Outcome } from './outcome.ts'
 import type { Plan } from './plan.ts'
 import type { Table } from './table.ts'
@@ -33,6 +34,8 @@ export interface Store {
   readonly secret: string
   /** The rows that did not fit the declaration when they were last counted. */
   readonly misfits?: Misfits
+  /** What of a collection waits for the second phase of a change, when a plan was last carried out; null if nothing does. */
+  readonly waiting?: (collection: string) => Waiting | null
   /** Null if the store can answer, otherwise the reason. */
   readonly ready: () => Promise<string | null>
   /** Registers that this node serves its declaration: schema changes that would break it wait for it to end. */

@@ -1,5 +1,6 @@
 /** World: time, chance and turns of the event loop, passed in to everything that needs them. Part 1. */
 import { idSource, requestIdSource } from '../formats/id.ts'
+import type { Waiting } from '../rows/collection.ts'
 import { ServiceState } from './service-state.ts'
 
 export type Cancel = () => void
@@ -49,6 +50,8 @@ export interface ServiceWorld extends World, Clock {
   readonly state: ServiceState
   /** The keys for cursors: the first one signs, all of them verify. The last one is the store's, for ETags too. */
   readonly secrets: readonly string[]
+  /** What of a collection waits until nodes of the former declaration have stopped; null if nothing does. */
+  readonly waiting: (collection: string) => Waiting | null
 }
 
 /** A clock that is always trusted. */
@@ -56,14 +59,20 @@ export const trustedClock = (now: () => number): Clock => ({ now, due: now, issu
 
 export function serviceWorld(
   world: World,
-  { clock, secret }: { readonly clock: Clock; readonly secret: string },
+  {
+    clock,
+    secret,
+    waiting = nothingWaits,
+  }: { readonly clock: Clock; readonly secret: string; readonly waiting?: ServiceWorld['waiting'] },
   secrets: readonly string[] = [secret],
 ): ServiceWorld {
   const { now } = clock
   const { fillRandom } = world
   const [newId, newRequestId] = [idSource(now, fillRandom), requestIdSource(now, fillRandom)]
-  return { ...world, ...clock, newId, newRequestId, secrets, state: new ServiceState() }
+  return { ...world, ...clock, newId, newRequestId, secrets, waiting, state: new ServiceState() }
 }
+
+const nothingWaits = (): null => null
 
 export const pause = ({ after }: Pick<World, 'after'>, time: number): Promise<void> =>
   new Promise((resolve) => void after(time, resolve))

@@ -8,15 +8,15 @@ import type { Document } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import { pause, type ServiceWorld, within } from '../flow/world.ts'
-import { type Behaviour, fieldOperations, type HandlerFunction } from './behaviour.ts'
 import { failureOfHandler, HandlerFault, HandlerRefusal, ReadsChanged } from './handler-fault.ts'
 import { copied, HandlerTools } from './handler-tools.ts'
+import { fieldOperations, type HandlerFunction, type OwnHandlers } from './own-handlers.ts'
 import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
 import { takeTurn } from './turns.ts'
 
 /** What handlers need from the service that they run in. */
 export interface HandlerSources extends RowSources {
-  readonly behaviour: Behaviour
+  readonly ownHandlers: OwnHandlers
   /** What handlers use; made when it is first needed. */
   readonly used: () => Promise<unknown>
   /** Ends what was made. */
@@ -71,7 +71,7 @@ export class HandledRun implements Decisions {
   }
 
   cover(resource: string, operations: readonly string[]): boolean {
-    return handlersOf(this.#sources.behaviour, resource, operations).length > 0
+    return handlersOf(this.#sources.ownHandlers, resource, operations).length > 0
   }
 
   on(write: ProposedWrite): Decision | null {
@@ -146,9 +146,9 @@ export class HandledRun implements Decisions {
     item: Document | null,
     depth: number,
   ): Promise<void> {
-    const { behaviour, types, resources, world } = this.#sources
+    const { ownHandlers, types, resources, world } = this.#sources
     const { name } = row.resource
-    for (const [handler, act] of handlersOf(behaviour, name, operations)) {
+    for (const [handler, act] of handlersOf(ownHandlers, name, operations)) {
       const called = `${name}.${handler}`
       if (depth > mostDepth)
         throw failureOfHandler(called, new HandlerFault(`Handlers cause each other more than ${mostDepth} deep.`))
@@ -213,7 +213,7 @@ export class HandledRun implements Decisions {
 
 /** The handlers of operations, in the order in which they run, by name. */
 function handlersOf(
-  { handlers }: Behaviour,
+  { handlers }: OwnHandlers,
   resource: string,
   operations: readonly string[],
 ): [name: string, act: HandlerFunction][] {

@@ -7,7 +7,7 @@ import type { PreparedStore } from '../rewrite/prepare-store.ts'
 import { deletePresence, forgetLostNodes, nodePresence } from '../schema/presence.ts'
 import { metaTable, plainStatement } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
-import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
+import { checkBacklog, needsBacklogCheck, sharedCatchUp, waitingIn } from '../store/old-nodes.ts'
 import { mostTotals } from '../store/read-page.ts'
 import { runStepsAsync } from '../store/steps.ts'
 import type { PostgresClock } from './clock.ts'
@@ -75,6 +75,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     caches,
     clock,
     misfits: deps.misfits,
+    ...(cellar.backlog && { waiting: (name) => waitingIn(cellar, name) }),
     mark: () => null,
     ...(counts && { fetchMark: counts.states.now }),
     ready: () => unreadyReason(pool),

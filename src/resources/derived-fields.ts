@@ -36,11 +36,17 @@ export function derivedValues(
 ): ReadonlyMap<string, DerivedValue> {
   const nameOf = derivedNames(around, rules)
   const sources = sourceNames(fields, around)
+  const totals = members.filter(({ field }) => isTotal(aggregateIn(field))).map(({ name }) => name)
   return new Map(
     members.flatMap(({ name, field, check }): [string, DerivedValue][] => {
       if (field.options.derived === undefined) return []
       const make = derived[name] as DerivingFunction | undefined
-      const of = make && ((document: Members) => derivedValue(name, make, check, frozenSources(document, sources)))
+      const of =
+        make &&
+        ((document: Members) => {
+          const unknown = totals.filter((one) => (document[one] ?? null) === null)
+          return ifKnown(() => derivedValue(name, make, check, frozenSources(document, sources, unknown)))
+        })
       return [[name, { name: nameOf(resource, name), of: of ?? null }]]
     }),
   )
@@ -55,8 +61,19 @@ const sourceNames = (
 ): readonly string[] =>
   Object.keys(fields).filter((name) => resolveConcepts(fields[name] as Field, concepts).options.derived !== true)
 
-const frozenSources = (document: Members, sources: readonly string[]): Members =>
-  frozen(Object.fromEntries(sources.map((name) => [name, document[name]])))
+/** Sums and numbers are null only until they are filled; a function that reads one then has no value yet. */
+const isTotal = (aggregate: Aggregate | null): boolean => aggregate?.of === 'sum' || aggregate?.of === 'count'
+const unknownTotal = new Error('The total is not filled yet.')
+
+function frozenSources(document: Members, sources: readonly string[], unknown: readonly string[]): Members {
+  const known = Object.fromEntries(sources.map((name) => [name, document[name]]))
+  if (unknown.length === 0) return frozen(known)
+  for (const value of Object.values(known)) freezeDeep(value)
+  const get = (): never => {
+    throw unknownTotal
+  }
+  return Object.freeze(Object.defineProperties(known, Object.fromEntries(unknown.map((name) => [name, { get }]))))
+}
 
 /** Names the source of a derived field and the sources it depends on: if the name changes, rows are rewritten. */
 function derivedNames(
@@ -95,6 +112,15 @@ function derivedValue(name: string, make: DerivingFunction, check: ValueCheck, d
   if (faults.length === 0) return stored
   const message = `${name} would be ${JSON.stringify(value)}; ${faults[0]?.message}`
   throw invalidBody([{ message, type: 'out-of-range', in: 'body', pointer: `/${name}` }])
+}
+
+function ifKnown(value: () => unknown): unknown {
+  try {
+    return value()
+  } catch (error) {
+    if (error === unknownTotal) return null
+    throw error
+  }
 }
 
 /** Identifies a function by its results, so that a new build of the same function changes nothing. */
@@ -163,6 +189,6 @@ export function completeDerivedField(field: Field): Field {
   if (derived === undefined) return field
   const zero = field.kind === 'integer' ? 0 : '0'
   const isNumber = ['integer', 'bigint', 'decimal'].includes(field.kind)
-  const isTotal = isNumber && typeof derived === 'object' && (derived.of === 'sum' || derived.of === 'count')
-  return { ...field, options: { ...field.options, readOnly: true, ...(isTotal && { default: zero }) } as never }
+  const isZero = isNumber && isTotal(aggregateIn(field))
+  return { ...field, options: { ...field.options, readOnly: true, ...(isZero && { default: zero }) } as never }
 }

@@ -10,6 +10,7 @@ import type { Settings } from '../settings.ts'
 import { accountNameOf, type DeclarationContext, type ResourceDeclaration } from './declaration.ts'
 import { derivedValues, storedAggregates } from './derived-fields.ts'
 import { dependentsOf, referringColumns } from './relations.ts'
+import { stateNames } from './states.ts'
 
 /** A field of a resource. */
 interface StoredMember {
@@ -46,6 +47,7 @@ export function collectionOf(
   const fields = members.map((one) => shapeField(one.name, one.field, rules, derived.get(one.name)))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists below a parent
   const account = accountNameOf(around.resources, name)
+  const ids = account !== null && key === null && settings.resource.id !== 'client' ? [globalId] : []
   return {
     name,
     table: name.replaceAll('-', '_'),
@@ -55,10 +57,7 @@ export function collectionOf(
     account,
     columns,
     kinds: rules.kinds,
-    uniques: [
-      ...uniquesOf(members, declaration, account, columnName),
-      ...(account !== null && key === null && settings.resource.id !== 'client' ? [globalId] : []),
-    ],
+    uniques: [...uniquesOf(members, declaration, account, columnName), ...ids],
     indexes: [...wanted, ...below].map((fields) =>
       fields.map((field) => (field.startsWith('-') ? '-' : '') + columnName(fieldOfTerm(field))),
     ),
@@ -67,8 +66,27 @@ export function collectionOf(
     fields,
     shape: shapeName(fields),
     aggregates: storedAggregates(name, members, around),
+    ...behaviourOf(declaration),
     rules: fieldRulesOf(members, key, isId, rules, declaration.states?.field),
     retention: settings.deleted.retention,
+  }
+}
+
+/** What nodes without these states would leave out. Texts that follow from equal declarations are equal. */
+function behaviourOf({ states, parent }: ResourceDeclaration): Pick<Collection, 'behaviour'> {
+  const { transitions = {}, writable = {} } = states ?? {}
+  const within = typeof parent === 'object' ? parent.while : undefined
+  const timers = Object.entries(transitions).flatMap(([name, { from, to, after, at }]) =>
+    after === undefined && at === undefined ? [] : [[name, from, to, after ?? null, at ?? null]],
+  )
+  const guards = (['change', 'remove', 'while'] as const).filter((one) => (one === 'while' ? within : writable[one]))
+  if (!states && !within) return {}
+  return {
+    behaviour: {
+      ...(states && { states: stateNames(states) }),
+      ...(timers.length > 0 && { timers: JSON.stringify(timers) }),
+      ...(guards.length > 0 && { guards }),
+    },
   }
 }
 

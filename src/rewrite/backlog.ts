@@ -1,5 +1,7 @@
 /** Backlog: finds and converts the rows that old nodes write during a rolling upgrade. The cellar. */
 import { keyColumns } from '../rows/collection.ts'
+import { begunMark, unfinishedRow } from '../schema/behaviour-steps.ts'
+import { layoutName } from '../schema/state.ts'
 import { metaTable } from '../sql/compile.ts'
 import { quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
@@ -12,8 +14,9 @@ export function withBacklog(cellar: StoreContext, { layout }: StoreLayouts): Sto
   return lag ? { ...cellar, backlog: lag } : cellar
 }
 
-function backlogOf(cellar: StoreContext, { tables, open }: Layout): Backlog | undefined {
+function backlogOf(cellar: StoreContext, layout: Layout): Backlog | undefined {
   const { dialect } = cellar
+  const { tables, open } = layout
   const beside = [...cellar.collections.values()].filter(concernsOldNodes)
   if (!open || beside.length === 0) return undefined
   const all = beside.filter(needsCatchUp)
@@ -23,14 +26,17 @@ function backlogOf(cellar: StoreContext, { tables, open }: Layout): Backlog | un
     return `(SELECT 1 FROM ${quoted(collection.table)} WHERE shape < ${shape} ORDER BY ${order} LIMIT 1)`
   })
   const rows = firsts.map((one) => `${one} IS NOT NULL`)
-  // After the end of the change there are neither such rows nor the partial index.
-  const isOpen = `EXISTS (SELECT 1 FROM ${metaTable} WHERE name = 'former')`
+  // After the end of the change there are neither such rows nor the partial index; another change may have begun since.
+  const named = `SELECT 1 AS found FROM ${metaTable} WHERE name = '${unfinishedRow}' AND value`
+  const name = layoutName(layout)
+  const isOpen = `EXISTS (${named} IN ('${name}', '${name}${begunMark}'))`
   const some = rows.length === 0 ? '1' : `CASE WHEN ${rows.join(' OR ')} THEN 2 ELSE 1 END`
   const text = dialect.distribute
-    ? distributedProbeText(firsts)
+    ? distributedProbeText(firsts, `${named} IN ('${name}', '${name}${begunMark}')`)
     : `SELECT CASE WHEN ${isOpen} THEN ${some} ELSE 0 END AS behind`
   return {
     probe: { text, values: [], autocommit: 'read' },
+    closed: { text: `${named} = '${name}'`, values: [] },
     *catchUp() {
       for (const shelf of all) {
         const { name } = shelf.collection
@@ -43,17 +49,17 @@ function backlogOf(cellar: StoreContext, { tables, open }: Layout): Backlog | un
 }
 
 /** The probe of a sharded database, where subqueries on other machines may only stand in FROM. */
-function distributedProbeText(firsts: readonly string[]): string {
+function distributedProbeText(firsts: readonly string[], unfinished: string): string {
   const behind = firsts.map((one, i) => `(SELECT count(*) AS rows FROM ${one} AS one) AS t${i}`)
   const some = ['0', ...firsts.map((_, i) => `t${i}.rows`)].join(' + ')
-  const former = `(SELECT count(*) AS rows FROM ${metaTable} WHERE name = 'former') AS former`
-  return `SELECT CASE WHEN former.rows = 0 THEN 0 WHEN ${some} > 0 THEN 2 ELSE 1 END AS behind FROM ${[former, ...behind].join(', ')}`
+  const change = `(SELECT count(*) AS rows FROM (${unfinished}) AS one) AS change`
+  return `SELECT CASE WHEN change.rows = 0 THEN 0 WHEN ${some} > 0 THEN 2 ELSE 1 END AS behind FROM ${[change, ...behind].join(', ')}`
 }
 
 /** Whether rows written by old nodes lack columns, or hold values that move to other collections. */
 const needsCatchUp = ({ collection, former, pending }: PreparedCollection): boolean =>
   former !== null && (pending.size > 0 || (collection.conversions?.receivers.length ?? 0) > 0)
 
-/** Whether rows written by old nodes need conversion, or old nodes query columns that the declaration no longer has. */
+/** Whether rows written by old nodes need conversion, old nodes query columns that are gone, or something waits for their end. */
 const concernsOldNodes = (one: PreparedCollection): boolean =>
-  needsCatchUp(one) || (one.former?.columns.length ?? 0) > 0
+  needsCatchUp(one) || (one.former?.columns.length ?? 0) > 0 || one.waiting !== null

@@ -155,10 +155,11 @@ function* rewriteRow(
     ? { ...viewed, document: yield* filledDocument(cellar, collection, viewed.document, account) }
     : viewed
   const texts = encodeDocument(collection, seen.document)
+  // Nodes of this declaration may have answered the row before it was filled.
+  const moved = fills && texts.doc !== encodeDocument(collection, viewed.document).doc
   const hidden = hiddenText(shelf, fill, stored, seen, texts)
   const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
   const set = equations(names, dialect)
-  const moved = stored.shape === shape && texts.doc !== stored.doc
   if ((fill.again && stored.shape < shape) || moved) set.push('revision = revision + 1')
   const where = equations([...keys, 'revision', 'shape'], dialect, names.length + 1)
   yield {

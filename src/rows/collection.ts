@@ -2,6 +2,7 @@
 
 export type { Cell } from '../fields/kind.ts'
 export { aggregateOf, type StoredAggregate } from './aggregates.ts'
+export { type Behaviour, isSameBehaviour, type Waiting, waitingParts, withUnknownTotals } from './behaviour.ts'
 export { type Column, cellIn, cellsIn, columnOf, folded, rememberedColumn } from './column.ts'
 export type { FieldRules } from './field-rules.ts'
 export {
@@ -27,6 +28,7 @@ export {
 
 import type { FieldKinds } from '../fields/kind.ts'
 import type { StoredAggregate } from './aggregates.ts'
+import type { Behaviour } from './behaviour.ts'
 import type { Column } from './column.ts'
 import type { FieldRules } from './field-rules.ts'
 import type { DocumentTexts } from './kept-for-others.ts'
@@ -86,6 +88,8 @@ export interface Collection {
   readonly called?: string
   /** The fields whose values follow from rows that belong or refer to a row. */
   readonly aggregates: readonly StoredAggregate[]
+  /** What nodes of other declarations may leave out; absent if it only stores rows. */
+  readonly behaviour?: Behaviour
   /** The rules for stored values, by field. */
   readonly rules: FieldRules
   /** How many milliseconds a tombstone is kept; null for ever. R134. */

@@ -40,6 +40,8 @@ export interface DerivedValue {
   readonly name: string
   /** The function of the document; null for an aggregate, whose value is null until it is filled. */
   readonly of: ((document: Members) => unknown) | null
+  /** Whether documents of older shapes have no value, or that of another aggregate. */
+  readonly unknown?: true
 }
 
 interface FieldFill {
@@ -106,6 +108,7 @@ export function completeDocument(
   const whole = Object.fromEntries(
     fields.map((field) => {
       const { name, was = name } = field
+      if (field.derived?.unknown) return [name, null]
       const from = Object.hasOwn(document, name) ? name : was
       if (Object.hasOwn(document, from)) return [name, fitValue(field, document[from], kept[name])]
       return [name, Object.hasOwn(kept, name) ? fitValue(field, kept[name]) : field.absent]

@@ -7,6 +7,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { type Layout, layoutOf, layoutVersionOf, mergingLayoutVersion } from '../sql/layout.ts'
 import { isEarlierReleaseNode } from '../sql/merging.ts'
 import type { Steps } from '../store/steps.ts'
+import { unfinishedRow } from './behaviour-steps.ts'
 import type { Survey } from './hazard.ts'
 import { readOtherNodes } from './presence.ts'
 import { changeBetween, isFormerDeclaration, type SchemaChange, type SchemaState } from './schema-change.ts'
@@ -109,6 +110,8 @@ export function* writeSchemaState(dialect: Dialect, { layout, former }: SchemaSt
   yield* writeMeta(dialect, 'layout', JSON.stringify(layout))
   if (former) yield* writeMeta(dialect, 'former', JSON.stringify(former))
   else yield { text: `DELETE FROM ${metaTable} WHERE name = 'former'`, values: [] }
+  if (layout.open) yield* writeMeta(dialect, unfinishedRow, layoutName(layout))
+  else yield { text: `DELETE FROM ${metaTable} WHERE name = '${unfinishedRow}'`, values: [] }
 }
 
 /** A plan that was applied. */

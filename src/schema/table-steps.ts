@@ -5,6 +5,7 @@ import { type Dialect, quoted } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import type { Layout, TableLayout } from '../sql/layout.ts'
 import { isConverted } from '../sql/stored-version.ts'
+import { behaviourSteps } from './behaviour-steps.ts'
 import { ifExists, ifNotExists, reservationSteps } from './shared-tables.ts'
 import type { SchemaStep, StepPhase } from './step.ts'
 import { createIndexText, createTableStatements, lostFields } from './tables.ts'
@@ -43,6 +44,7 @@ export function tableChanges(
     goneIndexes: Object.keys(was.indexes).filter((name) => !same(name)),
   }
   return [
+    ...behaviourSteps(one, was, is, dialect),
     ...expandSteps(difference),
     ...reservationSteps(one.name, was, is, isConverted(one, was)),
     ...contractSteps(difference),

@@ -174,6 +174,7 @@ function tableLayoutOf(
     shapes: same ? shapes : [...shapes, name],
     shape: same ? before.shape : shapes.length + 1,
     ...(same ? { ...(before.since !== undefined && { since: before.since }) } : since),
+    ...(one.behaviour && { behaviour: one.behaviour }),
   }
 }
 

@@ -1,5 +1,7 @@
 /** Stored layout: what a database remembers of its tables. Pure. The cellar. */
 
+import type { Behaviour } from '../rows/collection.ts'
+
 /** The stored layout of one collection's table. */
 export interface TableLayout {
   readonly table: string
@@ -29,6 +31,8 @@ export interface TableLayout {
   readonly shape: number
   /** The version that all rows have at least, if no structure name contains it. */
   readonly since?: string
+  /** What nodes of this declaration do with writes, besides storing them. */
+  readonly behaviour?: Behaviour
 }
 
 export interface Layout {

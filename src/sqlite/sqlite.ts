@@ -11,7 +11,7 @@ import type { PreparedStore } from '../rewrite/prepare-store.ts'
 import { deletePresence, nodePresence } from '../schema/presence.ts'
 import { metaTable } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
-import { checkBacklog, needsBacklogCheck, sharedCatchUp } from '../store/old-nodes.ts'
+import { checkBacklog, needsBacklogCheck, sharedCatchUp, waitingIn } from '../store/old-nodes.ts'
 import { mostTotals } from '../store/read-page.ts'
 import { type ResultRow, type RunStatement, runSteps } from '../store/steps.ts'
 import { batchedWrites } from './batch.ts'
@@ -164,6 +164,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     caches,
     clock: time,
     misfits: deps.misfits,
+    ...(cellar.backlog && { waiting: (name) => waitingIn(cellar, name) }),
     mark,
     ready: async () => unreadyReason(run),
     attend: file === null ? () => {} : presence.begin,

@@ -18,11 +18,14 @@ import {
   type DocumentTexts as Stored,
   type StoredDocument,
   viewRow,
+  type Waiting,
+  waitingParts,
   withKeptForOthers,
+  withUnknownTotals,
 } from '../rows/collection.ts'
 import { type Statement, type StatementTexts, statementTexts } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { type Layout, mapCollections } from '../sql/layout.ts'
+import { type Layout, mapCollections, type TableLayout } from '../sql/layout.ts'
 import type { OperationText } from '../sql/table-statements.ts'
 import type { ResultRow, Steps } from './steps.ts'
 
@@ -40,6 +43,8 @@ export interface PreparedCollection {
   readonly nonNullColumns: ReadonlySet<string>
   /** The columns that rows of the old declaration lack so far; lists cannot use them yet. */
   readonly pending: Set<string>
+  /** What waits for the second phase of a change; null if nothing does. */
+  readonly waiting: Waiting | null
   readonly columnName: (column: string) => string
   /** The columns whose values can be read from the document of a row. */
   readonly columnsInDocument: ReadonlySet<string>
@@ -88,21 +93,16 @@ export function storeContext(
     const { shape, shapes } = table
     const alike = shapes.flatMap((name, i) => (name === shapes[shape - 1] ? [i + 1] : []))
     const before = Object.values(former?.tables ?? {}).find((one) => one.table === collection.table)
+    const waiting = before ? waitingParts(collection, before) : null
     shelves.set(collection.name, {
-      collection,
+      collection: waiting
+        ? { ...collection, fields: withUnknownTotals(collection.fields, waiting.totals) }
+        : collection,
+      waiting,
       texts: statementTexts(collection, dialect),
       shape,
       alike: new Set(alike),
-      former:
-        before && before.shape !== shape
-          ? {
-              shape: before.shape,
-              knows: (path) => Object.hasOwn(before.kinds, path),
-              columns: Object.entries(before.columns)
-                .filter(([name, { field }]) => field !== undefined && !Object.hasOwn(table.columns, name))
-                .map(([name, one]) => formerColumn(name, { ...one, field: one.field as string }, collection)),
-            }
-          : null,
+      former: before && before.shape !== shape ? formerOf(collection, table, before) : null,
       nonNullColumns: full,
       columnsInDocument: columnsInDocument(collection),
       prepared: new Prepared(),
@@ -112,6 +112,15 @@ export function storeContext(
   }
   return { dialect, collections: shelves, operations: new Memo(100), caches: true }
 }
+
+/** The former declaration, as rows are kept for its nodes. */
+const formerOf = (collection: Collection, table: TableLayout, before: TableLayout): PreparedCollection['former'] => ({
+  shape: before.shape,
+  knows: (path) => Object.hasOwn(before.kinds, path),
+  columns: Object.entries(before.columns)
+    .filter(([name, { field }]) => field !== undefined && !Object.hasOwn(table.columns, name))
+    .map(([name, one]) => formerColumn(name, { ...one, field: one.field as string }, collection)),
+})
 
 /** A column that only old nodes query. If a version derives its values, they are derived from the current document. */
 function formerColumn(
@@ -193,6 +202,8 @@ export interface Backlog {
   /** Returns as `behind` whether there are such rows (2), there are none now (1), or there can be no more (0). */
   readonly probe: Statement
   readonly catchUp: () => Steps<void>
+  /** Returns a row until the second phase begins. */
+  readonly closed: Statement
   /** Set once there can be no more such rows. */
   isOver: boolean
 }

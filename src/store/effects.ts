@@ -5,6 +5,7 @@ import type { Consequences, Effect, EffectReadResult, ListCheck, RowChange, RowW
 import { tombstoneId } from '../sql/compile.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { lockLists, performListCheck } from './list-checks.ts'
+import { readWaiting, waitingIn } from './old-nodes.ts'
 import { readFamily } from './read-family.ts'
 import { readRow } from './read-row.ts'
 import { rowConflict, type Steps, withoutAutocommit } from './steps.ts'
@@ -59,6 +60,7 @@ function lastState(cellar: StoreContext, plan: RowWrite, outcome: Outcome, last:
 }
 
 const keep: RowWrite = { do: 'keep' }
+const nothingWaits: EffectReadResult = { is: 'waiting', parts: null }
 
 /** Decides consequences; the guards make the write fail if a row that they were decided from has changed by then. */
 function* decideConsequences(
@@ -71,6 +73,11 @@ function* decideConsequences(
   for (const read of reads) {
     if (read.do === 'family') {
       seen.push(yield* readFamily(cellar, read))
+      continue
+    }
+    if (read.do === 'waiting') {
+      const waits = waitingIn(cellar, read.collection) !== null
+      seen.push(waits ? { is: 'waiting', parts: yield* readWaiting(cellar, read.collection) } : nothingWaits)
       continue
     }
     if (read.do === 'table') {

@@ -1,29 +1,62 @@
 /** Old nodes: what a store does during a rolling upgrade, while nodes of the former declaration still write. The cellar. */
 import { Problem } from '../errors/problem.ts'
-import type { ListRows, Plan } from '../flow/plan.ts'
+import type { Create, ListRows, Plan } from '../flow/plan.ts'
+import { cellsIn, encodeDocument, type Waiting, withDerivedValues } from '../rows/collection.ts'
 import { metaTable, type Statement } from '../sql/compile.ts'
 import type { Layout } from '../sql/layout.ts'
-import type { PreparedCollection, StoreContext } from './context.ts'
+import { type Backlog, type PreparedCollection, preparedCollection, type StoreContext } from './context.ts'
 import type { Steps } from './steps.ts'
 
 /** Refuses a list by columns that rows written by old nodes lack so far. */
 export function* refusePendingColumns(
-  { backlog }: StoreContext,
+  cellar: StoreContext,
   { collection, pending }: PreparedCollection,
   { where, order }: ListRows,
 ): Steps<void> {
-  if (pending.size === 0 || backlog) return
+  const waiting = waitingIn(cellar, collection.name)
+  if (pending.size === 0 && waiting === null) return
   const asked = [...where, ...order].map(({ column }) => column)
+  const unfilled = collection.columns.find(({ name, field }) => waiting?.derived.has(field) && asked.includes(name))
+  if (unfilled) throw migratedColumnProblem(collection.name, unfilled.field)
+  if (cellar.backlog) return
   if (!asked.some((column) => pending.has(column))) return
   const [row] = yield readLayoutStatement
   const layout = JSON.parse(row?.value as string) as Layout
   for (const column of pending) if (!layout.tables[collection.name]?.pending.includes(column)) pending.delete(column)
   const missing = collection.columns.find(({ name }) => pending.has(name) && asked.includes(name))
-  if (!missing) return
-  throw new Problem(
+  if (missing) throw migratedColumnProblem(collection.name, missing.field)
+}
+
+const migratedColumnProblem = (collection: string, field: string): Problem =>
+  new Problem(
     'dependency-unavailable',
-    `The field ${missing.field} of ${collection.name} is still being migrated; lists cannot be filtered or sorted by it yet. Try again later.`,
+    `The field ${field} of ${collection} is still being migrated; lists cannot be filtered or sorted by it yet. Try again later.`,
   )
+
+/** What of a collection waits for the second phase, by the last probe. */
+export const waitingIn = ({ backlog, collections }: StoreContext, collection: string): Waiting | null =>
+  backlog?.isOver === false ? (collections.get(collection)?.waiting ?? null) : null
+
+/**
+ * The same in the transaction of a write. From the beginning of the second phase nodes behave as declared: no old node
+ * runs any more, and the phase begins only when no transaction is left that has read otherwise.
+ */
+export function* readWaiting(cellar: StoreContext, collection: string): Steps<Waiting | null> {
+  const waiting = waitingIn(cellar, collection)
+  if (waiting === null) return null
+  const [row] = yield (cellar.backlog as Backlog).closed
+  return row ? waiting : null
+}
+
+/** A new row without the totals that old nodes would not change. */
+export function* withoutWaitingTotals(cellar: StoreContext, plan: Create): Steps<Create> {
+  const { totals } = (yield* readWaiting(cellar, plan.collection)) ?? {}
+  if (!totals?.size) return plan
+  const { collection } = preparedCollection(cellar, plan.collection)
+  const document = { ...JSON.parse(plan.row.hidden ?? '{}'), ...JSON.parse(plan.row.doc) }
+  for (const name of totals) document[name] = null
+  const derived = withDerivedValues(collection.fields, document)
+  return { ...plan, row: { ...encodeDocument(collection, derived), cells: cellsIn(collection, derived) } }
 }
 
 /** The error for a write by a node whose declaration the database no longer accepts. */
@@ -36,7 +69,7 @@ export const outdatedNodeProblem = (cause: unknown): Problem =>
 
 const readLayoutStatement: Statement = { text: `SELECT value FROM ${metaTable} WHERE name = 'layout'`, values: [] }
 
-const rowPlanKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'create', 'decide'])
+const rowPlanKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'create', 'decide', 'waiting'])
 
 /** Whether to check for rows written by old nodes before a plan runs. */
 export const needsBacklogCheck = ({ backlog }: StoreContext, plan: Plan): boolean =>

@@ -6,7 +6,7 @@ import { preparedCollection, type StoreContext } from './context.ts'
 import { writeWithEffects } from './effects.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-keys.ts'
 import { joinsOf, withJoinedRows } from './joined.ts'
-import { refusePendingColumns } from './old-nodes.ts'
+import { readWaiting, refusePendingColumns } from './old-nodes.ts'
 import { refuseJoinedOrder } from './placement.ts'
 import { readFamily } from './read-family.ts'
 import { readPage } from './read-page.ts'
@@ -40,6 +40,8 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return { is: 'raised' }
     case 'family':
       return yield* readFamily(cellar, plan)
+    case 'waiting':
+      return { is: 'waiting', parts: yield* readWaiting(cellar, plan.collection) }
     case 'whose':
       return yield* findAccounts(cellar, plan)
     case 'table':

@@ -15,6 +15,7 @@ import {
 } from './context.ts'
 import { deleteCopiesStatement } from './dropped-copies.ts'
 import { expiresBy } from './idempotency-keys.ts'
+import { readWaiting } from './old-nodes.ts'
 import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './placement.ts'
 import { readAbsentRow, readRow } from './read-row.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
@@ -94,6 +95,7 @@ function* findHeld(
 ): Steps<RowToRemove | undefined> {
   for (const row of rows) {
     const isHeld = held?.get(row.collection.name)
+    if (isHeld && (yield* readWaiting(cellar, row.collection.name))?.guards.has('remove')) continue
     const seen = isHeld && (yield* readRow(cellar, { collection: row.collection.name, key: row.key, time }))
     if (seen?.is === 'found' && isHeld?.(seen.doc)) return row
   }

@@ -9,6 +9,7 @@ import { hiddenColumn, preparedCollection, type StoreContext, type ViewedRow } f
 import { markWrittenFields } from './dropped-copies.ts'
 import { keepAnswer, takeClaim } from './idempotency-keys.ts'
 import { writeForOldNodes } from './joined.ts'
+import { withoutWaitingTotals } from './old-nodes.ts'
 import { updateRemoteEntries } from './placement.ts'
 import { absentOwner, readAbsentRow } from './read-row.ts'
 import { deleteTombstone, removeRow } from './remove-row.ts'
@@ -17,9 +18,10 @@ import { rowConflict as movedRow, type Steps } from './steps.ts'
 type RequiredReference = Create['references'][number]
 type RowCell = Update['row']['cells'][number]
 
-export function* writeRow(cellar: StoreContext, plan: RowWrite, seen: ReadResult | null): Steps<Outcome> {
-  if (plan.do === 'keep') return { is: 'kept', seen: seen as ReadResult }
-  if (plan.do === 'remove') return yield* removeRow(cellar, plan)
+export function* writeRow(cellar: StoreContext, given: RowWrite, seen: ReadResult | null): Steps<Outcome> {
+  if (given.do === 'keep') return { is: 'kept', seen: seen as ReadResult }
+  if (given.do === 'remove') return yield* removeRow(cellar, given)
+  const plan = given.do === 'create' && cellar.backlog ? yield* withoutWaitingTotals(cellar, given) : given
   cellar.onWrite?.(plan)
   const steps = plan.do === 'create' ? createRow(cellar, plan) : updateRow(cellar, plan, seen as ViewedRow)
   return yield* cellar.backlog ? writeForOldNodes(cellar, plan, steps) : steps

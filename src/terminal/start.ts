@@ -4,7 +4,8 @@ import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
-import { pause, serviceWorld } from '../flow/world.ts'
+import { pause, type ServiceWorld, serviceWorld } from '../flow/world.ts'
+import { listInWords } from '../formats/naming.ts'
 import { listen, type NodeServer } from '../http/node.ts'
 import type { RedisLedger } from '../limits/redis.ts'
 import { type Consent, isChangeRefusal } from '../schema/hazard.ts'
@@ -70,6 +71,7 @@ export async function startService(
   let open = true
   const world = serviceWorld(realWorld, store, cursorSecretsOf(store))
   warnOfClock(store, rest.log)
+  warnOfWaiting(service, world, rest.log)
   const authenticate = callerGate(service, store, world, {
     peppers: peppersOf(service, store),
     ...(known && { known }),
@@ -97,6 +99,15 @@ export async function startService(
     await store.close()
   }
   return { url: listening.url, stop }
+}
+
+function warnOfWaiting({ resources: all }: Service, { waiting }: ServiceWorld, log: Log): void {
+  const resources = [...all.keys()].filter((name) => waiting(name) !== null)
+  if (resources.length === 0) return
+  log.warn(
+    { resources },
+    `States or totals of ${listInWords(resources, 'and')} begin when \`bylaw migrate apply\` finishes the change of the database, after all nodes of the former declaration have stopped. Until then new transitions answer 503, and new totals are null.`,
+  )
 }
 
 function warnOfClock({ clock }: Store, log: Log): void {

@@ -33,6 +33,7 @@ export const places: readonly (readonly [name: string, make: (t: TestContext) =>
 
 export interface NodeAnswer {
   readonly status: number
+  readonly headers: Headers
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked at as they are
   readonly json: any
 }
@@ -48,7 +49,7 @@ export function nodeOn({ url }: Pick<Place, 'url'>, api: Service, allowLoss: rea
   const ask: Node['ask'] = async (method, path, json, headers = {}) => {
     const answer = await call(path, { method, headers, ...(json === undefined ? {} : { json }) })
     const text = await answer.text()
-    return { status: answer.status, json: text === '' ? null : JSON.parse(text) }
+    return { status: answer.status, headers: answer.headers, json: text === '' ? null : JSON.parse(text) }
   }
   let closed: Promise<void> | undefined
   return {

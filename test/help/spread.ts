@@ -147,7 +147,7 @@ const relationsIn = (node: Node): string[] => [
 ]
 
 /** Reads that may use all partitions: lists, counts, checks whether rows exist, and rows that are to be rewritten. */
-const many = /^SELECT (?:doc, shape|count\(\*\)|1 AS found|home, |CASE WHEN former)/
+const many = /^SELECT (?:doc, shape|count\(\*\)|1 AS found|home, |CASE WHEN change)/
 const holds = /\bFOR (?:NO KEY |KEY )?(?:UPDATE|SHARE)\b/
 
 async function judged(client: pg.Client, { text, values }: Sent): Promise<string[]> {

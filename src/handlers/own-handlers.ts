@@ -1,4 +1,4 @@
-/** Behaviour: the handlers that a service declares, and a check that each of them belongs to an operation. Part 3, handlers. */
+/** Own handlers: the handlers that a service declares, and a check that each of them belongs to an operation. Part 3, handlers. */
 import { throwMistakes } from '../check/declaration-error.ts'
 import { hasMember, nameHint } from '../check/kind-options.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
@@ -8,7 +8,7 @@ import type { Mistake, ResourceDeclaration } from '../resources/declaration.ts'
 export type HandlerFunction = (given: never) => unknown
 
 /** The handlers of a service, and what they use. */
-export interface Behaviour {
+export interface OwnHandlers {
   readonly handlers: { readonly [resource: string]: { readonly [operation: string]: HandlerFunction } }
   /** Makes what handlers use, once per process. */
   readonly use?: () => unknown
@@ -27,10 +27,10 @@ const handlerNames = ({ states }: Pick<ResourceDeclaration, 'states'>): readonly
 ]
 
 /** Throws all mistakes in the names of handlers. */
-export function checkBehaviour(
+export function checkOwnHandlers(
   name: string,
   resources: { readonly [name: string]: ResourceDeclaration },
-  { handlers, use, close }: Behaviour,
+  { handlers, use, close }: OwnHandlers,
 ): void {
   throwMistakes({ name }, [
     ...(isObject(handlers)
@@ -71,7 +71,7 @@ function resourceMistakes(
 }
 
 /** Makes what handlers use when it is first needed, and ends it. */
-export function usedByHandlers({ use, close }: Behaviour): {
+export function usedByHandlers({ use, close }: OwnHandlers): {
   readonly used: () => Promise<unknown>
   readonly close: () => Promise<void>
 } {
