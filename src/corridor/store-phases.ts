@@ -6,12 +6,13 @@ import { Problem } from '../errors/problem.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Read } from '../flow/plan.ts'
+import type { Plan, Read } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
 import { HandledRun, type HandlerSources } from '../handlers/handled-run.ts'
 import { executeInTurn } from '../idempotency/wait.ts'
 import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
+import { isDryRun } from '../lists/query-string.ts'
 import type { Unique } from '../rows/collection.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
@@ -38,10 +39,10 @@ export const storePhase = phase({
   needs: ['route', 'intent'],
   gives: 'outcome',
   answers: true,
-  pass: ({ call, context, route, intent }) =>
+  pass: ({ context, route, intent }) =>
     context.handlers && !route.safe
-      ? executeHandled(route, intent, { ...context, handlers: context.handlers }, call.id)
-      : executeInTurn(route.plan(intent), context, route.resource.settings.idempotency),
+      ? executeHandled(route, intent, { ...context, handlers: context.handlers })
+      : executeInTurn(planOf(route, intent), context, route.resource.settings.idempotency),
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
   explains: [
     { step: 'item', check: explainItem },
@@ -50,18 +51,27 @@ export const storePhase = phase({
   ],
 })
 
+/** The plan of a request, which is rolled back if it is a dry run. R239. */
+function planOf({ plan, resource }: Route, intent: Intent): Plan {
+  const made = plan(intent)
+  if (!isDryRun(intent.call, resource.settings)) return made
+  if (made.do !== 'create' && made.do !== 'decide') throw new Error(`There is no dry run of ${made.do}.`)
+  return { ...made, dry: true }
+}
+
 /** Carries out a write of a service with handlers. */
 function executeHandled(
-  { plan, resource }: Route,
+  route: Route,
   intent: Intent,
   { handlers, world }: Pick<ServerContext, 'world'> & { readonly handlers: HandlerSources },
-  requestId: string,
 ): Outcome | Promise<Outcome> {
-  const { caller } = intent
-  const decisions = new HandledRun(handlers, { caller, account: caller.account, requestId })
-  const makePlan = () => plan({ ...intent, decisions })
+  const { caller, call } = intent
+  const { settings } = route.resource
+  const dryRun = isDryRun(call, settings)
+  const decisions = new HandledRun(handlers, { caller, account: caller.account, requestId: call.id, dryRun })
+  const makePlan = () => planOf(route, { ...intent, decisions })
   const store = { execute: () => decisions.execute(makePlan) }
-  return executeInTurn(makePlan(), { store, world }, resource.settings.idempotency)
+  return executeInTurn(makePlan(), { store, world }, settings.idempotency)
 }
 
 export const renderPhase = phase({

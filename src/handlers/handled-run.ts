@@ -38,6 +38,8 @@ export interface HandledRequest {
   /** The account whose rows they see. */
   readonly account: string | null
   readonly requestId?: string
+  /** Whether everything is rolled back. R239. */
+  readonly dryRun?: boolean
 }
 
 /** How often handlers run for one request if others keep changing what they read. */
@@ -148,7 +150,7 @@ export class HandledRun implements Decisions {
 
   async #call(name: string, act: HandlerFunction, tools: HandlerTools, row: HeldRow, given: object): Promise<void> {
     const { world, log, used } = this.#sources
-    const { requestId } = this.#request
+    const { requestId, dryRun = false } = this.#request
     const ending = new AbortController()
     const about = { handler: name, ...(requestId !== undefined && { requestId }) }
     const write =
@@ -163,6 +165,7 @@ export class HandledRun implements Decisions {
       },
       log: { info: write('info'), warn: write('warn'), error: write('error') },
       signal: ending.signal,
+      dryRun,
       use: await used(),
     }
     const run = async () => {
