@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { count, f, type Service, service, sum } from 'bylaw'
 import { testing } from 'bylaw/testing'
-import { type Place, places } from '../help/places.ts'
+import { alive, type Place, places } from '../help/places.ts'
 
 const api = service({
   name: 'shop',
@@ -43,6 +43,18 @@ const api = service({
     notes: { prefix: 'not', fields: { text: f.text() }, access: 'public' },
   },
 }).change('v2', 'orders', { about: '`note` was called `text`.', renamed: { text: 'note' } })
+
+const text = f.text({ filter: true })
+const former = service({
+  name: 'shop',
+  versions: { v1: { released: '2025-01-01' } },
+  resources: { notes: { prefix: 'not', fields: { text }, access: 'public' } },
+})
+const upgraded = service({
+  name: 'shop',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2025-06-01' } },
+  resources: { notes: { prefix: 'not', fields: { body: text }, access: 'public' } },
+}).change('v2', 'notes', { about: '`body` was called `text`.', renamed: { text: 'body' } })
 
 interface Answer {
   readonly status: number
@@ -256,6 +268,27 @@ for (const [name, place] of places)
       assert.deepEqual((await ask('GET', '/v2/notes')).json, list.json)
       const listed = { 'if-none-match': String(list.headers.get('etag')) }
       assert.equal((await ask('GET', '/v2/notes', undefined, listed)).status, 304)
+    })
+
+    test('R239: leave the database as it was during a rolling upgrade', async (t) => {
+      const where = await place(t)
+      const old = nodeOn(t, where, former)
+      const { id } = (await old('POST', '/notes', { text: 'x' })).json
+      await alive(where)
+      const ask = nodeOn(t, where, upgraded)
+      assert.equal((await ask('GET', `/v2/notes/${id}`)).json.body, 'x')
+      const before = await contents(where)
+      for (const [method, path, json, status] of [
+        ['POST', '/v2/notes', { body: 'y' }, 201],
+        ['POST', '/v1/notes', { text: 'y' }, 201],
+        ['PUT', `/v2/notes/${id}`, { body: 'y' }, 200],
+        ['PATCH', `/v1/notes/${id}`, { text: 'y' }, 200],
+        ['DELETE', `/v2/notes/${id}`, undefined, 204],
+      ] as const) {
+        assert.equal((await ask(method, `${path}?dryRun=true`, json)).status, status, `${method} ${path}`)
+        assert.deepEqual(await contents(where), before, `${method} ${path}`)
+      }
+      assert.equal((await old('GET', `/notes/${id}`)).json.text, 'x')
     })
 
     test('R239: handlers run, know that it is a dry run, and their changes are not kept', async (t) => {
