@@ -98,80 +98,36 @@ const comparable = ({ status, headers, json }: Answer): unknown => {
   return text.replace(/\b(cus|ord|lin|not)_\w+/g, '$1').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
 }
 
-interface Written {
-  readonly about: string
-  readonly method: string
-  readonly path: string
-  readonly json?: unknown
-  readonly headers?: Record<string, string>
-  readonly status: number
-}
+const tagOf = ({ headers }: Pick<Answer, 'headers'>): string => String(headers.get('etag'))
+
+type Written = readonly [status: number, about: string, call: string, json?: unknown, headers?: Record<string, string>]
 
 /** Writes, in an order in which each can be carried out, and refusals. */
 function writes(customer: string, order: string, line: string, stale: string): Written[] {
-  const key = { 'idempotency-key': 'one' }
-  const [orders, lines] = [`/v2/orders/${order}`, `/v2/lines/${line}`]
+  const key = (name: string) => ({ 'idempotency-key': name })
+  const nobody = 'cus_00000000000000000000000000'
   return [
-    { about: 'a creation', method: 'POST', path: '/v2/notes', json: { text: 'x' }, status: 201 },
-    {
-      about: 'a creation with a key',
-      method: 'POST',
-      path: '/v2/notes',
-      json: { text: 'x' },
-      headers: key,
-      status: 201,
-    },
-    {
-      about: 'a creation with effects and a key',
-      method: 'POST',
-      path: '/v2/orders',
-      json: { customerId: customer },
-      headers: { 'idempotency-key': 'two' },
-      status: 201,
-    },
-    { about: 'a used key', method: 'POST', path: '/v2/notes', json: { text: 'x' }, headers: key, status: 409 },
-    { about: 'a unique value', method: 'POST', path: '/v2/customers', json: { name: 'Ann' }, status: 409 },
-    {
-      about: 'a missing reference',
-      method: 'POST',
-      path: '/v2/orders',
-      json: { customerId: 'cus_00000000000000000000000000' },
-      status: 400,
-    },
-    { about: 'wrong fields', method: 'POST', path: '/v2/notes', json: { text: 7 }, status: 400 },
-    { about: 'an older version', method: 'POST', path: '/v1/orders', json: { text: 'x' }, status: 201 },
-    {
-      about: 'a change by an older version',
-      method: 'PATCH',
-      path: `/v1/orders/${order}`,
-      json: { text: 'y' },
-      status: 200,
-    },
-    { about: 'a creating PUT', method: 'PUT', path: '/v2/places/a', json: { name: 'A' }, status: 201 },
-    { about: 'a replacing PUT', method: 'PUT', path: '/v2/places/a', json: { name: 'B' }, status: 200 },
-    { about: 'a child that counts', method: 'POST', path: `${orders}/lines`, json: { amount: 3 }, status: 201 },
-    { about: 'a change that counts', method: 'PATCH', path: lines, json: { amount: 4 }, status: 200 },
-    { about: 'a change of nothing', method: 'PATCH', path: lines, json: { amount: 4 }, status: 200 },
-    {
-      about: 'an outdated tag',
-      method: 'PATCH',
-      path: lines,
-      json: { amount: 5 },
-      headers: { 'if-match': stale },
-      status: 412,
-    },
-    {
-      about: 'a transition',
-      method: 'POST',
-      path: `${orders}/placements`,
-      headers: { 'idempotency-key': 'three' },
-      status: 200,
-    },
-    { about: 'a state', method: 'POST', path: `${orders}/placements`, status: 409 },
-    { about: 'a removal', method: 'DELETE', path: '/v2/places/a', status: 204 },
-    { about: 'a removed item', method: 'DELETE', path: '/v2/places/a', status: 204 },
-    { about: 'a removal with a cascade', method: 'DELETE', path: `/v2/customers/${customer}`, status: 204 },
-    { about: 'an item that is gone', method: 'PATCH', path: lines, json: { amount: 1 }, status: 410 },
+    [201, 'a creation', 'POST /v2/notes', { text: 'x' }],
+    [201, 'a creation with a key', 'POST /v2/notes', { text: 'x' }, key('one')],
+    [201, 'a creation with effects and a key', 'POST /v2/orders', { customerId: customer }, key('two')],
+    [409, 'a used key', 'POST /v2/notes', { text: 'x' }, key('one')],
+    [409, 'a unique value', 'POST /v2/customers', { name: 'Ann' }],
+    [400, 'a missing reference', 'POST /v2/orders', { customerId: nobody }],
+    [400, 'wrong fields', 'POST /v2/notes', { text: 7 }],
+    [201, 'an older version', 'POST /v1/orders', { text: 'x' }],
+    [200, 'a change by an older version', `PATCH /v1/orders/${order}`, { text: 'y' }],
+    [201, 'a creating PUT', 'PUT /v2/places/a', { name: 'A' }],
+    [200, 'a replacing PUT', 'PUT /v2/places/a', { name: 'B' }],
+    [201, 'a child that counts', `POST /v2/orders/${order}/lines`, { amount: 3 }],
+    [200, 'a change that counts', `PATCH /v2/lines/${line}`, { amount: 4 }],
+    [200, 'a change of nothing', `PATCH /v2/lines/${line}`, { amount: 4 }],
+    [412, 'an outdated tag', `PATCH /v2/lines/${line}`, { amount: 5 }, { 'if-match': stale }],
+    [200, 'a transition', `POST /v2/orders/${order}/placements`, undefined, key('three')],
+    [409, 'a state', `POST /v2/orders/${order}/placements`],
+    [204, 'a removal', 'DELETE /v2/places/a'],
+    [204, 'a removed item', 'DELETE /v2/places/a'],
+    [204, 'a removal with a cascade', `DELETE /v2/customers/${customer}`],
+    [410, 'an item that is gone', `PATCH /v2/lines/${line}`, { amount: 1 }],
   ]
 }
 
@@ -183,14 +139,15 @@ for (const [name, place] of places)
       const customer = (await ask('POST', '/v2/customers', { name: 'Ann' })).json.id
       const order = (await ask('POST', '/v2/orders', { customerId: customer })).json.id
       const line = await ask('POST', `/v2/orders/${order}/lines`, { amount: 2 })
-      for (const one of writes(customer, order, line.json.id, String(line.headers.get('etag')))) {
+      for (const [status, about, call, json, headers] of writes(customer, order, line.json.id, tagOf(line))) {
+        const [method = '', path = ''] = call.split(' ')
         const before = await contents(where)
-        const dry = await ask(one.method, `${one.path}?dryRun=true`, one.json, one.headers)
-        assert.deepEqual([dry.status, dry.headers.get('dry-run')], [one.status, 'true'], one.about)
-        assert.deepEqual(await contents(where), before, one.about)
-        const real = await ask(one.method, one.path, one.json, one.headers)
+        const dry = await ask(method, `${path}?dryRun=true`, json, headers)
+        assert.deepEqual([dry.status, dry.headers.get('dry-run')], [status, 'true'], about)
+        assert.deepEqual(await contents(where), before, about)
+        const real = await ask(method, path, json, headers)
         assert.equal(real.headers.has('dry-run'), false)
-        assert.equal(comparable(dry), comparable(real), one.about)
+        assert.equal(comparable(dry), comparable(real), about)
       }
     })
 
@@ -258,7 +215,7 @@ for (const [name, place] of places)
       const ask = nodeOn(t, await place(t))
       const { json, headers } = await ask('POST', '/v2/notes', { text: 'x' })
       const path = `/v2/notes/${json.id}`
-      const tag = { 'if-none-match': String(headers.get('etag')) }
+      const tag = { 'if-none-match': tagOf({ headers }) }
       const list = await ask('GET', '/v2/notes')
       assert.equal((await ask('PATCH', `${path}?dryRun=true`, { text: 'y' })).json.text, 'y')
       assert.equal((await ask('GET', path, undefined, tag)).status, 304)
@@ -266,7 +223,7 @@ for (const [name, place] of places)
       assert.equal((await ask('DELETE', `${path}?dryRun=true`)).status, 204)
       assert.equal((await ask('GET', path, undefined, tag)).status, 304)
       assert.deepEqual((await ask('GET', '/v2/notes')).json, list.json)
-      const listed = { 'if-none-match': String(list.headers.get('etag')) }
+      const listed = { 'if-none-match': tagOf(list) }
       assert.equal((await ask('GET', '/v2/notes', undefined, listed)).status, 304)
     })
 
