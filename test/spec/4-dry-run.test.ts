@@ -81,3 +81,22 @@ doors('dry runs with other settings', declared({ naming: 'snake', query: { unkno
     assert.deepEqual((await door.send('GET', '/notes')).json.data, [])
   })
 })
+
+const limited = service({
+  name: 'notebook',
+  resources: { notes: { prefix: 'not', fields: { text: f.text() }, access: 'public' } },
+  tiers: { anonymous: { hourly: 2 } },
+})
+
+doors('dry runs with a quota', limited, (door: Door) => {
+  spec('R239', 'a dry run counts as one request, and a refused one has its header', async () => {
+    const send = () => door.send('POST', '/notes?dryRun=true', { json: { text: 'a' } })
+    const [one, two, three] = [await send(), await send(), await send()]
+    assert.deepEqual(
+      [one, two, three].map(({ status }) => status),
+      [201, 201, 429],
+    )
+    assert.match(String(one.headers.ratelimit), /;r=1;/)
+    assert.equal(three.headers['dry-run'], 'true')
+  })
+})
