@@ -12,6 +12,7 @@ const exposedHeaders = [
     'Content-Location',
     'Date',
     'Deprecation',
+    'Dry-Run',
     'ETag',
     'Idempotency-Replayed',
   ],

@@ -8,6 +8,7 @@ import type { Intent, RequestContext } from '../flow/intent.ts'
 import type { Route, ServedVersion } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { executeInTurn } from '../idempotency/wait.ts'
+import { isDryRun } from '../lists/query-string.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
 import { readPayload } from './payload.ts'
 import { check, phase } from './phase.ts'
@@ -42,6 +43,9 @@ export const queryPhase = phase({
   pass: ({ call, context, route, versioned, lookup }) =>
     lookup.query ?? route.query(call, context.world, versioned.carried),
   refuses: () => ['invalid-query'],
+  completes: (reply, { call, context }) => {
+    if (isDryRun(call, context.service.settings)) reply.headers['Dry-Run'] = 'true'
+  },
   explains: [{ step: 'query', check: explainQuery }],
 })
 
@@ -54,7 +58,8 @@ function explainQuery({ route, asked, target, world }: ExplainedWay): string | n
       .flatMap((column) => (column?.of ? column.field : [])),
   )
   const by = own.size === 0 ? '' : `; fields of older versions use columns of their own: ${[...own].join(', ')}`
-  return target.includes('?') ? `the parameters are in order${by}` : null
+  const dry = isDryRun(asked.call, route.resource.settings) ? '; the request is checked, and changes nothing' : ''
+  return target.includes('?') ? `the parameters are in order${dry}${by}` : null
 }
 
 /** Parses the request. If that fails, a missing target and failed preconditions are reported first. */

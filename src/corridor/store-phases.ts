@@ -6,12 +6,13 @@ import { Problem } from '../errors/problem.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Read } from '../flow/plan.ts'
+import type { Plan, Read } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
 import { HandledRun, type HandlerSources } from '../handlers/handled-run.ts'
 import { executeInTurn } from '../idempotency/wait.ts'
 import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
+import { isDryRun } from '../lists/query-string.ts'
 import type { Unique } from '../rows/collection.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
@@ -41,7 +42,7 @@ export const storePhase = phase({
     const { context, route, intent } = way
     return context.handlers && !route.safe
       ? executeHandled(way, context.handlers)
-      : executeInTurn(route.plan(intent), context, route.resource.settings.idempotency)
+      : executeInTurn(planOf(route, intent), context, route.resource.settings.idempotency)
   },
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
   explains: [
@@ -51,23 +52,28 @@ export const storePhase = phase({
   ],
 })
 
+/** The plan of a request, which is rolled back if it is a dry run. R239. */
+function planOf({ plan, resource }: Route, intent: Intent): Plan {
+  const made = plan(intent)
+  if (!isDryRun(intent.call, resource.settings)) return made
+  if (made.do !== 'create' && made.do !== 'decide') throw new Error(`There is no dry run of ${made.do}.`)
+  return { ...made, dry: true }
+}
+
 /** Carries out a write of a service with handlers. */
 function executeHandled(
-  {
-    call,
-    versioned,
-    route: { plan, resource },
-    intent,
-  }: Pick<Parts, 'versioned' | 'route' | 'intent'> & Pick<Way, 'call'>,
+  { versioned, route, intent }: Pick<Parts, 'versioned' | 'route' | 'intent'>,
   handlers: HandlerSources,
 ): Outcome | Promise<Outcome> {
-  const { caller, world } = intent
-  const namesOf = (field: string) => versioned.version.namesOf(resource.name, resource.collection.name, field)
-  const request = { caller, account: caller.account, requestId: call.id, namesOf }
+  const { caller, call, world } = intent
+  const { name, collection, settings } = route.resource
+  const namesOf = (field: string) => versioned.version.namesOf(name, collection.name, field)
+  const dryRun = isDryRun(call, settings)
+  const request = { caller, account: caller.account, requestId: call.id, namesOf, dryRun }
   const decisions = new HandledRun(handlers, request)
-  const makePlan = () => plan({ ...intent, decisions })
+  const makePlan = () => planOf(route, { ...intent, decisions })
   const store = { execute: () => decisions.execute(makePlan) }
-  return executeInTurn(makePlan(), { store, world }, resource.settings.idempotency)
+  return executeInTurn(makePlan(), { store, world }, settings.idempotency)
 }
 
 export const renderPhase = phase({

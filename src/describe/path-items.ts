@@ -7,7 +7,13 @@ import type { Resource } from '../resources/resource.ts'
 import { cachedBodyRef, changeRef, createRef, inputRef, jsonPatchRef, replaceRef } from './bodies.ts'
 import { type DocumentPart, withoutUndefined } from './components.ts'
 import { deprecationNotes } from './introduction.ts'
-import { endpointParameters, headerParameters, listQueryParameters, queryForm } from './request-parameters.ts'
+import {
+  dryRunParameters,
+  endpointParameters,
+  headerParameters,
+  listQueryParameters,
+  queryForm,
+} from './request-parameters.ts'
 import { type ResponseContext, responsesOf } from './responses.ts'
 import type { OperationSecurity } from './security.ts'
 
@@ -62,7 +68,11 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   const below = isBelowOwner(place, resource) ? ` of one of ${resource.parent?.resource}` : ''
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
   const listed = listQueryParameters(route, around)
-  const parameters = [...(about.body === 'form' ? [] : listed), ...headerParameters(route, around.components)]
+  const parameters = [
+    ...(about.body === 'form' ? [] : listed),
+    ...dryRunParameters(route, around.components),
+    ...headerParameters(route, around.components),
+  ]
   return withoutUndefined({
     operationId: `${operationScope(place, resource)}.${about.id}`,
     summary: about.summary(below),

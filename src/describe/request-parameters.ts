@@ -1,6 +1,7 @@
 /** Request parameters: describes the path, the headers and the query of operations. Part 13; part 4. */
 import type { Endpoint, ListOffer, RequestHeader, Route, ServedVersion } from '../flow/route.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
+import { dryRunName } from '../lists/query-string.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { type Components, type DocumentPart, pascalCase } from './components.ts'
@@ -98,6 +99,21 @@ export function headerParameters(route: Route, shelf: Components): DocumentPart[
   })
   return route.claims === null ? found : [...found, keyParameter(route, shelf)]
 }
+
+/** The parameter of dry runs, which all writes have. R239. */
+export const dryRunParameters = ({ safe, resource }: Route, shelf: Components): DocumentPart[] =>
+  safe
+    ? []
+    : [
+        {
+          ...shelf.put('parameters', ['DryRun'], {
+            name: dryRunName(resource.settings),
+            in: 'query',
+            description: 'With true the request is checked and answered as otherwise, and changes nothing.',
+            schema: { type: 'boolean', default: false },
+          }),
+        },
+      ]
 
 const secondsText = (milliseconds: number): string => `${milliseconds / 1000} seconds`
 

@@ -40,6 +40,10 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
     'The version or the operation is to be left: true, or since when.',
     '^(?:true|@-?[0-9]+)$',
   ),
+  'Dry-Run': {
+    description: 'The request was checked, and nothing was changed.',
+    schema: { type: 'string', const: 'true' },
+  },
   ETag: patternHeader('The tag of what is answered, for If-Match and If-None-Match.', '^(?:W/)?"[^"]*"$'),
   'Idempotency-Replayed': {
     description: 'The answer is that of the first request with this key.',

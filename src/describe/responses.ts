@@ -30,6 +30,9 @@ export function responsesOf(scene: ResponseContext, place: Endpoint, route: Rout
   return Object.fromEntries([...Object.entries(done), ...refused])
 }
 
+/** The header of dry runs, which answers of all writes may have. R239. */
+const dryRunHeader = (route: Route | null): readonly string[] => (route?.safe === false ? ['Dry-Run'] : [])
+
 /** Many operations have the same refusals, so each is stored once. */
 function refusalRef(
   { around: { components }, headers, refusals }: ResponseContext,
@@ -38,7 +41,7 @@ function refusalRef(
 ): ComponentRef {
   const { status, types } = refusal
   const minimal = route?.resource.settings.idempotency.conflictBody === 'minimal'
-  const names = ['Content-Language', ...refusalHeaders(refusal, route)]
+  const names = ['Content-Language', ...dryRunHeader(route), ...refusalHeaders(refusal, route)]
   const key = JSON.stringify([refusal, minimal, names])
   const before = refusals.get(key)
   if (before) return before
@@ -59,13 +62,14 @@ function optionsResponse({ around, headers, service }: ResponseContext, { option
 const bodyRefs = { item: itemRef, page: listRef }
 
 /** The successful answers of a route. */
-function successResponses({ headers, around }: ResponseContext, { resource, safe, about }: Route): DocumentPart {
+function successResponses({ headers, around }: ResponseContext, route: Route): DocumentPart {
+  const { resource, safe, about } = route
   const groups = resource.settings.cache.groups ? [safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] : []
   const response = ({ body, says, headers: own, name }: DescribedAnswer): DocumentPart => {
     const schema = body && { ...cachedBodyRef(bodyRefs[body], resource, around) }
     const part = {
       description: says,
-      headers: headers([...groups, ...own], schema !== null),
+      headers: headers([...groups, ...dryRunHeader(route), ...own], schema !== null),
       ...(schema && { content: { 'application/json': { schema } } }),
     }
     return name === undefined ? part : { ...around.components.put('responses', [name], part) }

@@ -54,7 +54,7 @@ export function createItemRoute(scene: EndpointContext): Route {
     resource,
     rule: ruleFor(resource.access, 'create') as string,
     content: ['application/json'],
-    query: ({ target }) => refuseParameters(target, resource.settings),
+    query: (call) => refuseParameters(call, resource.settings),
     target: (asked) => ({
       read: readOfOwner(owner(asked), asked),
       admit: (seen) => {

@@ -18,7 +18,7 @@ export function readItemRoute(scene: EndpointContext): Route {
     resource,
     rule: ruleFor(resource.access, 'read') as string,
     content: [],
-    query: ({ target }) => refuseParameters(target, resource.settings),
+    query: (call) => refuseParameters(call, resource.settings),
     target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => ({ ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }),
     plan: (intent) => itemRead(scene, intent),

@@ -62,7 +62,7 @@ export function writeItemRoute(
     ...operation,
     safe: false,
     resource,
-    query: ({ target }) => refuseParameters(target, resource.settings),
+    query: (call) => refuseParameters(call, resource.settings),
     target: (asked) => ({
       read: itemRead(scene, asked),
       admit: (seen) => admit(asked, seen as ReadResult),

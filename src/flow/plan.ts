@@ -190,8 +190,13 @@ interface WithEffects {
   readonly consequences?: Consequences
 }
 
+interface MaybeDry {
+  /** Whether it is rolled back in any case, so that its outcome is known and nothing is changed. R239. */
+  readonly dry?: true
+}
+
 /** A new row. */
-export interface Create extends WithEffects {
+export interface Create extends WithEffects, MaybeDry {
   readonly do: 'create'
   readonly joined?: readonly RowJoin[]
   readonly collection: string
@@ -243,7 +248,7 @@ interface KeepRow extends WithEffects {
 }
 
 /** A read and the write that is decided from it, without another write to the row in between. */
-export interface Decide {
+export interface Decide extends MaybeDry {
   readonly do: 'decide'
   readonly read: Read
   /** Throws a refusal for the row that was read, before the idempotency key is used. R1 */
@@ -270,6 +275,8 @@ export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that writes. */
 export type WritePlan = Create | Decide | CatchUp | TablePlan | SeveralWrites
 export type Plan = Read | ListRows | Recall | FindAccounts | FamilyRead | WaitingRead | WritePlan
+
+export const isDry = (plan: Plan): boolean => 'dry' in plan && plan.dry === true
 
 const readKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'whose', 'family', 'waiting'])
 export const isWritePlan = (plan: Plan): plan is WritePlan =>

@@ -42,6 +42,8 @@ export interface HandledRequest {
   readonly requestId?: string
   /** The fields of the caller's version that show a stored field. */
   readonly namesOf?: (field: string) => readonly string[]
+  /** Whether everything is rolled back. R239. */
+  readonly dryRun?: boolean
 }
 
 /** How often handlers run for one request if others keep changing what they read. */
@@ -166,7 +168,7 @@ export class HandledRun implements Decisions {
 
   async #call(name: string, act: HandlerFunction, tools: HandlerTools, row: HeldRow, given: object): Promise<void> {
     const { world, log, used } = this.#sources
-    const { requestId } = this.#request
+    const { requestId, dryRun = false } = this.#request
     const ending = new AbortController()
     const about = { handler: name, ...(requestId !== undefined && { requestId }) }
     const write =
@@ -181,6 +183,7 @@ export class HandledRun implements Decisions {
       },
       log: { info: write('info'), warn: write('warn'), error: write('error') },
       signal: ending.signal,
+      dryRun,
       use: await used(),
     }
     const run = async () => {

@@ -67,6 +67,8 @@ interface HandlerContext<D, Used> {
   readonly log: { readonly info: LogLine; readonly warn: LogLine; readonly error: LogLine }
   /** Aborted when the handler has ended or its time is over: `fetch(url, { signal })`. */
   readonly signal: AbortSignal
+  /** Whether nothing is changed whatever the handler says, as the request is a dry run: `if (!dryRun) await notify(item.id)`. */
+  readonly dryRun: boolean
   /** What the option `use` made. */
   readonly use: Used
   /** Reads an item; null if there is none: `await get('customers', input.customerId)`. */

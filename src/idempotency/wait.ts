@@ -1,7 +1,7 @@
 /** Wait: calls with the same key wait for the first one in this process, not in the store. Part 4, idempotency of POST. */
 import { Problem } from '../errors/problem.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
-import type { Claim, Create, Decide, Plan, Recall } from '../flow/plan.ts'
+import { type Claim, type Create, type Decide, isDry, type Plan, type Recall } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { type ServiceWorld, within } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
@@ -57,6 +57,7 @@ async function executeAlone(
   store: StoreAndWorld['store'],
   all: Map<string, RunningClaim>,
 ): Promise<Outcome> {
+  if (isDry(plan)) return store.execute(plan) // it does not use the key, so nobody waits for it
   const own: RunningClaim = { waiting: 0, ended: null }
   all.set(claim.hash, own)
   let made: PriorClaim | null = null

@@ -107,10 +107,13 @@ test('messages name the accepted parameters, with a guess', () => {
 })
 
 test('URLs of items accept only the version as a parameter, and empty segments are ignored', () => {
-  refuseParameters('/orders/ord_1', settings('reject'))
-  refuseParameters('/orders/ord_1?', settings('reject'))
-  refuseParameters('/orders/ord_1?&&', settings('reject'))
-  refuseParameters('/orders/ord_1?x=1', settings('ignore'))
-  refuseParameters('/orders/ord_1?version=v1', settings('reject'))
-  assert.throws(() => refuseParameters('/orders/ord_1?x=1', settings('reject')), /1 parameter is invalid/)
+  refuseParameters({ method: 'GET', target: '/orders/ord_1' }, settings('reject'))
+  refuseParameters({ method: 'GET', target: '/orders/ord_1?' }, settings('reject'))
+  refuseParameters({ method: 'GET', target: '/orders/ord_1?&&' }, settings('reject'))
+  refuseParameters({ method: 'GET', target: '/orders/ord_1?x=1' }, settings('ignore'))
+  refuseParameters({ method: 'GET', target: '/orders/ord_1?version=v1' }, settings('reject'))
+  assert.throws(
+    () => refuseParameters({ method: 'GET', target: '/orders/ord_1?x=1' }, settings('reject')),
+    /1 parameter is invalid/,
+  )
 })

@@ -1,7 +1,8 @@
 /** Query string: decodes the query of a URL into names and values. Part 4, list parameters. */
 import { shortName } from '../errors/pointer.ts'
 import { invalidQuery, Problem, type Violation } from '../errors/problem.ts'
-import { nearestName } from '../formats/naming.ts'
+import type { Call } from '../flow/call.ts'
+import { nearestName, toCase } from '../formats/naming.ts'
 import type { Settings } from '../settings.ts'
 
 export type QueryParameters = readonly (readonly [name: string, value: string])[]
@@ -17,16 +18,30 @@ export function queryStringOf(target: string): string {
   return mark < 0 ? '' : target.slice(mark + 1)
 }
 
-/** The versions that a query names; none if it cannot be decoded, which is reported when all of it is read. R188. */
-export function versionsInQuery(target: string): readonly string[] {
+/** The values of a parameter; none if the query cannot be decoded, which is reported when all of it is read. */
+function valuesInQuery(target: string, wanted: string): readonly string[] {
   const text = queryStringOf(target)
-  if (!text.includes('version') && !text.includes('%')) return []
+  if (!text.includes(wanted) && !text.includes('%')) return []
   try {
-    return parsePairs(text).flatMap(([name, value]) => (name === 'version' ? [value] : []))
+    return parsePairs(text).flatMap(([name, value]) => (name === wanted ? [value] : []))
   } catch {
     return []
   }
 }
+
+/** The versions that a query names. R188. */
+export const versionsInQuery = (target: string): readonly string[] => valuesInQuery(target, 'version')
+
+const dryRunNames = { camel: toCase('dry-run', 'camel'), snake: toCase('dry-run', 'snake') } as const
+
+/** The parameter of writes that are checked and answered, but not carried out. R239. */
+export const dryRunName = ({ naming }: Pick<Settings, 'naming'>): string => dryRunNames[naming]
+
+const writingMethods: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Whether a call is a write that must not change anything. R239. */
+export const isDryRun = ({ method, target }: Pick<Call, 'method' | 'target'>, settings: Settings): boolean =>
+  writingMethods.includes(method) && valuesInQuery(target, dryRunName(settings)).includes('true')
 
 /** The parameters of a target. */
 export const parametersOf = (target: string): QueryParameters => parsePairs(queryStringOf(target))
@@ -101,11 +116,19 @@ function unknownParameter(name: string, accepted: readonly string[]): string {
   return `${says}.${guess ? ` Did you mean ${guess}?` : ''} Accepted: ${accepted.join(', ')}.`
 }
 
-/** Refuses all parameters except `version`: for URLs of items. */
-export function refuseParameters(target: string, settings: Settings): null {
+/** Refuses all parameters except `version`, and that of dry runs on writes: for URLs of items. R239. */
+export function refuseParameters({ method, target }: Pick<Call, 'method' | 'target'>, settings: Settings): null {
   if (!target.includes('?')) return null
-  const named = settings.versions.carriers.includes('query') ? ['version'] : []
-  const violations = nameViolations(parametersOf(target), (name) => named.includes(name), named, settings)
+  const dryRun = dryRunName(settings)
+  const accepted = [
+    ...(settings.versions.carriers.includes('query') ? ['version'] : []),
+    ...(writingMethods.includes(method) ? [dryRun] : []),
+  ]
+  const given = parametersOf(target)
+  const violations = nameViolations(given, (name) => accepted.includes(name), accepted, settings)
+  for (const [name, value] of given)
+    if (name === dryRun && accepted.includes(name) && value !== 'true' && value !== 'false')
+      violations.push(queryViolation('invalid-parameter-value', name, `${name} has to be true or false.`))
   if (violations.length > 0) throw invalidQuery(violations)
   return null
 }

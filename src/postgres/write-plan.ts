@@ -1,6 +1,6 @@
 /** Write plan: runs a write atomically, retries it after conflicts, never after an unknown outcome. The cellar. */
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
-import type { Claim, WritePlan } from '../flow/plan.ts'
+import { type Claim, isDry, type WritePlan } from '../flow/plan.ts'
 import { pause, type World, within } from '../flow/world.ts'
 import type { Statement } from '../sql/compile.ts'
 import type { StoreContext } from '../store/context.ts'
@@ -142,7 +142,8 @@ async function inTransaction(
     let step = steps.next(await run(first))
     while (!step.done) step = steps.next(await run(step.value))
     const outcome = rejectOvertaken(plan, step.value)
-    if (inside && isCommitted(outcome)) await runFinalStatement(connection, commit, cellar.dialect.distribute !== null)
+    const commits = isCommitted(outcome) && !isDry(plan)
+    if (inside && commits) await runFinalStatement(connection, commit, cellar.dialect.distribute !== null)
     else if (inside) await connection.ask(rollback)
     return outcome
   } catch (error) {

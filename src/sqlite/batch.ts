@@ -1,7 +1,7 @@
 /** Batch: commits the writes of one turn of the event loop in one transaction. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
-import type { WritePlan } from '../flow/plan.ts'
+import { isDry, type WritePlan } from '../flow/plan.ts'
 import type { Statement } from '../sql/compile.ts'
 import type { StoreContext, WrittenKey } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
@@ -145,7 +145,7 @@ export function batchedWrites({ db, run, snapshot, cellar: shelves, patience, co
     if (apart) run(savepoint)
     try {
       const outcome = runSteps(perform(cellar, plan), noting)
-      if (!isCommitted(outcome)) undo()
+      if (!isCommitted(outcome) || isDry(plan)) undo()
       if (apart) run(release)
       return () => done(outcome)
     } catch (error) {

@@ -1,7 +1,7 @@
 /** Perform: turns a plan into steps, which a synchronous or an asynchronous driver can run. The cellar. */
 
 import type { Outcome } from '../flow/outcome.ts'
-import type { Consequences, Create, Decide, ListRows, Plan } from '../flow/plan.ts'
+import { type Consequences, type Create, type Decide, isDry, type ListRows, type Plan } from '../flow/plan.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { writeWithEffects } from './effects.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-keys.ts'
@@ -20,7 +20,8 @@ import { performTablePlan } from './table-plans.ts'
 export function perform(cellar: StoreContext, plan: Plan, held = false): Steps<Outcome> {
   const steps = plan.do === 'read' ? readRow(cellar, plan) : performPlan(cellar, plan, held)
   const { joined, account } = joinsOf(plan)
-  return joined.length === 0 ? steps : withJoinedRows(cellar, steps, joined, account)
+  const all = joined.length === 0 ? steps : withJoinedRows(cellar, steps, joined, account)
+  return isDry(plan) ? withoutAutocommit(all) : all
 }
 
 function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Outcome> {

@@ -12,12 +12,12 @@ export interface Difference {
 export function differencesOf(was: Answer, is: Answer): Difference[] {
   return [
     ...(was.status === is.status ? [] : [{ kind: 'status', about: `was ${was.status}, is ${is.status}` }]),
-    ...inHeaders(was.headers, is.headers.map(withoutPhases)),
+    ...inHeaders(was.headers.map(withoutPhases), is.headers.map(withoutPhases)),
     ...inBodies(was.body, is.body),
   ]
 }
 
-/** `Server-Timing` tells the time of each phase since the recording, behind the time in all. */
+/** `Server-Timing` without the times of phases, as older recordings have only the total. */
 const withoutPhases = (line: string): string => line.replace(/^(server-timing: total;dur=[\d.]+), .*$/i, '$1')
 
 const nameOf = (line: string): string => line.slice(0, line.indexOf(':'))

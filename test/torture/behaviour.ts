@@ -11,12 +11,13 @@ interface BehaviourMutant {
   readonly tests: readonly string[]
 }
 
-const [states, model, timers, money, handlers] = [
+const [states, model, timers, money, handlers, dryRuns] = [
   'test/spec/14-states.test.ts',
   'test/spec/14-model.test.ts',
   'test/store/timers.test.ts',
   'test/store/handlers.test.ts',
   'test/spec/15-handlers.test.ts',
+  'test/store/dry-run.test.ts',
 ]
 
 const mutants: Readonly<Record<string, BehaviourMutant>> = {
@@ -145,6 +146,32 @@ const mutants: Readonly<Record<string, BehaviourMutant>> = {
       },
     ],
     tests: [timers],
+  },
+  'dry-run-commits': {
+    about: 'a dry run is committed',
+    changes: [
+      { file: 'sqlite/batch.ts', from: '!isCommitted(outcome) || isDry(plan)', to: '!isCommitted(outcome)' },
+      { file: 'postgres/write-plan.ts', from: 'isCommitted(outcome) && !isDry(plan)', to: 'isCommitted(outcome)' },
+    ],
+    tests: [dryRuns],
+  },
+  'dry-run-commits-alone': {
+    about: 'the statements of a dry run need no transaction (PostgreSQL)',
+    changes: [
+      { file: 'store/perform.ts', from: 'return isDry(plan) ? withoutAutocommit(all) : all', to: 'return all' },
+    ],
+    tests: [dryRuns],
+  },
+  'dry-run-first-with-its-key': {
+    about: 'writes with the key of a dry run wait for it as for the first write',
+    changes: [
+      {
+        file: 'idempotency/wait.ts',
+        from: '  if (isDry(plan)) return store.execute(plan)',
+        to: '  if (false) return store.execute(plan)',
+      },
+    ],
+    tests: [dryRuns],
   },
 }
 
