@@ -16,7 +16,7 @@ import { isDryRun } from '../lists/query-string.ts'
 import type { Unique } from '../rows/collection.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
-import { check, type Parts, phase, type Way } from './phase.ts'
+import { check, type Parts, phase } from './phase.ts'
 import { completeHeaders } from './reply-headers.ts'
 
 /** Waits for memory for the answer; its size is estimated from earlier answers of the route. */

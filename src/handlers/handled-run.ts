@@ -169,7 +169,7 @@ export class HandledRun implements Decisions {
   async #call(name: string, act: HandlerFunction, tools: HandlerTools, row: HeldRow, given: object): Promise<void> {
     const { world, log, used } = this.#sources
     const { requestId, dryRun = false } = this.#request
-    const ending = new AbortController()
+    let ending: AbortController | undefined // most handlers need none
     const about = { handler: name, ...(requestId !== undefined && { requestId }) }
     const write =
       (level: keyof HandlerLog) =>
@@ -182,7 +182,10 @@ export class HandledRun implements Decisions {
         return copied(row.now)
       },
       log: { info: write('info'), warn: write('warn'), error: write('error') },
-      signal: ending.signal,
+      get signal() {
+        ending ??= new AbortController()
+        return ending.signal
+      },
       dryRun,
       use: await used(),
     }
@@ -199,7 +202,7 @@ export class HandledRun implements Decisions {
     } catch (error) {
       throw error instanceof ReadsChanged ? error : failureOfHandler(name, error)
     } finally {
-      ending.abort()
+      ending?.abort()
     }
   }
 
