@@ -38,7 +38,7 @@ const mutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'store/effects.ts',
-        from: 'rows.set(name, yield* readRow(cellar, row, true))',
+        from: 'rows.set(name, yield* readRow(cellar, row, !isOnlyChecked(row)))',
         to: 'rows.set(name, yield* readRow(cellar, row))',
       },
       {
