@@ -1,5 +1,5 @@
 /** Bodies: the schemas of a resource in answers, in POST, PUT and PATCH, and in lists. Part 13; part 2. */
-import { linkNames } from '../endpoints/item-links.ts'
+import { linkNames } from '../views/item-links.ts'
 import type { FieldTerms } from '../fields/kind.ts'
 import { termsOf } from '../fields/value-terms.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'

@@ -20,7 +20,7 @@ import {
 import { writeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, itemPermissions, itemReply, mayRead, restrictedFields } from './item.ts'
 import { admitWritable } from './state-refusal.ts'
-import { maskJoined } from './view.ts'
+import { maskJoined } from '../views/view.ts'
 import {
   admitConditions,
   movedFieldWrites,

@@ -18,10 +18,10 @@ import type { ItemAddress, Permissions } from '../resources/document.ts'
 import type { ServedTransition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { encodeDocument } from '../rows/collection.ts'
-import type { ItemLinker } from './item-links.ts'
+import type { ItemLinker } from '../views/item-links.ts'
 import { isSettled, lastChange } from './preconditions.ts'
-import { etag, tagSecret } from './tag.ts'
-import { maskDocuments, maskJoined, omitUnreadable as seenIn, type View, type ViewingCaller } from './view.ts'
+import { etag, tagSecret } from '../views/tag.ts'
+import { maskDocuments, maskJoined, omitUnreadable as seenIn, type View, type ViewingCaller } from '../views/view.ts'
 
 /** Everything that the routes of a resource in one version are made from. */
 export interface EndpointContext {

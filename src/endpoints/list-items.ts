@@ -26,7 +26,7 @@ import type { Resource } from '../resources/resource.ts'
 import { orBrokenPage } from './broken-page.ts'
 import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf } from './item.ts'
-import { maskDocuments, maskJoinedPages, omitUnreadable } from './view.ts'
+import { maskDocuments, maskJoinedPages, omitUnreadable } from '../views/view.ts'
 
 export function listItemsRoute(scene: EndpointContext): Route {
   const { resource } = scene

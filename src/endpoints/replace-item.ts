@@ -23,7 +23,7 @@ import {
 import { mayWriteMovedField, writeRules } from './further-rules.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath, itemPermissions, ownerOf } from './item.ts'
 import { admitWritable, ownerGuard } from './state-refusal.ts'
-import { maskJoined } from './view.ts'
+import { maskJoined } from '../views/view.ts'
 import {
   admitConditions,
   movedFieldWrites,

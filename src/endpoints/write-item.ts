@@ -33,7 +33,7 @@ import {
 import { admitConditionalWrite, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
 import { admitWritable, ownerGuard } from './state-refusal.ts'
-import { tagSecret } from './tag.ts'
+import { tagSecret } from '../views/tag.ts'
 
 /** The description of a write, without the parts that are the same for all writes of items. */
 export type WriteDescription = Omit<OperationDescription, 'notes' | 'headers'> & Partial<OperationDescription>

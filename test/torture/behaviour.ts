@@ -66,7 +66,7 @@ const mutants: Readonly<Record<string, BehaviourMutant>> = {
     about: 'links are computed for the first caller that asks',
     changes: [
       {
-        file: 'endpoints/view.ts',
+        file: 'views/view.ts',
         from: "const seen = [caller.id === nobody.id, ...scopes.filter((one) => held.has(one))].join(' ')",
         to: 'const seen = String(caller.id === nobody.id && held.size > 0)',
       },
