@@ -1,6 +1,7 @@
 /** Link mistakes: links of an item that would have the same name. Part 2, resources. */
 import { isObject } from '../fields/value-check.ts'
 import { linkOfField, toCase } from '../formats/naming.ts'
+import type { DeclaredOperations } from '../resources/own-operations.ts'
 import { type DeclarationCheck, report, soundField } from './field-check.ts'
 import type { UncheckedObject } from './kind-options.ts'
 import { parentFieldOf, parentNameOf, type ResourceCheck } from './resource-check.ts'
@@ -18,6 +19,10 @@ export function checkLinks(judged: ResourceCheck, ground: DeclarationCheck): voi
     ([, one]) => isObject(one) && one.after === undefined && one.at === undefined,
   )
   for (const [one] of byHand) links.set(toCase(one, settings.naming), `the transition \`${one}\``)
+  for (const [one, { at }] of Object.entries(
+    (isObject(given.operations) ? given.operations : {}) as DeclaredOperations,
+  ))
+    if (at === 'item') links.set(toCase(one, settings.naming), `the operation \`${one}\``)
   for (const [other, one] of Object.entries(ground.resources)) {
     if (parentNameOf(one as UncheckedObject) !== name) continue
     const link = toCase(other, settings.naming)

@@ -5,7 +5,7 @@ import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
-import { usedByHandlers } from '../handlers/behaviour.ts'
+import { requireHandlers, usedByHandlers } from '../handlers/behaviour.ts'
 import type { HandlerSources } from '../handlers/handled-run.ts'
 import type { Ledger } from '../limits/quota-table.ts'
 import type { Service } from '../service.ts'
@@ -64,13 +64,14 @@ export function callerGate(
   return makeAuthenticate({ auth, challenge, store, peppers, tokens, world, ...(known && { known }) })
 }
 
-/** What the handlers of a service need; undefined if it has none. */
+/** What the handlers of a service need; undefined if it has none. Throws if an operation has no handler. */
 export function handlerSources(
-  { behaviour, resources, writer, errors: types, settings }: Service,
+  { name, declaration, behaviour, resources, writer, errors: types, settings }: Service,
   store: Store,
   world: ServiceWorld,
   log: Log,
 ): HandlerSources | undefined {
+  requireHandlers(name, declaration.resources, behaviour)
   const timeout = settings.limits.handlerTimeout
   return behaviour
     ? { ...usedByHandlers(behaviour), behaviour, resources, writer, types, store, world, log, timeout }

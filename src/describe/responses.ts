@@ -1,7 +1,7 @@
 /** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
-import { cachedBodyRef, itemRef, listRef } from './bodies.ts'
+import { cachedBodyRef, itemRef, listRef, outputRef } from './bodies.ts'
 import type { ComponentRef, DocumentPart } from './components.ts'
 import { refusalContent, statusName, statusTitle } from './errors.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
@@ -62,7 +62,10 @@ const bodyRefs = { item: itemRef, page: listRef }
 function successResponses({ headers, around }: ResponseContext, { resource, safe, about }: Route): DocumentPart {
   const groups = resource.settings.cache.groups ? [safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] : []
   const response = ({ body, says, headers: own, name }: DescribedAnswer): DocumentPart => {
-    const schema = body && { ...cachedBodyRef(bodyRefs[body], resource, around) }
+    const schema =
+      body === 'output'
+        ? outputRef(resource, { name: about.id, output: about.output ?? [] }, around)
+        : body && { ...cachedBodyRef(bodyRefs[body], resource, around) }
     const part = {
       description: says,
       headers: headers([...groups, ...own], schema !== null),

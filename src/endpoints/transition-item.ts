@@ -1,16 +1,16 @@
 /** Carries out a transition of an item: POST below its URL. Part 3, states. */
 import { handledBy } from '../effects/row-writer.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
-import type { Intent, RequestContext } from '../flow/intent.ts'
+import type { Intent } from '../flow/intent.ts'
 import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { decodeDocument } from '../resources/document.ts'
 import { readInput, type ServedTransition, type Transition } from '../resources/machine.ts'
 import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
-import { absentItem, admitConvertible, type EndpointContext, itemPath } from './item.ts'
+import { admitConvertible, type EndpointContext, itemPath } from './item.ts'
 import { admitTransition } from './state-refusal.ts'
-import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
+import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** The routes of the transitions of a resource, as its version names them. */
 export const transitionRoutes = (scene: EndpointContext): Route[] =>
@@ -28,23 +28,12 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
     contentOptional: own.input.every(({ absent }) => absent !== undefined),
     claiming: (asked) => claimOfTransition(asked, scene.representation.today, today),
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
-    // A repeated key is answered before the item and its state are checked.
-    admit: (asked, seen) => {
-      if (!hasKey(asked)) admitItem(scene, asked, seen)
-    },
+    admit: admitUnlessKeyed(scene),
     admitState: (stored) => admitTransition(scene, own.name, today.from, stored),
     decide: (intent, seen) => planTransition(scene, served, intent, seen),
     claims: 'replayed',
     about: transitionDescription(scene, own),
   })
-}
-
-const hasKey = (asked: RequestContext & Partial<Intent>): boolean =>
-  asked.claim === undefined ? asked.call.headers['idempotency-key'] !== undefined : asked.claim !== null
-
-function admitItem(scene: EndpointContext, asked: RequestContext, seen: ReadResult): void {
-  if (seen.is !== 'found') throw absentItem(scene, seen)
-  admitConditions(scene, asked, seen)
 }
 
 function planTransition(
@@ -56,7 +45,7 @@ function planTransition(
   admitItem(scene, intent, seen)
   const found = seen as FoundRow
   const { caller, key, time, body } = intent
-  const input = readInput(own, body ?? {}, scene.resource.settings)
+  const input = readInput(own.input, body ?? {}, scene.resource.settings)
   const stored = scene.representation.today
   const before = decodeDocument(stored, found.doc, found.hidden)
   admitTransition(scene, own.name, today.from, before)

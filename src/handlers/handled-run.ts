@@ -2,7 +2,14 @@
 import type { Catalogue } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Caller } from '../flow/caller.ts'
-import { type Decision, type Decisions, type ProposedWrite, Undecided } from '../flow/decision.ts'
+import {
+  type CallDecision,
+  type Decision,
+  type Decisions,
+  type ProposedCall,
+  type ProposedWrite,
+  Undecided,
+} from '../flow/decision.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
@@ -10,6 +17,7 @@ import { pause, type ServiceWorld, within } from '../flow/world.ts'
 import { type Behaviour, fieldOperations, type HandlerFunction } from './behaviour.ts'
 import { failureOfHandler, HandlerFault, ReadsChanged } from './handler-fault.ts'
 import { copied, HandlerTools } from './handler-tools.ts'
+import { outputText, refuseOutput } from './operation-output.ts'
 import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
 
 /** What handlers need from the service that they run in. */
@@ -59,6 +67,8 @@ export class HandledRun implements Decisions {
   readonly #until: number
   #rows: RequestRows | null = null
   #decided = new Map<string, Decided>()
+  /** The output of the operation that was called, and its input; null until its handler has run. */
+  #answered: { readonly answer: string; readonly sent: string } | null = null
 
   constructor(sources: HandlerSources, request: HandledRequest) {
     this.#sources = sources
@@ -74,11 +84,17 @@ export class HandledRun implements Decisions {
     if (!this.cover(write.resource.name, write.operation)) return null
     const name = heldName(write.resource, write.key)
     const found = this.#decided.get(name)
-    if (!found) throw new Undecided(write)
+    if (!found) throw new Undecided(name, () => this.#decide(write))
     if (found.revision !== write.revision || found.proposed !== JSON.stringify(write.after))
       throw new ReadsChanged(name)
-    const [first] = this.#decided.values()
+    const [first] = this.#answered ? [] : this.#decided.values()
     return { after: found.row.now, effects: first === found ? (this.#rows?.effects(this) ?? []) : [] }
+  }
+
+  call(call: ProposedCall): CallDecision {
+    const name = `${call.resource.name}.${call.operation.name}`
+    if (!this.#answered) throw new Undecided(name, () => this.#answerCall(name, call))
+    return { answer: this.#answered.answer, effects: this.#rows?.effects(this) ?? [] }
   }
 
   /** Executes a plan, which is made anew after each decision. */
@@ -92,6 +108,7 @@ export class HandledRun implements Decisions {
         if (run === mostRuns || world.monotonic() > this.#until) throw busyProblem(error)
         this.#rows = null
         this.#decided = new Map()
+        this.#answered = null
         await pause(world, world.random() * 5 * 2 ** run)
       }
     }
@@ -103,23 +120,41 @@ export class HandledRun implements Decisions {
         return this.#checked(await this.#sources.store.execute(makePlan()))
       } catch (error) {
         if (!(error instanceof Undecided)) throw error
-        await this.#decide(error.write)
+        await error.decide()
       }
     }
   }
 
-  /** A failure of a handler counts only if everything that it has read is still so. */
   async #decide(write: ProposedWrite): Promise<void> {
-    this.#rows ??= new RequestRows(this.#sources, write.time)
     const proposed = JSON.stringify(write.after)
-    const row = this.#rows.request(write)
+    const row = this.#rowsAt(write.time).request(write)
+    await this.#settled(this.#runHandlers(row, write, copied(write.before), 1))
+    this.#decided.set(heldName(write.resource, write.key), { revision: write.revision, proposed, row })
+  }
+
+  /** Runs the handler of an operation, and keeps its output. */
+  async #answerCall(name: string, { resource, operation, input, item, time }: ProposedCall): Promise<void> {
+    const rows = this.#rowsAt(time)
+    const row = item && rows.hold({ resource, ...item })
+    const [[, act]] = handlersOf(this.#sources.behaviour, resource.name, operation.name) as [NamedHandler]
+    const given = { input: copied(Object.fromEntries(input)), ...(item && { item: copied(item.before) }) }
+    const run = this.#call([name, act], row, given, 1, (returned) => outputText(operation, returned, resource))
+    this.#answered = { answer: await this.#settled(run), sent: JSON.stringify([...input.values()]) }
+  }
+
+  #rowsAt(time: number): RequestRows {
+    this.#rows ??= new RequestRows(this.#sources, time)
+    return this.#rows
+  }
+
+  /** A failure of a handler counts only if everything that it has read is still so. */
+  async #settled<T>(run: Promise<T>): Promise<T> {
     try {
-      await this.#runHandlers(row, write, copied(write.before), 1)
+      return await run
     } catch (error) {
-      if (!(error instanceof ReadsChanged)) await this.#rows.verify()
+      if (!(error instanceof ReadsChanged)) await this.#rows?.verify()
       throw error
     }
-    this.#decided.set(heldName(write.resource, write.key), { revision: write.revision, proposed, row })
   }
 
   async #runHandlers(
@@ -128,51 +163,47 @@ export class HandledRun implements Decisions {
     item: Document | null,
     depth: number,
   ): Promise<void> {
-    const { behaviour, types, resources, world } = this.#sources
     const { name } = row.resource
-    for (const [handler, act] of handlersOf(behaviour, name, operation)) {
-      const called = `${name}.${handler}`
-      if (depth > mostDepth)
-        throw failureOfHandler(called, new HandlerFault(`Handlers cause each other more than ${mostDepth} deep.`))
-      const { caller, account } = this.#request
-      const rows = this.#rows as RequestRows
-      const context = { rows, resources, types, caller, account, time: rows.time, newId: world.newId }
-      const tools = new HandlerTools(context, row)
-      await this.#call(called, act, tools, row, {
-        item,
-        input: input ? Object.fromEntries(input) : inputOf(operation, item, row.now),
-      })
-      for (const said of tools.said) await this.#runHandlers(said.row, said, said.item, depth + 1)
+    for (const [handler, act] of handlersOf(this.#sources.behaviour, name, operation)) {
+      const given = { item, input: input ? Object.fromEntries(input) : inputOf(operation, item, row.now) }
+      await this.#call([`${name}.${handler}`, act], row, given, depth, refuseOutput)
     }
   }
 
-  async #call(name: string, act: HandlerFunction, tools: HandlerTools, row: HeldRow, given: object): Promise<void> {
-    const { world, log, used } = this.#sources
-    const { requestId } = this.#request
+  /** Calls a handler, and then those of what it said. `row` is its own; null if it has none. */
+  async #call<T>(
+    [name, act]: NamedHandler,
+    row: HeldRow | null,
+    given: object,
+    depth: number,
+    read: (returned: unknown) => T,
+  ): Promise<T> {
+    if (depth > mostDepth)
+      throw failureOfHandler(name, new HandlerFault(`Handlers cause each other more than ${mostDepth} deep.`))
+    const { types, resources, world, used } = this.#sources
+    const { caller, account } = this.#request
+    const rows = this.#rows as RequestRows
+    const context = { rows, resources, types, caller, account, time: rows.time, newId: world.newId }
+    const tools = new HandlerTools(context, row)
     const ending = new AbortController()
-    const about = { handler: name, ...(requestId !== undefined && { requestId }) }
-    const write =
-      (level: keyof HandlerLog) =>
-      (text: string, fields: object = {}) =>
-        log[level]({ ...fields, ...about }, text)
     const all = {
       ...tools.face,
       ...given,
       get next() {
-        return copied(row.now)
+        return copied(row?.now ?? null)
       },
-      log: { info: write('info'), warn: write('warn'), error: write('error') },
+      log: this.#logOf(name),
       signal: ending.signal,
       use: await used(),
     }
     const run = async () => {
       const returned = await act(all as never)
       await tools.finish()
-      if (returned !== undefined)
-        throw new HandlerFault('It returns a value; what it decides is said by set, change and the like.')
+      return read(returned)
     }
+    let made: T
     try {
-      await within(world, this.#until - world.monotonic(), run(), () => {
+      made = await within(world, this.#until - world.monotonic(), run(), () => {
         throw lateProblem()
       })
     } catch (error) {
@@ -180,12 +211,25 @@ export class HandledRun implements Decisions {
     } finally {
       ending.abort()
     }
+    for (const said of tools.said) await this.#runHandlers(said.row, said, said.item, depth + 1)
+    return made
+  }
+
+  /** A log that adds the name of a handler and the id of the request. */
+  #logOf(handler: string) {
+    const { requestId } = this.#request
+    const about = { handler, ...(requestId !== undefined && { requestId }) }
+    const write =
+      (level: keyof HandlerLog) =>
+      (text: string, fields: object = {}) =>
+        this.#sources.log[level]({ ...fields, ...about }, text)
+    return { info: write('info'), warn: write('warn'), error: write('error') }
   }
 
   /** A reference to a row that does not exist is the mistake of a handler, unless the caller sent it. */
   #checked(outcome: Outcome): Outcome {
-    if (outcome.is !== 'unmet' || this.#decided.size === 0) return outcome
-    const sent = [...this.#decided.values()].map(({ proposed }) => proposed).join()
+    if (outcome.is !== 'unmet' || (this.#decided.size === 0 && !this.#answered)) return outcome
+    const sent = [...this.#decided.values()].map(({ proposed }) => proposed).join() + (this.#answered?.sent ?? '')
     const own = outcome.references.filter(({ id }) => !sent.includes(JSON.stringify(id)))
     if (own.length === 0) return outcome
     const names = own.map(({ field, collection, id }) => `${field} names ${collection} ${id}, which does not exist.`)
@@ -193,12 +237,10 @@ export class HandledRun implements Decisions {
   }
 }
 
+type NamedHandler = readonly [name: string, act: HandlerFunction]
+
 /** The handlers of an operation, in the order in which they run, by name. */
-function handlersOf(
-  { handlers }: Behaviour,
-  resource: string,
-  operation: string,
-): [name: string, act: HandlerFunction][] {
+function handlersOf({ handlers }: Behaviour, resource: string, operation: string): NamedHandler[] {
   const own = Object.hasOwn(handlers, resource) ? handlers[resource] : undefined
   const isOfFields = (fieldOperations as readonly string[]).includes(operation)
   return [...(isOfFields ? ['write'] : []), operation].flatMap((name) => {

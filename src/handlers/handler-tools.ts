@@ -41,12 +41,13 @@ export interface ToolContext {
 /** The reads and writes of one handler, in the order in which it asks for them. */
 export class HandlerTools {
   readonly #context: ToolContext
-  readonly #own: HeldRow
+  /** The row of the handler; null if it belongs to an operation on a collection. */
+  readonly #own: HeldRow | null
   /** Ends when everything that was said so far is done. */
   #last: Promise<unknown> = Promise.resolve()
   readonly said: SaidWrite[] = []
 
-  constructor(context: ToolContext, own: HeldRow) {
+  constructor(context: ToolContext, own: HeldRow | null) {
     this.#context = context
     this.#own = own
   }
@@ -72,6 +73,7 @@ export class HandlerTools {
     })
 
   readonly set = (patch: unknown): void => {
+    if (this.#own === null) throw new HandlerFault('It sets fields, but it has no item; use change.')
     const { resource, now } = this.#own
     if (now === null) throw new HandlerFault('It sets fields of an item that is removed.')
     this.#context.rows.write(this.#own, patchedDocument(resource, now, patch))
@@ -127,7 +129,7 @@ export class HandlerTools {
       if (!found)
         throw new HandlerFault(`It moves ${name} by ${valueInWords(transition)}, which is no transition there.`)
       admitState(resource, now, found.from, `${transition} are not possible`)
-      const input = faultless(resource, () => readInput(found, body, resource.settings))
+      const input = faultless(resource, () => readInput(found.input, body, resource.settings))
       const { time, caller, rows } = this.#context
       const item = copied(now)
       row.entered = true

@@ -66,6 +66,13 @@ export class RequestRows {
     return row
   }
 
+  /** Takes a row that the request has read itself. */
+  hold({ resource, key, revision, before }: Omit<ProposedWrite, 'operation' | 'input' | 'time' | 'after'>): HeldRow {
+    const row: HeldRow = { resource, key, revision, before, now: before, part: 'read', entered: false }
+    this.#rows.set(heldName(resource, key), row)
+    return row
+  }
+
   async get(resource: Resource, key: RowKey): Promise<HeldRow> {
     const name = heldName(resource, key)
     const found = this.#rows.get(name) ?? heldRow(resource, key, await this.#read(resource, key))

@@ -14,6 +14,7 @@ import type {
   Value,
 } from '../fields/field.ts'
 import type { Irregular } from '../formats/naming.ts'
+import type { DeclaredOperations } from './own-operations.ts'
 import type { StatesDeclaration, TransitionDeclaration } from './states.ts'
 
 /** The declaration of a service; of a declaration, itself. */
@@ -64,8 +65,8 @@ type RowOf<D, R, F> = Flatten<
     readonly [K in TimestampName<D>]: string
   } & LinksOf<ResourceOf<D, R>>
 >
-/** The links of items with transitions; missing with `resource.links: 'none'`. */
-type LinksOf<T> = T extends { readonly states: StatesDeclaration }
+/** The links of items with transitions or operations; missing with `resource.links: 'none'`. */
+type LinksOf<T> = T extends { readonly states: StatesDeclaration } | { readonly operations: DeclaredOperations }
   ? { readonly _links?: { readonly self: string; readonly [name: string]: string } }
   : unknown
 /** The names of fields that only callers with a scope see. */
@@ -119,14 +120,47 @@ export type StateName<S, R extends ResourceName<S>> = ExpandUnion<StatesIn<State
  * The transitions of a resource.
  * @example const name: TransitionName<typeof api, 'orders'> = 'shipments'
  */
-export type TransitionName<S, R extends ResourceName<S>> = keyof StatesOf<S, R>['transitions'] & string
+export type TransitionName<S, R extends ResourceName<S>> = keyof TransitionsOf<S, R> & string
+type TransitionsOf<S, R> = Get<Get<ResourceOf<DeclarationOf<S>, R>, 'states'>, 'transitions'>
 
 /**
  * The body of a transition.
  * @example const input: TransitionInput<typeof api, 'orders', 'shipments'> = { carrier: 'DHL' }
  */
 export type TransitionInput<S, R extends ResourceName<S>, T extends TransitionName<S, R>> = Inputs<
-  Get<StatesOf<S, R>['transitions'][T], 'input'>,
+  Get<TransitionsOf<S, R>[T], 'input'>,
+  ConceptsOf<DeclarationOf<S>>
+>
+
+type OperationsOf<S, R> = Get<ResourceOf<DeclarationOf<S>, R>, 'operations'>
+
+/**
+ * The operations that a resource declares.
+ * @example const name: OperationName<typeof api, 'orders'> = 'quotes'
+ */
+export type OperationName<S, R extends ResourceName<S>> = keyof OperationsOf<S, R> & string
+
+/** Where an operation is. */
+export type OperationPlace<S, R extends ResourceName<S>, O extends OperationName<S, R>> = Get<
+  OperationsOf<S, R>[O],
+  'at'
+>
+
+/**
+ * The body of an operation.
+ * @example const input: OperationInput<typeof api, 'orders', 'quotes'> = { quantity: 2 }
+ */
+export type OperationInput<S, R extends ResourceName<S>, O extends OperationName<S, R>> = Inputs<
+  Get<OperationsOf<S, R>[O], 'input'>,
+  ConceptsOf<DeclarationOf<S>>
+>
+
+/**
+ * The output of an operation, as its handler returns it.
+ * @example const output: OperationOutput<typeof api, 'orders', 'quotes'> = { total: '5.00' }
+ */
+export type OperationOutput<S, R extends ResourceName<S>, O extends OperationName<S, R>> = Inputs<
+  Get<OperationsOf<S, R>[O], 'output'>,
   ConceptsOf<DeclarationOf<S>>
 >
 

@@ -2,7 +2,7 @@
 import { addViolation } from '../errors/pointer.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
 import { checkMembers, type ValueCheck } from '../fields/check-members.ts'
-import type { Field } from '../fields/field.ts'
+import type { Field, Fields } from '../fields/field.ts'
 import type { ValueRules } from '../fields/kind.ts'
 import { absentValue, valueCheckOf } from '../fields/value-check.ts'
 import { durationMilliseconds, timestampOf } from '../formats/time.ts'
@@ -17,7 +17,7 @@ import { type Marker, stateNames, type TransitionDeclaration } from './states.ts
 
 type Document = Record<string, unknown>
 
-/** A field of the body of a transition. */
+/** A field of the body of a transition or an operation, or of the output of an operation. */
 export interface InputField {
   readonly name: string
   readonly field: Field
@@ -93,7 +93,7 @@ export function machineOf(
     transitions: all.flatMap(({ one, made }) =>
       isTimed(one)
         ? []
-        : [{ ...made, rule: one.access ?? (rule as AccessRule), input: inputFields(one, concepts, rules) }],
+        : [{ ...made, rule: one.access ?? (rule as AccessRule), input: inputFields(one.input ?? {}, concepts, rules) }],
     ),
     timed: all.flatMap(({ one, made }) => {
       const after = one.after === undefined ? null : (durationMilliseconds(one.after) ?? null)
@@ -103,11 +103,8 @@ export function machineOf(
   }
 }
 
-const inputFields = (
-  { input = {} }: TransitionDeclaration,
-  concepts: DeclarationContext['concepts'],
-  rules: ValueRules,
-): InputField[] =>
+/** The fields of a body that is no item. */
+export const inputFields = (input: Fields, concepts: DeclarationContext['concepts'], rules: ValueRules): InputField[] =>
   Object.entries(input).map(([name, given]) => {
     const field = resolveConcepts(given, concepts)
     const check = valueCheckOf(field, rules)
@@ -141,9 +138,9 @@ function markedValue({ marker, name }: Marker, { time, caller, input }: Transiti
   return marker === 'caller' ? caller : (input.get(name) ?? null)
 }
 
-/** The values of a transition's input, in their stored form. Throws all mistakes of the body. */
+/** The values of an input, in their stored form. Throws all mistakes of the body. */
 export function readInput(
-  { input }: Transition,
+  input: readonly InputField[],
   body: Document,
   settings: Parameters<typeof checkMembers>[4],
 ): ReadonlyMap<string, unknown> {
