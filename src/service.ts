@@ -201,6 +201,8 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
       readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
       /** Transitions that only the new version has, and old names of others: `transitions: { added: ['refunds'] }`. */
       readonly transitions?: ChangedTransitions
+      /** Declared operations that only the new version has: `operations: { added: ['quotes'] }`. */
+      readonly operations?: { readonly added?: readonly string[] }
       /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. */
       readonly deprecations?: Deprecations
       /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */

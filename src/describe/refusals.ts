@@ -1,5 +1,5 @@
 /** Refusals: the errors that an operation can be refused with, in the order of the phases. Part 13; part 7, errors. */
-import { type Catalogue, type RefusalType, typeStatus } from '../errors/catalogue.ts'
+import { type Catalogue, catalogue, type RefusalType, typeStatus } from '../errors/catalogue.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 
@@ -55,7 +55,7 @@ const statusOfType = (types: Catalogue, one: RefusalType): number =>
 
 /** The types of the violations that an error of a type lists. R154. */
 function violationTypes(type: string, types: Catalogue): string[] {
-  if (type === 'already-exists') return [type]
+  if (type === 'already-exists' || !catalogue.has(type)) return [type] // handlers refuse fields with declared types
   if (type !== 'validation-failed' && type !== 'invalid-query') return []
   return [...types].filter(([, { parent }]) => parent === type).map(([name]) => name)
 }

@@ -1,6 +1,6 @@
 /** Decision: what the code of a service decides about a write before it is committed. Part 3, handlers. R226. */
 
-import type { OwnOperation } from '../resources/prepared-operations.ts'
+import type { OwnOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { RowKey } from './found-row.ts'
 import type { Effect } from './plan.ts'

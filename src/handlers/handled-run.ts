@@ -16,7 +16,7 @@ import type { Plan } from '../flow/plan.ts'
 import { pause, type ServiceWorld, within } from '../flow/world.ts'
 import { type Behaviour, fieldOperations, type HandlerFunction } from './behaviour.ts'
 import { failureOfHandler, HandlerFault, ReadsChanged } from './handler-fault.ts'
-import { copied, HandlerTools } from './handler-tools.ts'
+import { copied, HandlerTools, type ToolContext } from './handler-tools.ts'
 import { outputText, refuseOutput } from './operation-output.ts'
 import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
 
@@ -180,11 +180,8 @@ export class HandledRun implements Decisions {
   ): Promise<T> {
     if (depth > mostDepth)
       throw failureOfHandler(name, new HandlerFault(`Handlers cause each other more than ${mostDepth} deep.`))
-    const { types, resources, world, used } = this.#sources
-    const { caller, account } = this.#request
-    const rows = this.#rows as RequestRows
-    const context = { rows, resources, types, caller, account, time: rows.time, newId: world.newId }
-    const tools = new HandlerTools(context, row)
+    const { world, used } = this.#sources
+    const tools = new HandlerTools(this.#context(), row)
     const ending = new AbortController()
     const all = {
       ...tools.face,
@@ -213,6 +210,13 @@ export class HandledRun implements Decisions {
     }
     for (const said of tools.said) await this.#runHandlers(said.row, said, said.item, depth + 1)
     return made
+  }
+
+  #context(): ToolContext {
+    const { types, resources, world } = this.#sources
+    const { caller, account } = this.#request
+    const rows = this.#rows as RequestRows
+    return { rows, resources, types, caller, account, time: rows.time, newId: world.newId }
   }
 
   /** A log that adds the name of a handler and the id of the request. */

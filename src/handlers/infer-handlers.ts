@@ -7,19 +7,21 @@ import type {
   FieldsOf,
   FilterName,
   Get,
-  OperationInput,
-  OperationName,
-  OperationOutput,
-  OperationPlace,
   Patches,
   ResourceName,
   ResourceOf,
   Row,
   SortName,
   StateField,
+} from '../resources/infer.ts'
+import type {
+  OperationInput,
+  OperationName,
+  OperationOutput,
+  OperationPlace,
   TransitionInput,
   TransitionName,
-} from '../resources/infer.ts'
+} from '../resources/infer-actions.ts'
 
 type DeclaredError<D> = keyof Get<D, 'errors'> & string
 
@@ -132,9 +134,9 @@ interface ItemCallContext<D, R extends ResourceName<D>, O extends OperationName<
 }
 
 /** The handler of an operation returns its output; nothing if the operation declares no output. */
-type OperationHandler<Context, Output> = (
-  given: Context,
-) => object extends Output ? Output | void | Promise<Output | void> : Output | Promise<Output>
+type OperationHandler<Context, Output> =
+  | ((given: Context) => Output | Promise<Output>)
+  | (object extends Output ? Handler<Context> : never)
 
 interface RemovalContext<D, R extends ResourceName<D>, Used> extends HandlerContext<D, Used> {
   /** The item that is removed. */

@@ -1,8 +1,8 @@
 /** Operation output: checks what a handler returns. R88, R227. */
 import { Problem } from '../errors/problem.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
+import type { OwnOperation } from '../resources/machine.ts'
 import { readInput } from '../resources/machine.ts'
-import type { OwnOperation } from '../resources/prepared-operations.ts'
 import type { Resource } from '../resources/resource.ts'
 import { HandlerFault } from './handler-fault.ts'
 

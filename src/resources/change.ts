@@ -84,6 +84,8 @@ export interface ResourceChange {
    * @example transitions: { added: ['refunds'], renamed: { dispatches: 'shipments' } }
    */
   readonly transitions?: ChangedTransitions
+  /** Declared operations that only the new version has: `operations: { added: ['quotes'] }`. */
+  readonly operations?: { readonly added?: readonly string[] }
   /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. R198. */
   readonly deprecations?: Deprecations
   /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */
@@ -118,6 +120,7 @@ export const changeKeys = [
     'moved',
     'methods',
     'transitions',
+    'operations',
     'deprecations',
     'errors',
     'request',
@@ -170,8 +173,9 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   const names = new Map(Object.entries(change.renamed ?? {}).map(([old, now]) => [now, old]))
   const gone = new Set(change.added)
   const states = own.states && statesBefore(own.states, change)
-  const { states: _, derived: __, ...rest } = own
-  const stated = states === undefined ? rest : { ...rest, states }
+  const { states: _, derived: __, operations: all, ...rest } = own
+  const left = Object.entries(all ?? {}).filter(([name]) => !change.operations?.added?.includes(name))
+  const stated = { ...rest, ...(states && { states }), ...(all && { operations: Object.fromEntries(left) }) }
   const named = renameTerms({ ...stated, fields: fieldsBefore(own, change, around) }, (name) =>
     gone.has(name) ? null : (names.get(name) ?? name),
   )
@@ -179,8 +183,8 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   const { added = [], withdrawn = [] } = change.methods ?? {}
   const { methods = operations } = own
   const offered = (one: Operation) => withdrawn.includes(one) || (methods.includes(one) && !added.includes(one))
-  const left = Object.entries(own.deprecations ?? {}).filter(([one]) => offered(one as Operation))
-  const deprecations = { ...Object.fromEntries(left), ...change.deprecations }
+  const kept = Object.entries(own.deprecations ?? {}).filter(([one]) => offered(one as Operation))
+  const deprecations = { ...Object.fromEntries(kept), ...change.deprecations }
   return { ...named, methods: operations.filter(offered), deprecations }
 }
 

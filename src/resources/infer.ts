@@ -18,7 +18,7 @@ import type { DeclaredOperations } from './own-operations.ts'
 import type { StatesDeclaration, TransitionDeclaration } from './states.ts'
 
 /** The declaration of a service; of a declaration, itself. */
-type DeclarationOf<S> = S extends { readonly declaration: infer D } ? D : S
+export type DeclarationOf<S> = S extends { readonly declaration: infer D } ? D : S
 export type Get<T, K, Else = object> = K extends keyof T ? T[K] : Else
 export type ResourceOf<D, R> = Get<Get<D, 'resources'>, R>
 export type FieldsOf<D, R> = Get<ResourceOf<D, R>, 'fields'> & StateField<ResourceOf<D, R>>
@@ -32,7 +32,9 @@ interface StateOptions<Initial> {
   readonly filter: true
   readonly sort: true
 }
-type StatesIn<S extends StatesDeclaration> = S['initial'] | StatesOfTransition<S['transitions'][keyof S['transitions']]>
+export type StatesIn<S extends StatesDeclaration> =
+  | S['initial']
+  | StatesOfTransition<S['transitions'][keyof S['transitions']]>
 type StatesOfTransition<T extends TransitionDeclaration> = T['from'][number] | T['to']
 export type ConceptsOf<D> = Get<D, 'concepts'>
 type KeyOf<D, R> = Extract<Get<ResourceOf<D, R>, 'key', never>, string>
@@ -108,62 +110,6 @@ type NonNullPatch<G, C> = G extends { readonly kind: 'object'; readonly fields: 
     ? Readonly<Record<string, string | null>>
     : SentValue<G, C>
 
-type StatesOf<S, R> = Extract<Get<ResourceOf<DeclarationOf<S>, R>, 'states'>, StatesDeclaration>
-
-/**
- * The states of a resource.
- * @example const open: StateName<typeof api, 'orders'>[] = ['draft', 'placed']
- */
-export type StateName<S, R extends ResourceName<S>> = ExpandUnion<StatesIn<StatesOf<S, R>>>
-
-/**
- * The transitions of a resource.
- * @example const name: TransitionName<typeof api, 'orders'> = 'shipments'
- */
-export type TransitionName<S, R extends ResourceName<S>> = keyof TransitionsOf<S, R> & string
-type TransitionsOf<S, R> = Get<Get<ResourceOf<DeclarationOf<S>, R>, 'states'>, 'transitions'>
-
-/**
- * The body of a transition.
- * @example const input: TransitionInput<typeof api, 'orders', 'shipments'> = { carrier: 'DHL' }
- */
-export type TransitionInput<S, R extends ResourceName<S>, T extends TransitionName<S, R>> = Inputs<
-  Get<TransitionsOf<S, R>[T], 'input'>,
-  ConceptsOf<DeclarationOf<S>>
->
-
-type OperationsOf<S, R> = Get<ResourceOf<DeclarationOf<S>, R>, 'operations'>
-
-/**
- * The operations that a resource declares.
- * @example const name: OperationName<typeof api, 'orders'> = 'quotes'
- */
-export type OperationName<S, R extends ResourceName<S>> = keyof OperationsOf<S, R> & string
-
-/** Where an operation is. */
-export type OperationPlace<S, R extends ResourceName<S>, O extends OperationName<S, R>> = Get<
-  OperationsOf<S, R>[O],
-  'at'
->
-
-/**
- * The body of an operation.
- * @example const input: OperationInput<typeof api, 'orders', 'quotes'> = { quantity: 2 }
- */
-export type OperationInput<S, R extends ResourceName<S>, O extends OperationName<S, R>> = Inputs<
-  Get<OperationsOf<S, R>[O], 'input'>,
-  ConceptsOf<DeclarationOf<S>>
->
-
-/**
- * The output of an operation, as its handler returns it.
- * @example const output: OperationOutput<typeof api, 'orders', 'quotes'> = { total: '5.00' }
- */
-export type OperationOutput<S, R extends ResourceName<S>, O extends OperationName<S, R>> = Inputs<
-  Get<OperationsOf<S, R>[O], 'output'>,
-  ConceptsOf<DeclarationOf<S>>
->
-
 /** The declared fields that a body may have: all that are not read-only, and the key. */
 type WritableFields<D, R> = Omit<FieldsOf<D, R>, Exclude<ReadOnlyNames<D, R>, KeyOf<D, R>>>
 
@@ -197,7 +143,7 @@ export type SortName<S, R extends ResourceName<S>> = ExpandUnion<
 >
 
 /** A union without its alias, so that editors list its members. */
-type ExpandUnion<Names> = [Names] extends [infer Each] ? Each : never
+export type ExpandUnion<Names> = [Names] extends [infer Each] ? Each : never
 
 /** The paths of the fields whose options extend `Options`. */
 export type FieldPath<F, C, Options> = ExpandUnion<

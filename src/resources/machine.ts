@@ -1,4 +1,4 @@
-/** Machine: the states and transitions of a resource, prepared for requests. Part 3, states. */
+/** Machine: the states, transitions and operations of a resource, prepared for requests. Part 3, states. */
 import { addViolation } from '../errors/pointer.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
 import { checkMembers, type ValueCheck } from '../fields/check-members.ts'
@@ -13,6 +13,7 @@ import {
   resolveConcepts,
   ruleFor,
 } from './declaration.ts'
+import { ruleSource } from './own-operations.ts'
 import { type Marker, stateNames, type TransitionDeclaration } from './states.ts'
 
 type Document = Record<string, unknown>
@@ -153,3 +154,23 @@ export function readInput(
   if (faults.length > 0) throw invalidBody(faults)
   return new Map(input.map(({ name, absent }) => [name, given.has(name) ? given.get(name) : absent]))
 }
+
+/** An operation that a resource declares. R88. */
+export interface OwnOperation {
+  readonly name: string
+  readonly at: 'collection' | 'item'
+  readonly rule: AccessRule
+  readonly input: readonly InputField[]
+  readonly output: readonly InputField[]
+}
+
+export const ownOperationsOf = (
+  { operations = {}, access }: ResourceDeclaration,
+  { concepts }: Pick<DeclarationContext, 'concepts'>,
+  rules: ValueRules,
+): readonly OwnOperation[] =>
+  Object.entries(operations).map(([name, { at, input = {}, output = {}, access: own }]) => ({
+    ...{ name, at, rule: own ?? (ruleFor(access, ruleSource(at)) as AccessRule) },
+    input: inputFields(input, concepts, rules),
+    output: inputFields(output, concepts, rules),
+  }))

@@ -18,9 +18,8 @@ import {
   type ResourceDeclaration,
   resolveConcepts,
 } from './declaration.ts'
-import { type Machine, machineOf } from './machine.ts'
+import { type Machine, machineOf, type OwnOperation, ownOperationsOf } from './machine.ts'
 import { collectionOperations } from './own-operations.ts'
-import { type OwnOperation, ownOperationsOf } from './prepared-operations.ts'
 import { collectionOf } from './resource-collection.ts'
 
 /** A field of a resource, declared or added by the service. */
@@ -113,8 +112,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     ...made,
     machine: machineOf(declaration, around, rules),
     hasScopedFields: members.some(({ read }) => read !== null),
-    methods: declaration.methods ?? operations,
-    operations: ownOperationsOf(declaration, around, rules),
+    ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, around, rules) },
     access: declaration.access,
     declaration,
     collection: collectionOf(made, declaration, around),

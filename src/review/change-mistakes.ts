@@ -91,7 +91,7 @@ function checkVersionOfChange(
 /** The keys whose values are objects by name. */
 const objectKeys = [
   ...['renamed', 'removed', 'retyped', 'required', 'mapped', 'shown', 'moved'],
-  ...['transitions', 'deprecations', 'errors', 'filters', 'sorts'],
+  ...['transitions', 'operations', 'deprecations', 'errors', 'filters', 'sorts'],
 ]
 
 function checkChange(scene: ChangeCheck): void {
@@ -127,6 +127,7 @@ function checkChange(scene: ChangeCheck): void {
   checkValues(scene)
   checkMethods(scene)
   checkTransitionNames(scene)
+  checkOperationNames(scene)
   checkErrorRenames(scene)
   checkMovedFields(scene)
   checkValueSources(scene)
@@ -239,6 +240,17 @@ function checkTransitionNames({ change, path, own, found }: ChangeCheck): void {
       [...path, 'transitions', 'renamed', name],
       `Before ${change.version} there would be two transitions \`${name}\`.`,
       'Write another name, or name the other one in `added` or `renamed` too.',
+    )
+}
+
+function checkOperationNames({ change, path, own, found }: ChangeCheck): void {
+  const known = Object.keys(own.operations ?? {})
+  for (const name of (change.operations?.added ?? []).filter((one) => !known.includes(one)))
+    report(
+      { found },
+      [...path, 'operations', 'added'],
+      `There is no operation ${valueInWords(name)} in ${change.version}.`,
+      nameHint(name, known),
     )
 }
 

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { issueKey } from '../../src/auth/key-table.ts'
 import { newApiKey, sealKey } from '../../src/auth/keys.ts'
-import { callerGate, type Log, type ServerContext } from '../../src/corridor/server-context.ts'
+import { callerGate, handlerSources, type Log, type ServerContext } from '../../src/corridor/server-context.ts'
 import type { Holder } from '../../src/flow/credential.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
@@ -152,7 +152,10 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
         const authenticate = callerGate(service, store, world)
         door.as = await issued(store, holders, world.now())
         const shown = { ...service, choice: previewVersions(service.choice, preview) }
-        context = { service: shown, store, world, authenticate, log: logOf(door), open: () => true, ...around }
+        const log = logOf(door)
+        const handlers = handlerSources(service, store, world, log)
+        const base = { service: shown, store, world, authenticate, log, open: () => true }
+        context = { ...base, ...(handlers && { handlers }), ...around }
         if (name === 'node:http') listening = await listen(context, { port: 0, host: '127.0.0.1' })
         door.port = Number(listening ? new URL(listening.url).port : 0)
         const send = listening ? overSocket(door.port) : throughFetch(fetchDoor(context))
