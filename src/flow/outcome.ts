@@ -35,7 +35,7 @@ export interface WrittenRow {
 }
 
 /** A committed write whose plan has an answer of its own. */
-export interface AnsweredWrite {
+interface AnsweredWrite {
   readonly is: 'answered'
   readonly doc: string
   readonly revision: 0

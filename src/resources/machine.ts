@@ -105,7 +105,7 @@ export function machineOf(
 }
 
 /** The fields of a body that is no item. */
-export const inputFields = (input: Fields, concepts: DeclarationContext['concepts'], rules: ValueRules): InputField[] =>
+const inputFields = (input: Fields, concepts: DeclarationContext['concepts'], rules: ValueRules): InputField[] =>
   Object.entries(input).map(([name, given]) => {
     const field = resolveConcepts(given, concepts)
     const check = valueCheckOf(field, rules)
