@@ -35,6 +35,7 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
   const { errors: types } = service
   const end = route === null ? phases.findIndex(({ name }) => name === 'options') + 1 : phases.length
   const all = phases.slice(0, end).flatMap(({ refuses }) => refuses?.(operation) ?? [])
+  const nameOf = (type: string) => edition.errorNames.get(type) ?? type
   const byStatus = Map.groupBy(all, (one) => statusOfType(types, one))
   return [...byStatus]
     .toSorted(([a], [b]) => a - b)
@@ -42,8 +43,8 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
       const found = [...new Set(named.map((one) => (typeof one === 'string' ? one : one[0])))]
       return {
         status,
-        types: found.map((type) => edition.errorNames.get(type) ?? type).toSorted(),
-        violations: [...new Set(found.flatMap((type) => violationTypes(type, types)))].toSorted(),
+        types: found.map(nameOf).toSorted(),
+        violations: [...new Set(found.flatMap((type) => violationTypes(type, types)))].map(nameOf).toSorted(),
         repeats: found.includes(keyReused),
       }
     })

@@ -193,11 +193,25 @@ test('R88: an older version has the operations that it had', async () => {
   const operations = { counts: { at: 'collection', output: { count: f.integer() } }, checks: { at: 'item' } } as const
   const two = service({
     name: 'shop',
+    errors: { unchecked: { status: 409, parents: ['conflict'] } },
     resources: { customers: { fields, operations, access: 'public' } },
     versions: { v1: { released: '2020-01-01' }, v2: { released: '2021-01-01' } },
   })
-    .change('v2', 'customers', { about: 'Checks are new.', was: 'clients', operations: { added: ['checks'] } })
-    .handlers({ customers: { counts: () => ({ count: 7 }), checks() {} } })
+    .change('v2', 'customers', {
+      about: 'Checks are new.',
+      was: 'clients',
+      operations: { added: ['checks'] },
+      errors: { odd: 'unchecked' },
+    })
+    .handlers({
+      customers: {
+        create({ input, refuse }) {
+          if (input.name === 'Odd') throw refuse('unchecked', { pointer: '/name' })
+        },
+        counts: () => ({ count: 7 }),
+        checks() {},
+      },
+    })
   const { call, close } = testing(two)
   const ask = async (path: string) => (await call(path, { method: 'POST', json: {} })).status
   const made = await call('/v2/customers', { method: 'POST', json: { name: 'Ann' } })
@@ -207,6 +221,9 @@ test('R88: an older version has the operations that it had', async () => {
     [await ask(`/v2${path}/checks`), await ask(`/v1${path.replace('customers', 'clients')}/checks`)],
     [200, 404],
   )
+  const refused = await call('/v1/clients', { method: 'POST', json: { name: 'Odd' } })
+  const { type, errors } = (await refused.json()) as { type: string; errors: { type: string }[] }
+  assert.deepEqual([type, errors.map((one) => one.type)], ['odd', ['odd']])
   await close()
 })
 
