@@ -13,10 +13,16 @@ export type {
   ResourceName,
   Row,
   SortName,
+} from './resources/infer.ts'
+export type {
+  OperationInput,
+  OperationName,
+  OperationOutput,
   StateName,
   TransitionInput,
   TransitionName,
-} from './resources/infer.ts'
+} from './resources/infer-actions.ts'
+export type { OperationDeclaration } from './resources/own-operations.ts'
 export { resource } from './resources/resource-maker.ts'
 export {
   caller,

@@ -205,6 +205,8 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
       readonly writable?: FormerWritable
       /** The states of the parent that allowed writes before, if fewer do now; null for all: `while: ['draft', 'placed']`. */
       readonly while?: readonly string[] | null
+      /** Declared operations that only the new version has: `operations: { added: ['quotes'] }`. */
+      readonly operations?: { readonly added?: readonly string[] }
       /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. */
       readonly deprecations?: Deprecations
       /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */

@@ -21,6 +21,7 @@ import {
 } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkLinks } from './link-mistakes.ts'
+import { checkOperations } from './operation-mistakes.ts'
 import { checkKnownKeys, checkResource } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkParentStates, checkStates } from './state-mistakes.ts'
@@ -267,6 +268,7 @@ function checkResources(around: unknown, ground: DeclarationCheck): void {
       checkSettingContradictions(path, [given.settings, around], settings, ground)
     checkResource(judged, ground)
     checkParentStates(judged, ground)
+    checkOperations(judged, ground)
     checkDerived(judged, ground)
     checkLinks(judged, ground)
     checkDeprecations([...path, 'deprecations'], given, ground)

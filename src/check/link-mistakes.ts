@@ -1,6 +1,7 @@
 /** Link mistakes: links of an item that would have the same name. Part 2, resources. */
 import { isObject } from '../fields/value-check.ts'
 import { linkOfField, toCase } from '../formats/naming.ts'
+import type { DeclaredOperations } from '../resources/own-operations.ts'
 import { type DeclarationCheck, type DeclarationPath, report, soundField } from './field-check.ts'
 import type { UncheckedObject } from './kind-options.ts'
 import { parentFieldOf, parentNameOf, type ResourceCheck } from './resource-check.ts'
@@ -26,6 +27,9 @@ export function checkLinks(judged: ResourceCheck, ground: DeclarationCheck): voi
   )
   for (const [one] of byHand)
     claim([...path, 'states', 'transitions', one], toCase(one, settings.naming), `the transition \`${one}\``)
+  const operations = (isObject(given.operations) ? given.operations : {}) as DeclaredOperations
+  for (const [one, { at }] of Object.entries(operations))
+    if (at === 'item') claim([...path, 'operations', one], toCase(one, settings.naming), `the operation \`${one}\``)
   for (const [other, one] of Object.entries(ground.resources)) {
     if (parentNameOf(one as UncheckedObject) !== name) continue
     // A list and a transition of one name have the same URL, which is reported elsewhere.

@@ -165,9 +165,9 @@ table('what a resource has', [
   ['an unknown key', () => orders({ feilds: {} }), 'resources.orders.feilds', '`fields`'],
   [
     'what a later release offers',
-    () => orders({ operations: {}, events: true }),
-    'resources.orders.operations, resources.orders.events',
-    '`operations` is not supported by this release',
+    () => orders({ events: true }),
+    'resources.orders.events',
+    '`events` is not supported by this release',
   ],
   [
     'settings of a later release',

@@ -37,7 +37,7 @@ export function checkResource(judged: ResourceCheck, ground: DeclarationCheck): 
   const { name, given } = judged
   const path = ['resources', name]
   checkResourceName(judged, ground)
-  checkKnownKeys(path, given, resourceKeys, ['operations', 'events'], ground)
+  checkKnownKeys(path, given, resourceKeys, ['events'], ground)
   if (given.plural !== undefined && given.plural !== true) {
     report(
       ground,

@@ -40,7 +40,7 @@ export function checkTransitions(path: DeclarationPath, judged: ResourceCheck, g
   }
   for (const [name, given] of Object.entries(transitions)) {
     const at = [...path, name]
-    checkTransitionName(at, judged, ground)
+    checkActionName(at, judged, ground)
     if (isObject(given)) checkTransition(at, given, judged, ground)
     else report(ground, at, `It is ${valueInWords(given)}.`, "Write an object, as { from: ['open'], to: 'closed' }.")
   }
@@ -70,8 +70,8 @@ function checkEndless(path: DeclarationPath, transitions: UncheckedObject, groun
   }
 }
 
-/** A transition is the last part of a URL: a plural noun. R2. */
-function checkTransitionName(
+/** The name of a transition or an operation is the last part of a URL: a plural noun. R2. */
+export function checkActionName(
   path: DeclarationPath,
   { name: own, settings }: ResourceCheck,
   ground: DeclarationCheck,
@@ -108,17 +108,22 @@ function checkTransition(
   else for (const state of from) checkStateName([...path, 'from'], state, ground)
   checkStateName([...path, 'to'], to, ground)
   if (access !== undefined) checkRule([...path, 'access'], access, ground)
-  if (
-    access === undefined &&
-    given.after === undefined &&
-    given.at === undefined &&
-    isObject(judged.given.access) &&
-    ruleFor(judged.given.access as Access, 'change') === undefined
-  )
-    report(ground, path, 'No rule of `access` covers it.', "Write access: 'authenticated' or a scope.")
+  if (access === undefined && given.after === undefined && given.at === undefined)
+    checkRuleOf(path, 'change', judged, ground)
   checkTimer(path, given, judged, ground)
   checkInput([...path, 'input'], given.input, ground)
   checkSettings([...path, 'set'], given, judged, ground)
+}
+
+/** Checks that the resource has a rule for the methods whose rule an action without `access` has. */
+export function checkRuleOf(
+  path: DeclarationPath,
+  method: 'create' | 'change',
+  { given: { access } }: ResourceCheck,
+  ground: DeclarationCheck,
+): void {
+  if (isObject(access) && ruleFor(access as Access, method) === undefined)
+    report(ground, path, 'No rule of `access` covers it.', "Write access: 'authenticated' or a scope.")
 }
 
 /** Checks a transition by the clock: no caller carries it out, so it has no access rule and no input. */
@@ -153,14 +158,16 @@ function checkTimer(
   }
 }
 
-function checkInput(path: DeclarationPath, input: unknown, ground: DeclarationCheck): void {
+/** Checks the fields of an input or an output. */
+export function checkInput(path: DeclarationPath, input: unknown, ground: DeclarationCheck): void {
   if (input === undefined) return
   if (!isObject(input)) {
+    const key = path.at(-1)
     report(
       ground,
       path,
-      `\`input\` is ${valueInWords(input)}.`,
-      'Write an object of fields, as input: { reason: f.text() }.',
+      `\`${key}\` is ${valueInWords(input)}.`,
+      `Write an object of fields, as ${key}: { reason: f.text() }.`,
     )
     return
   }

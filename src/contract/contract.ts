@@ -9,6 +9,7 @@ import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { Settings } from '../settings.ts'
+import { type OperationsOfContract, operationContract } from './operation-contract.ts'
 import { type StatesOfContract, stateContract } from './state-contract.ts'
 import { fieldTermsOf } from './terms.ts'
 import { contractSetting, noticeableSettings } from './weight.ts'
@@ -50,7 +51,7 @@ export interface DeprecationDates {
   readonly sunset: string | null
 }
 
-export interface ResourceContract extends StatesOfContract {
+export interface ResourceContract extends StatesOfContract, OperationsOfContract {
   /** The prefix of ids; null if a key takes their place. */
   readonly prefix: string | null
   readonly key: string | null
@@ -82,6 +83,7 @@ const knownResourceParts = [
     'fields',
     'derived',
     'states',
+    'operations',
     'access',
     'methods',
     'deprecations',
@@ -145,6 +147,7 @@ function resourceContract(
     operations: methods.toSorted(),
     ...deprecationDates(declaration),
     ...stateContract(resource),
+    ...operationContract(resource),
     fields: sortMembers(Object.entries(fieldTermsOf(resource, resources))),
     order: declaration.order ?? ['id'],
     sorts: sortMembers(Object.entries(declaration.sorts ?? {})),

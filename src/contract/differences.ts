@@ -3,6 +3,7 @@ import type { Contract, QuotaContract, ResourceContract } from './contract.ts'
 import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 import { fieldDifferences, sharedTraffic } from './field-differences.ts'
+import type { OperationsOfContract } from './operation-contract.ts'
 import { dayText, deprecationDifferences, pathDifferences } from './path-differences.ts'
 import { stateDifferences } from './state-differences.ts'
 import { type Weight, weighSetting } from './weight.ts'
@@ -183,7 +184,7 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
     ...changed('parent', `The owner of ${name} is`),
     ...pathDifferences(place, before, after),
     ...deprecationDifferences(place, before, after),
-    ...stateDifferences(place, before, after),
+    ...[stateDifferences, operationDifferences].flatMap((differ) => differ(place, before, after)),
     ...fieldDifferences(`${place}.fields`, before.fields, after.fields, traffic),
     ...ordered,
     ...sortDifferences(place, before, after, traffic.lists),
@@ -240,3 +241,22 @@ function unweighedDifferences(at: string, before: Contract['more'], after: Contr
       : [makeDifference(`${at}${part}`, 'breaking', `\`${part}\` is declared differently.`, 'Leave it as it was.')],
   )
 }
+
+const sentInput = { whole: true, changes: true, sends: true, answers: false, lists: false } as const
+const answeredOutput = { whole: false, changes: false, sends: false, answers: true, lists: false } as const
+
+/** How the inputs and outputs of operations differ; added and removed operations differ in their paths. */
+const operationDifferences = (
+  place: string,
+  { calls: before = {} }: OperationsOfContract,
+  { calls: after = {} }: OperationsOfContract,
+): Difference[] =>
+  compareMembers(before, after, (name, had, has) => {
+    if (!had || !has) return []
+    const at = `${place}.operations.${name}`
+    const found = [
+      ...fieldDifferences(`${at}.input`, had.input, has.input, sentInput),
+      ...fieldDifferences(`${at}.output`, had.output, has.output, answeredOutput),
+    ]
+    return found.map((one) => ({ ...one, what: 'fixed' }))
+  })

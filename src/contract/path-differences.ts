@@ -14,9 +14,10 @@ export function pathDifferences(place: string, before: ResourceContract, after: 
     compareMembers(had, has, (method, was, is) => {
       const at = `${place}.methods`
       if (was === undefined) return [makeDifference(at, 'additive', `${method} ${path} is new.`)]
-      const transition = path.slice(path.lastIndexOf('/') + 1)
-      if (is === undefined && Object.hasOwn(before.states?.transitions ?? {}, transition))
-        return [lostTransition(place, transition)]
+      const action = path.slice(path.lastIndexOf('/') + 1)
+      if (is === undefined && Object.hasOwn(before.states?.transitions ?? {}, action))
+        return [lostTransition(place, action)]
+      if (is === undefined && Object.hasOwn(before.calls ?? {}, action)) return [lostOperation(place, action)]
       if (is === undefined)
         return [
           makeDifference(at, 'breaking', `${method} ${path} is gone.`, 'Keep it among `methods`.', 'method-removed'),
@@ -43,6 +44,15 @@ const lostTransition = (place: string, name: string): Difference =>
     `The transition \`${name}\` is gone. Consumers request it.`,
     `Keep it; if it was only renamed, declare that in a change of the next version: transitions: { renamed: { '${name}': '…' } }.`,
     'states-changed',
+  )
+
+const lostOperation = (place: string, name: string): Difference =>
+  makeDifference(
+    `${place}.operations.${name}`,
+    'breaking',
+    `The operation \`${name}\` is gone. Consumers request it.`,
+    'Keep it, where it was.',
+    'method-removed',
   )
 
 /** Deprecating an operation breaks nothing; its announced end may be postponed, but not moved to an earlier date. */

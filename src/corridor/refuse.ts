@@ -72,11 +72,13 @@ function report(call: Call, context: RefusalContext, { type, message }: Problem,
   else log.error({ ...line, ...about }, message)
 }
 
-/** The Problem with the name that its type has in the version. */
+/** The Problem with the names that its type and those of its violations have in the version. */
 function inNamesOfVersion(problem: Problem, edition: ServedVersion | null): Problem {
-  const type = edition?.errorNames.get(problem.type) ?? problem.type
-  if (type === problem.type) return problem
-  const { message, violations, headers, extra, bare, cause, under } = problem
+  const nameOf = (type: string) => edition?.errorNames.get(type) ?? type
+  const type = nameOf(problem.type)
+  const violations = problem.violations.map((one) => ({ ...one, type: nameOf(one.type) }))
+  if (type === problem.type && violations.every((one, i) => one.type === problem.violations[i]?.type)) return problem
+  const { message, headers, extra, bare, cause, under } = problem
   return new Problem(type, message, {
     violations,
     headers,

@@ -6,7 +6,7 @@ import type { Network } from '../flow/network.ts'
 import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import type { HandlerSources } from '../handlers/handled-run.ts'
-import { usedByHandlers } from '../handlers/own-handlers.ts'
+import { requireHandlers, usedByHandlers } from '../handlers/own-handlers.ts'
 import type { Ledger } from '../limits/quota-table.ts'
 import type { Service } from '../service.ts'
 import type { TokenSettings } from '../settings.ts'
@@ -64,13 +64,14 @@ export function callerGate(
   return makeAuthenticate({ auth, challenge, store, peppers, tokens, world, ...(known && { known }) })
 }
 
-/** What the handlers of a service need; undefined if it has none. */
+/** What the handlers of a service need; undefined if it has none. Throws if an operation has no handler. */
 export function handlerSources(
-  { ownHandlers, resources, writer, errors: types, settings }: Service,
+  { name, declaration, ownHandlers, resources, writer, errors: types, settings }: Service,
   store: Store,
   world: ServiceWorld,
   log: Log,
 ): HandlerSources | undefined {
+  requireHandlers(name, declaration.resources, ownHandlers)
   const timeout = settings.limits.handlerTimeout
   return ownHandlers
     ? { ...usedByHandlers(ownHandlers), ownHandlers, resources, writer, types, store, world, log, timeout }

@@ -1,12 +1,13 @@
 /** Bodies: the schemas of a resource in answers, in POST, PUT and PATCH, and in lists. Part 13; part 2. */
-import { linkNames } from '../endpoints/item-links.ts'
+
 import type { FieldTerms } from '../fields/kind.ts'
 import { termsOf } from '../fields/value-terms.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { pageInformationSchemas } from '../lists/page-text.ts'
 import { isReadByWriters } from '../resources/declaration.ts'
-import type { Transition } from '../resources/machine.ts'
+import type { OwnOperation, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
+import { linkNames } from '../views/item-links.ts'
 
 import { type ComponentRef, type DocumentPart, pascalCase, withoutUndefined } from './components.ts'
 import { addressSchema, fieldSchema, idSchema, requiredNames, type SchemaContext, unnamedMembers } from './schemas.ts'
@@ -140,7 +141,7 @@ export function listRef(resource: Resource, around: SchemaContext): ComponentRef
   })
 }
 
-/** The body of a transition. */
+/** The body of a transition or an operation. */
 export function inputRef(
   resource: Resource,
   { name, input }: Pick<Transition, 'name' | 'input'>,
@@ -157,6 +158,21 @@ export function inputRef(
     },
     ...requiredNames(needed),
     ...unnamedMembers(resource.settings),
+  })
+}
+
+/** The answer of an operation. */
+export function outputRef(
+  resource: Resource,
+  { name, output }: Pick<OwnOperation, 'name' | 'output'>,
+  around: SchemaContext,
+): ComponentRef {
+  const terms = output.map((one) => [one.name, termsOf(one.field, resource.rules, () => undefined, one.name)] as const)
+  return putBodySchema(resource, `${pascalCase(name)}Output`, around, {
+    title: `${resource.title}: the output of ${name}`,
+    type: 'object',
+    properties: Object.fromEntries(terms.map(([field, one]) => [field, fieldSchema(one, 'answered', around)])),
+    ...requiredNames(output.map((one) => one.name)),
   })
 }
 

@@ -1,5 +1,5 @@
 /** Refusals: the errors that an operation can be refused with, in the order of the phases. Part 13; part 7, errors. */
-import { type Catalogue, type RefusalType, typeStatus } from '../errors/catalogue.ts'
+import { type Catalogue, catalogue, type RefusalType, typeStatus } from '../errors/catalogue.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 
@@ -35,6 +35,7 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
   const { errors: types } = service
   const end = route === null ? phases.findIndex(({ name }) => name === 'options') + 1 : phases.length
   const all = phases.slice(0, end).flatMap(({ refuses }) => refuses?.(operation) ?? [])
+  const nameOf = (type: string) => edition.errorNames.get(type) ?? type
   const byStatus = Map.groupBy(all, (one) => statusOfType(types, one))
   return [...byStatus]
     .toSorted(([a], [b]) => a - b)
@@ -42,8 +43,8 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
       const found = [...new Set(named.map((one) => (typeof one === 'string' ? one : one[0])))]
       return {
         status,
-        types: found.map((type) => edition.errorNames.get(type) ?? type).toSorted(),
-        violations: [...new Set(found.flatMap((type) => violationTypes(type, types)))].toSorted(),
+        types: found.map(nameOf).toSorted(),
+        violations: [...new Set(found.flatMap((type) => violationTypes(type, types)))].map(nameOf).toSorted(),
         repeats: found.includes(keyReused),
       }
     })
@@ -55,7 +56,7 @@ const statusOfType = (types: Catalogue, one: RefusalType): number =>
 
 /** The types of the violations that an error of a type lists. R154. */
 function violationTypes(type: string, types: Catalogue): string[] {
-  if (type === 'already-exists') return [type]
+  if (type === 'already-exists' || !catalogue.has(type)) return [type] // handlers refuse fields with declared types
   if (type !== 'validation-failed' && type !== 'invalid-query') return []
   return [...types].filter(([, { parent }]) => parent === type).map(([name]) => name)
 }

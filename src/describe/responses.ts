@@ -1,7 +1,7 @@
 /** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
-import { cachedBodyRef, itemRef, listRef } from './bodies.ts'
+import { cachedBodyRef, itemRef, listRef, outputRef } from './bodies.ts'
 import type { ComponentRef, DocumentPart } from './components.ts'
 import { refusalContent, statusName, statusTitle } from './errors.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
@@ -66,7 +66,10 @@ function successResponses({ headers, around }: ResponseContext, route: Route): D
   const { resource, safe, about } = route
   const groups = resource.settings.cache.groups ? [safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] : []
   const response = ({ body, says, headers: own, name }: DescribedAnswer): DocumentPart => {
-    const schema = body && { ...cachedBodyRef(bodyRefs[body], resource, around) }
+    const schema =
+      body === 'output'
+        ? outputRef(resource, { name: about.id, output: about.output ?? [] }, around)
+        : body && { ...cachedBodyRef(bodyRefs[body], resource, around) }
     const part = {
       description: says,
       headers: headers([...groups, ...dryRunHeader(route), ...own], schema !== null),

@@ -6,6 +6,7 @@ import { claimOfChange } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument, mergePatch, takeWhole } from '../resources/document.ts'
 import { changesByPatch } from '../resources/json-patch.ts'
+import { maskJoined } from '../views/view.ts'
 import { jsonPatchType } from './accept.ts'
 import {
   describedItem,
@@ -20,7 +21,6 @@ import {
 import { writeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, itemPermissions, itemReply, mayRead, restrictedFields } from './item.ts'
 import { admitWritable } from './state-refusal.ts'
-import { maskJoined } from './view.ts'
 import {
   admitConditions,
   movedFieldWrites,

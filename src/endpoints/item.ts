@@ -18,9 +18,8 @@ import type { ItemAddress, Permissions } from '../resources/document.ts'
 import type { ServedTransition, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { encodeDocument } from '../rows/collection.ts'
-import type { ItemLinker } from './item-links.ts'
-import { isSettled, lastChange } from './preconditions.ts'
-import { etag, tagSecret } from './tag.ts'
+import type { ItemLinker } from '../views/item-links.ts'
+import { etag, tagSecret } from '../views/tag.ts'
 import {
   maskDocuments,
   maskJoined,
@@ -28,7 +27,8 @@ import {
   type View,
   type ViewingCaller,
   viewWhile,
-} from './view.ts'
+} from '../views/view.ts'
+import { isSettled, lastChange } from './preconditions.ts'
 
 /** Everything that the routes of a resource in one version are made from. */
 export interface EndpointContext {
@@ -261,7 +261,7 @@ export function repeatProblem(
   known: PriorClaim,
   carried: CarriedVersion,
 ): Problem {
-  const made = resourceByCollection(scene, known.collection)
+  const made = known.id === '' ? undefined : resourceByCollection(scene, known.collection) // a key of an operation has no item
   return keyReuseProblem(known, own, made ? itemPath(made, known, carried) : null, scene.resource.settings)
 }
 

@@ -23,10 +23,10 @@ import { type PageCursors, pageText, showsCursors } from '../lists/page-text.ts'
 import { parsePairs, queryViolation, queryStringOf as searchOf, targetPath } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import { maskDocuments, maskJoinedPages, omitUnreadable } from '../views/view.ts'
 import { orBrokenPage } from './broken-page.ts'
 import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf, viewNow } from './item.ts'
-import { maskDocuments, maskJoinedPages, omitUnreadable } from './view.ts'
 
 export function listItemsRoute(scene: EndpointContext): Route {
   const { resource } = scene

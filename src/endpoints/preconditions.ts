@@ -5,8 +5,8 @@ import type { Call } from '../flow/call.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import type { EntityTags, Preconditions } from '../flow/intent.ts'
 import { updatedAtIn } from '../resources/document.ts'
-import { etag, isSameState, tagOf } from './tag.ts'
-import type { View } from './view.ts'
+import { etag, isSameState, tagOf } from '../views/tag.ts'
+import type { View } from '../views/view.ts'
 
 const singleTag = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*$/
 const tagList = /\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*(?:,|$)|\s*,/gy

@@ -10,6 +10,7 @@ import type { Route } from '../flow/route.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument, stampDocument } from '../resources/document.ts'
 import { keyValue, type Member, type Resource } from '../resources/resource.ts'
+import { maskJoined } from '../views/view.ts'
 import {
   describedCreation,
   describedItem,
@@ -23,7 +24,6 @@ import {
 import { mayWriteMovedField, writeRules } from './further-rules.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath, itemPermissions, ownerOf } from './item.ts'
 import { admitWritable, enterWrittenState, operationsOfCreation, stateGuard } from './state-refusal.ts'
-import { maskJoined } from './view.ts'
 import {
   admitConditions,
   movedFieldWrites,

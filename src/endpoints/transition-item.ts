@@ -3,16 +3,16 @@
 import { withOlderNames } from '../changes/queries.ts'
 import { handledBy } from '../effects/row-writer.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
-import type { Intent, RequestContext } from '../flow/intent.ts'
+import type { Intent } from '../flow/intent.ts'
 import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { decodeDocument } from '../resources/document.ts'
 import { readInput, type ServedTransition } from '../resources/machine.ts'
 import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
-import { absentItem, admitConvertible, type EndpointContext, itemPath } from './item.ts'
+import { admitConvertible, type EndpointContext, itemPath } from './item.ts'
 import { admitOpen, admitTransition } from './state-refusal.ts'
-import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
+import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** The routes of the transitions of a resource, as its version names them. */
 export const transitionRoutes = (scene: EndpointContext): Route[] =>
@@ -30,10 +30,9 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
     contentOptional: own.input.every(({ absent }) => absent !== undefined),
     claiming: (asked) => claimOfTransition(asked, scene.representation.today, today, older),
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
-    // A repeated key is answered before the item and its state are checked.
     admit: (asked, seen) => {
       admitOpen(scene, today.to, asked)
-      if (!hasKey(asked)) admitItem(scene, asked, seen)
+      admitUnlessKeyed(scene)(asked, seen)
     },
     admitState: (stored) => admitTransition(scene, served, stored),
     decide: (intent, seen) => planTransition(scene, served, intent, seen),
@@ -42,23 +41,15 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
   })
 }
 
-const hasKey = (asked: RequestContext & Partial<Intent>): boolean =>
-  asked.claim === undefined ? asked.call.headers['idempotency-key'] !== undefined : asked.claim !== null
-
-function admitItem(scene: EndpointContext, asked: RequestContext, seen: ReadResult): void {
-  if (seen.is !== 'found') throw absentItem(scene, seen)
-  admitConditions(scene, asked, seen)
-}
-
 function planTransition(scene: EndpointContext, served: ServedTransition, intent: Intent, seen: ReadResult): RowWrite {
   const { own, today, older } = served
   admitItem(scene, intent, seen)
   const found = seen as FoundRow
   const { caller, key, time, body } = intent
   const { settings } = scene.resource
-  const sent = readInput(own, body ?? {}, settings)
+  const sent = readInput(own.input, body ?? {}, settings)
   const input = older
-    ? withOlderNames(older, () => readInput(today, older.convert(Object.fromEntries(sent)), settings))
+    ? withOlderNames(older, () => readInput(today.input, older.convert(Object.fromEntries(sent)), settings))
     : sent
   const stored = scene.representation.today
   const before = decodeDocument(stored, found.doc, found.hidden)

@@ -16,9 +16,11 @@ import type { ClaimAndBody } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { changeDocument, decodeDocument, type MergeValue } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
+import { tagSecret } from '../views/tag.ts'
 import { absenceTypes, conditionTypes, itemConditions } from './described.ts'
 import { changeRules } from './further-rules.ts'
 import {
+  absentItem,
   admitConvertible,
   type EndpointContext,
   itemKey,
@@ -34,7 +36,6 @@ import {
 import { admitConditionalWrite, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
 import { changesOthers, enterWrittenState, stateGuard } from './state-refusal.ts'
-import { tagSecret } from './tag.ts'
 
 /** The description of a write, without the parts that are the same for all writes of items. */
 export type WriteDescription = Omit<OperationDescription, 'notes' | 'headers'> & Partial<OperationDescription>
@@ -98,6 +99,22 @@ export const admitConditions = (scene: EndpointContext, asked: RequestContext, s
     seen,
     viewNow(scene, asked.caller, asked.world),
   )
+
+/** Refuses a request whose item is missing or does not meet its preconditions. */
+export function admitItem(scene: EndpointContext, asked: RequestContext, seen: ReadResult): void {
+  if (seen.is !== 'found') throw absentItem(scene, seen)
+  admitConditions(scene, asked, seen)
+}
+
+/** The same, but a repeated key is answered before the item and its state are checked. */
+export const admitUnlessKeyed =
+  (scene: EndpointContext): WriteOperation['admit'] =>
+  (asked, seen) => {
+    if (!hasKey(asked)) admitItem(scene, asked, seen)
+  }
+
+const hasKey = (asked: RequestContext & Partial<Intent>): boolean =>
+  asked.claim === undefined ? asked.call.headers['idempotency-key'] !== undefined : asked.claim !== null
 
 function renderWrite(scene: EndpointContext, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
   if (outcome.is === 'claimed')

@@ -1,5 +1,6 @@
 /** Decision: what the code of a service decides about a write before it is committed. Part 3, handlers. R226. */
 
+import type { OwnOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { RowKey } from './found-row.ts'
 import type { Effect } from './plan.ts'
@@ -23,6 +24,20 @@ export interface ProposedWrite {
   readonly after: Document | null
 }
 
+/** A call of an operation whose handler returns its answer. */
+export interface ProposedCall extends Pick<ProposedWrite, 'resource' | 'time'> {
+  readonly operation: OwnOperation
+  readonly input: ReadonlyMap<string, unknown>
+  /** The item that it is called on; null for the collection. */
+  readonly item: (Pick<ProposedWrite, 'key' | 'revision'> & { readonly before: Document }) | null
+}
+
+/** The output of an operation as JSON, and what is committed with it. */
+export interface CallDecision {
+  readonly answer: string
+  readonly effects: readonly Effect[]
+}
+
 export interface Decision {
   /** The document with the fields that handlers have set; null if the row is removed. */
   readonly after: Document | null
@@ -34,16 +49,19 @@ export interface Decision {
 export interface Decisions {
   /** Null if no handler covers the write. Throws `Undecided` if its handler has to run first. */
   readonly on: (write: ProposedWrite) => Decision | null
+  /** The decision on the call of an operation; throws `Undecided` if its handler has to run first. */
+  readonly call: (call: ProposedCall) => CallDecision
   /** Whether a handler covers one of the operations of a resource. */
   readonly cover: (resource: string, operations: readonly string[]) => boolean
 }
 
-/** Thrown to end a transaction whose write has no decision yet: handlers run outside of transactions. */
+/** Thrown to end a transaction that has no decision yet: handlers run outside of transactions. */
 export class Undecided extends Error {
-  readonly write: ProposedWrite
+  /** Runs the handlers that decide. */
+  readonly decide: () => Promise<void>
 
-  constructor(write: ProposedWrite) {
-    super(`The handlers of ${write.resource.name} (${write.operations.join(', ')}) have not decided yet.`)
-    this.write = write
+  constructor(name: string, decide: () => Promise<void>) {
+    super(`The handler of ${name} has not decided yet.`)
+    this.decide = decide
   }
 }

@@ -34,6 +34,13 @@ export interface WrittenRow {
   readonly joined?: readonly (JoinedRow | null)[]
 }
 
+/** A committed write whose plan has an answer of its own. */
+interface AnsweredWrite {
+  readonly is: 'answered'
+  readonly doc: string
+  readonly revision: 0
+}
+
 /** A value that must be unique is in use. */
 export interface Duplicate {
   readonly is: 'duplicate'
@@ -67,6 +74,7 @@ export interface PriorClaim {
 /** The outcomes of committed writes; any other outcome of a write is rolled back. */
 const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'created',
+  'answered',
   'changed',
   'removed',
   'kept',
@@ -82,6 +90,7 @@ export type Outcome =
   | AbsentRow
   | Page
   | WrittenRow
+  | AnsweredWrite
   | Duplicate
   | MissingReferences
   | { readonly is: 'kept'; readonly seen: ReadResult }

@@ -25,6 +25,11 @@ export interface Read {
   readonly lock?: 'share' | 'update'
 }
 
+/** Reads no row: the plan does not depend on one. Its key is noted for the collection. */
+export interface NoRead extends Pick<Read, 'collection' | 'key'> {
+  readonly do: 'none'
+}
+
 /** One term of an order: column, direction, and the place of rows without a value (`none` if all rows have one). */
 export interface Term {
   readonly column: string
@@ -186,6 +191,8 @@ export interface Consequences {
 
 /** Effects are committed in the transaction of their write. */
 interface WithEffects {
+  /** The answer of the request, in place of the row: a JSON text that is kept with its idempotency key. */
+  readonly answer?: string
   readonly effects?: readonly Effect[]
   readonly consequences?: Consequences
 }
@@ -250,7 +257,7 @@ interface KeepRow extends WithEffects {
 /** A read and the write that is decided from it, without another write to the row in between. */
 export interface Decide extends MaybeDry {
   readonly do: 'decide'
-  readonly read: Read
+  readonly read: Read | NoRead
   /** Throws a refusal for the row that was read, before the idempotency key is used. R1 */
   readonly admit?: (seen: ReadResult) => void
   /** The idempotency key under which it runs once. */

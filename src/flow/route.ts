@@ -22,8 +22,8 @@ export interface Route {
   /** The name of the operation, as in `methods` and `deprecations` of a declaration. */
   readonly operation: string
   readonly method: string
-  /** Where its URL ends: at the collection, at an item, or below an item at a path of its own. */
-  readonly at: 'collection' | 'item' | `item/${string}`
+  /** Where its URL ends: at the collection, at an item, or below one of them at a path of its own. */
+  readonly at: 'collection' | 'item' | `${'collection' | 'item'}/${string}`
   /** Whether it only reads, so that it may still be refused after it was carried out. */
   readonly safe: boolean
   readonly resource: Resource
@@ -62,8 +62,10 @@ export interface OperationDescription {
   readonly notes: readonly string[]
   /** The schema of its content; null if it takes none. */
   readonly body: 'create' | 'replace' | 'change' | 'input' | 'form' | null
-  /** The fields of a body that is the input of a transition. */
+  /** The fields of a body that is the input of a transition or an operation. */
   readonly input?: readonly InputField[]
+  /** The fields of an answer that is the output of an operation. */
+  readonly output?: readonly InputField[]
   /** The headers it reads, besides those that every operation reads. */
   readonly headers: readonly RequestHeader[]
   readonly answers: readonly DescribedAnswer[]
@@ -77,7 +79,7 @@ export type RequestHeader = 'match' | 'noneMatch' | 'creating' | 'unmodifiedSinc
 export interface DescribedAnswer {
   readonly status: number
   readonly says: string
-  readonly body: 'item' | 'page' | null
+  readonly body: 'item' | 'page' | 'output' | null
   /** Its headers, besides those of every answer. */
   readonly headers: readonly string[]
   /** The name it is described under, if several operations answer the same. */

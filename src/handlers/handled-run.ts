@@ -3,13 +3,21 @@ import { renameViolation } from '../changes/queries.ts'
 import type { Catalogue } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Caller } from '../flow/caller.ts'
-import { type Decision, type Decisions, type ProposedWrite, Undecided } from '../flow/decision.ts'
+import {
+  type CallDecision,
+  type Decision,
+  type Decisions,
+  type ProposedCall,
+  type ProposedWrite,
+  Undecided,
+} from '../flow/decision.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import { pause, type ServiceWorld, within } from '../flow/world.ts'
 import { failureOfHandler, HandlerFault, HandlerRefusal, ReadsChanged } from './handler-fault.ts'
-import { copied, HandlerTools } from './handler-tools.ts'
+import { copied, HandlerTools, type ToolContext } from './handler-tools.ts'
+import { outputText, refuseOutput } from './operation-output.ts'
 import { fieldOperations, type HandlerFunction, type OwnHandlers } from './own-handlers.ts'
 import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
 import { takeTurn } from './turns.ts'
@@ -65,6 +73,8 @@ export class HandledRun implements Decisions {
   readonly #until: number
   #rows: RequestRows | null = null
   #decided = new Map<string, Decided>()
+  /** The output of the operation that was called, and its input; null until its handler has run. */
+  #answered: { readonly answer: string; readonly sent: string } | null = null
 
   constructor(sources: HandlerSources, request: HandledRequest) {
     this.#sources = sources
@@ -80,11 +90,17 @@ export class HandledRun implements Decisions {
     if (!this.cover(write.resource.name, write.operations)) return null
     const name = heldName(write.resource, write.key)
     const found = this.#decided.get(name)
-    if (!found) throw new Undecided(write)
+    if (!found) throw new Undecided(name, () => this.#decide(write))
     if (found.revision !== write.revision || found.proposed !== JSON.stringify(write.after))
       throw new ReadsChanged(name)
-    const [first] = this.#decided.values()
+    const [first] = this.#answered ? [] : this.#decided.values()
     return { after: found.row.now, effects: first === found ? (this.#rows?.effects(this) ?? []) : [] }
+  }
+
+  call(call: ProposedCall): CallDecision {
+    const name = `${call.resource.name}.${call.operation.name}`
+    if (!this.#answered) throw new Undecided(name, () => this.#answerCall(name, call))
+    return { answer: this.#answered.answer, effects: this.#rows?.effects(this) ?? [] }
   }
 
   /** Executes a plan, which is made anew after each decision. After a conflict, requests for the same row queue. */
@@ -103,6 +119,7 @@ export class HandledRun implements Decisions {
           endTurn = await takeTurn(world, error.row, rest)
           this.#rows = null
           this.#decided = new Map()
+          this.#answered = null
           if (run > 1) await pause(world, world.random() * 5 * 2 ** run)
         }
       }
@@ -117,23 +134,42 @@ export class HandledRun implements Decisions {
         return this.#checked(await this.#sources.store.execute(makePlan()))
       } catch (error) {
         if (!(error instanceof Undecided)) throw error
-        await this.#decide(error.write)
+        await error.decide()
       }
     }
   }
 
-  /** A failure of a handler counts only if everything that it has read is still so. */
   async #decide(write: ProposedWrite): Promise<void> {
-    this.#rows ??= new RequestRows(this.#sources, write.time)
     const proposed = JSON.stringify(write.after)
-    const row = this.#rows.request(write)
+    const row = this.#rowsAt(write.time).request(write)
+    await this.#settled(this.#runHandlers(row, write, copied(write.before), 1))
+    this.#decided.set(heldName(write.resource, write.key), { revision: write.revision, proposed, row })
+  }
+
+  /** Runs the handler of an operation, and keeps its output. */
+  async #answerCall(name: string, { resource, operation, input, item, time }: ProposedCall): Promise<void> {
+    const rows = this.#rowsAt(time)
+    const row = item && rows.hold({ resource, ...item })
+    const [[, act]] = handlersOf(this.#sources.ownHandlers, resource.name, [operation.name]) as [NamedHandler]
+    const given = { input: copied(Object.fromEntries(input)), ...(item && { item: copied(item.before) }) }
+    const tools = new HandlerTools(this.#context(), row, undefined)
+    const run = this.#call([name, act], tools, row, given, 1, (returned) => outputText(operation, returned, resource))
+    this.#answered = { answer: await this.#settled(run), sent: JSON.stringify([...input.values()]) }
+  }
+
+  #rowsAt(time: number): RequestRows {
+    this.#rows ??= new RequestRows(this.#sources, time)
+    return this.#rows
+  }
+
+  /** A failure of a handler counts only if everything that it has read is still so. */
+  async #settled<T>(run: Promise<T>): Promise<T> {
     try {
-      await this.#runHandlers(row, write, copied(write.before), 1)
+      return await run
     } catch (error) {
-      if (!(error instanceof ReadsChanged)) await this.#rows.verify()
+      if (!(error instanceof ReadsChanged)) await this.#rows?.verify()
       throw error instanceof HandlerRefusal ? this.#inVersion(error) : error
     }
-    this.#decided.set(heldName(write.resource, write.key), { revision: write.revision, proposed, row })
   }
 
   /** A refusal with the fields as the caller's version names them. */
@@ -148,68 +184,85 @@ export class HandledRun implements Decisions {
     item: Document | null,
     depth: number,
   ): Promise<void> {
-    const { ownHandlers, types, resources, world } = this.#sources
     const { name } = row.resource
-    for (const [handler, act] of handlersOf(ownHandlers, name, operations)) {
-      const called = `${name}.${handler}`
-      if (depth > mostDepth)
-        throw failureOfHandler(called, new HandlerFault(`Handlers cause each other more than ${mostDepth} deep.`))
-      const { caller, account } = this.#request
-      const rows = this.#rows as RequestRows
-      const context = { rows, resources, types, caller, account, time: rows.time, newId: world.newId }
-      const tools = new HandlerTools(context, row, item)
-      await this.#call(called, act, tools, row, {
-        item,
-        input: input ? Object.fromEntries(input) : inputOf(operations, item, row.now),
-      })
-      for (const said of tools.said) await this.#runHandlers(said.row, said, said.item, depth + 1)
+    for (const [handler, act] of handlersOf(this.#sources.ownHandlers, name, operations)) {
+      const given = { item, input: input ? Object.fromEntries(input) : inputOf(operations, item, row.now) }
+      const tools = new HandlerTools(this.#context(), row, item)
+      await this.#call([`${name}.${handler}`, act], tools, row, given, depth, refuseOutput)
     }
   }
 
-  async #call(name: string, act: HandlerFunction, tools: HandlerTools, row: HeldRow, given: object): Promise<void> {
-    const { world, log, used } = this.#sources
-    const { requestId, dryRun = false } = this.#request
+  /** Calls a handler, and then those of what it said. `row` is its own; null if it has none. */
+  async #call<T>(
+    [name, act]: NamedHandler,
+    tools: HandlerTools,
+    row: HeldRow | null,
+    given: object,
+    depth: number,
+    read: (returned: unknown) => T,
+  ): Promise<T> {
+    if (depth > mostDepth)
+      throw failureOfHandler(name, new HandlerFault(`Handlers cause each other more than ${mostDepth} deep.`))
+    const { used } = this.#sources
     let ending: AbortController | undefined // most handlers need none
-    const about = { handler: name, ...(requestId !== undefined && { requestId }) }
-    const write =
-      (level: keyof HandlerLog) =>
-      (text: string, fields: object = {}) =>
-        log[level]({ ...fields, ...about }, text)
     const all = {
       ...tools.face,
       ...given,
       get next() {
-        return copied(row.now)
+        return copied(row?.now ?? null)
       },
-      log: { info: write('info'), warn: write('warn'), error: write('error') },
+      log: this.#logOf(name),
       get signal() {
         ending ??= new AbortController()
         return ending.signal
       },
-      dryRun,
+      dryRun: this.#request.dryRun === true,
       use: await used(),
     }
     const run = async () => {
       const returned = await act(all as never)
       await tools.finish()
-      if (returned !== undefined)
-        throw new HandlerFault('It returns a value; what it decides is said by set, change and the like.')
+      return read(returned)
     }
+    const made = await this.#bounded(name, run()).finally(() => ending?.abort())
+    for (const said of tools.said) await this.#runHandlers(said.row, said, said.item, depth + 1)
+    return made
+  }
+
+  /** The result of a handler, if it ends before the time of the request is over. */
+  async #bounded<T>(name: string, run: Promise<T>): Promise<T> {
+    const { world } = this.#sources
     try {
-      await within(world, this.#until - world.monotonic(), run(), () => {
+      return await within(world, this.#until - world.monotonic(), run, () => {
         throw lateProblem()
       })
     } catch (error) {
       throw error instanceof ReadsChanged ? error : failureOfHandler(name, error)
-    } finally {
-      ending?.abort()
     }
+  }
+
+  #context(): ToolContext {
+    const { types, resources, world } = this.#sources
+    const { caller, account } = this.#request
+    const rows = this.#rows as RequestRows
+    return { rows, resources, types, caller, account, time: rows.time, newId: world.newId }
+  }
+
+  /** A log that adds the name of a handler and the id of the request. */
+  #logOf(handler: string) {
+    const { requestId } = this.#request
+    const about = { handler, ...(requestId !== undefined && { requestId }) }
+    const write =
+      (level: keyof HandlerLog) =>
+      (text: string, fields: object = {}) =>
+        this.#sources.log[level]({ ...fields, ...about }, text)
+    return { info: write('info'), warn: write('warn'), error: write('error') }
   }
 
   /** A reference to a row that does not exist is the mistake of a handler, unless the caller sent it. */
   #checked(outcome: Outcome): Outcome {
-    if (outcome.is !== 'unmet' || this.#decided.size === 0) return outcome
-    const sent = [...this.#decided.values()].map(({ proposed }) => proposed).join()
+    if (outcome.is !== 'unmet' || (this.#decided.size === 0 && !this.#answered)) return outcome
+    const sent = [...this.#decided.values()].map(({ proposed }) => proposed).join() + (this.#answered?.sent ?? '')
     const own = outcome.references.filter(({ id }) => !sent.includes(JSON.stringify(id)))
     if (own.length === 0) return outcome
     const names = own.map(({ field, collection, id }) => `${field} names ${collection} ${id}, which does not exist.`)
@@ -217,12 +270,10 @@ export class HandledRun implements Decisions {
   }
 }
 
+type NamedHandler = readonly [name: string, act: HandlerFunction]
+
 /** The handlers of operations, in the order in which they run, by name. */
-function handlersOf(
-  { handlers }: OwnHandlers,
-  resource: string,
-  operations: readonly string[],
-): [name: string, act: HandlerFunction][] {
+function handlersOf({ handlers }: OwnHandlers, resource: string, operations: readonly string[]): NamedHandler[] {
   const own = Object.hasOwn(handlers, resource) ? handlers[resource] : undefined
   const isOfFields = fieldOperations.some((one) => operations.includes(one))
   return [...(isOfFields ? ['write'] : []), ...operations].flatMap((name) => {

@@ -41,14 +41,15 @@ export interface ToolContext {
 /** The reads and writes of one handler, in the order in which it asks for them. */
 export class HandlerTools {
   readonly #context: ToolContext
-  readonly #own: HeldRow
-  /** Its document before the write. */
-  readonly #item: Document | null
+  /** The row of the handler; null if it belongs to an operation on a collection. */
+  readonly #own: HeldRow | null
+  /** Its document before the write that the handler decides on; undefined for operations, which decide on none. */
+  readonly #item: Document | null | undefined
   /** Ends when everything that was said so far is done. */
   #last: Promise<unknown> = Promise.resolve()
   readonly said: SaidWrite[] = []
 
-  constructor(context: ToolContext, own: HeldRow, item: Document | null) {
+  constructor(context: ToolContext, own: HeldRow | null, item: Document | null | undefined) {
     this.#context = context
     this.#own = own
     this.#item = item
@@ -62,14 +63,14 @@ export class HandlerTools {
   readonly get = (name: string, id: GivenId): Promise<Document | null> =>
     this.#next(async () => {
       const row = await this.#row(name, id)
-      return copied(row === this.#own ? this.#item : row.now)
+      return copied(row === this.#own && this.#item !== undefined ? this.#item : row.now)
     })
 
   readonly list = (name: string, query: HandledList = {}): Promise<Document[]> =>
     this.#next(async () => {
       const resource = this.#resource(name)
       const list = listOf(resource, query, this.#context)
-      const found = await this.#context.rows.list(resource, list, this.#own)
+      const found = await this.#context.rows.list(resource, list, this.#item === undefined ? null : this.#own)
       if (query.limit === undefined && found.length >= list.window.limit)
         throw new HandlerFault(
           `It lists more than ${list.window.limit - 1} ${name}; narrow it by where, or give a limit.`,
@@ -78,6 +79,7 @@ export class HandlerTools {
     })
 
   readonly set = (patch: unknown): void => {
+    if (this.#own === null) throw new HandlerFault('It sets fields, but it has no item; use change.')
     const { resource, now } = this.#own
     if (now === null) throw new HandlerFault('It sets fields of an item that is removed.')
     this.#context.rows.write(this.#own, patchedDocument(resource, now, patch))
@@ -133,7 +135,7 @@ export class HandlerTools {
       if (!found)
         throw new HandlerFault(`It moves ${name} by ${valueInWords(transition)}, which is no transition there.`)
       admitState(resource, now, found.from, `${transition} are not possible`)
-      const input = faultless(resource, () => readInput(found, body, resource.settings))
+      const input = faultless(resource, () => readInput(found.input, body, resource.settings))
       const { time, caller, rows } = this.#context
       const item = copied(now)
       row.entered = true

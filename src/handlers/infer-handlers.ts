@@ -14,9 +14,15 @@ import type {
   Row,
   SortName,
   StateField,
+} from '../resources/infer.ts'
+import type {
+  OperationInput,
+  OperationName,
+  OperationOutput,
+  OperationPlace,
   TransitionInput,
   TransitionName,
-} from '../resources/infer.ts'
+} from '../resources/infer-actions.ts'
 
 type DeclaredError<D> = keyof Get<D, 'errors'> & string
 
@@ -120,6 +126,25 @@ interface TransitionContext<D, R extends ResourceName<D>, T extends TransitionNa
   readonly input: TransitionInput<D, R, T>
 }
 
+interface CallContext<D, R extends ResourceName<D>, O extends OperationName<D, R>, Used>
+  extends HandlerContext<D, Used> {
+  /** The input of the operation. */
+  readonly input: OperationInput<D, R, O>
+}
+
+interface ItemCallContext<D, R extends ResourceName<D>, O extends OperationName<D, R>, Used>
+  extends CallContext<D, R, O, Used> {
+  /** The item that it is called on. */
+  readonly item: Item<D, R>
+  /** Sets fields of the item, read-only ones too: `set({ remindedAt: now })`. */
+  readonly set: (patch: FieldPatch<D, R>) => void
+}
+
+/** The handler of an operation returns its output; nothing if the operation declares no output. */
+type OperationHandler<Context, Output> =
+  | ((given: Context) => Output | Promise<Output>)
+  | (object extends Output ? Handler<Context> : never)
+
 interface RemovalContext<D, R extends ResourceName<D>, Used> extends HandlerContext<D, Used> {
   /** The item that is removed. */
   readonly item: Item<D, R>
@@ -141,10 +166,15 @@ interface WriteHandlers<D, R extends ResourceName<D>, Used> {
 }
 
 type ResourceHandlers<D, R extends ResourceName<D>, Used> = WriteHandlers<D, R, Used> & {
-  readonly [T in TransitionName<D, R> as string extends T ? never : T]?: Handler<TransitionContext<D, R, T, Used>>
+  readonly [T in TransitionName<D, R>]?: Handler<TransitionContext<D, R, T, Used>>
+} & {
+  readonly [O in OperationName<D, R>]: OperationHandler<
+    OperationPlace<D, R, O> extends 'item' ? ItemCallContext<D, R, O, Used> : CallContext<D, R, O, Used>,
+    OperationOutput<D, R, O>
+  >
 }
 
-/** The handlers of a service, by resource and operation or transition. */
+/** The handlers of a service, by resource and method, transition or operation. Declared operations need theirs. */
 export type Handlers<D, Used> = { readonly [R in ResourceName<D>]?: ResourceHandlers<D, R, Used> }
 
 /** What handlers use, such as clients of other services. */

@@ -21,20 +21,43 @@ export const fieldOperations = ['create', 'replace', 'change'] as const
 const ownOperations: readonly string[] = ['write', ...fieldOperations, 'remove']
 
 /** The names of the handlers that a resource can have. */
-const handlerNames = ({ states }: Pick<ResourceDeclaration, 'states'>): readonly string[] => [
+const handlerNames = ({ states, operations }: ResourceDeclaration): readonly string[] => [
   ...ownOperations,
   ...Object.keys(states?.transitions ?? {}),
+  ...Object.keys(operations ?? {}),
 ]
 
+type Resources = { readonly [name: string]: ResourceDeclaration }
+
+/** The declared operations without a handler. */
+function missingHandlers(resources: Resources, handlers: Partial<OwnHandlers['handlers']>): Mistake[] {
+  return Object.entries(resources).flatMap(([resource, { operations = {} }]) => {
+    const own = Object.hasOwn(handlers, resource) ? handlers[resource] : undefined
+    if (own !== undefined && !isObject(own)) return [] // reported already
+    return Object.entries(operations).flatMap(([name, { at, output }]) => {
+      if (own && hasMember(own, name)) return []
+      const given = at === 'item' ? '{ item, input }' : '{ input }'
+      const body = output ? `return { ${Object.keys(output).join(', ')} }` : '…'
+      const key = (text: string) => (/^\w+$/.test(text) ? text : `'${text}'`)
+      const mend = `Write it, as api.handlers({ ${key(resource)}: { async ${key(name)}(${given}) { ${body} } } }), and serve the file with that as its default export.`
+      return [{ place: `handlers.${resource}.${name}`, reason: 'The declared operation has no handler.', mend }]
+    })
+  })
+}
+
+/** Throws if declared operations have no handlers. */
+export function requireHandlers(name: string, resources: Resources, ownHandlers: OwnHandlers | null): void {
+  throwMistakes({ name }, missingHandlers(resources, ownHandlers?.handlers ?? {}))
+}
+
 /** Throws all mistakes in the names of handlers. */
-export function checkOwnHandlers(
-  name: string,
-  resources: { readonly [name: string]: ResourceDeclaration },
-  { handlers, use, close }: OwnHandlers,
-): void {
+export function checkOwnHandlers(name: string, resources: Resources, { handlers, use, close }: OwnHandlers): void {
   throwMistakes({ name }, [
     ...(isObject(handlers)
-      ? Object.entries(handlers).flatMap(([resource, own]) => resourceMistakes(resource, own, resources))
+      ? [
+          ...Object.entries(handlers).flatMap(([resource, own]) => resourceMistakes(resource, own, resources)),
+          ...missingHandlers(resources, handlers),
+        ]
       : [mistake([], handlers, 'Write an object: { orders: { create({ input, refuse }) { … } } }.')]),
     ...[use, close].flatMap((one, i) =>
       one === undefined || typeof one === 'function'
@@ -50,11 +73,7 @@ const mistake = (path: readonly string[], value: unknown, mend: string): Mistake
   mend,
 })
 
-function resourceMistakes(
-  resource: string,
-  own: unknown,
-  resources: { readonly [name: string]: ResourceDeclaration },
-): Mistake[] {
+function resourceMistakes(resource: string, own: unknown, resources: Resources): Mistake[] {
   if (!hasMember(resources, resource)) {
     const mend = nameHint(resource, Object.keys(resources))
     return [{ place: `handlers.${resource}`, reason: 'There is no resource of this name.', mend }]

@@ -66,6 +66,13 @@ export class RequestRows {
     return row
   }
 
+  /** Takes a row that the request has read itself. */
+  hold({ resource, key, revision, before }: Pick<ProposedWrite, 'resource' | 'key' | 'revision' | 'before'>): HeldRow {
+    const row: HeldRow = { resource, key, revision, before, now: before, part: 'read', entered: false }
+    this.#rows.set(heldName(resource, key), row)
+    return row
+  }
+
   async get(resource: Resource, key: RowKey): Promise<HeldRow> {
     const name = heldName(resource, key)
     const found = this.#rows.get(name) ?? heldRow(resource, key, await this.#read(resource, key))
@@ -75,7 +82,7 @@ export class RequestRows {
   }
 
   /** The documents of a list. Rows that are written have their new values, except the one that a handler decides on. */
-  async list(resource: Resource, list: ListRows, decided: HeldRow): Promise<Document[]> {
+  async list(resource: Resource, list: ListRows, decided: HeldRow | null): Promise<Document[]> {
     const documents = await this.#readList(list)
     this.#lists.push({ list, documents })
     const others = [...this.#rows.values()].filter((row) => row !== decided && row.part !== 'read')

@@ -55,14 +55,14 @@ export function claimOfChange(asked: RequestContext, resource: Resource, conceal
 }
 
 /**
- * The claim of a transition. Transitions of a collection share one key space, which is not that of creations unless the
- * scope is `caller`. A repeat gets the first answer in every mode. R108
+ * The claim of a transition or an operation. Those of a collection share one key space, which is not that of creations
+ * unless the scope is `caller`. A repeat gets the first answer in every mode. R108
  */
 export function claimOfTransition(
   asked: RequestContext,
   resource: Resource,
   { name, rule }: ClaimedAction,
-  older: ServedTransition['older'],
+  older: ServedTransition['older'] = null,
 ): ClaimAndBody {
   const { call, body, params } = asked
   const { key, body: rest } = readIdempotencyKey(call, body ?? {}, resource.settings)
@@ -194,5 +194,9 @@ export function keyReuseProblem(
   const message = `A resource was already created with this idempotency key${differs ? ', from another payload' : ''}.`
   const type = differs ? 'idempotency-key-payload-mismatch' : 'idempotency-key-reused'
   const headers = path === null ? {} : { Link: `<${path}>; rel="related"` }
-  return new Problem(type, message, { headers, extra: { old_id: id }, bare: idempotency.conflictBody === 'minimal' })
+  return new Problem(type, message, {
+    headers,
+    extra: id === '' ? {} : { old_id: id },
+    bare: idempotency.conflictBody === 'minimal',
+  })
 }

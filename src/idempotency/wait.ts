@@ -75,10 +75,10 @@ async function executeAlone(
 function priorClaimOf(plan: ClaimingPlan, { fingerprint, keeps }: Claim, outcome: Outcome): PriorClaim | null {
   if (outcome.is === 'claimed') return outcome
   const made = outcome.is === 'kept' ? outcome.seen : outcome
-  if (plan.do === 'recall' || (made.is !== 'created' && made.is !== 'changed' && made.is !== 'found')) return null
+  if (plan.do === 'recall' || !('doc' in made)) return null
   const { collection, key } = plan.do === 'create' ? plan : plan.read
-  const { doc, revision, joined } = made
-  const answer = keeps ? { doc, revision, ...(joined && { joined }) } : null
+  const { doc, revision } = made
+  const answer = keeps ? { doc, revision, ...('joined' in made && { joined: made.joined }) } : null
   return { is: 'claimed', collection, ...key, fingerprint, answer }
 }
 

@@ -52,7 +52,7 @@ const claimOf = (plan: WritePlan): Claim | null => ('claim' in plan ? (plan.clai
 export function runPostgresWrite(writing: PostgresWriteDeps, plan: WritePlan): Promise<Outcome> {
   const until = writing.world.monotonic() + writing.patience
   const act = () => runWithRetries(writing, plan, until)
-  if (plan.do !== 'decide') return act()
+  if (plan.do !== 'decide' || plan.read.do === 'none') return act()
   const { collection, key } = plan.read
   return serializeByRow(writing, JSON.stringify([collection, key.account, key.parent, key.id]), until, act)
 }

@@ -94,6 +94,8 @@ export interface ResourceChange {
   readonly writable?: FormerWritable
   /** The states of the parent that allowed writes before, if fewer do now; null for all: `while: ['draft', 'placed']`. */
   readonly while?: readonly string[] | null
+  /** Declared operations that only the new version has: `operations: { added: ['quotes'] }`. */
+  readonly operations?: { readonly added?: readonly string[] }
   /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. R198. */
   readonly deprecations?: Deprecations
   /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */
@@ -123,8 +125,8 @@ export interface Change extends ResourceChange {
 
 export const changeKeys = [
   ...['about', 'feature', 'was', 'begins', 'ends', 'renamed', 'removed', 'added', 'retyped', 'required', 'mapped'],
-  ...['shown', 'moved', 'methods', 'transitions', 'writable', 'while', 'deprecations', 'errors', 'request'],
-  ...['response', 'revision', 'filters', 'sorts'],
+  ...['shown', 'moved', 'methods', 'transitions', 'operations', 'writable', 'while', 'deprecations', 'errors'],
+  ...['request', 'response', 'revision', 'filters', 'sorts'],
 ] as readonly (keyof ResourceChange)[]
 export const majorOf = (label: string): number => Number(label.slice(1))
 
@@ -169,11 +171,13 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   const names = new Map(Object.entries(change.renamed ?? {}).map(([old, now]) => [now, old]))
   const gone = new Set(change.added)
   const states = own.states && statesBefore(own.states, change, (fields, of) => fieldsBefore({ fields }, of, around))
-  const { states: _, derived: __, ...rest } = own
+  const { states: _, derived: __, operations: all, ...rest } = own
+  const left = Object.entries(all ?? {}).filter(([name]) => !change.operations?.added?.includes(name))
   const parent = parentDeclarationOf(own)
   const stated = {
     ...rest,
     ...(states && { states }),
+    ...(all && { operations: Object.fromEntries(left) }),
     ...(parent && change.while !== undefined && { parent: withFormerWhile(parent, change.while) }),
   }
   const named = renameTerms({ ...stated, fields: fieldsBefore(own, change, around) }, (name) =>
@@ -183,8 +187,8 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   const { added = [], withdrawn = [] } = change.methods ?? {}
   const { methods = operations } = own
   const offered = (one: Operation) => withdrawn.includes(one) || (methods.includes(one) && !added.includes(one))
-  const left = Object.entries(own.deprecations ?? {}).filter(([one]) => offered(one as Operation))
-  const deprecations = { ...Object.fromEntries(left), ...change.deprecations }
+  const kept = Object.entries(own.deprecations ?? {}).filter(([one]) => offered(one as Operation))
+  const deprecations = { ...Object.fromEntries(kept), ...change.deprecations }
   return { ...named, methods: operations.filter(offered), deprecations }
 }
 

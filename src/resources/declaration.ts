@@ -5,6 +5,7 @@ import type { Field, Fields } from '../fields/field.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import { type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { ResourceSettings, Settings } from '../settings.ts'
+import type { DeclaredOperations } from './own-operations.ts'
 import type { StatesDeclaration } from './states.ts'
 
 /** `'public'` (everybody), `'authenticated'` (every known caller) or the name of a declared scope. */
@@ -98,6 +99,11 @@ export interface ResourceDeclaration {
   readonly derived?: { readonly [field: string]: (document: never) => unknown }
   /** The states of an item, and the transitions between them: `states: { field: 'status', initial: 'draft', transitions: … }`. */
   readonly states?: StatesDeclaration
+  /**
+   * Operations whose handlers read, write and return an output.
+   * @example operations: { quotes: { at: 'collection', output: { total: f.decimal({ scale: 2 }) } } }
+   */
+  readonly operations?: DeclaredOperations
   /** The access rules: `access: { read: 'public', write: 'orders:write' }`. */
   readonly access: Access
   /** The name of the account that items belong to; callers see only items of their account: `owner: 'customerId'`. R170. */
@@ -127,6 +133,7 @@ export const resourceKeys = [
   'fields',
   'states',
   'derived',
+  'operations',
   'access',
   'owner',
   'methods',

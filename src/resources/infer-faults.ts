@@ -2,6 +2,7 @@
 import type { Value } from '../fields/field.ts'
 import type { Access, DeclaredQuota, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
 import type { ConceptsOf, FieldPath, FieldsOf, Get, ParentFieldName, ResourceName, TimestampName } from './infer.ts'
+import type { OperationDeclaration } from './own-operations.ts'
 import type { Marker, StatesDeclaration, TransitionDeclaration } from './states.ts'
 
 /** The expected type for a wrong name: the compiler shows its text as the error. */
@@ -45,9 +46,11 @@ type SoundResource<D, R, T> = {
           ? SoundAccess<D, T[K]>
           : K extends 'states'
             ? SoundStates<D, R, T[K]>
-            : K extends 'order' | 'sorts' | 'indexes' | 'uniques'
-              ? FieldNameLists<T[K], AnyFieldName<D, R>>
-              : OnlyAllowed<K, T[K], ResourceDeclaration>
+            : K extends 'operations'
+              ? { readonly [N in keyof T[K]]: SoundOperation<D, T[K][N]> }
+              : K extends 'order' | 'sorts' | 'indexes' | 'uniques'
+                ? FieldNameLists<T[K], AnyFieldName<D, R>>
+                : OnlyAllowed<K, T[K], ResourceDeclaration>
 }
 
 type SoundFields<D, F> = { readonly [K in keyof F]: Unless<FieldFault<D, F[K]> | ScopeFaults<D, F[K]>, F[K]> }
@@ -104,6 +107,14 @@ type SoundTransition<D, R, T> = {
       : K extends 'set'
         ? { readonly [F in keyof T[K]]: SoundSetting<F, T[K][F], keyof FieldsOf<D, R>, keyof Get<T, 'input'>> }
         : OnlyAllowed<K, T[K], TransitionDeclaration>
+}
+
+type SoundOperation<D, T> = {
+  readonly [K in keyof T]: K extends 'input' | 'output'
+    ? SoundFields<D, T[K]>
+    : K extends 'access'
+      ? KnownName<'scope', T[K], RuleName<D>>
+      : OnlyAllowed<K, T[K], OperationDeclaration>
 }
 
 type SoundSetting<Name, Value, Names, Inputs> = Name extends Names

@@ -14,10 +14,11 @@ import type {
   Value,
 } from '../fields/field.ts'
 import type { Irregular } from '../formats/naming.ts'
+import type { DeclaredOperations } from './own-operations.ts'
 import type { StatesDeclaration, TransitionDeclaration } from './states.ts'
 
 /** The declaration of a service; of a declaration, itself. */
-type DeclarationOf<S> = S extends { readonly declaration: infer D } ? D : S
+export type DeclarationOf<S> = S extends { readonly declaration: infer D } ? D : S
 export type Get<T, K, Else = object> = K extends keyof T ? T[K] : Else
 export type ResourceOf<D, R> = Get<Get<D, 'resources'>, R>
 export type FieldsOf<D, R> = Get<ResourceOf<D, R>, 'fields'> & StateField<ResourceOf<D, R>>
@@ -31,7 +32,9 @@ interface StateOptions<Initial> {
   readonly filter: true
   readonly sort: true
 }
-type StatesIn<S extends StatesDeclaration> = S['initial'] | StatesOfTransition<S['transitions'][keyof S['transitions']]>
+export type StatesIn<S extends StatesDeclaration> =
+  | S['initial']
+  | StatesOfTransition<S['transitions'][keyof S['transitions']]>
 type StatesOfTransition<T extends TransitionDeclaration> = T['from'][number] | T['to']
 export type ConceptsOf<D> = Get<D, 'concepts'>
 type KeyOf<D, R> = Extract<Get<ResourceOf<D, R>, 'key', never>, string>
@@ -64,8 +67,8 @@ type RowOf<D, R, F> = Flatten<
     readonly [K in TimestampName<D>]: string
   } & LinksOf<ResourceOf<D, R>>
 >
-/** The links of items with transitions; missing with `resource.links: 'none'`. */
-type LinksOf<T> = T extends { readonly states: StatesDeclaration }
+/** The links of items with transitions or operations; missing with `resource.links: 'none'`. */
+type LinksOf<T> = T extends { readonly states: StatesDeclaration } | { readonly operations: DeclaredOperations }
   ? { readonly _links?: { readonly self: string; readonly [name: string]: string } }
   : unknown
 /** The names of fields that only callers with a scope see. */
@@ -107,29 +110,6 @@ type NonNullPatch<G, C> = G extends { readonly kind: 'object'; readonly fields: 
     ? Readonly<Record<string, string | null>>
     : SentValue<G, C>
 
-type StatesOf<S, R> = Extract<Get<ResourceOf<DeclarationOf<S>, R>, 'states'>, StatesDeclaration>
-
-/**
- * The states of a resource.
- * @example const open: StateName<typeof api, 'orders'>[] = ['draft', 'placed']
- */
-export type StateName<S, R extends ResourceName<S>> = ExpandUnion<StatesIn<StatesOf<S, R>>>
-
-/**
- * The transitions of a resource.
- * @example const name: TransitionName<typeof api, 'orders'> = 'shipments'
- */
-export type TransitionName<S, R extends ResourceName<S>> = keyof StatesOf<S, R>['transitions'] & string
-
-/**
- * The body of a transition.
- * @example const input: TransitionInput<typeof api, 'orders', 'shipments'> = { carrier: 'DHL' }
- */
-export type TransitionInput<S, R extends ResourceName<S>, T extends TransitionName<S, R>> = Inputs<
-  Get<StatesOf<S, R>['transitions'][T], 'input'>,
-  ConceptsOf<DeclarationOf<S>>
->
-
 /** The declared fields that a body may have: all that are not read-only, and the key. */
 type WritableFields<D, R> = Omit<FieldsOf<D, R>, Exclude<ReadOnlyNames<D, R>, KeyOf<D, R>>>
 
@@ -163,7 +143,7 @@ export type SortName<S, R extends ResourceName<S>> = ExpandUnion<
 >
 
 /** A union without its alias, so that editors list its members. */
-type ExpandUnion<Names> = [Names] extends [infer Each] ? Each : never
+export type ExpandUnion<Names> = [Names] extends [infer Each] ? Each : never
 
 /** The paths of the fields whose options extend `Options`. */
 export type FieldPath<F, C, Options> = ExpandUnion<

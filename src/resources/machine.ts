@@ -1,8 +1,8 @@
-/** Machine: the states and transitions of a resource, prepared for requests. Part 3, states. */
+/** Machine: the states, transitions and operations of a resource, prepared for requests. Part 3, states. */
 import { addViolation } from '../errors/pointer.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
 import { checkMembers, type ValueCheck } from '../fields/check-members.ts'
-import type { Field } from '../fields/field.ts'
+import type { Field, Fields } from '../fields/field.ts'
 import type { ValueRules } from '../fields/kind.ts'
 import { absentValue, valueCheckOf } from '../fields/value-check.ts'
 import { durationMilliseconds, timestampOf } from '../formats/time.ts'
@@ -13,11 +13,12 @@ import {
   resolveConcepts,
   ruleFor,
 } from './declaration.ts'
+import { ruleSource } from './own-operations.ts'
 import { type Marker, stateNames, type TransitionDeclaration } from './states.ts'
 
 type Document = Record<string, unknown>
 
-/** A field of the body of a transition. */
+/** A field of the body of a transition or an operation, or of the output of an operation. */
 export interface InputField {
   readonly name: string
   readonly field: Field
@@ -100,7 +101,7 @@ export function machineOf(
     transitions: all.flatMap(({ one, made }) =>
       isTimed(one)
         ? []
-        : [{ ...made, rule: one.access ?? (rule as AccessRule), input: inputFields(one, concepts, rules) }],
+        : [{ ...made, rule: one.access ?? (rule as AccessRule), input: inputFields(one.input ?? {}, concepts, rules) }],
     ),
     timed: all.flatMap(({ one, made }) => {
       const after = one.after === undefined ? null : (durationMilliseconds(one.after) ?? null)
@@ -110,11 +111,8 @@ export function machineOf(
   }
 }
 
-const inputFields = (
-  { input = {} }: TransitionDeclaration,
-  concepts: DeclarationContext['concepts'],
-  rules: ValueRules,
-): InputField[] =>
+/** The fields of a body that is no item. */
+const inputFields = (input: Fields, concepts: DeclarationContext['concepts'], rules: ValueRules): InputField[] =>
   Object.entries(input).map(([name, given]) => {
     const field = resolveConcepts(given, concepts)
     const check = valueCheckOf(field, rules)
@@ -148,9 +146,9 @@ function markedValue({ marker, name }: Marker, { time, caller, input }: Transiti
   return marker === 'caller' ? caller : (input.get(name) ?? null)
 }
 
-/** The values of a transition's input, in their stored form. Throws all mistakes of the body. */
+/** The values of an input, in their stored form. Throws all mistakes of the body. */
 export function readInput(
-  { input }: Transition,
+  input: readonly InputField[],
   body: Document,
   settings: Parameters<typeof checkMembers>[4],
 ): ReadonlyMap<string, unknown> {
@@ -167,3 +165,22 @@ export function readInput(
 /** The inputs of a transition that a request without a body of its own carries out. */
 export const absentInput = ({ input }: Transition): ReadonlyMap<string, unknown> =>
   new Map(input.map(({ name, absent }) => [name, absent]))
+/** An operation that a resource declares. R88. */
+export interface OwnOperation {
+  readonly name: string
+  readonly at: 'collection' | 'item'
+  readonly rule: AccessRule
+  readonly input: readonly InputField[]
+  readonly output: readonly InputField[]
+}
+
+export const ownOperationsOf = (
+  { operations = {}, access }: ResourceDeclaration,
+  { concepts }: Pick<DeclarationContext, 'concepts'>,
+  rules: ValueRules,
+): readonly OwnOperation[] =>
+  Object.entries(operations).map(([name, { at, input = {}, output = {}, access: own }]) => ({
+    ...{ name, at, rule: own ?? (ruleFor(access, ruleSource(at)) as AccessRule) },
+    input: inputFields(input, concepts, rules),
+    output: inputFields(output, concepts, rules),
+  }))

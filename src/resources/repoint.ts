@@ -2,6 +2,7 @@
 import type { Field, Fields } from '../fields/field.ts'
 import { singularOf, toCase } from '../formats/naming.ts'
 import { parentDeclarationOf, type ResourceDeclaration, type VersionedDeclaration } from './declaration.ts'
+import type { DeclaredOperations } from './own-operations.ts'
 
 /** The name of the parent's id in its children, before and after the parent was renamed. */
 export function parentFieldRenaming({ resources, settings }: VersionedDeclaration, now: string, was: string): Renaming {
@@ -21,10 +22,19 @@ export function repointResource(
 ): ResourceDeclaration {
   const parent = parentDeclarationOf(one)
   const fields = repointFields(one.fields, now, was)
-  if (parent?.resource !== now) return { ...one, fields }
+  const calls = one.operations && { operations: repointOperations(one.operations, now, was) }
+  if (parent?.resource !== now) return { ...one, ...calls, fields }
   const named = renameTerms(one, (name) => (name === link.now ? link.old : name))
-  return { ...named, fields, parent: { ...parent, resource: was } }
+  return { ...named, ...calls, fields, parent: { ...parent, resource: was } }
 }
+
+const repointOperations = (operations: DeclaredOperations, now: string, was: string): DeclaredOperations =>
+  Object.fromEntries(
+    Object.entries(operations).map(([name, { input = {}, output = {}, ...one }]) => [
+      name,
+      { ...one, input: repointFields(input, now, was), output: repointFields(output, now, was) },
+    ]),
+  )
 
 export const repointFields = (fields: Fields, now: string, was: string): Fields =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, repointField(field, now, was)]))

@@ -18,7 +18,8 @@ import {
   type ResourceDeclaration,
   resolveConcepts,
 } from './declaration.ts'
-import { type Machine, machineOf } from './machine.ts'
+import { type Machine, machineOf, type OwnOperation, ownOperationsOf } from './machine.ts'
+import { collectionOperations } from './own-operations.ts'
 import { collectionOf } from './resource-collection.ts'
 
 /** A field of a resource, declared or added by the service. */
@@ -64,6 +65,8 @@ export interface Resource {
   readonly hasScopedFields: boolean
   readonly isId: IdCheck
   readonly methods: readonly Operation[]
+  /** The operations that it declares besides its methods. */
+  readonly operations: readonly OwnOperation[]
   readonly access: Access
   readonly declaration: ResourceDeclaration
   readonly collection: Collection
@@ -109,7 +112,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     ...made,
     machine: machineOf(declaration, around, rules),
     hasScopedFields: members.some(({ read }) => read !== null),
-    methods: declaration.methods ?? operations,
+    ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, around, rules) },
     access: declaration.access,
     declaration,
     collection: collectionOf(made, declaration, around),
@@ -139,7 +142,8 @@ function idCheckOf(name: string, around: DeclarationContext): IdCheck {
   const given = declaration.fields[declaration.key]
   if (!given) return () => false
   const field = boundedKeyField(resolveConcepts(given, around.concepts))
-  const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(around), kinds: around.kinds }))
+  const taken = collectionOperations(declaration.operations)
+  const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(around), kinds: around.kinds }), taken)
   return (text) => {
     const faults: Violation[] = []
     const value = text.includes('\0') ? undefined : check(keyValue(field, around, text), '', faults)
@@ -152,10 +156,17 @@ function boundedKeyField(field: Field): Field {
   return field.kind === 'text' ? { ...field, options: { max: 255, ...field.options } } : field
 }
 
-/** Refuses keys that cannot be a segment of a URL: the empty text, `.` and `..`. R8. */
-function keyCheck(check: ValueCheck): ValueCheck {
+/** Refuses keys that cannot be a segment of a URL: the empty text, `.` and `..`, and the names of operations. R8. */
+function keyCheck(check: ValueCheck, operations: readonly string[] = []): ValueCheck {
   return (value, at, faults) => {
     const key = check(value, at, faults)
+    if (operations.includes(String(key)))
+      return addViolation(
+        faults,
+        at,
+        'invalid-value',
+        'is a part of the address; it cannot be the name of an operation.',
+      )
     const lost = key === '' || key === '.' || key === '..'
     return lost
       ? addViolation(faults, at, 'invalid-value', 'is a part of the address; it cannot be empty, "." or "..".')
@@ -193,7 +204,8 @@ function membersOf({ declaration, around, rules, key, parentField }: MemberSourc
   const declared = Object.entries(declaration.fields).map(([name, given]) => {
     const field = resolveConcepts(given, around.concepts)
     if (name !== key) return made(name, field, field.options.readOnly ? 'service' : 'caller')
-    return made(name, boundedKeyField(field), 'address', keyCheck(valueCheckOf(boundedKeyField(field), rules)))
+    const check = keyCheck(valueCheckOf(boundedKeyField(field), rules), collectionOperations(declaration.operations))
+    return made(name, boundedKeyField(field), 'address', check)
   })
   return [
     made('id', { ...text, options: { filter: true } }, 'address'),

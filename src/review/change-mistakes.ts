@@ -92,7 +92,7 @@ function checkVersionOfChange(
 /** The keys whose values are objects by name. */
 const objectKeys = [
   ...['renamed', 'removed', 'retyped', 'required', 'mapped', 'shown', 'moved'],
-  ...['transitions', 'writable', 'deprecations', 'errors', 'filters', 'sorts'],
+  ...['transitions', 'operations', 'writable', 'deprecations', 'errors', 'filters', 'sorts'],
 ]
 
 function checkChange(scene: ChangeCheck): void {
@@ -127,6 +127,7 @@ function checkChange(scene: ChangeCheck): void {
   checkFieldParts(scene)
   checkMethods(scene)
   checkChangedStates(scene, checkFieldParts)
+  checkOperationNames(scene)
   checkErrorRenames(scene)
   checkMovedFields(scene)
   checkValueSources(scene)
@@ -224,6 +225,17 @@ function checkMethods({ change, path, own, found }: ChangeCheck): void {
       [...path, 'methods', 'withdrawn'],
       `There is no method ${valueInWords(one)}.`,
       nameHint(one, operations),
+    )
+}
+
+function checkOperationNames({ change, path, own, found }: ChangeCheck): void {
+  const known = Object.keys(own.operations ?? {})
+  for (const name of (change.operations?.added ?? []).filter((one) => !known.includes(one)))
+    report(
+      { found },
+      [...path, 'operations', 'added'],
+      `There is no operation ${valueInWords(name)} in ${change.version}.`,
+      nameHint(name, known),
     )
 }
 

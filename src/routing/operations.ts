@@ -1,5 +1,6 @@
 /** Operations: everything that can be done at the URLs of a resource, in the order in which they are listed. Part 4, methods. */
 
+import { ownOperationRoutes } from '../endpoints/call-operation.ts'
 import { changeItemRoute } from '../endpoints/change-item.ts'
 import { createItemRoute } from '../endpoints/create-item.ts'
 import type { EndpointContext } from '../endpoints/item.ts'
@@ -28,5 +29,6 @@ export const standardOperations: readonly OperationRoutes[] = [
   offered('change', changeItemRoute),
   offered('remove', removeItemRoute),
   (context) => (context.resource.machine === null ? [] : transitionRoutes(context)),
+  ownOperationRoutes,
   (context) => (context.resource.settings.methods.query ? offered('list', queryItemsRoute)(context) : []),
 ]

@@ -14,8 +14,6 @@ import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
 import { type EndpointContext, itemPath } from '../endpoints/item.ts'
-import { itemLinker, linkRulesOf } from '../endpoints/item-links.ts'
-import { type ViewSource, viewsOf } from '../endpoints/view.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import type { Endpoint, ServedVersion } from '../flow/route.ts'
@@ -25,6 +23,8 @@ import type { ServedTransition, Transition } from '../resources/machine.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
 import { newestTransition, writtenTransitions } from '../resources/states-before.ts'
 import type { Settings } from '../settings.ts'
+import { itemLinker, linkRulesOf } from '../views/item-links.ts'
+import { type ViewSource, viewsOf } from '../views/view.ts'
 import { routeTreeOf } from './locate.ts'
 import type { OperationRoutes } from './operations.ts'
 import { allMethods, endpointOf } from './options.ts'
@@ -41,7 +41,12 @@ function resourceEndpoints(scene: EndpointContext, operations: readonly Operatio
   return [
     ...[...Map.groupBy(all, ({ at }) => at)]
       .filter(([at]) => at !== 'collection')
-      .map(([at, routes]) => endpointOf(item + at.slice('item'.length), routes)),
+      .map(([at, routes]) =>
+        endpointOf(
+          at.replace(/^(collection|item)/, (of) => (of === 'item' ? item : `/${name}`)),
+          routes,
+        ),
+      ),
     ...(below ? [endpointOf(below, onCollection)] : []),
     ...(collection.composite ? [] : [endpointOf(`/${name}`, flat)]),
   ].filter(({ methods }) => methods.size > 0)

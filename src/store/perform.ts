@@ -1,7 +1,17 @@
 /** Perform: turns a plan into steps, which a synchronous or an asynchronous driver can run. The cellar. */
 
-import type { Outcome } from '../flow/outcome.ts'
-import { type Consequences, type Create, type Decide, isDry, type ListRows, type Plan } from '../flow/plan.ts'
+import type { ReadResult } from '../flow/found-row.ts'
+import { isCommitted, type Outcome } from '../flow/outcome.ts'
+import {
+  type Consequences,
+  type Create,
+  type Decide,
+  isDry,
+  type ListRows,
+  type NoRead,
+  type Plan,
+  type RowWrite,
+} from '../flow/plan.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { writeWithEffects } from './effects.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-keys.ts'
@@ -78,17 +88,22 @@ function withoutClaim(plan: Create): Create {
 /** An idempotency key is checked after the target and its preconditions, and before the fields. R99 */
 function* performDecision(cellar: StoreContext, plan: Decide, held: boolean): Steps<Outcome> {
   const { read: target, claim = null } = plan
-  const seen = yield* readWithJoined(cellar, target, held)
+  const seen = target.do === 'none' ? noRow(target) : yield* readWithJoined(cellar, target, held)
   plan.admit?.(seen)
-  if (claim === null) return yield* writeWithEffects(cellar, plan.decide(seen), seen, held)
-  const taken = yield* takeClaim(cellar, target, claim)
+  const taken = claim && (yield* takeClaim(cellar, target, claim))
   if (taken) return taken
-  const outcome = yield* writeWithEffects(cellar, plan.decide(seen), seen, held)
+  const write = plan.decide(seen)
+  const outcome = withAnswer(write, yield* writeWithEffects(cellar, write, seen, held))
   const made = outcome.is === 'kept' ? seen : outcome
-  if (made.is === 'found' || made.is === 'changed')
+  if (claim && (made.is === 'found' || made.is === 'changed' || made.is === 'answered'))
     yield* keepAnswer(cellar, claim, { doc: made.doc, revision: made.revision })
   return outcome
 }
+
+const noRow = ({ collection, key }: NoRead): ReadResult => ({ is: 'missing', collection, id: key.id, revision: 0 })
+
+const withAnswer = ({ answer }: RowWrite, outcome: Outcome): Outcome =>
+  answer !== undefined && isCommitted(outcome) ? { is: 'answered', doc: answer, revision: 0 } : outcome
 
 function* readList(cellar: StoreContext, asked: ListRows): Steps<Outcome> {
   const own = preparedCollection(cellar, asked.collection)

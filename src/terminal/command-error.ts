@@ -10,11 +10,14 @@ export const commandError = (reason: string, mend: string): CommandError => Obje
 export const isCommandError = (thrown: unknown): thrown is CommandError =>
   thrown instanceof Error && typeof (thrown as Partial<CommandError>).mend === 'string'
 
+/** Mistakes of a declaration that are found when it starts. */
+const hasMistakes = (error: unknown): error is Error => error instanceof Error && 'mistakes' in error
+
 /** Prints an error and returns the exit code. Only unexpected errors are printed with a stack. */
 export function printError(error: unknown): number {
   const bylaw = styleText('red', 'bylaw:', { stream: process.stderr })
   if (isCommandError(error)) console.error(`${bylaw} ${error.message}\n${indented(error.mend)}`.trimEnd())
-  else console.error(bylaw, error)
+  else console.error(bylaw, hasMistakes(error) ? error.message.trimEnd() : error)
   return 1
 }
 

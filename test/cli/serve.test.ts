@@ -263,3 +263,19 @@ describe('the end of bylaw serve', { concurrency: 3 }, () => {
     assert.equal(await end(), 1)
   })
 })
+
+test('a service whose operations have no handlers does not start', async () => {
+  const resources =
+    "resources: { notes: { fields: {}, access: 'public', operations: { counts: { at: 'collection' } } } }"
+  const place = folder({
+    'api.ts': `import { service } from 'bylaw'\nexport default service({ name: 'notes', ${resources} })`,
+  })
+  const { code, stderr } = await run(['serve', ...memory], { cwd: place })
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /handlers\.notes\.counts: The declared operation has no handler\.\n.*async counts\(\{ input \}\)/,
+  )
+  assert.doesNotMatch(stderr, / at /)
+  assert.equal((await run(['check', 'api.ts'], { cwd: place })).code, 0)
+})

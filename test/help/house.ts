@@ -16,7 +16,7 @@ const storied: readonly (readonly string[])[] = [
   ['schema'],
   ['rewrite'],
   ['sqlite', 'postgres'],
-  ['handlers'],
+  ['handlers', 'views'],
   ['endpoints', 'timers'],
   ['routing'],
   ['service'],

@@ -49,6 +49,7 @@ export class Page {
   readonly folder: string
   readonly port: number
   private service: Testing | null = null
+  private declared: Service | null = null
   private servers: ChildProcess[] = []
   private output = ''
 
@@ -89,10 +90,12 @@ export class Page {
     const module = (await import(pathToFileURL(path).href)) as { default?: Service }
     if (module.default === undefined) return
     await this.service?.close()
-    this.service = testing(module.default)
+    this.service = null
+    this.declared = module.default // opened by the first request, as handlers may follow in another file
   }
 
   private async ask({ text, line }: Block): Promise<void> {
+    this.service ??= this.declared && testing(this.declared)
     assert.ok(this.service, `line ${line}: no service was declared before this request`)
     const [head = '', ...rest] = text.split('\n\n')
     const [first = '', ...lines] = head.split('\n')

@@ -27,8 +27,8 @@ const mutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'endpoints/transition-item.ts',
-        from: '  admitTransition(scene, own.name, today.from, before)',
-        to: '  if (!Object.hasOwn(intent, "compared")) admitTransition(scene, own.name, today.from, before)\n  Object.assign(intent, { compared: true })',
+        from: '  admitTransition(scene, served, before)',
+        to: '  if (!Object.hasOwn(intent, "compared")) admitTransition(scene, served, before)\n  Object.assign(intent, { compared: true })',
       },
     ],
     tests: ['test/store/states.test.ts'],
@@ -69,7 +69,7 @@ const mutants: Readonly<Record<string, BehaviourMutant>> = {
     about: 'links are computed for the first caller that asks',
     changes: [
       {
-        file: 'endpoints/view.ts',
+        file: 'views/view.ts',
         from: "const seen = [caller.id === nobody.id, ...scopes.filter((one) => held.has(one))].join(' ')",
         to: 'const seen = String(caller.id === nobody.id && held.size > 0)',
       },

@@ -35,10 +35,13 @@ export function linkRulesOf(
   resources: ReadonlyMap<string, Resource>,
 ): LinkRules | null {
   const mode = own.settings.resource.links
-  const actions = transitions.flatMap(({ own: { name, rule }, today: { from, to }, refused }) =>
-    refused ? [] : [{ name, rule, from, to }],
-  )
-  if (mode === 'none' || (mode === 'actions' && transitions.length === 0)) return null
+  const actions = [
+    ...transitions.flatMap(({ own: { name, rule }, today: { from, to }, refused }) =>
+      refused ? [] : [{ name, rule, from, to }],
+    ),
+    ...own.operations.flatMap(({ name, at, rule }) => (at === 'item' ? [{ name, rule, from: null, to: null }] : [])),
+  ]
+  if (mode === 'none' || (mode === 'actions' && actions.length === 0 && transitions.length === 0)) return null
   const relations = mode === 'all' ? relationsOf(own, resources) : null
   const { owner = null, references = [], lists = [] } = relations ?? {}
   const linked = [...actions, ...(owner ? [owner] : []), ...references, ...lists]
@@ -154,7 +157,8 @@ function stateAtEnd({ machine, created, updated }: Resource, doc: string): strin
 /** The names of the links that items can have besides `self`; null if they have none. */
 export function linkNames(own: Resource, resources: ReadonlyMap<string, Resource>): readonly string[] | null {
   const mode = own.settings.resource.links
-  const actions = (own.machine?.transitions ?? []).map(({ name }) => toCase(name, own.settings.naming))
+  const named = [...(own.machine?.transitions ?? []), ...own.operations.filter(({ at }) => at === 'item')]
+  const actions = named.map(({ name }) => toCase(name, own.settings.naming))
   if (mode === 'none' || (mode === 'actions' && actions.length === 0)) return null
   if (mode === 'actions') return actions
   const { owner, references, lists } = relationsOf(own, resources)

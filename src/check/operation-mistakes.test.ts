@@ -1,0 +1,60 @@
+/** Operation mistakes: names, places, rules, inputs and outputs of operations. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { f } from 'bylaw'
+import { open, orders, shop, table } from '../../test/help/mistakes.ts'
+
+const quotes = { at: 'collection', output: { total: f.integer() } }
+const states = { field: 'status', initial: 'open', transitions: { closures: { from: ['open'], to: 'closed' } } }
+const at = 'resources.orders.operations'
+
+table('operations', [
+  ['sound ones', () => orders({ operations: { quotes, reminders: { at: 'item' } } }), ''],
+  ['no object', () => orders({ operations: 1 }), at, '`operations` is 1'],
+  ['one that is no object', () => orders({ operations: { quotes: 'x' } }), `${at}.quotes`, "at: 'collection'"],
+  ['a verb', () => orders({ operations: { 'create-quotes': quotes } }), `${at}.create-quotes`, 'verb `create`'],
+  ['a singular', () => orders({ operations: { quote: quotes } }), `${at}.quote`, 'Write `quotes`'],
+  ['no place', () => orders({ operations: { quotes: {} } }), `${at}.quotes.at`, "at: 'collection' or at: 'item'"],
+  ['an unknown key', () => orders({ operations: { quotes: { ...quotes, path: '/x' } } }), `${at}.quotes.path`],
+  [
+    'an asynchronous one',
+    () => orders({ operations: { quotes: { ...quotes, asynchronous: true } } }),
+    `${at}.quotes.asynchronous`,
+    'not built yet',
+    'Leave it out',
+  ],
+  ['the name of a transition', () => orders({ states, operations: { closures: { at: 'item' } } }), `${at}.closures`],
+  [
+    'the name of an owned list',
+    () => shop({ orders: { ...open, operations: { lines: { at: 'item' } } }, lines: { ...open, parent: 'orders' } }),
+    `${at}.lines`,
+    'same URL',
+  ],
+  [
+    'no collection of its own',
+    () => shop({ orders: open, slots: { ...open, parent: 'orders', key: 'name', operations: { quotes } } }),
+    'resources.slots.operations.quotes.at',
+    "at: 'item' of `orders`",
+  ],
+  ['an unknown scope', () => orders({ operations: { quotes: { ...quotes, access: 'x' } } }), `${at}.quotes.access`],
+  [
+    'no rule',
+    () => orders({ access: { read: 'public' }, methods: ['list', 'read'], operations: { quotes } }),
+    `${at}.quotes`,
+    'No rule',
+  ],
+  [
+    'a wrong input and output',
+    () => orders({ operations: { quotes: { at: 'item', input: 1, output: { Total: f.integer() } } } }),
+    `${at}.quotes.input, ${at}.quotes.output.Total`,
+    'as input: {',
+  ],
+])
+
+test('all mistakes are reported at once', () => {
+  const found = orders({ operations: { quote: 1, checks: { at: 'x', access: 'y', input: 2 } } })
+  assert.deepEqual(
+    found.map(({ place }) => place.replace(`${at}.`, '')),
+    ['quote', 'quote', 'checks.at', 'checks.access', 'checks.input'],
+  )
+})

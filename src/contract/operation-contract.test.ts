@@ -1,0 +1,47 @@
+/** Operation differences: which changes of operations break consumers. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { f } from 'bylaw'
+import { contractOf } from './contract.ts'
+import { differences } from './differences.ts'
+
+const quotes = { at: 'collection', input: { count: f.integer({ max: 9 }) }, output: { total: f.integer({ max: 99 }) } }
+const checks = { at: 'item' }
+
+const contract = (operations: object) =>
+  contractOf({ name: 'shop', resources: { orders: { fields: {}, operations, access: 'public' } } } as never)
+
+/** The weight and the place of each difference from a contract with both operations. */
+const changed = (operations: object): string[] =>
+  differences(contract({ quotes, checks }), contract(operations)).map(({ weight, place }) => `${weight} ${place}`)
+
+const at = 'resources.orders.operations'
+
+test('the same operations have no differences', () => assert.deepEqual(changed({ quotes, checks }), []))
+
+test('new operations add, lost ones and moved ones break', () => {
+  assert.deepEqual(changed({ quotes, checks, audits: checks }), ['additive resources.orders.methods'])
+  assert.deepEqual(changed({ quotes }), [`breaking ${at}.checks`])
+  assert.deepEqual(changed({ quotes, checks: { at: 'collection' } }), [
+    'additive resources.orders.methods',
+    `breaking ${at}.checks`,
+  ])
+})
+
+test('a rule for fewer callers breaks', () =>
+  assert.deepEqual(changed({ quotes, checks: { ...checks, access: 'authenticated' } }), [
+    'breaking resources.orders.access',
+  ]))
+
+test('less input and more output break, the reverse adds', () => {
+  const input = (more: object) => changed({ quotes: { ...quotes, input: { ...quotes.input, ...more } }, checks })
+  assert.deepEqual(input({ count: f.integer({ max: 5 }) }), [`breaking ${at}.quotes.input.count`])
+  assert.deepEqual(input({ count: f.integer({ max: 50 }) }), [`additive ${at}.quotes.input.count`])
+  assert.deepEqual(input({ code: f.text() }), [`breaking ${at}.quotes.input.code`])
+  assert.deepEqual(input({ code: f.text({ optional: true }) }), [`additive ${at}.quotes.input.code`])
+  const output = (own: object) => changed({ quotes: { ...quotes, output: own }, checks })
+  assert.deepEqual(output({ total: f.integer({ max: 9 }) }), [`additive ${at}.quotes.output.total`])
+  assert.deepEqual(output({ total: f.integer({ max: 999 }) }), [`breaking ${at}.quotes.output.total`])
+  assert.deepEqual(output({}), [`breaking ${at}.quotes.output.total`])
+  assert.deepEqual(output({ ...quotes.output, tax: f.integer() }), [`additive ${at}.quotes.output.tax`])
+})

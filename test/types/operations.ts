@@ -1,0 +1,71 @@
+/** The types of operations as they are inferred, and handlers that do not compile; nothing here runs. */
+import { f, type OperationInput, type OperationName, type OperationOutput, type Row, service } from 'bylaw'
+import type { Equal, Proof } from './equal.ts'
+
+const shop = service({
+  name: 'shop',
+  resources: {
+    orders: {
+      fields: { note: f.text() },
+      operations: {
+        quotes: {
+          at: 'collection',
+          input: { quantity: f.integer(), code: f.text({ optional: true }) },
+          output: { total: f.decimal({ scale: 2 }) },
+        },
+        checks: { at: 'item' },
+      },
+      access: 'public',
+    },
+    notes: { fields: { text: f.text() }, access: 'public' },
+  },
+})
+type Shop = typeof shop
+
+export type Names = Proof<Equal<OperationName<Shop, 'orders'>, 'quotes' | 'checks'>>
+export type NoNames = Proof<Equal<OperationName<Shop, 'notes'>, never>>
+export type Input = Proof<
+  Equal<OperationInput<Shop, 'orders', 'quotes'>, { readonly quantity: number; readonly code?: string | null }>
+>
+export type Output = Proof<Equal<OperationOutput<Shop, 'orders', 'quotes'>, { readonly total: string }>>
+export type Links = Proof<
+  Equal<Row<Shop, 'orders'>['_links'], { readonly self: string; readonly [name: string]: string } | undefined>
+>
+
+const checks = () => {}
+const quotes = () => ({ total: '1.00' })
+shop.handlers({ orders: { quotes: async ({ input }) => ({ total: `${input.quantity}.00` }), checks } })
+shop.handlers({ orders: { quotes, checks: ({ item, set }) => set({ note: item.note }) } })
+// @ts-expect-error: the handler of `checks` is missing
+shop.handlers({ orders: { quotes } })
+// @ts-expect-error: the output has no `total`
+shop.handlers({ orders: { quotes: () => ({ sum: '1.00' }), checks } })
+// @ts-expect-error: an operation on a collection has no item
+shop.handlers({ orders: { quotes: ({ item }) => ({ total: item.note }), checks } })
+// @ts-expect-error: there is no operation `quote`
+shop.handlers({ orders: { quotes, checks, quote: quotes } })
+// @ts-expect-error: notes have no operations
+shop.handlers({ notes: { quotes } })
+
+service({
+  name: 'a',
+  resources: {
+    orders: {
+      fields: {},
+      access: 'public',
+      // @ts-expect-error: there is no scope `orders:read`
+      operations: { checks: { at: 'item', access: 'orders:read' } },
+    },
+  },
+})
+service({
+  name: 'a',
+  resources: {
+    orders: {
+      fields: {},
+      access: 'public',
+      // @ts-expect-error: operations that run later are not built yet
+      operations: { checks: { at: 'item', asynchronous: true } },
+    },
+  },
+})
