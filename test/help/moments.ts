@@ -57,12 +57,11 @@ export async function judgeMoments(
     }
   }
   try {
-    await Promise.all([
-      watch(),
-      act().finally(() => {
-        over = true
-      }),
-    ])
+    const acted = act().finally(() => {
+      over = true
+    })
+    const ended = await Promise.allSettled([watch(), acted]) // what acts must not go on after its server is stopped
+    for (const one of ended) if (one.status === 'rejected') throw one.reason
     return count
   } finally {
     await reader.close()
