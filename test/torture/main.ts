@@ -56,20 +56,22 @@ async function one(): Promise<void> {
 const reported = ({ rounds, kills, promotions, acknowledged, keys, lost, violations }: Tally): string =>
   `rounds ${rounds}, kills ${kills}, promotions ${promotions}, writes acknowledged ${acknowledged}, keys ${keys}, unsynced writes ${lost}, violations ${violations.length}`
 
-/** Every mutant must be found within a minute: otherwise a run without findings would prove nothing. */
+/** Every mutant must be found: otherwise a run without findings would prove nothing. Rare timings get further minutes. */
 async function all(): Promise<void> {
   for (const [name, { about, power = false }] of Object.entries(wrong)) {
     const started = performance.now()
-    const { violations } = await torture({
-      store,
-      rounds: 100,
-      seed,
-      mutant: name,
-      power,
-      upgrades: upgrades(name),
-      time: 60 * second,
-      tell: () => {},
-    })
+    let violations: Tally['violations'] = []
+    for (let attempt = 0; attempt < 3 && violations.length === 0; attempt++)
+      ({ violations } = await torture({
+        store,
+        rounds: 100,
+        seed: seed + attempt,
+        mutant: name,
+        power,
+        upgrades: upgrades(name),
+        time: 60 * second,
+        tell: () => {},
+      }))
     const seconds = ((performance.now() - started) / second).toFixed(1)
     console.log(
       `${name} (${about}): ${violations.length > 0 ? `found after ${seconds} s: ${violations[0]}` : 'NOT FOUND'}`,
