@@ -45,12 +45,12 @@ interface HandledWrite extends Pick<ProposedWrite, 'operations' | 'input'> {
   readonly decisions: Decisions
 }
 
-/** Names the operations of a write, if the request has handlers. */
+/** Names the operations of a write; undefined if the request has no handlers. */
 export const handledBy = (
   { decisions }: { readonly decisions?: Decisions },
-  operations: readonly string[],
+  operations: () => readonly string[],
   input?: ProposedWrite['input'],
-): Pick<Guarded, 'handled'> => (decisions ? { handled: { decisions, operations, ...(input && { input }) } } : {})
+): HandledWrite | undefined => decisions && { decisions, operations: operations(), ...(input && { input }) }
 
 /** A row that is there, and when it is changed. */
 interface SeenRow extends ChangedRowPlan, Guarded {

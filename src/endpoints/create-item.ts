@@ -152,8 +152,12 @@ function planCreate(scene: EndpointContext, intent: Intent, owner: Create['paren
   const document = intent.document as Document
   const guard = stateGuard(scene, today, { owner: owner?.id }, intent)
   const birth = scene.writer.create(today, document, {
-    ...{ key, parent: owner, time, claim, guard },
-    ...handledBy(intent, operationsOfCreation(scene, document)),
+    key,
+    parent: owner,
+    time,
+    claim,
+    guard,
+    handled: handledBy(intent, () => operationsOfCreation(scene, document)),
   })
   return joined.length === 0 ? birth : { ...birth, joined, ...movedFieldWrites(scene, intent, document) }
 }

@@ -52,7 +52,7 @@ function planRemoval(
   const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
   const own = { operation: 'remove', document: before } as const
   const guard = stateGuard(scene, today, { own, owner: before[today.parent?.field ?? ''] }, intent)
-  return scene.writer.remove(today, { key, time, takes, guard, ...handledBy(intent, ['remove']) }, seen)
+  return scene.writer.remove(today, { key, time, takes, guard, handled: handledBy(intent, () => ['remove']) }, seen)
 }
 
 /** With `delete.repeat: no-content` a repeated removal succeeds, whatever its preconditions. R133. */

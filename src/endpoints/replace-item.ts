@@ -142,7 +142,7 @@ function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow):
   const guard = stateGuard(scene, resource, { owner: key.parent }, intent)
   const birth = scene.writer.create(resource, document, {
     ...{ key, parent: ownerOf(scene, key.parent), time, id, guard },
-    ...handledBy(intent, operationsOfCreation(scene, document)),
+    handled: handledBy(intent, () => operationsOfCreation(scene, document)),
   })
   return { ...birth, ...movedFieldWrites(scene, intent, document) }
 }

@@ -57,7 +57,7 @@ function planTransition(scene: EndpointContext, served: ServedTransition, intent
   const after = { ...before, ...today.values({ time, caller: caller.id === '' ? null : caller.id, input }) }
   const write = scene.writer.update(stored, after, {
     ...{ key, time, seen: found, before, always: true, entered: true },
-    ...handledBy(intent, [today.name], input),
+    handled: handledBy(intent, () => [today.name], input),
   })
   admitConvertible(scene, caller, after, found.joined)
   return write

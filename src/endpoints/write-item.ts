@@ -183,7 +183,7 @@ export function movedFieldWrites(
           const after = withOlderNames({ names }, () => changeDocument(today, wanted, before, key, hand))
           const always =
             hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
-          const row = { key, time, seen, before, always, guard, ...handledBy(intent, ['change']) }
+          const row = { key, time, seen, before, always, guard, handled: handledBy(intent, () => ['change']) }
           return scene.writer.update(today, after, row)
         },
       },
@@ -225,8 +225,14 @@ export function updatePlanner(
     const { own, owner } = changeOf(today, before)
     const guard = stateGuard(scene, today, { owner, ...((entered === null || others) && { own }) }, intent)
     const write = scene.writer.update(today, document, {
-      ...{ key, time, seen, before, always, entered: entered !== null, guard },
-      ...handledBy(intent, [...(others ? [operation] : []), ...(entered === null ? [] : [entered])]),
+      key,
+      time,
+      seen,
+      before,
+      always,
+      entered: entered !== null,
+      guard,
+      handled: handledBy(intent, () => [...(others ? [operation] : []), ...(entered === null ? [] : [entered])]),
     })
     if (write.do === 'update') admitConvertible(scene, intent.caller, document, seen.joined)
     return write

@@ -128,7 +128,7 @@ function planMove(writer: RowWriter, move: TimedMove, seen: FoundRow): RowWrite 
   }
   return writer.update(resource, after, {
     ...{ key, time, seen, before, always: true, entered: true, guard },
-    ...handledBy(move, [timed.name], new Map()),
+    handled: handledBy(move, () => [timed.name], new Map()),
   })
 }
 
