@@ -72,7 +72,7 @@ function executeHandled(
   const request = { caller, account: caller.account, requestId: call.id, namesOf, dryRun }
   const decisions = new HandledRun(handlers, request)
   const makePlan = () => planOf(route, { ...intent, decisions })
-  const store = { execute: () => decisions.execute(makePlan) }
+  const store = { execute: (plan: Plan) => decisions.execute(plan, makePlan) }
   return executeInTurn(makePlan(), { store, world }, settings.idempotency)
 }
 

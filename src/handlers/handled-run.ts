@@ -103,14 +103,14 @@ export class HandledRun implements Decisions {
     return { answer: this.#answered.answer, effects: this.#rows?.effects(this) ?? [] }
   }
 
-  /** Executes a plan, which is made anew after each decision. After a conflict, requests for the same row queue. */
-  async execute(makePlan: () => Plan): Promise<Outcome> {
+  /** Executes a plan, which is made again after each decision. After a conflict, requests for the same row queue. */
+  async execute(first: Plan, makePlan: () => Plan): Promise<Outcome> {
     const { world } = this.#sources
     let endTurn = () => {}
     try {
-      for (let run = 1; ; run++) {
+      for (let [run, plan] = [1, first]; ; run++, plan = makePlan()) {
         try {
-          return await this.#tryExecute(makePlan)
+          return await this.#tryExecute(plan, makePlan)
         } catch (error) {
           if (!(error instanceof ReadsChanged)) throw error
           const rest = this.#until - world.monotonic()
@@ -128,10 +128,10 @@ export class HandledRun implements Decisions {
     }
   }
 
-  async #tryExecute(makePlan: () => Plan): Promise<Outcome> {
-    for (;;) {
+  async #tryExecute(first: Plan, makePlan: () => Plan): Promise<Outcome> {
+    for (let plan = first; ; plan = makePlan()) {
       try {
-        return this.#checked(await this.#sources.store.execute(makePlan()))
+        return this.#checked(await this.#sources.store.execute(plan))
       } catch (error) {
         if (!(error instanceof Undecided)) throw error
         await error.decide()

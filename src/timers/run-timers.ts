@@ -94,7 +94,8 @@ function executeTimer(
   const move = { resource, timed, timer, key, time: world.now() }
   if (!handlers) return store.execute(timerPlan(writer, move))
   const decisions = new HandledRun(handlers, { caller: nobody, account: key.account })
-  return decisions.execute(() => timerPlan(writer, { ...move, decisions }))
+  const makePlan = () => timerPlan(writer, { ...move, decisions })
+  return decisions.execute(makePlan(), makePlan)
 }
 
 function timerPlan(writer: RowWriter, move: TimedMove): Decide {
