@@ -5,6 +5,7 @@ import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import { ListReader } from '../handlers/handled-list.ts'
 import type { HandlerSources } from '../handlers/handled-run.ts'
 import { requireHandlers, usedByHandlers } from '../handlers/own-handlers.ts'
 import type { Ledger } from '../limits/quota-table.ts'
@@ -72,10 +73,10 @@ export function handlerSources(
   log: Log,
 ): HandlerSources | undefined {
   requireHandlers(name, declaration.resources, ownHandlers)
+  if (!ownHandlers) return undefined
+  const lists = new ListReader(resources)
   const timeout = settings.limits.handlerTimeout
-  return ownHandlers
-    ? { ...usedByHandlers(ownHandlers), ownHandlers, resources, writer, types, store, world, log, timeout }
-    : undefined
+  return { ...usedByHandlers(ownHandlers), ownHandlers, resources, lists, writer, types, store, world, log, timeout }
 }
 
 /** Loads the token verifier only if tokens are accepted: it takes 10 MB. */

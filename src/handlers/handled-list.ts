@@ -1,12 +1,13 @@
 /** Handled list: the list that a handler asks for, with the filters and sorts that its resource declares. Part 3, handlers. */
 import type { Violation } from '../errors/problem.ts'
+import { Memo } from '../flow/memo.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import { filterConditions } from '../lists/filter.ts'
-import { listRules } from '../lists/list-rules.ts'
+import { type ListRules, listRules } from '../lists/list-rules.ts'
 import { readOrder } from '../lists/sort.ts'
 import type { Resource } from '../resources/resource.ts'
-import { HandlerFault } from './handler-fault.ts'
+import { HandlerFault, violationFault } from './handler-fault.ts'
 
 /** The parameters of a list, as handlers write them. */
 export interface HandledList {
@@ -18,57 +19,86 @@ export interface HandledList {
 
 /** The most rows that a handler may list. */
 const mostListed = 1000
+/** How many lists are kept prepared, for all resources together. */
+const mostPrepared = 500
 
-/** A minus sign before the field sorts in descending order. */
-export function listOf(
-  resource: Resource,
-  { parent, where = {}, sort, limit = mostListed + 1 }: HandledList,
-  { resources, account, time }: { resources: ReadonlyMap<string, Resource>; account: string | null; time: number },
-): ListRows {
-  if (!Number.isInteger(limit) || limit < 1 || limit > mostListed + 1)
-    throw new HandlerFault(`It lists ${resource.name} with limit ${limit}; allowed are 1 to ${mostListed}.`)
-  if (parent !== undefined && resource.parent === null)
-    throw new HandlerFault(`It lists ${resource.name} of a parent, but ${resource.name} has none; use where.`)
-  if (parent === undefined && resource.collection.composite)
-    throw new HandlerFault(
-      `It lists all ${resource.name}; these are listed below a ${resource.parent?.resource}: write parent.`,
-    )
-  const rules = listRules(resource, resources)
-  const faults: Violation[] = []
-  const conditions = filterConditions(Object.entries(where).flatMap(parametersOf), rules, faults)
-  const descending = sort?.startsWith('-') === true
-  const order = readOrder(
-    new Map(
-      sort === undefined
-        ? []
-        : [
-            ['sort', sort.slice(descending ? 1 : 0)],
-            ['order', descending ? 'desc' : 'asc'],
-          ],
-    ),
-    rules,
-    faults,
-  )
-  if (faults.length > 0)
-    throw new HandlerFault(`It lists ${resource.name} wrongly: ${faults.map(({ message }) => message).join(' ')}`)
-  return {
-    ...{ do: 'list', collection: resource.name, time, where: conditions, order, prepared: new Prepared() },
-    parent: parent === undefined ? null : { collection: resource.parent?.resource as string, id: parent },
-    account: resource.collection.account === null ? null : account,
-    window: { from: 'offset', offset: 0, limit },
-    countTo: null,
-    withPositions: false,
+/** What the executions of a list share: its filters, its order, and what the store compiles of them. */
+type PreparedList = Pick<ListRows, 'where' | 'order' | 'prepared'>
+type Parameter = readonly [name: string, value: string]
+
+/** Reads the lists that handlers ask for. A list with the same filters and order is prepared once. */
+export class ListReader {
+  readonly #resources: ReadonlyMap<string, Resource>
+  readonly #rules = new Map<Resource, ListRules>()
+  readonly #prepared = new Memo<string, PreparedList>(mostPrepared)
+
+  constructor(resources: ReadonlyMap<string, Resource>) {
+    this.#resources = resources
+  }
+
+  read(
+    resource: Resource,
+    { parent, where = {}, sort, limit = mostListed + 1 }: HandledList,
+    { account, time }: { readonly account: string | null; readonly time: number },
+  ): ListRows {
+    checkPlace(resource, parent)
+    if (!Number.isInteger(limit) || limit < 1 || limit > mostListed + 1)
+      throw new HandlerFault(`It lists ${resource.name} with limit ${limit}; allowed are 1 to ${mostListed}.`)
+    return {
+      ...{ do: 'list', collection: resource.name, time },
+      ...this.#prepare(resource, Object.entries(where).flatMap(parametersOf), sort),
+      parent: parent === undefined ? null : { collection: resource.parent?.resource as string, id: parent },
+      account: resource.collection.account === null ? null : account,
+      window: { from: 'offset', offset: 0, limit },
+      countTo: null,
+      withPositions: false,
+    }
+  }
+
+  #prepare(resource: Resource, filters: Parameter[], sort: string | undefined): PreparedList {
+    const name = JSON.stringify([resource.name, filters, sort])
+    const known = this.#prepared.get(name)
+    if (known) return known
+    const rules = this.#rulesOf(resource)
+    const faults: Violation[] = []
+    const where = filterConditions(filters, rules, faults)
+    const order = readOrder(new Map(orderParameters(sort)), rules, faults)
+    if (faults.length > 0) throw violationFault(`It lists ${resource.name} wrongly`, faults)
+    return this.#prepared.set(name, { where, order, prepared: new Prepared() })
+  }
+
+  #rulesOf(resource: Resource): ListRules {
+    const rules = this.#rules.get(resource) ?? listRules(resource, this.#resources)
+    this.#rules.set(resource, rules)
+    return rules
   }
 }
 
+function checkPlace({ name, parent, collection }: Resource, given: string | undefined): void {
+  if (given !== undefined && parent === null)
+    throw new HandlerFault(`It lists ${name} of a parent, but ${name} has none; use where.`)
+  if (given === undefined && collection.composite)
+    throw new HandlerFault(`It lists all ${name}; these are listed below a ${parent?.resource}: write parent.`)
+}
+
+/** A minus sign before the field sorts in descending order. */
+function orderParameters(sort: string | undefined): Parameter[] {
+  if (sort === undefined) return []
+  const descending = sort.startsWith('-')
+  return [
+    ['sort', sort.slice(descending ? 1 : 0)],
+    ['order', descending ? 'desc' : 'asc'],
+  ]
+}
+
 /** A filter as parameters of a URL: a value, several of which one has to match, or an object of operators. */
-function parametersOf([field, wanted]: readonly [field: string, wanted: unknown]): [name: string, value: string][] {
+function parametersOf([field, wanted]: readonly [field: string, wanted: unknown]): Parameter[] {
   if (wanted === undefined) return []
   if (wanted === null) return [[`${field}[null]`, 'true']]
   if (Array.isArray(wanted)) return [[field, `in:(${wanted.map(quotedMember).join(',')})`]]
   if (typeof wanted !== 'object') return [[`${field}[eq]`, String(wanted)]]
   return Object.entries(wanted).flatMap(([operator, value]) =>
-    value === undefined ? [] : [[`${field}[${operator}]`, String(value)]],
+    value === undefined ? [] : [[`${field}[${operator}]`, String(value)] as const],
   )
 }
 

@@ -15,6 +15,7 @@ import type { Document } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import { pause, type ServiceWorld, within } from '../flow/world.ts'
+import type { ListReader } from './handled-list.ts'
 import { failureOfHandler, HandlerFault, HandlerRefusal, ReadsChanged } from './handler-fault.ts'
 import { copied, HandlerTools, type ToolContext } from './handler-tools.ts'
 import { outputText, refuseOutput } from './operation-output.ts'
@@ -29,6 +30,7 @@ export interface HandlerSources extends RowSources {
   readonly used: () => Promise<unknown>
   /** Ends what was made. */
   readonly close: () => Promise<void>
+  readonly lists: ListReader
   readonly types: Catalogue
   readonly world: ServiceWorld
   readonly log: HandlerLog
@@ -242,10 +244,10 @@ export class HandledRun implements Decisions {
   }
 
   #context(): ToolContext {
-    const { types, resources, world } = this.#sources
+    const { types, lists, resources, world } = this.#sources
     const { caller, account } = this.#request
     const rows = this.#rows as RequestRows
-    return { rows, resources, types, caller, account, time: rows.time, newId: world.newId }
+    return { rows, lists, resources, types, caller, account, time: rows.time, newId: world.newId }
   }
 
   /** A log that adds the name of a handler and the id of the request. */

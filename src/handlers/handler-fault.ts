@@ -4,9 +4,20 @@ import { Problem, type Violation } from '../errors/problem.ts'
 /** The message of a fault is for the log. */
 export class HandlerFault extends Error {}
 
-/** The fault of a document that a handler writes and that its resource does not allow. */
-export const documentFault = (resource: string, faults: readonly Violation[]): HandlerFault =>
-  new HandlerFault(`It writes to ${resource} what it does not allow: ${faults.map(({ message }) => message).join(' ')}`)
+/** The fault of values that are checked like those of a caller. */
+export const violationFault = (says: string, faults: readonly Violation[]): HandlerFault =>
+  new HandlerFault(`${says}: ${faults.map(({ message }) => message).join(' ')}`)
+
+/** What `read` returns. Its refusal, which a caller would get, is the fault of the handler. */
+export function readFaultless<T>(says: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof Problem ? violationFault(says, error.violations) : error
+  }
+}
+
+export const writesWrongly = (resource: string): string => `It writes to ${resource} what it does not allow`
 
 /** A refusal of a handler, which names fields of the newest version. */
 export class HandlerRefusal extends Problem {}

@@ -10,9 +10,9 @@ import { timestampOf } from '../formats/time.ts'
 import { stampDocument } from '../resources/document.ts'
 import { readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type HandledList, listOf } from './handled-list.ts'
+import type { HandledList, ListReader } from './handled-list.ts'
 import { admitState } from './handled-states.ts'
-import { documentFault, HandlerFault, HandlerRefusal } from './handler-fault.ts'
+import { HandlerFault, HandlerRefusal, readFaultless, writesWrongly } from './handler-fault.ts'
 import type { HeldRow, RequestRows } from './request-rows.ts'
 import { newDocument, patchedDocument } from './written-document.ts'
 
@@ -30,6 +30,7 @@ export interface SaidWrite {
 /** What the tools of one handler need. */
 export interface ToolContext {
   readonly rows: RequestRows
+  readonly lists: ListReader
   readonly resources: ReadonlyMap<string, Resource>
   readonly types: Catalogue
   readonly caller: Caller
@@ -69,7 +70,7 @@ export class HandlerTools {
   readonly list = (name: string, query: HandledList = {}): Promise<Document[]> =>
     this.#next(async () => {
       const resource = this.#resource(name)
-      const list = listOf(resource, query, this.#context)
+      const list = this.#context.lists.read(resource, query, this.#context)
       const found = await this.#context.rows.list(resource, list, this.#item === undefined ? null : this.#own)
       if (query.limit === undefined && found.length >= list.window.limit)
         throw new HandlerFault(
@@ -135,7 +136,7 @@ export class HandlerTools {
       if (!found)
         throw new HandlerFault(`It moves ${name} by ${valueInWords(transition)}, which is no transition there.`)
       admitState(resource, now, found.from, `${transition} are not possible`)
-      const input = faultless(resource, () => readInput(found.input, body, resource.settings))
+      const input = readFaultless(writesWrongly(name), () => readInput(found.input, body, resource.settings))
       const { time, caller, rows } = this.#context
       const item = copied(now)
       row.entered = true
@@ -222,15 +223,6 @@ export class HandlerTools {
       now: timestampOf(time),
       newId: (name: string) => newId(this.#resource(name).prefix as string),
     }
-  }
-}
-
-/** What `read` returns; its refusal is the mistake of the handler. */
-function faultless<T>({ name }: Resource, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    throw error instanceof Problem ? documentFault(name, error.violations) : error
   }
 }
 

@@ -6,7 +6,7 @@ import type { Document } from '../flow/intent.ts'
 import { completeDocumentBy, mergePatch } from '../resources/document.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { withDerivedValues } from '../rows/collection.ts'
-import { documentFault, HandlerFault } from './handler-fault.ts'
+import { HandlerFault, violationFault, writesWrongly } from './handler-fault.ts'
 
 /** A document with changed fields. Handlers may change read-only fields, but not those that follow from others. */
 export function patchedDocument(resource: Resource, seen: Document, patch: unknown): Document {
@@ -70,6 +70,6 @@ function checkedFields(
     else if (!isWritable(member)) addViolation(faults, `/${name}`, 'read-only-field', 'is set by the service.')
     else given.set(name, member.check(mergePatch(member.field, seen?.[name], value), `/${name}`, faults, seen?.[name]))
   }
-  if (faults.length > 0) throw documentFault(resource.name, faults)
+  if (faults.length > 0) throw violationFault(writesWrongly(resource.name), faults)
   return given
 }
