@@ -1,5 +1,5 @@
 /** Service: checks a declaration and prepares everything that requests need, in one frozen object. Part 1. */
-// long because: the types of a change stand beside the function that takes it
+// long because: `changes` and the types of its argument belong together
 
 import { resourceMetadata } from './auth/metadata.ts'
 import { challengeOf } from './auth/scheme.ts'

@@ -1,10 +1,10 @@
 /** Testing: calls a service without a socket, on a separate store. For the tests here and those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
-import { callerGate, handlerSources, type Log } from './corridor/server-context.ts'
+import { callerGate, handlerSources } from './corridor/server-context.ts'
 import { callerOf } from './flow/credential.ts'
 import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
-import { serviceWorld } from './flow/world.ts'
+import { type Log, serviceWorld } from './flow/world.ts'
 import { durationMilliseconds } from './formats/time.ts'
 import { fetchDoor } from './http/fetch.ts'
 import type { Service } from './service.ts'

@@ -1,6 +1,6 @@
 /** `bylaw serve`: serves a declaration until a signal ends it. Part 8, termination. */
 
-import type { Log } from '../corridor/server-context.ts'
+import type { Log } from '../flow/world.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { durationMilliseconds } from '../formats/time.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'

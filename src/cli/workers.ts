@@ -1,10 +1,11 @@
 /** Workers: several processes that serve one port, started, replaced and stopped by a primary. Part 8, termination. */
+
 import cluster, { type Worker } from 'node:cluster'
 import { subscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { Readable } from 'node:stream'
-import type { Log } from '../corridor/server-context.ts'
+import type { Log } from '../flow/world.ts'
 
 /** Whether this process is a worker and not the primary. */
 export const isWorker = cluster.isWorker

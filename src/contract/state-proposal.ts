@@ -104,7 +104,7 @@ function writtenCode({ fields }: ResourceContract, { field, transitions }: State
 
 const needsInput = ({ input }: TransitionContract): boolean => Object.values(input).some(({ required }) => required)
 
-/** The states of today under their former names. */
+/** The states of the newest version, each with the name that it had before. */
 function inFormerWords(
   is: StateContract,
   { fields }: ResourceContract,

@@ -4,7 +4,7 @@ import type { AuthVerdict } from '../auth/verdict.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import type { Store } from '../flow/store.ts'
-import type { ServiceWorld } from '../flow/world.ts'
+import type { Log, ServiceWorld } from '../flow/world.ts'
 import { ListReader } from '../handlers/handled-list.ts'
 import type { HandlerSources } from '../handlers/handled-run.ts'
 import { requireHandlers, usedByHandlers } from '../handlers/own-handlers.ts'
@@ -12,13 +12,6 @@ import type { Ledger } from '../limits/quota-table.ts'
 import type { Service } from '../service.ts'
 import type { TokenSettings } from '../settings.ts'
 import type { Corridor } from './corridor-phase.ts'
-
-/** The log, for details that are not sent to clients. */
-export interface Log {
-  readonly error: (about: object, message: string) => void
-  readonly warn: (about: object, message: string) => void
-  readonly info: (about: object, message: string) => void
-}
 
 export interface ServerContext {
   readonly service: Service

@@ -1,6 +1,6 @@
 /** Store phases: carry out a request on the store, and render the outcome. Part 4, methods. */
 import type { DescribedOperation } from '../describe/refusals.ts'
-import { absenceTypes, isBelowOwner } from '../endpoints/described.ts'
+import { absenceTypes, handledTypes, isBelowOwner } from '../endpoints/described.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
 import type { ReadResult } from '../flow/found-row.ts'
@@ -115,13 +115,10 @@ function routeRefusals(
     ...(claims === 'required' ? ['idempotency-key-missing'] : []),
     ...(claims === 'replayed' || (claims !== null && mode === 'replay') ? [mismatch] : []),
     ...about.refusals,
-    ...(service.ownHandlers && !safe ? handledRefusals : []),
+    ...(service.ownHandlers && !safe ? handledTypes : []),
     ...Object.keys(service.declaration.errors ?? {}),
   ]
 }
-
-/** The refusals of what handlers write to other rows. */
-const handledRefusals = ['already-exists', 'invalid-state', 'has-dependents', 'conflict'] as const
 
 async function explainItem(way: ExplainedWay, note: (says: string) => void): Promise<string | null> {
   const { route, asked, store } = way

@@ -96,7 +96,8 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
     update: (...given) => changedRow(follow, ...given),
     remove: (resource, { guard, handled, ...row }, seen) => {
       const gone = { ...seen, ...row }
-      const all = handled ? cascadeOf(resources, follow, handled.decisions) : onRemove
+      const isFollowed = ({ name }: Resource) => onRemove.has(name) || handled?.decisions.cover(name, ['remove'])
+      const all = handled ? cascadeOf([...resources.values()].filter(isFollowed), follow, handled.decisions) : onRemove
       const made: Remove = {
         ...{ do: 'remove', collection: resource.name, revision: seen.revision, held, ...row },
         onRemove: all,
@@ -141,13 +142,13 @@ const decisionOnRemoval = (
 
 /** The consequences of each row that a cascade removes, with the decisions of the handlers of its removal. */
 const cascadeOf = (
-  resources: ReadonlyMap<string, Resource>,
+  followed: readonly Resource[],
   follow: FollowWrite,
   decisions: Decisions,
 ): NonNullable<Remove['onRemove']> =>
   new Map(
-    [...resources].map(([name, resource]) => [
-      name,
+    followed.map((resource) => [
+      resource.name,
       (row: RemovedRow) => {
         const decided = decisionOnRemoval(resource, row, { decisions, operations: ['remove'] })
         const keep = { do: 'keep' } as const

@@ -11,7 +11,7 @@ import { refuseParameters } from '../lists/query-string.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { OwnOperation } from '../resources/machine.ts'
 import { readInput } from '../resources/machine.ts'
-import { itemConditions } from './described.ts'
+import { handledTypes, itemConditions } from './described.ts'
 import { type EndpointContext, replayReply, writeRefusal } from './item.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
@@ -120,6 +120,6 @@ function callDescription(
     summary: () => `Carries out ${name} of ${at === 'item' ? `one ${title.toLowerCase()}` : collection}`,
     ...{ body: 'input', input, output },
     answers: [{ status: 200, says: 'It was carried out.', body: 'output', headers: ['Idempotency-Replayed'] }],
-    refusals: ['invalid-state', 'already-exists', 'has-dependents', 'conflict'],
+    refusals: handledTypes,
   }
 }

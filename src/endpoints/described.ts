@@ -100,5 +100,8 @@ export const totalTypes = ({ stored, representation: { today } }: EndpointContex
   return grows(today.name) ? ['conflict'] : []
 }
 
+/** The refusals of what handlers write to other rows. */
+export const handledTypes = ['already-exists', 'invalid-state', 'has-dependents', 'conflict'] as const
+
 export const isBelowOwner = ({ template }: Endpoint, { parent }: Resource): boolean =>
   parent !== null && template.startsWith(`/${parent.resource}/{`)

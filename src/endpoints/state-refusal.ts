@@ -5,7 +5,7 @@ import { Problem } from '../errors/problem.ts'
 import { permits } from '../flow/caller.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import { listInWords } from '../formats/naming.ts'
-import { absentInput, type ServedTransition } from '../resources/machine.ts'
+import { absentInput, type ServedTransition, stateProblem } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { isSameJson } from '../rows/collection.ts'
 import { type EndpointContext, resourceByCollection } from './item.ts'
@@ -43,7 +43,7 @@ export function admitTransition(
   if (!from.includes(state))
     throw new Problem(
       'invalid-state',
-      `${title} is ${words([state])}; ${name} ${possibleWhile(words(from), 'are possible while it is')}.`,
+      `${title} is ${words([state])}; ${name} are possible while it is ${words(from)}.`,
     )
 }
 
@@ -118,14 +118,8 @@ function admitState(
   if (allowed.includes(state)) return
   const title = resourceByCollection(scene, today.name)?.title ?? today.title
   const what = refused === 'written below' ? `what belongs to it cannot be written` : `cannot be ${refused}`
-  throw new Problem(
-    'invalid-state',
-    `${title} is ${words([state])} and ${what}; ${possibleWhile(words(allowed), 'that is possible while it is')}.`,
-  )
+  throw stateProblem(title, words([state]), what, words(allowed))
 }
-
-const possibleWhile = (states: string, says: string): string =>
-  states === '' ? 'no state allows that' : `${says} ${states}`
 
 /** The stored state of an item, and states in the words of the version. */
 function stateWords(
@@ -155,7 +149,7 @@ function stateInVersion(
 }
 
 /**
- * Carries out the transition that stands for a state which a body of an older version writes, and refuses any other one.
+ * A body of an older version may write the state. Carries out the transition that leads to this state; refuses others.
  * Returns its name; null if there is none. `before` is null for a new item, `document` what the body asks for. R220, R222.
  */
 export function enterWrittenState(

@@ -48,7 +48,7 @@ export interface FieldTerms {
   readonly fold?: true
   readonly sort?: true
   readonly filter?: readonly string[]
-  /** What its value follows from, in the newest version; missing in locks of before. */
+  /** What the newest version computes its value from; missing in locks that an earlier release wrote. */
   readonly derived?: string
 }
 

@@ -32,7 +32,7 @@ export interface ProposedCall extends Pick<ProposedWrite, 'resource' | 'time'> {
   readonly item: (Pick<ProposedWrite, 'key' | 'revision'> & { readonly before: Document }) | null
 }
 
-/** The output of an operation as JSON, and what is committed with it. */
+/** The output of an operation as JSON, and the effects that are committed with it. */
 export interface CallDecision {
   readonly answer: string
   readonly effects: readonly Effect[]

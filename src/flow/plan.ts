@@ -134,7 +134,7 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
   readonly change: (seen: ReadResult) => RowWrite
 }
 
-/** A check that a list is still the same; until the commit, nobody can change it. */
+/** Checks that a list has not changed, and locks it until the commit. */
 export interface ListCheck {
   readonly do: 'check'
   readonly list: ListRows

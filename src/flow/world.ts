@@ -5,6 +5,13 @@ import { ServiceState } from './service-state.ts'
 
 export type Cancel = () => void
 
+/** The log of the operator. It takes details that are not sent to clients. */
+export interface Log {
+  readonly error: (about: object, message: string) => void
+  readonly warn: (about: object, message: string) => void
+  readonly info: (about: object, message: string) => void
+}
+
 /** Times are in milliseconds. */
 export interface World {
   /** The wall clock, which an operator can set. */

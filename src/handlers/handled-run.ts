@@ -14,7 +14,7 @@ import {
 import type { Document } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
-import { pause, type ServiceWorld, within } from '../flow/world.ts'
+import { type Log, pause, type ServiceWorld, within } from '../flow/world.ts'
 import type { ListReader } from './handled-list.ts'
 import { failureOfHandler, HandlerFault, HandlerRefusal, ReadsChanged } from './handler-fault.ts'
 import { copied, HandlerTools, type ToolContext } from './handler-tools.ts'
@@ -28,20 +28,14 @@ export interface HandlerSources extends RowSources {
   readonly ownHandlers: OwnHandlers
   /** What handlers use; made when it is first needed. */
   readonly used: () => Promise<unknown>
-  /** Ends what was made. */
+  /** Releases what `used` made. */
   readonly close: () => Promise<void>
   readonly lists: ListReader
   readonly types: Catalogue
   readonly world: ServiceWorld
-  readonly log: HandlerLog
+  readonly log: Log
   /** How long all handlers of a request may take together, in milliseconds. R180. */
   readonly timeout: number
-}
-
-interface HandlerLog {
-  readonly info: (about: object, message: string) => void
-  readonly warn: (about: object, message: string) => void
-  readonly error: (about: object, message: string) => void
 }
 
 /** For whom handlers run. */
@@ -255,7 +249,7 @@ export class HandledRun implements Decisions {
     const { requestId } = this.#request
     const about = { handler, ...(requestId !== undefined && { requestId }) }
     const write =
-      (level: keyof HandlerLog) =>
+      (level: keyof Log) =>
       (text: string, fields: object = {}) =>
         this.#sources.log[level]({ ...fields, ...about }, text)
     return { info: write('info'), warn: write('warn'), error: write('error') }

@@ -1,7 +1,7 @@
 /** Handled states: refuses writes of handlers that the state of a row or of its owner does not allow. R50, R222. */
-import { Problem } from '../errors/problem.ts'
 import type { Document } from '../flow/intent.ts'
 import { listInWords } from '../formats/naming.ts'
+import { stateProblem } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 
 /** Refuses a write if the state is not one of those that allow it; null allows all. */
@@ -13,7 +13,5 @@ export function admitState(
 ): void {
   const state = String(document?.[machine?.field ?? ''])
   if (document === null || !machine || allowed == null || allowed.includes(state)) return
-  const possible =
-    allowed.length === 0 ? 'no state allows that' : `that is possible while it is ${listInWords(allowed)}`
-  throw new Problem('invalid-state', `${title} is ${state} and ${what}; ${possible}.`)
+  throw stateProblem(title, state, what, listInWords(allowed))
 }

@@ -61,7 +61,7 @@ type DerivedNames<D, R> = FieldNamesWith<
 
 type LogLine = (text: string, fields?: object) => void
 
-/** What every handler is given. Reads see what was written before in the same request. */
+/** What every handler is given. Reads see the earlier writes of the same request. */
 interface HandlerContext<D, Used> {
   /** The caller; its id is null for the clock and for callers without credentials. */
   readonly caller: { readonly id: string | null; readonly account: string | null; readonly scopes: readonly string[] }
@@ -89,7 +89,7 @@ interface HandlerContext<D, Used> {
     id: ItemId,
     patch: FieldPatch<D, R> | ((item: Item<D, R>) => FieldPatch<D, R>),
   ) => void
-  /** Removes an item, and what is removed with it: `remove('carts', input.cartId)`. */
+  /** Removes an item, and those that depend on it: `remove('carts', input.cartId)`. */
   readonly remove: (resource: ResourceName<D>, id: ItemId) => void
   /** Carries out a transition of an item: `move('shipments', id, 'departures')`. */
   readonly move: <R extends ResourceName<D>, T extends TransitionName<D, R>>(

@@ -12,7 +12,7 @@ export interface OwnHandlers {
   readonly handlers: { readonly [resource: string]: { readonly [operation: string]: HandlerFunction } }
   /** Makes what handlers use, once per process. */
   readonly use?: () => unknown
-  /** Ends what `use` made. */
+  /** Releases what `use` made. */
   readonly close?: (used: never) => unknown
 }
 

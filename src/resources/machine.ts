@@ -1,6 +1,6 @@
 /** Machine: the states, transitions and operations of a resource, prepared for requests. Part 3, states. */
 import { addViolation } from '../errors/pointer.ts'
-import { invalidBody, type Violation } from '../errors/problem.ts'
+import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import { checkMembers, type ValueCheck } from '../fields/check-members.ts'
 import type { Field, Fields } from '../fields/field.ts'
 import type { ValueRules } from '../fields/kind.ts'
@@ -45,6 +45,12 @@ export interface Transition {
   readonly inputs: ReadonlyMap<string, string>
   /** The fields that it sets, including the state. */
   readonly values: (source: TransitionSource) => Document
+}
+
+/** The refusal of a write in a state that does not allow it. `allowed` lists those that do, and is empty if there are none. */
+export function stateProblem(title: string, state: string, refused: string, allowed: string): Problem {
+  const possible = allowed === '' ? 'no state allows that' : `that is possible while it is ${allowed}`
+  return new Problem('invalid-state', `${title} is ${state} and ${refused}; ${possible}.`)
 }
 
 /** A transition as a version declares it, and as it changes stored rows. */

@@ -69,7 +69,7 @@ export interface ChangedTransitions {
   readonly written?: Readonly<Record<string, string>>
 }
 
-/** The states that allowed writes before a change; null if all did. They are told 409 where the newest version refuses. */
+/** The states that allowed writes before a change; null if all did. Where the newest version refuses the write, the answer is 409. */
 export interface FormerWritable {
   readonly change?: readonly string[] | null
   readonly remove?: readonly string[] | null

@@ -169,7 +169,7 @@ function checkWritten(path: DeclarationPath, scene: ChangeCheck, states: StatesD
   }
 }
 
-/** The states of before that allowed writes. */
+/** Checks the lists of states that allowed writes before a change. */
 function checkFormerAllowance({ change, path, own, found }: ChangeCheck): void {
   const isListed = (one: unknown) => one === undefined || one === null || Array.isArray(one)
   const { writable = {}, while: below } = change

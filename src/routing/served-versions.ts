@@ -172,7 +172,7 @@ function contextOf(
   }
 }
 
-/** The transitions of a version, each with the one that is carried out; one that is refused stands for itself. */
+/** The transitions of a version, each with the one that is carried out. A refused transition is paired with itself. */
 const servedTransitions = (own: Resource, today: Resource, steps: readonly ChangeStep[]): ServedTransition[] =>
   (own.machine?.transitions ?? []).flatMap((one): ServedTransition[] => {
     const { name, inputs, refused } = newestTransition(steps, one.name)

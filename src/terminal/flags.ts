@@ -1,7 +1,8 @@
 /** Flags: those that several commands share, for the address, the database and the plans, and how they are parsed. */
+
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Log } from '../corridor/server-context.ts'
+import type { Log } from '../flow/world.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 import type { CommandInput, Flag } from './command.ts'

@@ -1,6 +1,7 @@
 /** JSON log: the log of a served service, in lines of pino, which are written once per turn of the event loop. */
+
 import { pino } from 'pino'
-import type { Log } from '../corridor/server-context.ts'
+import type { Log } from '../flow/world.ts'
 import type { FatalLog } from './start.ts'
 
 const maxBuffered = 16 * 1024 * 1024

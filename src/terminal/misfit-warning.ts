@@ -1,7 +1,7 @@
 /** Misfit warning: says at start that rows do not fit the declaration, and which command lists them. The cellar. */
 
-import type { Log } from '../corridor/server-context.ts'
 import type { Store } from '../flow/store.ts'
+import type { Log } from '../flow/world.ts'
 import type { Flag } from './command.ts'
 
 export const allowMisfitsFlag: Flag = {

@@ -1,6 +1,7 @@
 /** Readable log: one line per request for people, in colour on a terminal. */
+
 import { styleText } from 'node:util'
-import type { Log } from '../corridor/server-context.ts'
+import type { Log } from '../flow/world.ts'
 import { codeFrame } from './code-frame.ts'
 import type { FatalLog } from './start.ts'
 

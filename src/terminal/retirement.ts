@@ -1,9 +1,9 @@
 /** Retirement: refuses to remove versions in use, and warns of those past their planned end. Part 9, versions. */
 
-import type { Log } from '../corridor/server-context.ts'
 import { Memo } from '../flow/memo.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
+import type { Log } from '../flow/world.ts'
 import type { Hazard, Survey } from '../schema/hazard.ts'
 import type { Service } from '../service.ts'
 import { readDatabaseTime } from '../store/context.ts'

@@ -1,10 +1,10 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
-import { callerGate, handlerSources, type Log, type ServerContext } from '../corridor/server-context.ts'
+import { callerGate, handlerSources, type ServerContext } from '../corridor/server-context.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
-import { pause, type ServiceWorld, serviceWorld } from '../flow/world.ts'
+import { type Log, pause, type ServiceWorld, serviceWorld } from '../flow/world.ts'
 import { listInWords } from '../formats/naming.ts'
 import { listen, type NodeServer } from '../http/node.ts'
 import type { RedisLedger } from '../limits/redis.ts'

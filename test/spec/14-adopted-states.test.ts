@@ -1,4 +1,4 @@
-/** Adopted states: older versions write what is a state or derived now, have transitions that went, and write in fewer states. */
+/** Adopted states: older versions write fields that became states or derived, keep withdrawn transitions, and may write in fewer states. */
 import assert from 'node:assert/strict'
 import { f, input, now, service, sum, times } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'

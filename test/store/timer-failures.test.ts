@@ -14,7 +14,7 @@ import { until } from '../help/until.ts'
 const script = fileURLToPath(new URL('../help/timer-node.ts', import.meta.url))
 const lease = 61_000
 
-/** A process that carries out what is due, killed when it begins with the transition of that number. */
+/** Starts a process that carries out due timers, and kills it when transition number `count` begins. */
 async function killedAt(count: number, url: string, ahead: number): Promise<void> {
   const child = spawn(process.execPath, ['--conditions=bylaw-source', script, url, String(ahead)], {
     stdio: ['ignore', 'pipe', 'inherit'],
