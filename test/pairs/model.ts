@@ -35,9 +35,12 @@ export const namesIn = (version: Version): Readonly<Record<string, string>> => {
 
 const blank = { note: null, size: 0, grade: 'a', hint: null } as const
 
-/** The payload that belongs to a key. */
-const sentBy = ({ version, body, price }: Deed): string =>
-  JSON.stringify([version, price, Object.entries(body ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))])
+/** The payload that belongs to a key: the fields as the request names them, whatever its version is. */
+function sentBy({ version, body, price }: Deed): string {
+  const names = namesIn(version)
+  const fields = Object.entries(body ?? {}).map(([name, value]) => [names[name] ?? name, value] as const)
+  return JSON.stringify([price, fields.sort(([a], [b]) => (a < b ? -1 : 1))])
+}
 
 export class Model {
   readonly things = new Map<string, Thing>()
