@@ -14,6 +14,7 @@ import { standardKinds } from './fields/kinds.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
 import type { HandlerOptions, Handlers } from './handlers/infer-handlers.ts'
 import { checkOwnHandlers, type OwnHandlers } from './handlers/own-handlers.ts'
+import { jobMakers } from './jobs/job-maker.ts'
 import { type Quotas, quotasOf } from './limits/tier.ts'
 import type { Change, Comparison, ResourceChange } from './resources/change.ts'
 import type {
@@ -292,6 +293,13 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
+/** What follows from writes, besides the effects of the service's lists. */
+const standardMakers = (resources: ReadonlyMap<string, Resource>, { operations }: Settings) => [
+  ...aggregateMakers(resources),
+  ...timerMakers(resources),
+  ...jobMakers(resources, operations.retention),
+]
+
 function prepareService(declared: Declaration, changes: readonly Change[], lists: ServiceLists): PreparedParts {
   const declaration = { ...declared, resources: withServiceFields(declared.resources) }
   throwMistakes(declaration, changeMistakes(declaration, changes, lists.kinds))
@@ -302,8 +310,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     Object.entries(declaration.resources).map(([name, one]) => [name, makeResource(name, one, around)]),
   )
   const resources = withStoredVersions(made, { declaration, changes, rules })
-  const makers = [...lists.effects, ...aggregateMakers(resources), ...timerMakers(resources)]
-  const writer = rowWriter(resources, makers)
+  const writer = rowWriter(resources, [...lists.effects, ...standardMakers(resources, settings)])
   const { tokens } = settings.auth
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)

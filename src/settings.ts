@@ -378,6 +378,17 @@ const settingsTable = {
     /** How long copies of dropped values are kept; 30 days by default: `retention: 'P90D'`, or `'forever'`. */
     retention: orOff(durationSetting(30 * 24 * 60 * 60 * second), 'forever'),
   },
+  /** Asynchronous operations: `operations: { workers: 8, timeout: 'PT2H' }`. */
+  operations: {
+    /** How many run at once in a process; 4 by default: `workers: 8`. */
+    workers: count(4),
+    /** How often one is tried before it has failed; 5 by default: `attempts: 3`. */
+    attempts: count(5),
+    /** How long one may run; 1 hour by default: `timeout: 'PT2H'`. */
+    timeout: durationSetting(3600 * second),
+    /** How long its status is kept after it has ended; 7 days by default: `retention: 'P1D'`. */
+    retention: durationSetting(7 * 24 * 3600 * second),
+  },
   /** DELETE: `delete: { repeat: 'gone' }`. */
   delete: perResource({
     /** The answer to another DELETE of a deleted item: 204 again, or 410: `repeat: 'gone'`. */

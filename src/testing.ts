@@ -7,6 +7,9 @@ import type { Store } from './flow/store.ts'
 import { type Log, serviceWorld } from './flow/world.ts'
 import { durationMilliseconds } from './formats/time.ts'
 import { fetchDoor } from './http/fetch.ts'
+import { hasJobs } from './jobs/job-maker.ts'
+import { adoptSchedules } from './jobs/schedules.ts'
+import { Worker } from './jobs/worker.ts'
 import type { Service } from './service.ts'
 import { openStore } from './terminal/open.ts'
 import { hasTimers, runDueTimers } from './timers/run-timers.ts'
@@ -41,9 +44,9 @@ export interface Testing {
    * @example await call('/notes', { method: 'POST', json: { text: 'Call Ann' } })
    */
   readonly call: (path: string, init?: TestRequest) => Promise<Response>
-  /** Sets the clock, and carries out the transitions that are due then: `await at('2026-12-01')`. */
+  /** Sets the clock, and carries out the transitions and operations that are due then: `await at('2026-12-01')`. */
   readonly at: (time: string) => Promise<void>
-  /** Lets time pass, and carries out the transitions that are due then: `await pass('P7D')`. */
+  /** Lets time pass, and carries out the transitions and operations that are due then: `await pass('P7D')`. */
   readonly pass: (duration: string) => Promise<void>
   /** Everything that was logged, by handlers too: `assert.equal(logged.at(-1)?.message, 'Placed.')`. */
   readonly logged: readonly LoggedLine[]
@@ -102,11 +105,12 @@ function testService(
   const doors = opened instanceof Promise ? opened.then(open) : open(opened)
   if (doors instanceof Promise) doors.catch(() => {}) // the first call reports a failure to open
   const move = async (by: (now: number) => number) => {
-    const { world, runTimers } = await doors
+    const { world, runDue } = await doors
     const shift = by(world.now())
     if (!Number.isFinite(shift)) throw new Error("Write a time as at('2026-12-01') or a duration as pass('P7D').")
+    if (shift > 0) await runDue() // schedules count from now
     clock.shift += shift
-    await runTimers()
+    await runDue()
   }
   return {
     at: (time) => move((now) => Date.parse(time) - now),
@@ -147,9 +151,14 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     await store.close()
   }
   const { resources, writer } = service
-  const runTimers = async () =>
-    hasTimers(resources) ? runDueTimers({ resources, writer, store, world, log, handlers }) : 0
-  return { doorOf, close, world, runTimers }
+  const jobs = handlers && hasJobs(resources) && { sources: handlers, settings: service.settings.operations }
+  const runDue = async () => {
+    if (hasTimers(resources)) await runDueTimers({ resources, writer, store, world, log, handlers })
+    if (!jobs) return
+    await adoptSchedules(jobs)
+    await new Worker(jobs).finish()
+  }
+  return { doorOf, close, world, runDue }
 }
 
 /** A log that also keeps its lines. */

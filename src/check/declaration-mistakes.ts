@@ -21,7 +21,7 @@ import {
 } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkLinks } from './link-mistakes.ts'
-import { checkOperations } from './operation-mistakes.ts'
+import { checkOperations, checkSchedules } from './operation-mistakes.ts'
 import { checkKnownKeys, checkResource } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkParentStates, checkStates } from './state-mistakes.ts'
@@ -269,6 +269,7 @@ function checkResources(around: unknown, ground: DeclarationCheck): void {
     checkResource(judged, ground)
     checkParentStates(judged, ground)
     checkOperations(judged, ground)
+    checkSchedules(judged, ground)
     checkDerived(judged, ground)
     checkLinks(judged, ground)
     checkDeprecations([...path, 'deprecations'], given, ground)

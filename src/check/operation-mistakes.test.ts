@@ -16,12 +16,18 @@ table('operations', [
   ['a singular', () => orders({ operations: { quote: quotes } }), `${at}.quote`, 'Write `quotes`'],
   ['no place', () => orders({ operations: { quotes: {} } }), `${at}.quotes.at`, "at: 'collection' or at: 'item'"],
   ['an unknown key', () => orders({ operations: { quotes: { ...quotes, path: '/x' } } }), `${at}.quotes.path`],
+  ['an asynchronous one', () => orders({ operations: { quotes: { ...quotes, asynchronous: true } } }), ''],
   [
-    'an asynchronous one',
-    () => orders({ operations: { quotes: { ...quotes, asynchronous: true } } }),
+    'one that is asynchronous or not',
+    () => orders({ operations: { quotes: { ...quotes, asynchronous: 1 } } }),
     `${at}.quotes.asynchronous`,
-    'not built yet',
-    'Leave it out',
+    'Write true',
+  ],
+  [
+    'an asynchronous one besides an own resource of its statuses',
+    () => shop({ orders: { ...open, operations: { quotes: { ...quotes, asynchronous: true } } }, operations: open }),
+    `${at}.quotes.asynchronous`,
+    'is declared',
   ],
   ['the name of a transition', () => orders({ states, operations: { closures: { at: 'item' } } }), `${at}.closures`],
   [

@@ -1,6 +1,8 @@
-/** Operation mistakes: the names, inputs, outputs and rules of the operations of a resource. Part 4, methods. R88. */
+/** Operation mistakes: the names, inputs, outputs and rules of the operations of a resource, and their schedules. R88, R228. */
 import { isObject, valueInWords } from '../fields/value-check.ts'
-import { operationKeys, ruleSource } from '../resources/own-operations.ts'
+import { nextTime } from '../formats/calendar.ts'
+import { operationKeys, ruleSource, scheduleKeys } from '../resources/own-operations.ts'
+import { statusResource } from '../resources/service-fields.ts'
 import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
 import { hasMember, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, checkRule, parentNameOf, type ResourceCheck } from './resource-check.ts'
@@ -24,6 +26,77 @@ export function checkOperations(judged: ResourceCheck, ground: DeclarationCheck)
   }
 }
 
+/** The service adds the resource of the statuses. */
+function checkAsynchronous(path: DeclarationPath, given: unknown, ground: DeclarationCheck): void {
+  if (given !== true)
+    report(ground, path, `\`asynchronous\` is ${valueInWords(given)}.`, 'Write true, or leave it out.')
+  else if (hasMember(ground.resources, statusResource))
+    report(
+      ground,
+      path,
+      `The statuses of asynchronous operations are the resource \`${statusResource}\`, but it is declared.`,
+      'Give that resource another name.',
+    )
+}
+
+export function checkSchedules({ given, name }: ResourceCheck, ground: DeclarationCheck): void {
+  const { schedules } = given
+  const path = ['resources', name, 'schedules']
+  if (schedules === undefined) return
+  if (!isObject(schedules)) {
+    const mend = "Write an object, as schedules: { nightly: { cron: '0 2 * * *', run: 'exports' } }."
+    return void report(ground, path, `\`schedules\` is ${valueInWords(schedules)}.`, mend)
+  }
+  for (const [own, schedule] of Object.entries(schedules)) {
+    const at = [...path, own]
+    if (isObject(schedule)) checkSchedule(at, schedule, given.operations, ground)
+    else
+      report(
+        ground,
+        at,
+        `It is ${valueInWords(schedule)}.`,
+        "Write an object, as { cron: '0 2 * * *', run: 'exports' }.",
+      )
+  }
+}
+
+function checkSchedule(
+  path: DeclarationPath,
+  given: UncheckedObject,
+  operations: unknown,
+  ground: DeclarationCheck,
+): void {
+  checkKnownKeys(path, given, scheduleKeys, [], ground)
+  const { cron, zone = 'UTC', run } = given
+  const reason = calendarFault(cron, zone)
+  if (reason !== null)
+    report(ground, path, reason, "Write five parts and a time zone, as cron: '0 2 * * *', zone: 'Europe/Rome'.")
+  const operation = isObject(operations) && hasMember(operations, run) ? operations[String(run)] : undefined
+  if (!isObject(operation) || operation.asynchronous !== true || operation.at !== 'collection')
+    report(
+      ground,
+      [...path, 'run'],
+      `\`run\` is ${valueInWords(run)}, which is no asynchronous operation of the collection.`,
+      "Declare it, as operations: { exports: { at: 'collection', asynchronous: true } }.",
+    )
+  else if (isObject(operation.input) && Object.values(operation.input).some(isNeeded))
+    report(ground, [...path, 'run'], 'The operation needs input, and a schedule has none.', 'Make its input optional.')
+}
+
+const isNeeded = (field: unknown): boolean =>
+  isObject(field) && isObject(field.options) && field.options.optional !== true && field.options.default === undefined
+
+function calendarFault(cron: unknown, zone: unknown): string | null {
+  if (typeof cron !== 'string') return `\`cron\` is ${valueInWords(cron)}.`
+  if (typeof zone !== 'string') return `\`zone\` is ${valueInWords(zone)}.`
+  try {
+    nextTime({ cron, zone }, 0)
+    return null
+  } catch (error) {
+    return `The calendar ${valueInWords(cron)} in ${valueInWords(zone)} is not valid: ${(error as Error).message}`
+  }
+}
+
 /** A transition has the URL of an item's operation, and its handler has the same key as that of any operation. */
 function checkTwin(path: DeclarationPath, { given: { states } }: ResourceCheck, ground: DeclarationCheck): void {
   const name = path.at(-1)
@@ -37,11 +110,9 @@ function checkOperation(
   judged: ResourceCheck,
   ground: DeclarationCheck,
 ): void {
-  const { asynchronous, ...rest } = given
-  if (asynchronous !== undefined)
-    report(ground, [...path, 'asynchronous'], '`asynchronous` is not built yet.', 'Leave it out.')
-  checkKnownKeys(path, rest, operationKeys, [], ground)
-  const { at, access } = given
+  checkKnownKeys(path, given, operationKeys, [], ground)
+  const { at, access, asynchronous } = given
+  if (asynchronous !== undefined) checkAsynchronous([...path, 'asynchronous'], asynchronous, ground)
   if (at !== 'collection' && at !== 'item')
     report(ground, [...path, 'at'], `\`at\` is ${valueInWords(at)}.`, "Write at: 'collection' or at: 'item'.")
   const owner = parentNameOf(judged.given)

@@ -258,5 +258,16 @@ const operationDifferences = (
       ...fieldDifferences(`${at}.input`, had.input, has.input, sentInput),
       ...fieldDifferences(`${at}.output`, had.output, has.output, answeredOutput),
     ]
-    return found.map((one) => ({ ...one, what: 'fixed' }))
+    const way = had.asynchronous === has.asynchronous ? [] : [asynchronousDifference(at, has.asynchronous === true)]
+    return [...found, ...way].map((one) => ({ ...one, what: 'fixed' }))
   })
+
+const asynchronousDifference = (place: string, now: boolean): Difference =>
+  makeDifference(
+    `${place}.asynchronous`,
+    'breaking',
+    now
+      ? 'Requests are answered 202 with a status, no longer with the output.'
+      : 'Requests are answered with the output, no longer 202.',
+    'Leave it as it was, and add an operation with another name.',
+  )

@@ -32,6 +32,8 @@ export interface ServerContext {
   readonly numbers?: () => Promise<ReadonlyMap<string, string>>
   /** The handlers of the service; missing if it has none. */
   readonly handlers?: HandlerSources
+  /** Starts the asynchronous operations that are due; missing if others run them. */
+  readonly wakeWorker?: () => void
   /** The phases of a request; the standard ones unless given. */
   readonly corridor?: Corridor
   /** Whether clients see the causes of failures: only in development. R157. */

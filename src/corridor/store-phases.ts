@@ -41,7 +41,7 @@ export const storePhase = phase({
   pass: (way) => {
     const { context, route, intent } = way
     return context.handlers && !route.safe
-      ? executeHandled(way, context.handlers)
+      ? executeHandled(way, context.handlers, context.wakeWorker)
       : executeInTurn(planOf(route, intent), context, route.resource.settings.idempotency)
   },
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
@@ -64,6 +64,7 @@ function planOf({ plan, resource }: Route, intent: Intent): Plan {
 function executeHandled(
   { versioned, route, intent }: Pick<Parts, 'versioned' | 'route' | 'intent'>,
   handlers: HandlerSources,
+  wakeWorker: (() => void) | undefined,
 ): Outcome | Promise<Outcome> {
   const { caller, call, world } = intent
   const { name, collection, settings } = route.resource
@@ -73,7 +74,13 @@ function executeHandled(
   const decisions = new HandledRun(handlers, request)
   const makePlan = () => planOf(route, { ...intent, decisions })
   const store = { execute: (plan: Plan) => decisions.execute(plan, makePlan) }
-  return executeInTurn(makePlan(), { store, world }, settings.idempotency)
+  const outcome = executeInTurn(makePlan(), { store, world }, settings.idempotency)
+  const { settle } = route
+  if (!settle) return outcome
+  return Promise.resolve(outcome).then((own) => {
+    wakeWorker?.()
+    return settle(intent, own, handlers.store)
+  })
 }
 
 export const renderPhase = phase({

@@ -82,14 +82,22 @@ const requestHeaders: Readonly<
     'With return=minimal the answer has no content.',
     { type: 'string', examples: ['return=minimal'] },
   ],
+  wait: [
+    'Prefer',
+    'With wait=10 the answer waits up to 10 seconds for the operation to end.',
+    { type: 'string', examples: ['wait=10', 'respond-async'] },
+  ],
 }
+
+/** The names of parameters whose header has several meanings. */
+const longNames: Partial<Record<RequestHeader, string>> = { creating: 'IfNoneMatchToCreate', wait: 'PreferToWait' }
 
 /** The headers that an operation reads. */
 export function headerParameters(route: Route, shelf: Components): DocumentPart[] {
   const found = route.about.headers.map((one) => {
     const [name, description, schema] = requestHeaders[one]
     return {
-      ...shelf.put('parameters', [one === 'creating' ? 'IfNoneMatchToCreate' : name.replaceAll('-', '')], {
+      ...shelf.put('parameters', [longNames[one] ?? name.replaceAll('-', '')], {
         name,
         in: 'header',
         description,
@@ -101,8 +109,8 @@ export function headerParameters(route: Route, shelf: Components): DocumentPart[
 }
 
 /** The parameter of dry runs, which all writes have. R239. */
-export const dryRunParameters = ({ safe, resource }: Route, shelf: Components): DocumentPart[] =>
-  safe
+export const dryRunParameters = ({ safe, resource, settle }: Route, shelf: Components): DocumentPart[] =>
+  safe || settle
     ? []
     : [
         {

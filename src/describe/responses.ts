@@ -31,7 +31,8 @@ export function responsesOf(scene: ResponseContext, place: Endpoint, route: Rout
 }
 
 /** The header of dry runs, which answers of all writes may have. R239. */
-const dryRunHeader = (route: Route | null): readonly string[] => (route?.safe === false ? ['Dry-Run'] : [])
+const dryRunHeader = (route: Route | null): readonly string[] =>
+  route?.safe === false && !route.settle ? ['Dry-Run'] : []
 
 /** Many operations have the same refusals, so each is stored once. */
 function refusalRef(
@@ -69,7 +70,7 @@ function successResponses({ headers, around }: ResponseContext, route: Route): D
     const schema =
       body === 'output'
         ? outputRef(resource, { name: about.id, output: about.output ?? [] }, around)
-        : body && { ...cachedBodyRef(bodyRefs[body], resource, around) }
+        : body && { ...cachedBodyRef(bodyRefs[body], about.answered ?? resource, around) }
     const part = {
       description: says,
       headers: headers([...groups, ...dryRunHeader(route), ...own], schema !== null),

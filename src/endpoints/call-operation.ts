@@ -1,19 +1,28 @@
 /** Calls an operation that a resource declares: POST below the collection or an item. Part 4, methods. R88. */
+
+import type { Call } from '../flow/call.ts'
 import type { Decisions, ProposedCall } from '../flow/decision.ts'
-import type { FoundRow } from '../flow/found-row.ts'
+import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Decide, RowWrite } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Route } from '../flow/route.ts'
+import type { DescribedAnswer, Route } from '../flow/route.ts'
+import type { Store } from '../flow/store.ts'
+import { pause } from '../flow/world.ts'
+import { queueOperation } from '../handlers/queued-operation.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { OwnOperation } from '../resources/machine.ts'
 import { readInput } from '../resources/machine.ts'
+import type { Resource } from '../resources/resource.ts'
+import { endedStates, statusResource } from '../resources/service-fields.ts'
+import { encodeDocument } from '../rows/collection.ts'
 import { handledTypes, itemConditions } from './described.ts'
-import { type EndpointContext, replayReply, writeRefusal } from './item.ts'
+import { type EndpointContext, itemPath, itemReply, replayReply, writeRefusal } from './item.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
+import { preferredWait } from './prefer.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** The routes of the operations of a version that are still declared. */
@@ -22,17 +31,20 @@ export const ownOperationRoutes = (scene: EndpointContext): Route[] =>
     .filter(({ name }) => scene.representation.today.operations.some((one) => one.name === name))
     .map((own) => (own.at === 'item' ? itemOperationRoute(scene, own) : collectionOperationRoute(scene, own)))
 
-const callParts = (scene: EndpointContext, { name, rule, input }: OwnOperation) =>
+const callParts = (scene: EndpointContext, { name, rule, input, asynchronous }: OwnOperation) =>
   ({
     ...{ operation: name, method: 'POST', rule, content: ['application/json'] },
     contentOptional: input.every(({ absent }) => absent !== undefined),
     claims: 'replayed',
-    render: (intent: Intent, outcome: Outcome) => renderOutput(scene, intent, outcome),
+    query: (call: Call) => refuseParameters(call, scene.resource.settings, !asynchronous),
+    render: (intent: Intent, outcome: Outcome) =>
+      renderAnswer(scene, intent, outcome, asynchronous ? (doc) => statusReply(scene, intent, doc) : outputReply),
+    ...(asynchronous && { settle: awaitEnd }),
   }) as const
 
 function itemOperationRoute(scene: EndpointContext, own: OwnOperation): Route {
   const { today } = scene.representation
-  const { render, ...parts } = callParts(scene, own)
+  const { render, query, settle, ...parts } = callParts(scene, own)
   const route = writeItemRoute(scene, {
     ...parts,
     at: `item/${own.name}`,
@@ -41,12 +53,13 @@ function itemOperationRoute(scene: EndpointContext, own: OwnOperation): Route {
     admit: admitUnlessKeyed(scene),
     decide: (intent, seen) => {
       admitItem(scene, intent, seen)
+      if (own.asynchronous) return planStart(scene, own, intent, intent.key)
       const { doc, hidden, revision } = seen as FoundRow
       return planCall(scene, own, intent, { key: intent.key, revision, before: decodeDocument(today, doc, hidden) })
     },
-    about: { ...callDescription(scene, own), headers: itemConditions },
+    about: { ...callDescription(scene, own), headers: [...itemConditions, ...waitHeaders(own)] },
   })
-  return { ...route, render }
+  return { ...route, render, query, ...(settle && { settle }) }
 }
 
 function collectionOperationRoute(scene: EndpointContext, own: OwnOperation): Route {
@@ -56,7 +69,6 @@ function collectionOperationRoute(scene: EndpointContext, own: OwnOperation): Ro
   return {
     ...callParts(scene, own),
     ...{ at: `collection/${own.name}`, safe: false, resource },
-    query: (call) => refuseParameters(call, resource.settings),
     target: (asked: RequestContext) => ({
       read: null,
       admit: () => admitConditionalCreate(preconditionsOf(asked.call, asked.world.now())),
@@ -73,10 +85,10 @@ function collectionOperationRoute(scene: EndpointContext, own: OwnOperation): Ro
       read: { do: 'none', collection: today.name, key: intent.key },
       claim: intent.claim,
       admit: () => admitConditionalCreate(preconditionsOf(intent.call, intent.time)),
-      decide: () => planCall(scene, own, intent, null),
+      decide: () => (own.asynchronous ? planStart(scene, own, intent, null) : planCall(scene, own, intent, null)),
     }),
     about: {
-      ...{ notes: [], headers: ['creating'], ...about },
+      ...{ notes: [], headers: ['creating', ...waitHeaders(own)], ...about },
       refusals: [...refusals, 'precondition-failed', 'invalid-precondition'],
     },
   }
@@ -93,9 +105,61 @@ function planCall(
   return { do: 'keep', ...(decisions as Decisions).call({ resource: today, operation, input, time, item }) }
 }
 
-function renderOutput(scene: EndpointContext, intent: Intent, outcome: Outcome): Reply {
-  if (outcome.is === 'claimed') return replayReply(scene, intent, outcome, (_, { doc }) => outputReply(doc))
-  if (outcome.is === 'answered') return outputReply(outcome.doc)
+const waitHeaders = ({ asynchronous }: OwnOperation) => (asynchronous ? (['wait'] as const) : [])
+
+/** Stores the status of an operation that a worker will run; the status is the answer. R28, R228. */
+function planStart(scene: EndpointContext, operation: OwnOperation, intent: Intent, item: RowKey | null): RowWrite {
+  const { caller, time, world } = intent
+  const { settings } = scene.resource
+  const input = readInput(operation.input, intent.body ?? {}, settings)
+  const call = { resource: scene.representation.today, operation, item, input }
+  const { statuses, document, key } = queueOperation(call, {
+    ...{ resources: scene.stored, caller, time, newId: world.newId },
+  })
+  const create = () => scene.writer.create(statuses, document, { key, parent: null, time })
+  return {
+    do: 'keep',
+    answer: encodeDocument(statuses.collection, document).doc,
+    effects: [{ collection: statuses.name, key, time, change: create }],
+  }
+}
+
+/** How often a request looks whether its operation has ended, in milliseconds. */
+const lookInterval = 100
+
+/** Waits until the operation has ended, as long as the client prefers. */
+async function awaitEnd({ call, key, world }: Intent, outcome: Outcome, store: Store): Promise<Outcome> {
+  const doc = outcome.is === 'claimed' ? outcome.answer?.doc : outcome.is === 'answered' ? outcome.doc : undefined
+  const until = world.monotonic() + preferredWait(call) * 1000
+  if (doc === undefined) return outcome
+  const { id } = JSON.parse(doc) as { id: string }
+  const own = { id, parent: null, account: key.account ?? '' }
+  for (; world.monotonic() < until; await pause(world, lookInterval)) {
+    const read = { do: 'read', collection: statusResource, key: own, time: world.now() } as const
+    const found = (await store.execute(read)) as ReadResult
+    if (found.is !== 'found') return outcome
+    if (endedStates.includes((JSON.parse(found.doc) as { status: string }).status)) return withDocument(outcome, found)
+  }
+  return outcome
+}
+
+function withDocument(outcome: Outcome, { doc, revision }: FoundRow): Outcome {
+  if (outcome.is === 'claimed') return { ...outcome, answer: { doc, revision } }
+  return outcome.is === 'answered' ? { ...outcome, doc } : outcome
+}
+
+/** The output if the client waited for it and the operation has ended well, otherwise its status. */
+function statusReply({ scenes }: EndpointContext, intent: Intent, doc: string): Reply {
+  const { id, status, result } = JSON.parse(doc) as { id: string; status: string; result: unknown }
+  if (status === 'succeeded' && preferredWait(intent.call) > 0) return outputReply(JSON.stringify(result))
+  const statuses = scenes.get(statusResource) as EndpointContext
+  const { body } = itemReply(statuses, intent, 202, { doc, revision: 1 })
+  return { status: 202, headers: { Location: itemPath(statuses.resource, { id, parent: null }, intent.carried) }, body }
+}
+
+function renderAnswer(scene: EndpointContext, intent: Intent, outcome: Outcome, reply: (doc: string) => Reply): Reply {
+  if (outcome.is === 'claimed') return replayReply(scene, intent, outcome, (_, { doc }) => reply(doc))
+  if (outcome.is === 'answered') return reply(outcome.doc)
   throw callRefusal(scene, intent, outcome)
 }
 
@@ -111,15 +175,26 @@ function callRefusal(scene: EndpointContext, { body, key }: Intent, outcome: Out
   return writeRefusal({ ...scene, representation }, { ...outcome, references }, key)
 }
 
+const queuedAnswer: DescribedAnswer = {
+  ...{ status: 202, says: 'It will be carried out. The URL of its status is in `Location`.' },
+  ...{ body: 'item', headers: ['Location', 'Idempotency-Replayed'] },
+}
+
 function callDescription(
-  { resource: { name: collection, title } }: EndpointContext,
-  { name, at, input, output }: OwnOperation,
+  { resource: { name: collection, title }, resources }: EndpointContext,
+  { name, at, input, output, asynchronous }: OwnOperation,
 ): WriteDescription {
+  const statuses = resources.get(statusResource) as Resource
+  const replayed = ['Idempotency-Replayed']
   return {
     id: name,
     summary: () => `Carries out ${name} of ${at === 'item' ? `one ${title.toLowerCase()}` : collection}`,
     ...{ body: 'input', input, output },
-    answers: [{ status: 200, says: 'It was carried out.', body: 'output', headers: ['Idempotency-Replayed'] }],
+    answers: [
+      { status: 200, says: 'It was carried out.', body: 'output', headers: replayed },
+      ...(asynchronous ? [queuedAnswer] : []),
+    ],
+    ...(asynchronous && { answered: statuses }),
     refusals: handledTypes,
   }
 }

@@ -35,6 +35,8 @@ export interface EndpointContext {
   /** The resource, and all resources, as the version declares them; their collections are the current ones. */
   readonly resource: Resource
   readonly resources: ReadonlyMap<string, Resource>
+  /** The contexts of all resources of the version; complete when the first request arrives. */
+  readonly scenes: ReadonlyMap<string, EndpointContext>
   /** All resources as they are stored. */
   readonly stored: ReadonlyMap<string, Resource>
   /** Makes the writes of their rows. */
@@ -203,7 +205,7 @@ export function absentItem(scene: EndpointContext, { is, collection, id }: Absen
   return new Problem('resource-deleted', `${resource.title} ${shortId(id)} was deleted.`)
 }
 
-function missingItem({ title, settings }: Resource, id: string): Problem {
+export function missingItem({ title, settings }: Resource, id: string): Problem {
   const message = `${title} ${shortId(id)} was not found.`
   return settings.missing.status === 410 ? new Problem('gone', message) : new Problem('resource-not-found', message)
 }

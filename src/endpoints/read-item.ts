@@ -1,12 +1,13 @@
 /** Reads an item: GET and HEAD. Part 4, methods. */
 
-import type { FoundRow } from '../flow/found-row.ts'
+import type { ReadResult } from '../flow/found-row.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { absenceTypes, describedItem, describedUnchanged, itemConditions } from './described.ts'
-import { absentItem, admitPresent, type EndpointContext, isAbsent, itemKey, itemRead, itemReply } from './item.ts'
+import { admitPresent, type EndpointContext, itemKey, itemRead, itemReply } from './item.ts'
+import { presentItem } from './present-item.ts'
 
 export function readItemRoute(scene: EndpointContext): Route {
   const { resource } = scene
@@ -23,8 +24,7 @@ export function readItemRoute(scene: EndpointContext): Route {
     parse: (asked) => ({ ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }),
     plan: (intent) => itemRead(scene, intent),
     render: (intent, outcome) => {
-      if (isAbsent(outcome)) throw absentItem(scene, outcome)
-      return itemReply(scene, intent, 200, outcome as FoundRow)
+      return itemReply(scene, intent, 200, presentItem(scene, intent, outcome as ReadResult))
     },
     claims: null,
     about: readDescription(resource),

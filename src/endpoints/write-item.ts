@@ -20,7 +20,6 @@ import { tagSecret } from '../views/tag.ts'
 import { absenceTypes, conditionTypes, itemConditions } from './described.ts'
 import { changeRules } from './further-rules.ts'
 import {
-  absentItem,
   admitConvertible,
   type EndpointContext,
   itemKey,
@@ -35,6 +34,7 @@ import {
 } from './item.ts'
 import { admitConditionalWrite, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
+import { presentItem } from './present-item.ts'
 import { changesOthers, enterWrittenState, stateGuard } from './state-refusal.ts'
 
 /** The description of a write, without the parts that are the same for all writes of items. */
@@ -102,8 +102,7 @@ export const admitConditions = (scene: EndpointContext, asked: RequestContext, s
 
 /** Refuses a request whose item is missing or does not meet its preconditions. */
 export function admitItem(scene: EndpointContext, asked: RequestContext, seen: ReadResult): void {
-  if (seen.is !== 'found') throw absentItem(scene, seen)
-  admitConditions(scene, asked, seen)
+  admitConditions(scene, asked, presentItem(scene, asked, seen))
 }
 
 /** The same, but a repeated key is answered before the item and its state are checked. */

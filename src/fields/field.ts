@@ -20,6 +20,7 @@ export type Kind =
   | 'list'
   | 'object'
   | 'metadata'
+  | 'json'
   | 'country'
   | 'currency'
   | 'concept'

@@ -79,6 +79,15 @@ export const metadata: FieldKind = {
     Object.fromEntries(sampleSome(2, source, () => [sampleLetters(2, source).toLowerCase(), sampleWord(source)])),
 }
 
+/** Any JSON value: the result of an operation, which the output of the operation describes. */
+export const json: FieldKind = {
+  ...structure,
+  check: () => (value) => value,
+  schema: () => ({}),
+  plain: () => ({}),
+  sample: () => ({}),
+}
+
 function objectSchema(
   fields: NonNullable<FieldTerms['fields']>,
   use: SchemaUse,

@@ -9,6 +9,7 @@ import type { Intent, ListQuery, RequestContext } from './intent.ts'
 import type { Outcome } from './outcome.ts'
 import type { Claim, Plan, Read } from './plan.ts'
 import type { Reply } from './reply.ts'
+import type { Store } from './store.ts'
 import type { ServiceWorld } from './world.ts'
 
 /** The row that must exist for a request: the item, or the owner in the path. */
@@ -40,6 +41,8 @@ export interface Route {
   readonly parse: (asked: RequestContext) => Intent
   readonly plan: (intent: Intent) => Plan
   readonly render: (intent: Intent, outcome: Outcome) => Reply
+  /** Waits for what follows an asynchronous operation, as long as the caller prefers; missing for other routes. R28 */
+  readonly settle?: (intent: Intent, outcome: Outcome, store: Store) => Promise<Outcome>
   /** The claim of a request that cannot be parsed; missing if such keys are not looked up. R99. */
   readonly claim?: (asked: RequestContext) => Claim | null
   /** Further collections that are read or written, besides its own and that of the owner. */
@@ -66,6 +69,8 @@ export interface OperationDescription {
   readonly input?: readonly InputField[]
   /** The fields of an answer that is the output of an operation. */
   readonly output?: readonly InputField[]
+  /** The resource whose item is answered; its own unless given. */
+  readonly answered?: Resource
   /** The headers it reads, besides those that every operation reads. */
   readonly headers: readonly RequestHeader[]
   readonly answers: readonly DescribedAnswer[]
@@ -73,7 +78,7 @@ export interface OperationDescription {
   readonly refusals: readonly RefusalType[]
 }
 
-export type RequestHeader = 'match' | 'noneMatch' | 'creating' | 'unmodifiedSince' | 'modifiedSince' | 'prefer'
+export type RequestHeader = 'match' | 'noneMatch' | 'creating' | 'unmodifiedSince' | 'modifiedSince' | 'prefer' | 'wait'
 
 /** The answer of a successful operation. */
 export interface DescribedAnswer {

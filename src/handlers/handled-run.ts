@@ -48,6 +48,8 @@ export interface HandledRequest {
   readonly namesOf?: (field: string) => readonly string[]
   /** Whether everything is rolled back. R239. */
   readonly dryRun?: boolean
+  /** The step of an asynchronous operation, in place of a handler. */
+  readonly step?: NamedHandler
 }
 
 /** How often handlers run for one request if others keep changing what they read. */
@@ -146,10 +148,14 @@ export class HandledRun implements Decisions {
   async #answerCall(name: string, { resource, operation, input, item, time }: ProposedCall): Promise<void> {
     const rows = this.#rowsAt(time)
     const row = item && rows.hold({ resource, ...item })
-    const [[, act]] = handlersOf(this.#sources.ownHandlers, resource.name, [operation.name]) as [NamedHandler]
+    const { step } = this.#request
+    const [handler] = step ? [step] : handlersOf(this.#sources.ownHandlers, resource.name, [operation.name])
+    const [, act] = handler as NamedHandler
     const given = { input: copied(Object.fromEntries(input)), ...(item && { item: copied(item.before) }) }
     const tools = new HandlerTools(this.#context(), row, undefined)
-    const run = this.#call([name, act], tools, row, given, 1, (returned) => outputText(operation, returned, resource))
+    const read = (returned: unknown) =>
+      step ? (JSON.stringify(returned) ?? 'null') : outputText(operation, returned, resource)
+    const run = this.#call([step?.[0] ?? name, act], tools, row, given, 1, read)
     this.#answered = { answer: await this.#settled(run), sent: JSON.stringify([...input.values()]) }
   }
 
@@ -200,6 +206,7 @@ export class HandledRun implements Decisions {
     if (depth > mostDepth)
       throw failureOfHandler(name, new HandlerFault(`Handlers cause each other more than ${mostDepth} deep.`))
     const { used } = this.#sources
+    const { requestId } = this.#request
     let ending: AbortController | undefined // most handlers need none
     const all = {
       ...tools.face,
@@ -207,7 +214,7 @@ export class HandledRun implements Decisions {
       get next() {
         return copied(row?.now ?? null)
       },
-      log: this.#logOf(name),
+      log: handlerLog(this.#sources.log, { handler: name, ...(requestId !== undefined && { requestId }) }),
       get signal() {
         ending ??= new AbortController()
         return ending.signal
@@ -244,17 +251,6 @@ export class HandledRun implements Decisions {
     return { rows, lists, resources, types, caller, account, time: rows.time, newId: world.newId }
   }
 
-  /** A log that adds the name of a handler and the id of the request. */
-  #logOf(handler: string) {
-    const { requestId } = this.#request
-    const about = { handler, ...(requestId !== undefined && { requestId }) }
-    const write =
-      (level: keyof Log) =>
-      (text: string, fields: object = {}) =>
-        this.#sources.log[level]({ ...fields, ...about }, text)
-    return { info: write('info'), warn: write('warn'), error: write('error') }
-  }
-
   /** A reference to a row that does not exist is the mistake of a handler, unless the caller sent it. */
   #checked(outcome: Outcome): Outcome {
     if (outcome.is !== 'unmet' || (this.#decided.size === 0 && !this.#answered)) return outcome
@@ -266,10 +262,19 @@ export class HandledRun implements Decisions {
   }
 }
 
-type NamedHandler = readonly [name: string, act: HandlerFunction]
+/** The log of a handler; it adds what its lines are about. */
+export function handlerLog(log: Log, about: object) {
+  const write =
+    (level: keyof Log) =>
+    (text: string, fields: object = {}) =>
+      log[level]({ ...fields, ...about }, text)
+  return { info: write('info'), warn: write('warn'), error: write('error') }
+}
+
+export type NamedHandler = readonly [name: string, act: HandlerFunction]
 
 /** The handlers of operations, in the order in which they run, by name. */
-function handlersOf({ handlers }: OwnHandlers, resource: string, operations: readonly string[]): NamedHandler[] {
+export function handlersOf({ handlers }: OwnHandlers, resource: string, operations: readonly string[]): NamedHandler[] {
   const own = Object.hasOwn(handlers, resource) ? handlers[resource] : undefined
   const isOfFields = fieldOperations.some((one) => operations.includes(one))
   return [...(isOfFields ? ['write'] : []), ...operations].flatMap((name) => {

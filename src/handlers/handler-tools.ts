@@ -6,18 +6,26 @@ import type { Caller } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import { listInWords, sentenceCase } from '../formats/naming.ts'
-import { timestampOf } from '../formats/time.ts'
+import { durationMilliseconds, timestampOf } from '../formats/time.ts'
 import { stampDocument } from '../resources/document.ts'
 import { readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { HandledList, ListReader } from './handled-list.ts'
 import { admitState } from './handled-states.ts'
 import { HandlerFault, HandlerRefusal, readFaultless, writesWrongly } from './handler-fault.ts'
+import { queueOperation } from './queued-operation.ts'
 import type { HeldRow, RequestRows } from './request-rows.ts'
 import { newDocument, patchedDocument } from './written-document.ts'
 
 /** The id of an item; with that of its parent if ids are unique only below it. */
 type GivenId = string | Readonly<Record<string, unknown>>
+
+/** When an operation is to start, and on which item. */
+interface LaterOptions {
+  readonly id?: GivenId
+  readonly after?: string
+  readonly at?: string
+}
 
 /** A write that a handler has said, whose own handler runs afterwards. */
 export interface SaidWrite {
@@ -144,6 +152,27 @@ export class HandlerTools {
       this.said.push({ row, operations: [transition], item, input })
     })
 
+  readonly later = (called: string, body: Document = {}, when: LaterOptions = {}): string => {
+    const [name = '', own] = called.split('.')
+    const resource = this.#resource(name)
+    const operation = resource.operations.find((one) => one.name === own)
+    if (!operation?.asynchronous)
+      throw new HandlerFault(`It says ${valueInWords(called)} for later, which is no asynchronous operation.`)
+    const says = `It says ${called} for later with a wrong input`
+    const input = readFaultless(says, () => readInput(operation.input, body, resource.settings))
+    const { id, after = 'PT0S', at } = when
+    if ((operation.at === 'item') !== (id !== undefined))
+      throw new HandlerFault(`It says ${called} for later; write the \`id\` of an item for operations on items only.`)
+    const { time, rows } = this.#context
+    const due = at === undefined ? time + (durationMilliseconds(after) ?? Number.NaN) : Date.parse(at)
+    if (!Number.isFinite(due))
+      throw new HandlerFault(`It says ${called} for later; write after: 'PT1H' or at: '2026-12-01T10:00:00Z'.`)
+    const item = id === undefined ? null : this.#keyOf(resource, id)
+    const { statuses, key, document } = queueOperation({ resource, operation, item, input }, this.#context, due)
+    this.#say(async () => rows.write(await rows.get(statuses, key), document))
+    return key.id
+  }
+
   /** The refusal of the request with a declared type. It is thrown by the handler. */
   readonly refuse = (type: string, { pointer, message }: { pointer?: string; message?: string } = {}): Problem => {
     if (!this.#context.types.has(type))
@@ -214,11 +243,11 @@ export class HandlerTools {
 
   /** The tools as the handler sees them. */
   get face() {
-    const { get, list, set, create, change, remove, move, refuse } = this
+    const { get, list, set, create, change, remove, move, later, refuse } = this
     const { caller, time, newId } = this.#context
     const { id, account, scopes } = caller
     return {
-      ...{ get, list, set, create, change, remove, move, refuse },
+      ...{ get, list, set, create, change, remove, move, later, refuse },
       caller: { id: id === '' ? null : id, account, scopes: [...scopes] },
       now: timestampOf(time),
       newId: (name: string) => newId(this.#resource(name).prefix as string),

@@ -16,6 +16,7 @@ import type {
   StateField,
 } from '../resources/infer.ts'
 import type {
+  IsAsynchronous,
   OperationInput,
   OperationName,
   OperationOutput,
@@ -99,6 +100,15 @@ interface HandlerContext<D, Used> {
       ? [name: T, input?: TransitionInput<D, R, T>]
       : [name: T, input: TransitionInput<D, R, T>]
   ) => void
+  /**
+   * Starts an asynchronous operation when the change is committed, or some time later; returns the id of its status.
+   * @example later('orders.reminders', {}, { id: item.id, after: 'P3D' })
+   */
+  readonly later: <O extends LaterName<D>>(
+    operation: O,
+    input?: LaterInput<D, O>,
+    when?: { readonly id?: ItemId; readonly after?: string; readonly at?: string },
+  ) => string
   /** Makes the refusal of the request, with a declared type of error: `throw refuse('order-empty')`. */
   readonly refuse: (type: DeclaredError<D>, where?: { readonly pointer?: string; readonly message?: string }) => Error
 }
@@ -123,13 +133,13 @@ interface CreationContext<D, R extends ResourceName<D>, Used> extends Omit<Write
 interface TransitionContext<D, R extends ResourceName<D>, T extends TransitionName<D, R>, Used>
   extends Omit<WriteContext<D, R, Used, Item<D, R>>, 'input'> {
   /** The input of the transition. */
-  readonly input: TransitionInput<D, R, T>
+  readonly input: Required<TransitionInput<D, R, T>>
 }
 
 interface CallContext<D, R extends ResourceName<D>, O extends OperationName<D, R>, Used>
   extends HandlerContext<D, Used> {
   /** The input of the operation. */
-  readonly input: OperationInput<D, R, O>
+  readonly input: Required<OperationInput<D, R, O>>
 }
 
 interface ItemCallContext<D, R extends ResourceName<D>, O extends OperationName<D, R>, Used>
@@ -139,6 +149,62 @@ interface ItemCallContext<D, R extends ResourceName<D>, O extends OperationName<
   /** Sets fields of the item, read-only ones too: `set({ remindedAt: now })`. */
   readonly set: (patch: FieldPatch<D, R>) => void
 }
+
+/** The asynchronous operations of all resources, as `orders.exports`. */
+type LaterName<D> = {
+  [R in ResourceName<D>]: {
+    [O in OperationName<D, R>]: IsAsynchronous<D, R, O> extends true ? `${R & string}.${O}` : never
+  }[OperationName<D, R>]
+}[ResourceName<D>]
+
+type LaterInput<D, N> = N extends `${infer R extends ResourceName<D> & string}.${infer O}`
+  ? OperationInput<D, R, O & OperationName<D, R>>
+  : never
+
+/** What steps of asynchronous operations are given: they read, write and are committed like handlers. */
+type StepContext<D, Used> = Omit<HandlerContext<D, Used>, 'dryRun'>
+
+/** What the handler of an asynchronous operation is given. Its own reads guard nothing; it writes in steps. */
+interface JobContext<D, R extends ResourceName<D>, O extends OperationName<D, R>, Used>
+  extends Pick<
+    HandlerContext<D, Used>,
+    'caller' | 'now' | 'newId' | 'log' | 'signal' | 'use' | 'get' | 'list' | 'refuse'
+  > {
+  /** The input of the operation. */
+  readonly input: Required<OperationInput<D, R, O>>
+  /** The id of its status, the same in every try: `opr_…`. It fits as an idempotency key for other services. */
+  readonly id: string
+  /** The number of this try; 1 is the first. */
+  readonly attempt: number
+  /**
+   * Carries out a step: what it writes is committed with what it returns. A later try does not carry it out again.
+   * @example const url = await step('upload', async ({ get }) => save(await get('orders', input.orderId)))
+   */
+  readonly step: <T>(name: string, act: (given: StepContext<D, Used>) => T | Promise<T>) => Promise<T>
+  /** Reads all items of a list, page by page: `for await (const page of pages('orders')) …`. */
+  readonly pages: <P extends ResourceName<D>>(
+    resource: P,
+    query?: Omit<ListQueryOf<D, P>, 'limit'>,
+  ) => AsyncIterable<Item<D, P>[]>
+  /** Shows how far it is, in percent: `await report(50)`. */
+  readonly report: (progress: number) => Promise<void>
+}
+
+interface ItemJobContext<D, R extends ResourceName<D>, O extends OperationName<D, R>, Used>
+  extends JobContext<D, R, O, Used> {
+  /** The item that it is called on, as it is when the try begins. */
+  readonly item: Item<D, R>
+}
+
+/** What the handler of an operation is given. */
+type OperationContext<D, R extends ResourceName<D>, O extends OperationName<D, R>, Used> =
+  IsAsynchronous<D, R, O> extends true
+    ? OperationPlace<D, R, O> extends 'item'
+      ? ItemJobContext<D, R, O, Used>
+      : JobContext<D, R, O, Used>
+    : OperationPlace<D, R, O> extends 'item'
+      ? ItemCallContext<D, R, O, Used>
+      : CallContext<D, R, O, Used>
 
 /** The handler of an operation returns its output; nothing if the operation declares no output. */
 type OperationHandler<Context, Output> =
@@ -168,10 +234,7 @@ interface WriteHandlers<D, R extends ResourceName<D>, Used> {
 type ResourceHandlers<D, R extends ResourceName<D>, Used> = WriteHandlers<D, R, Used> & {
   readonly [T in TransitionName<D, R>]?: Handler<TransitionContext<D, R, T, Used>>
 } & {
-  readonly [O in OperationName<D, R>]: OperationHandler<
-    OperationPlace<D, R, O> extends 'item' ? ItemCallContext<D, R, O, Used> : CallContext<D, R, O, Used>,
-    OperationOutput<D, R, O>
-  >
+  readonly [O in OperationName<D, R>]: OperationHandler<OperationContext<D, R, O, Used>, OperationOutput<D, R, O>>
 }
 
 /** The handlers of a service, by resource and method, transition or operation. Declared operations need theirs. */

@@ -116,13 +116,20 @@ function unknownParameter(name: string, accepted: readonly string[]): string {
   return `${says}.${guess ? ` Did you mean ${guess}?` : ''} Accepted: ${accepted.join(', ')}.`
 }
 
-/** Refuses all parameters except `version`, and that of dry runs on writes: for URLs of items. R239. */
-export function refuseParameters({ method, target }: Pick<Call, 'method' | 'target'>, settings: Settings): null {
+/**
+ * Refuses all parameters except `version`, and that of dry runs on writes: for URLs of items. Asynchronous operations have no
+ * dry run. R239.
+ */
+export function refuseParameters(
+  { method, target }: Pick<Call, 'method' | 'target'>,
+  settings: Settings,
+  hasDryRun = writingMethods.includes(method),
+): null {
   if (!target.includes('?')) return null
   const dryRun = dryRunName(settings)
   const accepted = [
     ...(settings.versions.carriers.includes('query') ? ['version'] : []),
-    ...(writingMethods.includes(method) ? [dryRun] : []),
+    ...(hasDryRun ? [dryRun] : []),
   ]
   const given = parametersOf(target)
   const violations = nameViolations(given, (name) => accepted.includes(name), accepted, settings)

@@ -5,7 +5,7 @@ import type { Field, Fields } from '../fields/field.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import { type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { ResourceSettings, Settings } from '../settings.ts'
-import type { DeclaredOperations } from './own-operations.ts'
+import type { DeclaredOperations, ScheduleDeclaration } from './own-operations.ts'
 import type { StatesDeclaration } from './states.ts'
 
 /** `'public'` (everybody), `'authenticated'` (every known caller) or the name of a declared scope. */
@@ -104,6 +104,8 @@ export interface ResourceDeclaration {
    * @example operations: { quotes: { at: 'collection', output: { total: f.decimal({ scale: 2 }) } } }
    */
   readonly operations?: DeclaredOperations
+  /** Times at which operations start: `schedules: { nightly: { cron: '0 2 * * *', run: 'exports' } }`. */
+  readonly schedules?: { readonly [name: string]: ScheduleDeclaration }
   /** The access rules: `access: { read: 'public', write: 'orders:write' }`. */
   readonly access: Access
   /** The name of the account that items belong to; callers see only items of their account: `owner: 'customerId'`. R170. */
@@ -134,6 +136,7 @@ export const resourceKeys = [
   'states',
   'derived',
   'operations',
+  'schedules',
   'access',
   'owner',
   'methods',

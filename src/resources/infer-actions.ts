@@ -35,6 +35,10 @@ type OperationsOf<S, R> = Get<ResourceOf<DeclarationOf<S>, R>, 'operations'>
  */
 export type OperationName<S, R extends ResourceName<S>> = keyof OperationsOf<S, R> & string
 
+/** Whether an operation is asynchronous. */
+export type IsAsynchronous<S, R extends ResourceName<S>, O extends OperationName<S, R>> =
+  Get<OperationsOf<S, R>[O], 'asynchronous'> extends true ? true : false
+
 /** Where an operation is. */
 export type OperationPlace<S, R extends ResourceName<S>, O extends OperationName<S, R>> = Get<
   OperationsOf<S, R>[O],

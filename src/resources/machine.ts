@@ -174,6 +174,8 @@ export const absentInput = ({ input }: Transition): ReadonlyMap<string, unknown>
 /** An operation that a resource declares. R88. */
 export interface OwnOperation {
   readonly name: string
+  /** Whether a worker runs it after the answer. */
+  readonly asynchronous: boolean
   readonly at: 'collection' | 'item'
   readonly rule: AccessRule
   readonly input: readonly InputField[]
@@ -185,8 +187,8 @@ export const ownOperationsOf = (
   { concepts }: Pick<DeclarationContext, 'concepts'>,
   rules: ValueRules,
 ): readonly OwnOperation[] =>
-  Object.entries(operations).map(([name, { at, input = {}, output = {}, access: own }]) => ({
-    ...{ name, at, rule: own ?? (ruleFor(access, ruleSource(at)) as AccessRule) },
+  Object.entries(operations).map(([name, { at, input = {}, output = {}, access: own, asynchronous = false }]) => ({
+    ...{ name, at, asynchronous, rule: own ?? (ruleFor(access, ruleSource(at)) as AccessRule) },
     input: inputFields(input, concepts, rules),
     output: inputFields(output, concepts, rules),
   }))

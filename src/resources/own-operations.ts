@@ -14,6 +14,11 @@ export interface OperationDeclaration {
   readonly output?: Fields
   /** Who may use it; by default the rule of `change` for an item, of `create` for a collection: `access: 'orders:read'`. */
   readonly access?: string
+  /**
+   * It may take long: a request is answered 202 with the URL of its status, and a worker runs the handler afterwards.
+   * @example exports: { at: 'collection', output: { url: f.url() }, asynchronous: true }
+   */
+  readonly asynchronous?: true
 }
 
 export const operationKeys = [
@@ -21,7 +26,23 @@ export const operationKeys = [
   'input',
   'output',
   'access',
+  'asynchronous',
 ] as const satisfies readonly (keyof OperationDeclaration)[]
+
+/**
+ * Starts an asynchronous operation of the collection at the times of a calendar, without input and without a caller.
+ * @example nightly: { cron: '0 2 * * *', zone: 'Europe/Rome', run: 'exports' }
+ */
+export interface ScheduleDeclaration {
+  /** Minute, hour, day of the month, month and day of the week: `cron: '0 2 * * *'` is at two o'clock. */
+  readonly cron: string
+  /** The time zone of the calendar; UTC by default: `zone: 'Europe/Rome'`. */
+  readonly zone?: string
+  /** The name of the operation: `run: 'exports'`. */
+  readonly run: string
+}
+
+export const scheduleKeys = ['cron', 'zone', 'run'] as const satisfies readonly (keyof ScheduleDeclaration)[]
 
 /** The operations of a resource by name. */
 export type DeclaredOperations = { readonly [name: string]: OperationDeclaration }

@@ -1,5 +1,6 @@
-/** Service fields: fields that a declaration implies: those of states, and derived ones that callers cannot write. Part 2. */
-import type { Field, Fields } from '../fields/field.ts'
+/** Service fields: what a declaration implies: fields of states, derived ones that callers cannot write, and statuses. Part 2. */
+import { type Field, type Fields, f } from '../fields/field.ts'
+import type { ResourceDeclaration } from './declaration.ts'
 import { completeDerivedField } from './derived-fields.ts'
 import { type StatesDeclaration, stateNames } from './states.ts'
 
@@ -20,7 +21,7 @@ type Resources<T> = { readonly [name: string]: T }
 /** Resources with the fields of their states, and with derived fields that callers cannot write. */
 export const withServiceFields = <T extends DeclaredResource>(resources: Resources<T>): Resources<T> =>
   Object.fromEntries(
-    Object.entries(resources).map(([name, one]) => {
+    withStatuses(resources).map(([name, one]) => {
       const added = one.states ? { [one.states.field]: stateField(one.states) } : {}
       const isDerived = Object.values(one.fields).some(({ options }) => options.derived !== undefined)
       if (!one.states && !isDerived) return [name, one]
@@ -29,11 +30,66 @@ export const withServiceFields = <T extends DeclaredResource>(resources: Resourc
     }),
   )
 
-/** Resources as they were declared, without the fields of their states. */
+/** Resources with that of the statuses of asynchronous operations. */
+function withStatuses<T extends DeclaredResource>(resources: Resources<T>): (readonly [string, T])[] {
+  const statuses = statusDeclaration(Object.values(resources) as never)
+  return Object.entries({ ...resources, ...(statuses && { [statusResource]: statuses as never }) })
+}
+
+/** Resources as they were declared, without that of statuses, and without the fields of their states. */
 export const withoutStateFields = <T extends DeclaredResource>(resources: Resources<T>): Resources<T> =>
   Object.fromEntries(
-    Object.entries(resources).map(([name, one]) => {
-      const { [one.states?.field ?? '']: _, ...fields } = one.fields
-      return [name, one.states ? { ...one, fields } : one]
-    }),
+    Object.entries(resources)
+      .filter(([, one]) => !isStatusResource(one))
+      .map(([name, one]) => {
+        const { [one.states?.field ?? '']: _, ...fields } = one.fields
+        return [name, one.states ? { ...one, fields } : one]
+      }),
   )
+
+/** The resource of the statuses of asynchronous operations, which a declaration implies. R28, R228. */
+export const statusResource = 'operations'
+
+/** The states in which an operation has ended. */
+export const endedStates: readonly unknown[] = ['succeeded', 'failed', 'cancelled']
+
+const statusStates: StatesDeclaration = {
+  field: 'status',
+  initial: 'queued',
+  entered: ['running', 'succeeded', 'failed'],
+  transitions: { cancellations: { from: ['queued', 'running'], to: 'cancelled' } },
+}
+
+const byService = { readOnly: true } as const
+const result: Field = { kind: 'json', options: { ...byService, optional: true } }
+
+const statusFields: Fields = {
+  operation: f.text({ ...byService, default: '' }),
+  item: f.text({ ...byService, optional: true }),
+  due: f.timestamp({ ...byService, optional: true }),
+  progress: f.integer({ ...byService, default: 0, min: 0, max: 100 }),
+  result,
+  error: f.object({ type: f.text(), message: f.text() }, { ...byService, optional: true }),
+  /** What the worker needs, as JSON. */
+  request: f.text({ ...byService, optional: true, writeOnly: true, max: 1_000_000 }),
+}
+
+type Statused = Pick<ResourceDeclaration, 'fields' | 'states' | 'operations' | 'access'> & { readonly owner?: string }
+
+/** Whether a resource is the one of the statuses; another one may have its name if no operation is asynchronous. */
+export const isStatusResource = ({ states }: Pick<ResourceDeclaration, 'states'>): boolean =>
+  states?.entered !== undefined
+
+/** The resource of the statuses; undefined if no operation is asynchronous. */
+function statusDeclaration(resources: readonly Statused[]): ResourceDeclaration | undefined {
+  const served = resources.filter(({ operations = {} }) => Object.values(operations).some((one) => one.asynchronous))
+  const owner = served.find((one) => one.owner !== undefined)?.owner
+  // Each row is visible only to callers that may call its operation.
+  const rules = served.flatMap(({ access, operations = {} }) => [access, ...Object.values(operations)])
+  const rule = JSON.stringify(rules).includes('"public"') ? 'public' : 'authenticated'
+  if (served.length === 0) return undefined
+  return {
+    ...{ prefix: 'opr', fields: statusFields, states: statusStates, methods: ['read'], ...(owner && { owner }) },
+    access: { read: rule, change: rule },
+  }
+}

@@ -66,6 +66,8 @@ export interface StatesDeclaration {
   readonly transitions: { readonly [name: string]: TransitionDeclaration }
   /** The states in which items can be changed (PUT, PATCH) and removed (DELETE); by default all of them. */
   readonly writable?: WritableStates
+  /** States that only the engine enters; a declaration cannot have them. */
+  readonly entered?: readonly string[]
 }
 
 /** The states that allow writes: `writable: { change: ['draft'], remove: ['draft', 'cancelled'] }`. */
@@ -94,6 +96,6 @@ export const transitionKeys = [
 ] as const satisfies readonly (keyof TransitionDeclaration)[]
 
 /** All states, the initial one first, then as transitions name them. */
-export const stateNames = ({ initial, transitions }: StatesDeclaration): readonly string[] => [
-  ...new Set([initial, ...Object.values(transitions).flatMap(({ from, to }) => [...from, to])]),
+export const stateNames = ({ initial, transitions, entered = [] }: StatesDeclaration): readonly string[] => [
+  ...new Set([initial, ...entered, ...Object.values(transitions).flatMap(({ from, to }) => [...from, to])]),
 ]

@@ -90,10 +90,13 @@ function servedVersion(
     contextOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
   )
   const resources = new Map(scenes.map(({ resource }) => [resource.name, resource]))
+  const contexts = new Map<string, EndpointContext>()
   const found = scenes.flatMap(({ source, ...scene }) => {
     const seen = viewAndLinks(source, scene.transitions, resources)
-    const context = { ...scene, ...seen, resources, stored: declared.today, writer }
-    return resourceEndpoints({ ...context, challenge: declared.challenge }, declared.operations)
+    const { today: stored, challenge } = declared
+    const context = { ...scene, ...seen, resources, stored, writer, challenge, scenes: contexts }
+    contexts.set(scene.resource.name, context)
+    return resourceEndpoints(context, declared.operations)
   })
   const forms = new Map(scenes.map(({ resource, representation }) => [resource.name, representation]))
   return {

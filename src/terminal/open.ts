@@ -4,6 +4,8 @@ import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
 import type { Table } from '../flow/table.ts'
 import type { World } from '../flow/world.ts'
+import { hasJobs } from '../jobs/job-maker.ts'
+import { jobTable, stepTable } from '../jobs/job-table.ts'
 import { quotaTable } from '../limits/quota-table.ts'
 import { isPostgresUrl } from '../postgres/connection-url.ts'
 import type { Consent } from '../schema/hazard.ts'
@@ -18,8 +20,11 @@ import { usageTable } from '../versions/usage.ts'
 export const serviceTables: readonly Table[] = [quotaTable, usageTable, apiKeyTable]
 
 /** The tables of a service, some of which only a part of its declaration needs. */
-export const tablesOf = ({ resources }: Pick<Service, 'resources'>): readonly Table[] =>
-  hasTimers(resources) ? [...serviceTables, timerTable] : serviceTables
+export const tablesOf = ({ resources }: Pick<Service, 'resources'>): readonly Table[] => [
+  ...serviceTables,
+  ...(hasTimers(resources) ? [timerTable] : []),
+  ...(hasJobs(resources) ? [jobTable, stepTable] : []),
+]
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
 

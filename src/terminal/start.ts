@@ -6,7 +6,10 @@ import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
 import { type Log, pause, type ServiceWorld, serviceWorld } from '../flow/world.ts'
 import { listInWords } from '../formats/naming.ts'
+import type { HandlerSources } from '../handlers/handled-run.ts'
 import { listen, type NodeServer } from '../http/node.ts'
+import { hasJobs } from '../jobs/job-maker.ts'
+import { runJobsEvery } from '../jobs/worker.ts'
 import type { RedisLedger } from '../limits/redis.ts'
 import { type Consent, isChangeRefusal } from '../schema/hazard.ts'
 import type { Migration, MigrationPlan, SchemaMode } from '../schema/migration.ts'
@@ -62,6 +65,12 @@ const usageWriteInterval = 5000
 
 /** How often transitions by the clock are looked for, in milliseconds. */
 const timerInterval = 5000
+/** How often asynchronous operations of other nodes, schedules and later operations are looked for, in milliseconds. */
+const jobInterval = 1000
+
+/** The worker of asynchronous operations; undefined if none is declared. */
+const startWorker = ({ resources, settings }: Service, sources: HandlerSources) =>
+  hasJobs(resources) ? runJobsEvery({ sources, settings: settings.operations }, jobInterval) : undefined
 
 export async function startService(
   declared: Service,
@@ -79,7 +88,9 @@ export async function startService(
   const ledger = counting && { ledger: counting.ledger }
   const handlers = handlerSources(service, store, world, rest.log)
   await handlers?.used()
+  const operations = handlers && startWorker(service, handlers)
   const context: ServerContext = {
+    ...(operations && { wakeWorker: operations.wake }),
     ...{ ...rest, ...ledger, service, store, world, authenticate, open: () => open },
     ...(handlers && { handlers }),
   }
@@ -94,6 +105,7 @@ export async function startService(
     await listening.stop(drain)
     counting?.close()
     await timersStopped()
+    await operations?.stop()
     await written()
     await handlers?.close()
     await store.close()

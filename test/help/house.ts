@@ -17,7 +17,7 @@ const storied: readonly (readonly string[])[] = [
   ['rewrite'],
   ['sqlite', 'postgres'],
   ['handlers', 'views'],
-  ['endpoints', 'timers'],
+  ['endpoints', 'timers', 'jobs'],
   ['routing'],
   ['service'],
   ['contract'],

@@ -64,8 +64,8 @@ service({
     orders: {
       fields: {},
       access: 'public',
-      // @ts-expect-error: operations that run later are not built yet
-      operations: { checks: { at: 'item', asynchronous: true } },
+      // @ts-expect-error: an operation is asynchronous or not
+      operations: { checks: { at: 'item', asynchronous: 'yes' } },
     },
   },
 })

@@ -1,0 +1,64 @@
+/** Queued operation: the status of an asynchronous operation that a worker will run. R28, R228. */
+import { allowAccount } from '../auth/allow.ts'
+import type { Caller } from '../flow/caller.ts'
+import type { RowKey } from '../flow/found-row.ts'
+import type { Document } from '../flow/intent.ts'
+import type { Create } from '../flow/plan.ts'
+import { timestampOf } from '../formats/time.ts'
+import { completeDocumentBy, stampDocument } from '../resources/document.ts'
+import type { OwnOperation } from '../resources/machine.ts'
+import type { Resource } from '../resources/resource.ts'
+import { statusResource } from '../resources/service-fields.ts'
+
+/** What is run: an operation of a resource, on an item or on its collection. */
+export interface QueuedCall {
+  readonly resource: Resource
+  readonly operation: Pick<OwnOperation, 'name'>
+  readonly item: RowKey | null
+  readonly input: ReadonlyMap<string, unknown>
+}
+
+/** What the worker needs besides the row: it is stored with it and never shown. */
+export interface QueuedRequest {
+  readonly input: Document
+  readonly caller: { readonly id: string; readonly account: string | null; readonly scopes: readonly string[] }
+  readonly item: Pick<RowKey, 'id' | 'parent'> | null
+}
+
+interface QueueContext {
+  readonly resources: ReadonlyMap<string, Resource>
+  readonly caller: Caller
+  readonly time: number
+  readonly newId: (prefix: string) => string
+}
+
+/** A new row, and where it is stored. */
+export interface QueuedOperation extends Pick<Create, 'key' | 'time'> {
+  readonly statuses: Resource
+  readonly document: Document
+}
+
+/** The status of an operation that is due now, or at a later time. */
+export function queueOperation(
+  { resource, operation, item, input }: QueuedCall,
+  { resources, caller, time, newId }: QueueContext,
+  due = time,
+): QueuedOperation {
+  const statuses = resources.get(statusResource) as Resource
+  if (caller.id !== '') allowAccount(caller, statuses)
+  const request: QueuedRequest = {
+    input: Object.fromEntries(input),
+    caller: { id: caller.id, account: caller.account, scopes: [...caller.scopes] },
+    item: item && { id: item.id, parent: item.parent },
+  }
+  const own: Document = {
+    operation: `${resource.name}.${operation.name}`,
+    item: item?.id ?? null,
+    due: timestampOf(due),
+    request: JSON.stringify(request),
+  }
+  const document = completeDocumentBy(statuses, ({ name }) => own[name])
+  const key = { id: newId(statuses.prefix as string), parent: null, account: caller.account ?? '' }
+  stampDocument(statuses, document, key, null, time)
+  return { statuses, document, key, time }
+}

@@ -1,0 +1,84 @@
+/** Job handler: what the handler of an asynchronous operation is given. It writes in steps. R228. */
+import type { Caller } from '../flow/caller.ts'
+import type { RowKey } from '../flow/found-row.ts'
+import type { Document } from '../flow/intent.ts'
+import type { ListRows } from '../flow/plan.ts'
+import type { HandledList } from '../handlers/handled-list.ts'
+import { type HandlerSources, handlerLog, type NamedHandler } from '../handlers/handled-run.ts'
+import { HandlerFault } from '../handlers/handler-fault.ts'
+import { HandlerTools } from '../handlers/handler-tools.ts'
+import { RequestRows } from '../handlers/request-rows.ts'
+import type { Resource } from '../resources/resource.ts'
+
+/** A job as its handler sees it. */
+export interface JobFace {
+  readonly id: string
+  readonly attempt: number
+  readonly name: string
+  readonly caller: Caller
+  readonly signal: AbortSignal
+  readonly takeStep: (step: NamedHandler) => Promise<string>
+  /** The results of the steps that were taken in earlier tries, as JSON. */
+  readonly known: ReadonlyMap<string, string>
+  readonly report: (progress: number) => Promise<void>
+}
+
+/** What a handler is given besides its input and its item. Its reads guard nothing; those of its steps do. */
+export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
+  const { world, resources, lists, types } = sources
+  const { id, attempt, name, caller, signal, report } = job
+  const { account } = caller
+  const taken = new Set<string>()
+  const fresh = () => {
+    const rows = new RequestRows(sources, world.now())
+    const context = { rows, resources, lists, types, caller, account, time: rows.time, newId: world.newId }
+    return new HandlerTools(context, null, undefined)
+  }
+  const { refuse, newId, caller: shown } = fresh().face
+  const step = async (label: string, act: (given: never) => unknown): Promise<unknown> => {
+    if (taken.has(label)) throw new HandlerFault(`It takes the step ${label} twice; give each step a name of its own.`)
+    taken.add(label)
+    signal.throwIfAborted()
+    return JSON.parse(job.known.get(label) ?? (await job.takeStep([`${name}, step ${label},`, act])))
+  }
+  return {
+    ...{ id, attempt, signal, report, refuse, newId, caller: shown, use, step, dryRun: false },
+    get now() {
+      return fresh().face.now
+    },
+    get: ((...given) => fresh().get(...given)) as HandlerTools['get'],
+    list: ((...given) => fresh().list(...given)) as HandlerTools['list'],
+    pages: (resource: string, query: HandledList = {}) =>
+      pagesOf(sources, resources.get(resource), query, { account, signal }),
+    log: handlerLog(sources.log, { handler: name, operation: id }),
+  }
+}
+
+const pageSize = 500
+
+/** All items of a list, page by page; each page is read when it is asked for. */
+async function* pagesOf(
+  { lists, store, world }: HandlerSources,
+  resource: Resource | undefined,
+  query: HandledList,
+  { account, signal }: { readonly account: string | null; readonly signal: AbortSignal },
+): AsyncGenerator<Document[]> {
+  if (!resource) throw new HandlerFault('It reads the pages of a resource that does not exist.')
+  const list = lists.read(resource, { ...query, limit: pageSize }, { account, time: world.now() })
+  let window: ListRows['window'] = list.window
+  for (;;) {
+    signal.throwIfAborted()
+    const page = await store.execute({ ...list, window, withPositions: true })
+    if (page.is !== 'page') return
+    const documents = JSON.parse(`[${page.data}]`) as Document[]
+    if (documents.length > 0) yield documents
+    if (documents.length < pageSize || !page.last) return
+    window = { from: 'place', position: page.last, back: false, including: false, limit: pageSize }
+  }
+}
+
+/** The item of a job, as it is now; null if it was removed meanwhile. */
+export async function itemOfJob(sources: HandlerSources, resource: Resource, key: RowKey): Promise<Document | null> {
+  const { now } = await new RequestRows(sources, sources.world.now()).get(resource, key)
+  return now
+}

@@ -1,0 +1,268 @@
+/** Job run: runs an asynchronous operation under a lease, and records how it ends. R228. */
+import { Problem } from '../errors/problem.ts'
+import { type Caller, nobody } from '../flow/caller.ts'
+import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
+import type { Document } from '../flow/intent.ts'
+import { isCommitted, type Outcome, rowsIn } from '../flow/outcome.ts'
+import type { Decide, EffectReadResult, RowWrite } from '../flow/plan.ts'
+import { type TablePlan, tablePlan } from '../flow/table.ts'
+import { within } from '../flow/world.ts'
+import { HandledRun, type HandlerSources, handlersOf, type NamedHandler } from '../handlers/handled-run.ts'
+import { HandlerFault } from '../handlers/handler-fault.ts'
+import { outputText } from '../handlers/operation-output.ts'
+import type { QueuedRequest } from '../handlers/queued-operation.ts'
+import { decodeDocument } from '../resources/document.ts'
+import type { OwnOperation } from '../resources/machine.ts'
+import type { Resource } from '../resources/resource.ts'
+import { endedStates, statusResource } from '../resources/service-fields.ts'
+import type { Settings } from '../settings.ts'
+import { itemOfJob, jobTools } from './job-handler.ts'
+import { addStep, findSteps, type JobRow, keepJob, removeJob } from './job-table.ts'
+
+export interface JobContext {
+  readonly sources: HandlerSources
+  readonly settings: Settings['operations']
+}
+
+/** How long a node has a job; it renews the lease while the handler runs. If the node dies, others take the job afterwards. */
+export const jobLease = 20_000
+const renewInterval = 3_000
+const longestPause = 10 * 60_000
+
+/** Ends a run whose job was cancelled, or taken by another node. */
+class JobLost extends Error {}
+
+const lostReason = 'The operation was cancelled, or another node has it now.'
+
+/** One try of a job that this node has taken. */
+export class JobRun {
+  readonly #context: JobContext
+  readonly #statuses: Resource
+  readonly #key: RowKey
+  readonly #ending = new AbortController()
+  #job: JobRow
+  /** Set when the node stops, which does not count as a try. */
+  #stopping = false
+
+  constructor(context: JobContext, job: JobRow) {
+    this.#context = context
+    this.#job = job
+    this.#statuses = context.sources.resources.get(statusResource) as Resource
+    this.#key = { id: job.id, parent: null, account: job.account }
+  }
+
+  /** Ends when the job has ended, was put off, or is lost. */
+  async run(): Promise<void> {
+    const { sources, settings } = this.#context
+    const { store, world } = sources
+    const found = await this.#read()
+    if (found.is !== 'found') return void (await this.#forget(null))
+    const status = decodeDocument(this.#statuses, found.doc, found.hidden)
+    if (endedStates.includes(status.status)) return void (await this.#forget(found))
+    try {
+      if (this.#job.tries >= settings.attempts)
+        return await this.#fail(new Problem('internal-error', `It did not end in ${settings.attempts} tries.`))
+      this.#job = { ...this.#job, tries: this.#job.tries + 1 }
+      await this.#change((document) => ({ ...document, status: 'running' }))
+      const steps = rowsIn(await store.execute(tablePlan(findSteps, { id: this.#job.id })))
+      const known = new Map(steps.map(({ name, result }) => [String(name), String(result)]))
+      const stopRenewing = world.every(renewInterval, () => void this.#renew())
+      try {
+        const result = await this.#result(status, known)
+        await this.#change((document) => ({
+          ...document,
+          status: 'succeeded',
+          progress: 100,
+          result: JSON.parse(result),
+        }))
+      } finally {
+        stopRenewing()
+        this.#ending.abort(lostReason)
+      }
+    } catch (error) {
+      await this.#ended(error)
+    }
+  }
+
+  /** Gives the job back at once, as the node stops. The handler may end later; it can write nothing more. */
+  async handBack(): Promise<void> {
+    this.#stopping = true
+    const { due, tries } = this.#job
+    const run = tablePlan(keepJob, this.#next({ due, taken: 0, holder: '', tries: Math.max(0, tries - 1) }))
+    await this.#context.sources.store.execute(run)
+    this.#ending.abort('The node stops.')
+  }
+
+  async #result(status: Document, known: ReadonlyMap<string, string>): Promise<string> {
+    const { sources, settings } = this.#context
+    const { item, input, caller: by } = JSON.parse(String(status.request)) as QueuedRequest
+    const { resource, operation, handler } = this.#called(String(status.operation))
+    const [, act] = handler
+    const name = `${resource.name}.${operation.name}`
+    const caller: Caller = { ...nobody, id: by.id, account: by.account, scopes: new Set(by.scopes) }
+    const { id, tries } = this.#job
+    const tools = jobTools(
+      sources,
+      {
+        ...{ id, attempt: tries, name, caller, known, signal: this.#ending.signal },
+        takeStep: (step) => this.#takeStep(step, caller),
+        report: async (progress) => {
+          if (!Number.isInteger(progress) || progress < 0 || progress > 100)
+            throw new HandlerFault(`It reports the progress ${progress}; write a whole number from 0 to 100.`)
+          await this.#change((document) => ({ ...document, progress }))
+        },
+      },
+      await sources.used(),
+    )
+    const own = item && (await itemOfJob(sources, resource, { ...item, account: caller.account }))
+    if (item && own === null) throw new Problem('resource-not-found', `${resource.title} ${item.id} was removed.`)
+    const run = (async () => act({ ...tools, input, ...(item && { item: own }) } as never))()
+    const lost = new Promise<never>((_, reject) => {
+      this.#ending.signal.addEventListener('abort', () => reject(new JobLost()), { once: true })
+    })
+    lost.catch(() => {})
+    const returned = await within(sources.world, settings.timeout, Promise.race([run, lost]), () => {
+      throw new Problem('timeout', 'The operation took too long.')
+    })
+    return outputText(operation, returned, resource)
+  }
+
+  #called(called: string): { resource: Resource; operation: OwnOperation; handler: NamedHandler } {
+    const { resources, ownHandlers } = this.#context.sources
+    const [name = '', own = ''] = called.split('.')
+    const resource = resources.get(name)
+    const operation = resource?.operations.find((one) => one.name === own)
+    const [handler] = handlersOf(ownHandlers, name, [own])
+    if (!resource || !operation || !handler) throw new Problem('gone', `There is no operation ${called} any more.`)
+    return { resource, operation, handler }
+  }
+
+  /** Carries out a step: what it writes, and what it returns, is committed together. */
+  async #takeStep(step: NamedHandler, caller: Caller): Promise<string> {
+    const { sources } = this.#context
+    const label = /, step (.*),$/s.exec(step[0])?.[1] as string
+    const decisions = new HandledRun(sources, { caller, account: caller.account, step })
+    const operation = { name: 'steps', at: 'item', asynchronous: false, rule: 'public', input: [], output: [] } as const
+    const plan = (): Decide =>
+      this.#plan((_, time) => {
+        const call = { resource: this.#statuses, operation, input: new Map(), time, item: null }
+        const { answer, effects } = decisions.call(call)
+        const record = tablePlan(addStep, { id: this.#job.id, name: label, result: answer })
+        return this.#guarded({ do: 'keep', answer, effects: [...effects, record] }, answer)
+      })
+    const outcome = await decisions.execute(plan(), plan)
+    if (outcome.is === 'answered') return outcome.doc
+    throw new Problem('conflict', `The step ${label} was refused by the database: ${outcome.is}.`)
+  }
+
+  /** Changes the status, if this node still has the job and it has not ended. */
+  async #change(act: (document: Document) => Document, next: Partial<JobRow> = {}): Promise<void> {
+    const { sources } = this.#context
+    const outcome = await sources.store.execute(
+      this.#plan((seen, time) => {
+        const before = decodeDocument(this.#statuses, seen.doc, seen.hidden)
+        const guard = { reads: [this.#keeps(next)], admit: admitKept }
+        const row = { key: this.#key, time, seen, before, always: false, guard }
+        return sources.writer.update(this.#statuses, act(before), row)
+      }),
+    )
+    if (!isCommitted(outcome)) throw new JobLost()
+  }
+
+  #plan(decide: (seen: FoundRow, time: number) => RowWrite): Decide {
+    const time = this.#context.sources.world.now()
+    return {
+      do: 'decide',
+      read: { do: 'read', collection: this.#statuses.name, key: this.#key, time },
+      decide: (seen) => {
+        if (seen.is !== 'found' || isEnded(seen)) throw new JobLost()
+        return decide(seen, time)
+      },
+    }
+  }
+
+  #guarded(write: RowWrite, answer: string): RowWrite {
+    const decide = ([kept]: readonly EffectReadResult[]): RowWrite => {
+      admitKept([kept as EffectReadResult])
+      return write
+    }
+    return { do: 'keep', answer, consequences: { reads: [this.#keeps()], decide } }
+  }
+
+  #keeps(next: Partial<JobRow> = {}): TablePlan {
+    return tablePlan(keepJob, this.#next(next))
+  }
+
+  #next(next: Partial<JobRow>): TablePlan['values'] {
+    const { id, due, taken, holder, tries } = this.#job
+    return { ...{ id, due, taken, holder, tries }, ...next, held: holder }
+  }
+
+  async #renew(): Promise<void> {
+    const { store, world } = this.#context.sources
+    const taken = world.due() + jobLease
+    try {
+      const found = await this.#read()
+      const kept = rowsIn(await store.execute(this.#keeps({ taken })))
+      if (kept.length === 0 || found.is !== 'found' || isEnded(found)) this.#ending.abort(lostReason)
+      else this.#job = { ...this.#job, taken }
+    } catch {
+      // The lease still holds for a while; the next renewal is soon.
+    }
+  }
+
+  async #read(): Promise<ReadResult> {
+    const { store, world } = this.#context.sources
+    const read = { do: 'read', collection: this.#statuses.name, key: this.#key, time: world.now() } as const
+    return (await store.execute(read)) as ReadResult
+  }
+
+  /** Removes the status whose retention is over, and with it the job and its steps. */
+  #forget(found: FoundRow | null): Outcome | Promise<Outcome> {
+    const { store, writer, world } = this.#context.sources
+    const time = world.now()
+    if (found === null) return store.execute(tablePlan(removeJob, { id: this.#job.id }))
+    return store.execute({
+      ...this.#plan(() => ({ do: 'keep' })),
+      decide: (seen) =>
+        seen.is === 'found'
+          ? writer.remove(this.#statuses, { key: this.#key, time, takes: new Set() }, seen)
+          : { do: 'keep' },
+    })
+  }
+
+  /** What follows from an error: a refusal fails the operation, another error puts it off. */
+  async #ended(error: unknown): Promise<void> {
+    if (error instanceof JobLost || this.#stopping) return
+    const { sources, settings } = this.#context
+    const { tries } = this.#job
+    if (error instanceof Problem) return this.#fail(error)
+    sources.log.error({ err: error, operation: this.#job.id, tries }, 'An asynchronous operation failed.')
+    if (tries >= settings.attempts)
+      return this.#fail(new Problem('internal-error', 'The operation failed. The cause is in the log.'))
+    const due = sources.world.due() + Math.min(longestPause, 1000 * 2 ** tries)
+    await this.#unlessLost(() =>
+      this.#change((document) => ({ ...document, status: 'queued' }), { due, taken: 0, holder: '' }),
+    )
+  }
+
+  #fail({ type, message }: Problem): Promise<void> {
+    return this.#unlessLost(() =>
+      this.#change((document) => ({ ...document, status: 'failed', error: { type, message } })),
+    )
+  }
+
+  async #unlessLost(act: () => Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      if (!(error instanceof JobLost)) throw error
+    }
+  }
+}
+
+const isEnded = ({ doc }: FoundRow): boolean => endedStates.includes((JSON.parse(doc) as Document).status)
+
+function admitKept([kept]: readonly EffectReadResult[]): void {
+  if (kept?.is !== 'rows' || kept.rows.length === 0) throw new JobLost()
+}

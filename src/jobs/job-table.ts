@@ -1,0 +1,69 @@
+/** Job table: the asynchronous operations that are due, and the results of their steps. R228. */
+import type { Table, TableOperation } from '../flow/table.ts'
+
+/** One row for each operation until its status is forgotten, and one for each schedule. */
+export const jobTable: Table = {
+  name: 'bylaw_jobs',
+  columns: {
+    id: 'text',
+    account: 'text',
+    /** When it is to be run; of an ended operation, when its status is forgotten. */
+    due: 'integer',
+    /** Until when a node has it; others leave it alone. */
+    taken: 'integer',
+    /** A random text of the node that has it. */
+    holder: 'text',
+    /** How often it was started. */
+    tries: 'integer',
+    /** Of a schedule: its calendar. */
+    calendar: 'text?',
+  },
+  key: ['id'],
+  indexes: [{ name: 'due', columns: ['due'] }],
+}
+
+/** What a step of an operation returned, as JSON. It is not carried out again. */
+export const stepTable: Table = {
+  name: 'bylaw_steps',
+  columns: { id: 'text', name: 'text', result: 'text' },
+  key: ['id', 'name'],
+}
+
+const table = jobTable
+const byId = { id: 'id' } as const
+
+/** Adds a job unless it is there. */
+export const addJob: TableOperation = { do: 'insert', table }
+/** Adds a job, or replaces it. */
+export const replaceJob: TableOperation = { do: 'insert', table, replaces: byId }
+export const findJob: TableOperation = { do: 'find', table, where: byId }
+export const removeJob: TableOperation = { do: 'sweep', table, where: byId }
+/** Takes the first job that is due and that no other node has. */
+export const takeDueJob: TableOperation = {
+  ...{ do: 'set', table, where: { due: { upTo: 'now' }, taken: { upTo: 'now' } } },
+  ...{ order: ['due'], limit: 1, to: { taken: 'until', holder: 'holder' } },
+}
+/** Changes a job that this node still has. It locks the row: the transaction that runs it is the only one that does. */
+export const keepJob: TableOperation = {
+  ...{ do: 'set', table, where: { ...byId, holder: 'held' } },
+  to: { due: 'due', taken: 'taken', holder: 'holder', tries: 'tries' },
+}
+/** Ends a job: from `due` on its status is forgotten. */
+export const endJob: TableOperation = {
+  ...{ do: 'set', table, where: byId },
+  to: { due: 'due', taken: 'taken', holder: 'holder', tries: 'tries' },
+}
+
+export const addStep: TableOperation = { do: 'insert', table: stepTable }
+export const findSteps: TableOperation = { do: 'find', table: stepTable, where: byId, order: ['name'], limit: 10_000 }
+export const removeSteps: TableOperation = { do: 'sweep', table: stepTable, where: byId }
+
+export interface JobRow {
+  readonly id: string
+  readonly account: string
+  readonly due: number
+  readonly taken: number
+  readonly holder: string
+  readonly tries: number
+  readonly calendar: string | null
+}

@@ -1,0 +1,86 @@
+/** Schedules: start operations at the times of a calendar, once for each time, on whichever node is first. R228. */
+import { nobody } from '../flow/caller.ts'
+import { rowsIn } from '../flow/outcome.ts'
+import { tablePlan } from '../flow/table.ts'
+import { nextTime } from '../formats/calendar.ts'
+import { queueOperation } from '../handlers/queued-operation.ts'
+import { readInput } from '../resources/machine.ts'
+import type { ScheduleDeclaration } from '../resources/own-operations.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { JobContext } from './job-run.ts'
+import { findJob, type JobRow, keepJob, removeJob, replaceJob } from './job-table.ts'
+
+interface Schedule {
+  readonly id: string
+  readonly resource: Resource
+  readonly declared: ScheduleDeclaration
+}
+
+const schedulesOf = (resources: ReadonlyMap<string, Resource>): Schedule[] =>
+  [...resources.values()].flatMap((resource) =>
+    Object.entries(resource.declaration.schedules ?? {}).map(([name, declared]) => ({
+      ...{ id: `schedule:${resource.name}.${name}`, resource, declared },
+    })),
+  )
+
+/** Far in the future: a calendar without a further time. */
+const never = Number.MAX_SAFE_INTEGER
+
+const dueAfter = ({ cron, zone = 'UTC' }: ScheduleDeclaration, time: number): number =>
+  nextTime({ cron, zone }, time) ?? never
+
+const calendarOf = ({ cron, zone = 'UTC', run }: ScheduleDeclaration): string => JSON.stringify([cron, zone, run])
+
+/** Adds the schedules that are new, and begins those anew whose calendar is another one. */
+export async function adoptSchedules({ sources: { resources, store, world } }: JobContext): Promise<void> {
+  for (const { id, declared } of schedulesOf(resources)) {
+    const calendar = calendarOf(declared)
+    const [known] = rowsIn(await store.execute(tablePlan(findJob, { id }))) as readonly Partial<JobRow>[]
+    if (known?.calendar === calendar) continue
+    const free = { id, account: '', taken: 0, holder: '', tries: 0 }
+    await store.execute(tablePlan(replaceJob, { ...free, due: dueAfter(declared, world.due()), calendar }))
+  }
+}
+
+/** Starts the operation of a schedule that is due. Times that were missed meanwhile start it only once. */
+export async function runSchedule({ sources }: JobContext, job: JobRow): Promise<void> {
+  const { resources, store, world, writer } = sources
+  const found = schedulesOf(resources).find(({ id }) => id === job.id)
+  if (!found) return void (await store.execute(tablePlan(removeJob, { id: job.id })))
+  const { resource, declared } = found
+  const operation = resource.operations.find(({ name }) => name === declared.run)
+  if (!operation) return
+  const time = world.now()
+  const input = readInput(operation.input, {}, resource.settings)
+  const call = { resource, operation, item: null, input }
+  const { statuses, document, key } = queueOperation(call, { resources, caller: nobody, time, newId: world.newId })
+  const next = { ...job, due: dueAfter(declared, world.due()), taken: 0, holder: '', held: job.holder }
+  const guard = {
+    reads: [tablePlan(keepJob, next)],
+    admit: ([kept]: readonly { readonly is: string; readonly rows?: readonly unknown[] }[]) => {
+      if (kept?.rows?.length !== 1) throw takenElsewhere
+    },
+  }
+  try {
+    await store.execute({
+      do: 'decide',
+      read: { do: 'none', collection: statuses.name, key },
+      decide: () => ({
+        do: 'keep',
+        effects: [
+          {
+            collection: statuses.name,
+            key,
+            time,
+            change: () => writer.create(statuses, document, { key, parent: null, time, guard }),
+          },
+        ],
+      }),
+    })
+  } catch (error) {
+    if (error !== takenElsewhere) throw error
+  }
+}
+
+/** Thrown if another node has started the operation of this time. */
+const takenElsewhere = new Error('The operation of this time was started already.')
