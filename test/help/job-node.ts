@@ -1,0 +1,78 @@
+/** A node with an asynchronous operation. As a process it runs those that are due, and prints a line for each step. */
+import { f, service } from 'bylaw'
+import { callerGate, handlerSources } from '../../src/corridor/server-context.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { pause, serviceWorld } from '../../src/flow/world.ts'
+import { fetchDoor } from '../../src/http/fetch.ts'
+import { runJobsEvery, Worker } from '../../src/jobs/worker.ts'
+import { openStore } from '../../src/terminal/open.ts'
+import { throughFetch } from './door.ts'
+
+const declared = service({
+  name: 'bank',
+  resources: {
+    accounts: {
+      prefix: 'acc',
+      fields: { balance: f.integer({ default: 0 }) },
+      access: 'public',
+      operations: {
+        payments: {
+          at: 'collection',
+          input: { from: f.ref('accounts'), to: f.ref('accounts'), times: f.integer({ max: 1000 }) },
+          output: { paid: f.integer() },
+          asynchronous: true,
+        },
+        naps: { at: 'collection', asynchronous: true },
+      },
+    },
+  },
+  settings: { operations: { attempts: 20 } },
+})
+
+/** Pays in many steps; a nap lasts until it is cancelled. */
+const paying = declared.handlers({
+  accounts: {
+    async payments({ input: { from, to, times }, step }) {
+      for (let i = 0; i < times; i++)
+        await step(`payment ${i}`, ({ change }) => {
+          if (import.meta.main) process.stdout.write('step\n')
+          change('accounts', from, ({ balance }) => ({ balance: balance - 1 }))
+          change('accounts', to, ({ balance }) => ({ balance: balance + 1 }))
+        })
+      return { paid: times }
+    },
+    async naps({ signal, log }) {
+      log.info('It naps.')
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('It was woken.'))))
+    },
+  },
+})
+
+/** Opens a node whose clock is ahead. */
+export async function payingNode(url: string, ahead = 0) {
+  const store = await openStore(paying, url, 'apply')
+  const clock = { now: () => store.clock.now() + ahead, due: () => store.clock.due() + ahead }
+  const world = { ...serviceWorld(realWorld, store), ...clock }
+  const logged: string[] = []
+  const line = (_: object, message: string) => void logged.push(message)
+  const log = { error: line, warn: line, info: line }
+  const sources = handlerSources(paying, store, world, log)
+  if (!sources) throw new Error('There are no handlers.')
+  const jobs = { sources, settings: paying.settings.operations }
+  const context = { service: paying, store, world, authenticate: callerGate(paying, store, world), log }
+  const open = (wakeWorker?: () => void) =>
+    throughFetch(fetchDoor({ ...context, handlers: sources, open: () => true, ...(wakeWorker && { wakeWorker }) }))
+  const working = (interval: number) => {
+    const worker = runJobsEvery(jobs, interval)
+    return { ...worker, send: open(worker.wake) }
+  }
+  return { send: open(), worker: new Worker(jobs), working, world, logged, close: store.close }
+}
+
+if (import.meta.main) {
+  const [, , url = '', ahead] = process.argv
+  const { worker, world, close } = await payingNode(url, Number(ahead))
+  await worker.finish()
+  await pause(world, 0)
+  await close()
+}
