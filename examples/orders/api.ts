@@ -55,6 +55,14 @@ export default service({
         writable: { change: ['draft'], remove: ['draft', 'cancelled'] },
       },
       sorts: { urgency: ['dueOn', '-total'] }, // custom_sort=urgency
+      operations: {
+        exports: {
+          at: 'collection',
+          input: { from: f.date({ optional: true }) },
+          output: { count: f.integer(), total: f.decimal({ scale: 2 }) },
+          asynchronous: true, // 202, and a status at /operations/{id}
+        },
+      },
       access: 'public',
     },
     'order-lines': resource({

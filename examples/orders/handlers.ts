@@ -1,4 +1,5 @@
-/** The behaviour of the example: lines have the price of their product, and placing an order takes stock. */
+/** The behaviour of the example: lines have the price of their product, placing an order takes stock, and orders are exported. */
+import { plus } from 'bylaw'
 import api from './api.ts'
 
 export default api.handlers({
@@ -17,6 +18,13 @@ export default api.handlers({
           if (stock < quantity) throw refuse('out-of-stock')
           return { stock: stock - quantity }
         })
+    },
+    async exports({ input: { from }, pages, log }) {
+      let [count, total] = [0, '0.00']
+      for await (const page of pages('orders', from === null ? {} : { where: { dueOn: { gte: from } } }))
+        for (const order of page) [count, total] = [count + 1, plus(total, order.total)]
+      log.info('Orders were exported.', { count }) // a real one would write them to a file
+      return { count, total }
     },
   },
 })

@@ -121,7 +121,8 @@ function soundStates(states: unknown): readonly string[] | null {
 
 /** Warnings about states that cannot be reached from the initial one, and about states without a transition out. */
 export function stateWarnings(name: string, states: StatesDeclaration): string[] {
-  const { initial, transitions } = states
+  const { initial, transitions, entered } = states
+  if (entered) return [] // the engine enters these states
   const all = Object.values(transitions)
   const reached = new Set([initial])
   for (const state of reached) for (const { from, to } of all) if (from.includes(state)) reached.add(to)

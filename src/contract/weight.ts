@@ -125,6 +125,10 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'versions.default': alwaysBreaks,
   'versions.fromFeatures': alwaysBreaks,
   'versions.idle': unnoticed,
+  'operations.workers': unnoticed,
+  'operations.attempts': unnoticed,
+  'operations.timeout': unnoticed,
+  'operations.retention': greaterAllowsMore,
   'dropped.retention': unnoticed, // copies of dropped values are never answered
   'versions.enforceSunset': unnoticed, // each answer of the version announces it
   'deprecation.format': alwaysBreaks,

@@ -79,11 +79,11 @@ export const metadata: FieldKind = {
     Object.fromEntries(sampleSome(2, source, () => [sampleLetters(2, source).toLowerCase(), sampleWord(source)])),
 }
 
-/** Any JSON value: the result of an operation, which the output of the operation describes. */
+/** Any object: the result of an operation, which the output of the operation describes. */
 export const json: FieldKind = {
   ...structure,
   check: () => (value) => value,
-  schema: () => ({}),
+  schema: () => ({ type: 'object' }),
   plain: () => ({}),
   sample: () => ({}),
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { f, service } from 'bylaw'
-import orders from '../../examples/orders/api.ts'
+import orders from '../../examples/orders/handlers.ts'
 import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
 import type { Service } from '../../src/service.ts'

@@ -1,7 +1,7 @@
 /** Contract section 13: requests made from descriptions are accepted if valid, else refused; all answers are described. R217. */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import orders from '../../examples/orders/api.ts'
+import orders from '../../examples/orders/handlers.ts'
 import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
 import type { Service } from '../../src/service.ts'

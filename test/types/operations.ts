@@ -14,6 +14,7 @@ const shop = service({
           output: { total: f.decimal({ scale: 2 }) },
         },
         checks: { at: 'item' },
+        exports: { at: 'collection', output: { url: f.url() }, asynchronous: true },
       },
       access: 'public',
     },
@@ -22,7 +23,7 @@ const shop = service({
 })
 type Shop = typeof shop
 
-export type Names = Proof<Equal<OperationName<Shop, 'orders'>, 'quotes' | 'checks'>>
+export type Names = Proof<Equal<OperationName<Shop, 'orders'>, 'quotes' | 'checks' | 'exports'>>
 export type NoNames = Proof<Equal<OperationName<Shop, 'notes'>, never>>
 export type Input = Proof<
   Equal<OperationInput<Shop, 'orders', 'quotes'>, { readonly quantity: number; readonly code?: string | null }>
@@ -33,19 +34,38 @@ export type Links = Proof<
 >
 
 const checks = () => {}
+const exports = () => ({ url: 'https://example.com' })
 const quotes = () => ({ total: '1.00' })
-shop.handlers({ orders: { quotes: async ({ input }) => ({ total: `${input.quantity}.00` }), checks } })
-shop.handlers({ orders: { quotes, checks: ({ item, set }) => set({ note: item.note }) } })
+shop.handlers({ orders: { quotes: async ({ input }) => ({ total: `${input.quantity}.00` }), checks, exports } })
+shop.handlers({ orders: { quotes, exports, checks: ({ item, set }) => set({ note: item.note }) } })
 // @ts-expect-error: the handler of `checks` is missing
-shop.handlers({ orders: { quotes } })
+shop.handlers({ orders: { quotes, exports } })
 // @ts-expect-error: the output has no `total`
-shop.handlers({ orders: { quotes: () => ({ sum: '1.00' }), checks } })
+shop.handlers({ orders: { quotes: () => ({ sum: '1.00' }), checks, exports } })
 // @ts-expect-error: an operation on a collection has no item
-shop.handlers({ orders: { quotes: ({ item }) => ({ total: item.note }), checks } })
+shop.handlers({ orders: { quotes: ({ item }) => ({ total: item.note }), checks, exports } })
 // @ts-expect-error: there is no operation `quote`
-shop.handlers({ orders: { quotes, checks, quote: quotes } })
+shop.handlers({ orders: { quotes, checks, exports, quote: quotes } })
 // @ts-expect-error: notes have no operations
 shop.handlers({ notes: { quotes } })
+
+shop.handlers({
+  orders: {
+    quotes,
+    checks: ({ item, later }) => void later('orders.exports', {}, { after: item.note }),
+    exports: async ({ step, pages, report, id, attempt }) => {
+      const text: string = await step('read', async ({ list }) => (await list('orders'))[0]?.note ?? `${id} ${attempt}`)
+      for await (const page of pages('orders')) await report(page.length)
+      return { url: text }
+    },
+  },
+})
+// @ts-expect-error: an asynchronous operation writes in steps
+shop.handlers({ orders: { quotes, checks, exports: ({ create }) => ({ url: create('notes', { text: '' }) }) } })
+// @ts-expect-error: `checks` is not asynchronous
+shop.handlers({ orders: { quotes, checks: ({ later }) => void later('orders.checks'), exports } })
+// @ts-expect-error: only asynchronous operations have steps
+shop.handlers({ orders: { quotes, checks: ({ step }) => step('one', () => {}), exports } })
 
 service({
   name: 'a',
