@@ -8,6 +8,7 @@ import { throwMistakes } from './check/declaration-error.ts'
 import { declarationMistakes } from './check/declaration-mistakes.ts'
 import { aggregateMakers } from './effects/aggregate-makers.ts'
 import { type RowWriter, rowWriter } from './effects/row-writer.ts'
+import { batchRoute } from './endpoints/batch-route.ts'
 import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
 import type { Field, Fields } from './fields/field.ts'
 import { standardKinds } from './fields/kinds.ts'
@@ -293,6 +294,9 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
+/** Batches are no resource that is stored, but have the settings of one. */
+const batchDeclaration: ResourceDeclaration = { fields: {}, access: 'public', methods: [] }
+
 /** What follows from writes, besides the effects of the service's lists. */
 const standardMakers = (resources: ReadonlyMap<string, Resource>, { operations }: Settings) => [
   ...aggregateMakers(resources),
@@ -314,7 +318,9 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const { tokens } = settings.auth
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
-  const all = servedVersions({ declaration, changes, today: resources, settings, challenge, writer, ...lists })
+  const { batches: most } = settings
+  const batches = most === null ? null : batchRoute(makeResource('batches', batchDeclaration, around), most)
+  const all = servedVersions({ declaration, changes, today: resources, settings, challenge, writer, batches, ...lists })
   const labels = all.map(({ label }) => label)
   const { versions = {} } = declaration
   const served = labels.filter((label) => versions[label]?.retired === undefined)

@@ -516,6 +516,8 @@ const settingsTable = {
     /** Whether callers without credentials may read it; on by default: `public: false`. */
     public: toggle(true),
   },
+  /** How many operations a batch may have (`POST /batches`); off by default: `batches: 50`. */
+  batches: orOff(count(50, 1, 1000), 'off', null),
   /** Whether answers have the header `Server-Timing`; off by default: `serverTiming: true`. */
   serverTiming: toggle(false),
 }

@@ -90,6 +90,7 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
   }
   checkSettingContradictions([], [given.settings], settings, ground)
   checkTokens(given.settings, ground)
+  checkBatches(ground)
   checkScopes(ground)
   checkErrorTypes(part('errors'), ground)
   checkTiers(given.tiers, ground)
@@ -245,6 +246,18 @@ function conceptsIn(given: unknown, depth = 0): string[] {
         ? Object.values(given.fields)
         : []
   return inner.flatMap((one) => conceptsIn(one, depth + 1))
+}
+
+/** Batches have a URL of their own. */
+function checkBatches(ground: DeclarationCheck): void {
+  if (ground.settings.batches === null || !hasMember(ground.resources, 'batches')) return
+  const reason = '`/batches` is the URL of batches, but a resource has it.'
+  report(
+    ground,
+    ['resources', 'batches'],
+    reason,
+    'Give the resource another name, or leave out `batches` of the settings.',
+  )
 }
 
 /** `around` are the settings that the service declares. */

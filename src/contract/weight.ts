@@ -125,6 +125,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'versions.default': alwaysBreaks,
   'versions.fromFeatures': alwaysBreaks,
   'versions.idle': unnoticed,
+  batches: greaterAllowsMore,
   'operations.workers': unnoticed,
   'operations.attempts': unnoticed,
   'operations.timeout': unnoticed,

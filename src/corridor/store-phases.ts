@@ -9,6 +9,7 @@ import type { Outcome } from '../flow/outcome.ts'
 import type { Plan, Read } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
+import { executeDecided } from '../handlers/execute-decided.ts'
 import { HandledRun, type HandlerSources } from '../handlers/handled-run.ts'
 import { executeInTurn } from '../idempotency/wait.ts'
 import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
@@ -16,6 +17,7 @@ import { isDryRun } from '../lists/query-string.ts'
 import type { Unique } from '../rows/collection.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
+import { executeBatch } from './execute-batch.ts'
 import { check, type Parts, phase } from './phase.ts'
 import { completeHeaders } from './reply-headers.ts'
 
@@ -35,11 +37,12 @@ export const memoryPhase = check({
 
 export const storePhase = phase({
   name: 'store',
-  needs: ['versioned', 'route', 'intent'],
+  needs: ['versioned', 'route', 'intent', 'identified'],
   gives: 'outcome',
   answers: true,
   pass: (way) => {
     const { context, route, intent } = way
+    if (route.most !== undefined) return executeBatch(way, route.most, isDryRun(intent.call, route.resource.settings))
     return context.handlers && !route.safe
       ? executeHandled(way, context.handlers, context.wakeWorker)
       : executeInTurn(planOf(route, intent), context, route.resource.settings.idempotency)
@@ -73,7 +76,7 @@ function executeHandled(
   const request = { caller, account: caller.account, requestId: call.id, namesOf, dryRun }
   const decisions = new HandledRun(handlers, request)
   const makePlan = () => planOf(route, { ...intent, decisions })
-  const store = { execute: (plan: Plan) => decisions.execute(plan, makePlan) }
+  const store = { execute: (plan: Plan) => executeDecided([decisions], handlers, plan, makePlan) }
   const outcome = executeInTurn(makePlan(), { store, world }, settings.idempotency)
   const { settle } = route
   if (!settle) return outcome

@@ -4,6 +4,7 @@ import { isBelowOwner } from '../endpoints/described.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import { batchRef } from './batch-bodies.ts'
 import { cachedBodyRef, changeRef, createRef, inputRef, jsonPatchRef, replaceRef } from './bodies.ts'
 import { type DocumentPart, withoutUndefined } from './components.ts'
 import { deprecationNotes } from './introduction.ts'
@@ -100,7 +101,7 @@ function operationNotes({ resource: { collection }, rule, about }: Route): strin
   ]
 }
 
-const bodyRefs = { create: createRef, replace: replaceRef, change: changeRef }
+const bodyRefs = { create: createRef, replace: replaceRef, change: changeRef, batch: batchRef }
 
 function requestBody(
   { around }: OperationContext,

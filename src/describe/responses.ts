@@ -1,6 +1,7 @@
 /** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
+import { batchResultRef } from './batch-bodies.ts'
 import { cachedBodyRef, itemRef, listRef, outputRef } from './bodies.ts'
 import type { ComponentRef, DocumentPart } from './components.ts'
 import { refusalContent, statusName, statusTitle } from './errors.ts'
@@ -60,7 +61,7 @@ function optionsResponse({ around, headers, service }: ResponseContext, { option
   return { 204: around.components.put('responses', ['Offered'], part) }
 }
 
-const bodyRefs = { item: itemRef, page: listRef }
+const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef }
 
 /** The successful answers of a route. */
 function successResponses({ headers, around }: ResponseContext, route: Route): DocumentPart {

@@ -1,4 +1,5 @@
 /** Plan: an operation of the store, as data. Part 1. */
+// long because: a plan is one union, whose parts refer to each other
 
 import type { EncodedRow } from '../resources/document.ts'
 import type { Cell, DocumentTexts, Reference, Waiting } from '../rows/collection.ts'
@@ -266,6 +267,22 @@ export interface Decide extends MaybeDry {
   readonly decide: (seen: ReadResult) => RowWrite
 }
 
+/** Several plans in one transaction, all or none; each may depend on the outcomes of those before. R229. */
+export interface Sequence extends MaybeDry, Pick<Read, 'collection' | 'key'> {
+  readonly do: 'sequence'
+  /** The idempotency key under which it runs once, noted for the collection. */
+  readonly claim: Claim | null
+  /** Begins anew: it is called again after a conflict. */
+  readonly begin: () => SequenceRun
+}
+
+export interface SequenceRun {
+  /** The next plan, given the outcome of the one before; null after the last. Throws a Problem to refuse all of them. */
+  next(before: { readonly is: string } | null): Plan | null
+  /** The answer, a JSON text that is kept with the key; null if the outcome is that of the last plan. */
+  readonly answer: () => string | null
+}
+
 /** Converts the rows that old nodes have written. */
 interface CatchUp {
   readonly do: 'raise'
@@ -280,7 +297,7 @@ export interface FindAccounts {
 
 export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that writes. */
-export type WritePlan = Create | Decide | CatchUp | TablePlan | SeveralWrites
+export type WritePlan = Create | Decide | Sequence | CatchUp | TablePlan | SeveralWrites
 export type Plan = Read | ListRows | Recall | FindAccounts | FamilyRead | WaitingRead | WritePlan
 
 export const isDry = (plan: Plan): boolean => 'dry' in plan && plan.dry === true

@@ -52,6 +52,8 @@ export interface Route {
   readonly offer?: () => ListOffer
   /** Whether it takes idempotency keys; `replayed` if a repeat gets the first answer in every mode. R108. */
   readonly claims: 'required' | 'optional' | 'replayed' | null
+  /** Of batches: how many operations one may have; missing for other routes. R229. */
+  readonly most?: number
   /** Its description. */
   readonly about: OperationDescription
 }
@@ -64,7 +66,7 @@ export interface OperationDescription {
   readonly summary: (below: string) => string
   readonly notes: readonly string[]
   /** The schema of its content; null if it takes none. */
-  readonly body: 'create' | 'replace' | 'change' | 'input' | 'form' | null
+  readonly body: 'create' | 'replace' | 'change' | 'input' | 'form' | 'batch' | null
   /** The fields of a body that is the input of a transition or an operation. */
   readonly input?: readonly InputField[]
   /** The fields of an answer that is the output of an operation. */
@@ -84,7 +86,7 @@ export type RequestHeader = 'match' | 'noneMatch' | 'creating' | 'unmodifiedSinc
 export interface DescribedAnswer {
   readonly status: number
   readonly says: string
-  readonly body: 'item' | 'page' | 'output' | null
+  readonly body: 'item' | 'page' | 'output' | 'batch' | null
   /** Its headers, besides those of every answer. */
   readonly headers: readonly string[]
   /** The name it is described under, if several operations answer the same. */

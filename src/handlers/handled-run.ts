@@ -13,15 +13,13 @@ import {
 } from '../flow/decision.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Plan } from '../flow/plan.ts'
-import { type Log, pause, type ServiceWorld, within } from '../flow/world.ts'
+import { type Log, type ServiceWorld, within } from '../flow/world.ts'
 import type { ListReader } from './handled-list.ts'
 import { failureOfHandler, HandlerFault, HandlerRefusal, ReadsChanged } from './handler-fault.ts'
-import { copied, HandlerTools, type ToolContext } from './handler-tools.ts'
+import { copied, HandlerTools, handlerLog, type ToolContext } from './handler-tools.ts'
 import { outputText, refuseOutput } from './operation-output.ts'
 import { fieldOperations, type HandlerFunction, type OwnHandlers } from './own-handlers.ts'
 import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
-import { takeTurn } from './turns.ts'
 
 /** What handlers need from the service that they run in. */
 export interface HandlerSources extends RowSources {
@@ -52,8 +50,6 @@ export interface HandledRequest {
   readonly step?: NamedHandler
 }
 
-/** How often handlers run for one request if others keep changing what they read. */
-const mostRuns = 5
 /** How deep handlers may cause each other. */
 const mostDepth = 5
 
@@ -101,40 +97,16 @@ export class HandledRun implements Decisions {
     return { answer: this.#answered.answer, effects: this.#rows?.effects(this) ?? [] }
   }
 
-  /** Executes a plan, which is made again after each decision. After a conflict, requests for the same row queue. */
-  async execute(first: Plan, makePlan: () => Plan): Promise<Outcome> {
-    const { world } = this.#sources
-    let endTurn = () => {}
-    try {
-      for (let [run, plan] = [1, first]; ; run++, plan = makePlan()) {
-        try {
-          return await this.#tryExecute(plan, makePlan)
-        } catch (error) {
-          if (!(error instanceof ReadsChanged)) throw error
-          const rest = this.#until - world.monotonic()
-          if (run === mostRuns || rest < 0) throw busyProblem(error)
-          endTurn()
-          endTurn = await takeTurn(world, error.row, rest)
-          this.#rows = null
-          this.#decided = new Map()
-          this.#answered = null
-          if (run > 1) await pause(world, world.random() * 5 * 2 ** run)
-        }
-      }
-    } finally {
-      endTurn()
-    }
+  /** Forgets what was read and decided, for a new run. */
+  forget(): void {
+    this.#rows = null
+    this.#decided = new Map()
+    this.#answered = null
   }
 
-  async #tryExecute(first: Plan, makePlan: () => Plan): Promise<Outcome> {
-    for (let plan = first; ; plan = makePlan()) {
-      try {
-        return this.#checked(await this.#sources.store.execute(plan))
-      } catch (error) {
-        if (!(error instanceof Undecided)) throw error
-        await error.decide()
-      }
-    }
+  /** How much time is left, in milliseconds. */
+  rest(): number {
+    return this.#until - this.#sources.world.monotonic()
   }
 
   async #decide(write: ProposedWrite): Promise<void> {
@@ -252,7 +224,7 @@ export class HandledRun implements Decisions {
   }
 
   /** A reference to a row that does not exist is the mistake of a handler, unless the caller sent it. */
-  #checked(outcome: Outcome): Outcome {
+  checked(outcome: Outcome): Outcome {
     if (outcome.is !== 'unmet' || (this.#decided.size === 0 && !this.#answered)) return outcome
     const sent = [...this.#decided.values()].map(({ proposed }) => proposed).join() + (this.#answered?.sent ?? '')
     const own = outcome.references.filter(({ id }) => !sent.includes(JSON.stringify(id)))
@@ -260,15 +232,6 @@ export class HandledRun implements Decisions {
     const names = own.map(({ field, collection, id }) => `${field} names ${collection} ${id}, which does not exist.`)
     throw new Error(`A handler writes references to nothing: ${names.join(' ')}`)
   }
-}
-
-/** The log of a handler; it adds what its lines are about. */
-export function handlerLog(log: Log, about: object) {
-  const write =
-    (level: keyof Log) =>
-    (text: string, fields: object = {}) =>
-      log[level]({ ...fields, ...about }, text)
-  return { info: write('info'), warn: write('warn'), error: write('error') }
 }
 
 export type NamedHandler = readonly [name: string, act: HandlerFunction]
@@ -289,12 +252,6 @@ function inputOf(operations: readonly string[], item: Document | null, next: Doc
   if (!operations.includes('change') || item === null) return Object.fromEntries(all)
   return Object.fromEntries(all.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(item[name])))
 }
-
-const busyProblem = (cause: unknown): Problem =>
-  new Problem('overloaded', 'Other requests keep changing the same rows; nothing was changed. Try again later.', {
-    cause,
-    headers: { 'Retry-After': '1' },
-  })
 
 const lateProblem = (): Problem =>
   new Problem('timeout', 'The request took too long; nothing was changed. Try again later.')

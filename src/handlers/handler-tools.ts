@@ -5,6 +5,7 @@ import { valueInWords } from '../fields/value-check.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
+import type { Log } from '../flow/world.ts'
 import { listInWords, sentenceCase } from '../formats/naming.ts'
 import { durationMilliseconds, timestampOf } from '../formats/time.ts'
 import { stampDocument } from '../resources/document.ts'
@@ -257,3 +258,12 @@ export class HandlerTools {
 
 /** Handlers get copies, as a document must not change behind the engine. */
 export const copied = <T extends Document | null>(document: T): T => structuredClone(document)
+
+/** The log of a handler; it adds what its lines are about. */
+export function handlerLog(log: Log, about: object) {
+  const write =
+    (level: keyof Log) =>
+    (text: string, fields: object = {}) =>
+      log[level]({ ...fields, ...about }, text)
+  return { info: write('info'), warn: write('warn'), error: write('error') }
+}

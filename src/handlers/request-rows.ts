@@ -37,6 +37,11 @@ export interface RowSources {
   readonly store: Store
   readonly writer: RowWriter
   readonly resources: ReadonlyMap<string, Resource>
+  /**
+   * Set if a later part of the same transaction may write what was only read here: it is locked like a row that is written,
+   * as two transactions that both want to turn a shared lock into an exclusive one would wait for each other.
+   */
+  readonly exclusive?: true
 }
 
 const mostWritten = 100
@@ -133,7 +138,7 @@ export class RequestRows {
     const { resource, key, part, revision } = row
     return {
       ...{ collection: resource.name, key, time: this.time },
-      ...(part === 'read' && { lock: 'share' }),
+      ...(part === 'read' && !this.#sources.exclusive && { lock: 'share' }),
       change: (seen) => {
         if (revisionOf(seen) !== revision) throw new ReadsChanged(name)
         return part === 'read' ? { do: 'keep' } : this.#written(row, seen, decisions)

@@ -1,14 +1,14 @@
 /** Wait: calls with the same key wait for the first one in this process, not in the store. Part 4, idempotency of POST. */
 import { Problem } from '../errors/problem.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
-import { type Claim, type Create, type Decide, isDry, type Plan, type Recall } from '../flow/plan.ts'
+import { type Claim, type Create, type Decide, isDry, type Plan, type Recall, type Sequence } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { type ServiceWorld, within } from '../flow/world.ts'
 import type { Settings } from '../settings.ts'
 
 type WaitLimits = Pick<Settings['idempotency'], 'wait' | 'waiters'>
 type StoreAndWorld = { readonly store: Pick<Store, 'execute'>; readonly world: ServiceWorld }
-type ClaimingPlan = Create | Decide | Recall
+type ClaimingPlan = Create | Decide | Recall | Sequence
 
 /** A running plan with a key. */
 interface RunningClaim {
@@ -76,7 +76,7 @@ function priorClaimOf(plan: ClaimingPlan, { fingerprint, keeps }: Claim, outcome
   if (outcome.is === 'claimed') return outcome
   const made = outcome.is === 'kept' ? outcome.seen : outcome
   if (plan.do === 'recall' || !('doc' in made)) return null
-  const { collection, key } = plan.do === 'create' ? plan : plan.read
+  const { collection, key } = plan.do === 'decide' ? plan.read : plan
   const { doc, revision } = made
   const answer = keeps ? { doc, revision, ...('joined' in made && { joined: made.joined }) } : null
   return { is: 'claimed', collection, ...key, fingerprint, answer }

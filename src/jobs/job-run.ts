@@ -7,6 +7,7 @@ import { isCommitted, type Outcome, rowsIn } from '../flow/outcome.ts'
 import type { Decide, EffectReadResult, RowWrite } from '../flow/plan.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { within } from '../flow/world.ts'
+import { executeDecided } from '../handlers/execute-decided.ts'
 import { HandledRun, type HandlerSources, handlersOf, type NamedHandler } from '../handlers/handled-run.ts'
 import { HandlerFault } from '../handlers/handler-fault.ts'
 import { outputText } from '../handlers/operation-output.ts'
@@ -150,7 +151,7 @@ export class JobRun {
         const record = tablePlan(addStep, { id: this.#job.id, name: label, result: answer })
         return this.#guarded({ do: 'keep', answer, effects: [...effects, record] }, answer)
       })
-    const outcome = await decisions.execute(plan(), plan)
+    const outcome = await executeDecided([decisions], sources, plan(), plan)
     if (outcome.is === 'answered') return outcome.doc
     throw new Problem('conflict', `The step ${label} was refused by the database: ${outcome.is}.`)
   }

@@ -13,10 +13,11 @@ import { olderRepresentation, storedRepresentation } from '../changes/representa
 import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
+import { batchPath } from '../endpoints/batch-route.ts'
 import { type EndpointContext, itemPath } from '../endpoints/item.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
 import type { FieldKinds } from '../fields/kind.ts'
-import type { Endpoint, ServedVersion } from '../flow/route.ts'
+import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import { type Change, majorOf } from '../resources/change.ts'
 import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
 import type { ServedTransition, Transition } from '../resources/machine.ts'
@@ -67,6 +68,8 @@ interface DeclaredService extends Omit<ServiceLists, 'effects'> {
   /** The resources as they are stored. */
   readonly today: ReadonlyMap<string, Resource>
   readonly settings: Settings
+  /** The route of batches; null if there are none. */
+  readonly batches: Route | null
   /** The challenge (WWW-Authenticate) for callers without the rights. R169. */
   readonly challenge: string
 }
@@ -98,6 +101,7 @@ function servedVersion(
     contexts.set(scene.resource.name, context)
     return resourceEndpoints(context, declared.operations)
   })
+  if (declared.batches) found.push(endpointOf(batchPath, [declared.batches]))
   const forms = new Map(scenes.map(({ resource, representation }) => [resource.name, representation]))
   return {
     label,

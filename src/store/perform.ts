@@ -11,6 +11,7 @@ import {
   type NoRead,
   type Plan,
   type RowWrite,
+  type Sequence,
 } from '../flow/plan.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { writeWithEffects } from './effects.ts'
@@ -46,6 +47,8 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return yield* performCreation(cellar, plan, held)
     case 'decide':
       return yield* performDecision(cellar, plan, held)
+    case 'sequence':
+      return yield* performSequence(cellar, plan, held)
     case 'raise':
       if (cellar.backlog) yield* cellar.backlog.catchUp()
       return { is: 'raised' }
@@ -98,6 +101,20 @@ function* performDecision(cellar: StoreContext, plan: Decide, held: boolean): St
   if (claim && (made.is === 'found' || made.is === 'changed' || made.is === 'answered'))
     yield* keepAnswer(cellar, claim, { doc: made.doc, revision: made.revision })
   return outcome
+}
+
+/** A failure of one plan is a refusal of all: `next` throws it, and the transaction is rolled back. */
+function* performSequence(cellar: StoreContext, plan: Sequence, held: boolean): Steps<Outcome> {
+  const taken = plan.claim && (yield* takeClaim(cellar, plan, plan.claim))
+  if (taken) return taken
+  const run = plan.begin()
+  let last: Outcome = { is: 'free' }
+  for (let next = run.next(null); next; next = run.next(last))
+    last = yield* withoutAutocommit(perform(cellar, next, held))
+  const doc = run.answer()
+  if (doc === null) return last
+  if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, { doc, revision: 0 })
+  return { is: 'answered', doc, revision: 0 }
 }
 
 const noRow = ({ collection, key }: NoRead): ReadResult => ({ is: 'missing', collection, id: key.id, revision: 0 })

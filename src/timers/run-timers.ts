@@ -9,6 +9,7 @@ import type { Decide, EffectReadResult, RowWrite } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import { executeDecided } from '../handlers/execute-decided.ts'
 import { HandledRun, type HandlerSources } from '../handlers/handled-run.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { TimedTransition } from '../resources/machine.ts'
@@ -95,7 +96,7 @@ function executeTimer(
   if (!handlers) return store.execute(timerPlan(writer, move))
   const decisions = new HandledRun(handlers, { caller: nobody, account: key.account })
   const makePlan = () => timerPlan(writer, { ...move, decisions })
-  return decisions.execute(makePlan(), makePlan)
+  return executeDecided([decisions], handlers, makePlan(), makePlan)
 }
 
 function timerPlan(writer: RowWriter, move: TimedMove): Decide {

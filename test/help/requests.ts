@@ -98,7 +98,8 @@ function startTrial({ document: described, send, narrow = /^$/ }: Trial): TrialS
       const exchange: Exchange = { method: method.toUpperCase(), target, status, headers, text }
       complaints.push(...judge(exchange).map((one) => `${about}: ${one}`))
       if (headers['dry-run'] === 'true') return answer // it stored nothing
-      if ((status === 201 || status === 202) && headers.location) places.add(headers.location.split('?', 1)[0] as string)
+      if ((status === 201 || status === 202) && headers.location)
+        places.add(headers.location.split('?', 1)[0] as string)
       if (method === 'delete' && status === 204) places.delete(target.split('?', 1)[0] as string)
       return answer
     },

@@ -12,6 +12,7 @@ import { spec } from '../help/door.ts'
 import history from '../help/history.ts'
 import { linted } from '../help/lint.ts'
 import { market } from '../help/market.ts'
+import { purchases } from '../help/purchases.ts'
 import { shop } from '../help/shop.ts'
 import { staff } from '../help/staff.ts'
 import { tenants } from '../help/tenants.ts'
@@ -27,7 +28,7 @@ const plain = () =>
     settings: { methods: { query: true }, auth: { apiKeyHeader: 'X-Key' }, list: { links: 'both' } },
   })
 
-const rich = { shop, market, staff, desk, tenants, history, archive, museum, orders }
+const rich = { shop, market, staff, desk, tenants, history, archive, museum, orders, purchases }
 const all = { ...rich, plain: plain() } as unknown as Record<string, Service>
 
 for (const [name, one] of Object.entries(all))

@@ -1,0 +1,209 @@
+/** Execute batch: carries out the members of a batch in one transaction, each as if it came alone. Part 4, methods. R229. */
+import { allow, allowAccount } from '../auth/allow.ts'
+import { missingCredentials, refuseCredentialsInBody } from '../auth/scheme.ts'
+import { type BatchMember, readBatchMembers, refusalOfMember, resolveMember } from '../endpoints/batch-body.ts'
+import { Problem } from '../errors/problem.ts'
+import { nobody } from '../flow/caller.ts'
+import type { Document, Intent, RequestContext } from '../flow/intent.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import { isWritePlan, type Plan, type Sequence, type SequenceRun } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Route } from '../flow/route.ts'
+import { executeDecided } from '../handlers/execute-decided.ts'
+import { HandledRun, type HandlerSources } from '../handlers/handled-run.ts'
+import { executeInTurn } from '../idempotency/wait.ts'
+import { admitQuota, spendQuota } from '../limits/quota.ts'
+import { locate } from '../routing/locate.ts'
+import { methodNotAllowed } from '../routing/options.ts'
+import type { Parts, Way } from './phase.ts'
+
+type BatchWay = Pick<Way, 'context' | 'rate'> & Pick<Parts, 'versioned' | 'route' | 'intent' | 'identified'>
+
+/** Counts each member, then carries out all of them. */
+export async function executeBatch(way: Way & BatchWay, most: number, dryRun: boolean): Promise<Outcome> {
+  const { context, intent, identified, route } = way
+  const members = readBatchMembers(intent.body as Document, most)
+  for (let i = 1; i < members.length; i++) {
+    way.rate = await spendQuota(context, intent.call, identified.caller)
+    admitQuota(way.rate)
+  }
+  const batch = new Batch(way, members, dryRun)
+  const { world } = context
+  const run = { execute: (plan: Plan) => batch.execute(plan as Sequence) }
+  try {
+    return await executeInTurn(batch.plan(), { store: run, world }, route.resource.settings.idempotency)
+  } catch (problem) {
+    throw batch.refusal(problem)
+  }
+}
+
+/** What a member asks for, once its references are known. */
+interface ReadMember {
+  readonly asked: string
+  readonly route: Route
+  readonly intent: Intent
+}
+
+class Batch {
+  readonly #way: BatchWay
+  readonly #members: readonly BatchMember[]
+  readonly #dryRun: boolean
+  readonly #read: ReadMember[] = []
+  /** The handlers of each member; empty without handlers. */
+  readonly #runs: readonly HandledRun[]
+  /** The member that is carried out, or was last. */
+  #current = 0
+  /** Whether its mistakes are those of its body. */
+  #inBody = false
+
+  constructor(way: BatchWay, members: readonly BatchMember[], dryRun: boolean) {
+    this.#way = way
+    this.#members = members
+    this.#dryRun = dryRun
+    const { handlers } = way.context
+    this.#runs = handlers ? members.map((_, index) => this.#runOf(index, handlers)) : []
+  }
+
+  plan(): Sequence {
+    const { intent } = this.#way
+    const { name: collection } = this.#firstResource()
+    const begin = () => this.#begin(this.#members.length, (at) => this.#at(at))
+    const { key, claim } = intent
+    return { do: 'sequence', collection, key, claim, begin, ...(this.#dryRun && { dry: true }) }
+  }
+
+  /** Runs handlers outside of the transaction, as often as they have to decide. */
+  async execute(plan: Sequence): Promise<Outcome> {
+    const { handlers, store, world } = this.#way.context
+    const run = handlers
+      ? await executeDecided(this.#runs, { store, world }, plan, () => this.plan())
+      : await store.execute(plan)
+    // The database has refused the last member, as by a value that is in use.
+    if (run.is !== 'answered' && run.is !== 'claimed') this.#render(this.#current, run)
+    return run
+  }
+
+  refusal(error: unknown): unknown {
+    return error instanceof Problem ? refusalOfMember(error, this.#current, this.#inBody) : error
+  }
+
+  #firstResource() {
+    const [first] = this.#way.context.service.resources.values()
+    if (!first) throw new Error('A service without resources has no batches.')
+    return first
+  }
+
+  /** What the handlers of a member read is as the members before leave it. */
+  #runOf(index: number, handlers: HandlerSources): HandledRun {
+    const { identified, intent, context } = this.#way
+    const { caller } = identified
+    const execute = (plan: Plan) =>
+      isWritePlan(plan) ? context.store.execute(plan) : context.store.execute(this.#readingPlan(index, plan))
+    const namesOf = (field: string) => {
+      const route = this.#read[index]?.route
+      return route ? this.#namesOf(route, field) : [field]
+    }
+    const sources = { ...handlers, store: { ...handlers.store, execute }, exclusive: true } as const
+    return new HandledRun(sources, {
+      ...{ caller, account: caller.account, requestId: intent.call.id, namesOf, dryRun: this.#dryRun },
+    })
+  }
+
+  #namesOf({ resource: { name, collection } }: Route, field: string): readonly string[] {
+    return this.#way.versioned.version.namesOf(name, collection.name, field)
+  }
+
+  /** Carries out the first members, reads, and rolls back. */
+  #readingPlan(index: number, read: Plan): Sequence {
+    const begin = (): SequenceRun => {
+      const before = this.#begin(index, () => {})
+      let isRead = false
+      const next: SequenceRun['next'] = (outcome) => {
+        if (isRead) return null
+        const own = before.next(outcome)
+        isRead = own === null
+        return own ?? read
+      }
+      return { next, answer: () => null }
+    }
+    const { name: collection } = this.#firstResource()
+    return { do: 'sequence', collection, key: this.#way.intent.key, claim: null, begin, dry: true }
+  }
+
+  #at(index: number): void {
+    this.#current = index
+  }
+
+  /** Begins with the first member; `count` members are carried out. `reach` is told which one is next. */
+  #begin(count: number, reach: (at: number) => void): SequenceRun {
+    const bodies = new Map<string, unknown>()
+    const results: object[] = []
+    let at = -1
+    return {
+      next: (outcome) => {
+        if (at >= 0 && outcome) {
+          const { as } = this.#members[at] as BatchMember
+          const { status, headers, body } = this.#render(at, outcome as Outcome)
+          const parsed: unknown = body === null || body === '' ? null : JSON.parse(body.toString())
+          bodies.set(as, parsed)
+          results.push({ id: as, status, headers, body: parsed })
+        }
+        at++
+        if (at >= count) return null
+        reach(at)
+        return this.#planOf(at, bodies)
+      },
+      answer: () => JSON.stringify({ data: results }),
+    }
+  }
+
+  #render(at: number, outcome: Outcome): Reply {
+    const { route, intent } = this.#read[at] as ReadMember
+    return route.render(intent, outcome)
+  }
+
+  /** The plan of a member. Its intent is made once for the same references, so that new ids and times stay the same. */
+  #planOf(index: number, bodies: ReadonlyMap<string, unknown>): Plan {
+    this.#inBody = false
+    const member = this.#members[index] as BatchMember
+    const { path, body } = resolveMember(member, bodies)
+    const asked = JSON.stringify([path, body])
+    if (this.#read[index]?.asked !== asked) this.#read[index] = { asked, ...this.#readMember(member, path, body) }
+    this.#inBody = true
+    const { route, intent } = this.#read[index] as ReadMember
+    const decisions = this.#runs[index]
+    return route.plan(decisions ? { ...intent, decisions } : intent)
+  }
+
+  /** The checks of a request, from its path to its body. R1. */
+  #readMember({ method, headers }: BatchMember, path: string, body: Document | null): Omit<ReadMember, 'asked'> {
+    const { context, versioned, identified, intent: own } = this.#way
+    const { caller } = identified
+    const match = locate(versioned.version.tree, path)
+    if (!match) throw new Problem('route-not-found', `There is no path ${path} in this version.`)
+    const route = match.endpoint.methods.get(method)
+    if (!route) throw methodNotAllowed(method, match.endpoint)
+    if (route.most !== undefined || route.settle)
+      throw new Problem('invalid-request', 'A batch cannot contain batches and asynchronous operations.')
+    const { challenge, settings } = context.service
+    if (route.rule !== 'public' && caller.id === nobody.id) throw missingCredentials(challenge, settings.auth)
+    allow(caller, route.rule, challenge)
+    allowAccount(caller, route.resource)
+    if (route.content.length === 0 && body !== null)
+      throw new Problem('unexpected-body', `${method} accepts no content here; leave the body out.`)
+    const time = own.time
+    const call = {
+      ...own.call,
+      ...{ method, target: path, content: null, raw: headers.flat() },
+      headers: { ...Object.fromEntries(headers), host: own.call.headers.host, 'content-type': 'application/json' },
+    }
+    const world = { ...own.world, now: () => time }
+    this.#inBody = true
+    const asked: RequestContext = {
+      ...{ call, caller, carried: versioned.carried, params: match.params, query: null, world },
+      body: route.content.length === 0 ? null : (body ?? {}),
+    }
+    refuseCredentialsInBody(asked, route)
+    return { route, intent: route.parse(asked) }
+  }
+}

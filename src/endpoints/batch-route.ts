@@ -1,0 +1,46 @@
+/** Batch route: POST /batches, which carries out several operations or none. Part 4, methods. R229. */
+
+import type { Claim } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
+import { claimOfTransition, keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
+import { refuseParameters } from '../lists/query-string.ts'
+import type { Resource } from '../resources/resource.ts'
+
+export const batchPath = '/batches'
+
+/** The route of batches. Its plan is made of those of its members, whose routes the corridor finds. */
+export function batchRoute(resource: Resource, most: number): Route {
+  const action = { name: 'batches', rule: 'public' }
+  return {
+    ...{ operation: 'batches', method: 'POST', at: 'collection', safe: false, resource, rule: 'public', most },
+    content: ['application/json'],
+    query: (call) => refuseParameters(call, resource.settings),
+    target: () => ({ read: null, admit: () => {} }),
+    parse: (asked) => {
+      const key = { id: '', parent: null, account: asked.caller.account }
+      return { ...asked, key, time: asked.world.now(), document: null, ...claimOfTransition(asked, resource, action) }
+    },
+    plan: () => {
+      throw new Error('The plan of a batch is made of those of its members.')
+    },
+    render: ({ claim }, outcome) => {
+      if (outcome.is === 'answered') return { status: 200, headers: {}, body: outcome.doc }
+      if (outcome.is !== 'claimed') throw new Error(`The store answered ${outcome.is} to a batch.`)
+      const known = keptAnswer(outcome, claim as Claim)
+      if (known === null) throw keyReuseProblem(outcome, claim as Claim, null, resource.settings)
+      return { status: 200, headers: { 'Idempotency-Replayed': 'true' }, body: known.doc }
+    },
+    claims: 'replayed',
+    about: {
+      id: 'create',
+      summary: () => 'Carries out several operations, all or none',
+      notes: [
+        `At most ${most} operations. Each is checked as if it came alone; the first failure refuses all of them.`,
+      ],
+      body: 'batch',
+      headers: [],
+      answers: [{ status: 200, says: 'All were carried out.', body: 'batch', headers: ['Idempotency-Replayed'] }],
+      refusals: ['conflict', 'resource-not-found', 'already-exists', 'invalid-state', 'has-dependents'],
+    },
+  }
+}

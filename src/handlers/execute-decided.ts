@@ -1,0 +1,64 @@
+/** Execute decided: executes a plan that handlers decide on, and begins anew if what they read has changed. R226. */
+import { Problem } from '../errors/problem.ts'
+import { Undecided } from '../flow/decision.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Plan } from '../flow/plan.ts'
+import { pause } from '../flow/world.ts'
+import type { HandledRun, HandlerSources } from './handled-run.ts'
+import { ReadsChanged } from './handler-fault.ts'
+import { takeTurn } from './turns.ts'
+
+/** How often handlers run for one request if others keep changing what they read. */
+const mostRuns = 5
+
+/**
+ * Executes a plan that handlers decide on, one of several runs for each part of it; it is made again after each decision.
+ * After a conflict all runs begin anew, and requests for the same row queue.
+ */
+export async function executeDecided(
+  runs: readonly HandledRun[],
+  { store, world }: Pick<HandlerSources, 'store' | 'world'>,
+  first: Plan,
+  makePlan: () => Plan,
+): Promise<Outcome> {
+  const rest = () => Math.min(...runs.map((one) => one.rest()))
+  let endTurn = () => {}
+  try {
+    for (let [run, plan] = [1, first]; ; run++, plan = makePlan()) {
+      try {
+        const outcome = await executeUntilDecided(store, plan, makePlan)
+        return runs.reduce((one, own) => own.checked(one), outcome)
+      } catch (error) {
+        if (!(error instanceof ReadsChanged)) throw error
+        if (run === mostRuns || rest() < 0) throw busyProblem(error)
+        endTurn()
+        endTurn = await takeTurn(world, error.row, rest())
+        for (const one of runs) one.forget()
+        if (run > 1) await pause(world, world.random() * 5 * 2 ** run)
+      }
+    }
+  } finally {
+    endTurn()
+  }
+}
+
+async function executeUntilDecided(
+  store: HandlerSources['store'],
+  first: Plan,
+  makePlan: () => Plan,
+): Promise<Outcome> {
+  for (let plan = first; ; plan = makePlan()) {
+    try {
+      return await store.execute(plan)
+    } catch (error) {
+      if (!(error instanceof Undecided)) throw error
+      await error.decide()
+    }
+  }
+}
+
+const busyProblem = (cause: unknown): Problem =>
+  new Problem('overloaded', 'Other requests keep changing the same rows; nothing was changed. Try again later.', {
+    cause,
+    headers: { 'Retry-After': '1' },
+  })
