@@ -13,7 +13,7 @@ const mostRuns = 5
 
 /**
  * Executes a plan that handlers decide on, one of several runs for each part of it; it is made again after each decision.
- * After a conflict all runs begin anew, and requests for the same row queue.
+ * After a conflict all runs begin anew, and queue with other requests for the rows that they have read.
  */
 export async function executeDecided(
   runs: readonly HandledRun[],
@@ -32,8 +32,9 @@ export async function executeDecided(
         if (!(error instanceof ReadsChanged)) throw error
         if (run === mostRuns || rest() < 0) throw busyProblem(error)
         endTurn()
-        endTurn = await takeTurn(world, error.row, rest())
-        for (const one of runs) one.forget()
+        const rows = new Set([error.row, ...runs.flatMap((one) => one.rowNames())])
+        endTurn = await takeTurn(world, [...rows], rest())
+        for (const one of runs) one.beginAnew()
         if (run > 1) await pause(world, world.random() * 5 * 2 ** run)
       }
     }

@@ -20,6 +20,7 @@ import { copied, HandlerTools, handlerLog, type ToolContext } from './handler-to
 import { outputText, refuseOutput } from './operation-output.ts'
 import { fieldOperations, type HandlerFunction, type OwnHandlers } from './own-handlers.ts'
 import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
+import { isQueued } from './turns.ts'
 
 /** What handlers need from the service that they run in. */
 export interface HandlerSources extends RowSources {
@@ -65,6 +66,7 @@ export class HandledRun implements Decisions {
   readonly #sources: HandlerSources
   readonly #request: HandledRequest
   readonly #until: number
+  #hasTurn = false
   #rows: RequestRows | null = null
   #decided = new Map<string, Decided>()
   /** The output of the operation that was called, and its input; null until its handler has run. */
@@ -97,8 +99,14 @@ export class HandledRun implements Decisions {
     return { answer: this.#answered.answer, effects: this.#rows?.effects(this) ?? [] }
   }
 
-  /** Forgets what was read and decided, for a new run. */
-  forget(): void {
+  /** What was read and written so far. */
+  rowNames(): readonly string[] {
+    return this.#rows?.names() ?? []
+  }
+
+  /** Forgets what was read and decided, for a new run in the turn of the request. */
+  beginAnew(): void {
+    this.#hasTurn = true
     this.#rows = null
     this.#decided = new Map()
     this.#answered = null
@@ -131,8 +139,13 @@ export class HandledRun implements Decisions {
     this.#answered = { answer: await this.#settled(run), sent: JSON.stringify([...input.values()]) }
   }
 
+  /** A request without a turn does not overtake those that queue for a row, or they would have to run once more. */
+  #admit(row: string): void {
+    if (!this.#hasTurn && isQueued(this.#sources.world, row)) throw new ReadsChanged(row)
+  }
+
   #rowsAt(time: number): RequestRows {
-    this.#rows ??= new RequestRows(this.#sources, time)
+    this.#rows ??= new RequestRows(this.#sources, time, (row) => this.#admit(row))
     return this.#rows
   }
 

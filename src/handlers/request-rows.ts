@@ -52,13 +52,20 @@ export const heldName = ({ name }: Resource, { id, parent }: RowKey): string =>
 
 export class RequestRows {
   readonly #sources: RowSources
+  readonly #admit: (name: string) => void
   readonly time: number
   readonly #rows = new Map<string, HeldRow>()
   readonly #lists: HeldList[] = []
 
-  constructor(sources: RowSources, time: number) {
+  /** `admit` throws if a row, or a list of a collection, must not be read now. */
+  constructor(sources: RowSources, time: number, admit: (name: string) => void = () => {}) {
     this.#sources = sources
+    this.#admit = admit
     this.time = time
+  }
+
+  names(): readonly string[] {
+    return [...this.#rows.keys(), ...this.#lists.map(({ list }) => list.collection)]
   }
 
   /** Takes the row of a write that the request makes itself. */
@@ -80,6 +87,7 @@ export class RequestRows {
 
   async get(resource: Resource, key: RowKey): Promise<HeldRow> {
     const name = heldName(resource, key)
+    this.#admit(name)
     const found = this.#rows.get(name) ?? heldRow(resource, key, await this.#read(resource, key))
     const row = this.#rows.get(name) ?? found // another read may have been faster
     this.#rows.set(name, row)
@@ -88,6 +96,7 @@ export class RequestRows {
 
   /** The documents of a list. Rows that are written have their new values, except the one that a handler decides on. */
   async list(resource: Resource, list: ListRows, decided: HeldRow | null): Promise<Document[]> {
+    this.#admit(list.collection)
     const documents = await this.#readList(list)
     this.#lists.push({ list, documents })
     const others = [...this.#rows.values()].filter((row) => row !== decided && row.part !== 'read')
