@@ -1,6 +1,7 @@
 /** Execute decided: executes a plan that handlers decide on, and begins anew if what they read has changed. R226. */
 import { Problem } from '../errors/problem.ts'
 import { Undecided } from '../flow/decision.ts'
+import type { ReadResult } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import { pause } from '../flow/world.ts'
@@ -22,9 +23,10 @@ export async function executeDecided(
   makePlan: () => Plan,
 ): Promise<Outcome> {
   const rest = () => Math.min(...runs.map((one) => one.rest()))
+  const rows = new Set<string>()
   let endTurn = () => {}
   try {
-    for (let [run, plan] = [1, first]; ; run++, plan = makePlan()) {
+    for (let [run, plan] = [1, first]; ; plan = makePlan()) {
       try {
         const outcome = await executeUntilDecided(store, plan, makePlan)
         return runs.reduce((one, own) => own.checked(one), outcome)
@@ -32,10 +34,12 @@ export async function executeDecided(
         if (!(error instanceof ReadsChanged)) throw error
         if (run === mostRuns || rest() < 0) throw busyProblem(error)
         endTurn()
-        const rows = new Set([error.row, ...runs.flatMap((one) => one.rowNames())])
+        for (const row of [error.row, ...runs.flatMap((one) => one.rowNames())]) rows.add(row)
         endTurn = await takeTurn(world, [...rows], rest())
-        for (const one of runs) one.beginAnew()
+        for (const one of runs) one.beginAnew(rows)
+        if (error.queues) continue
         if (run > 1) await pause(world, world.random() * 5 * 2 ** run)
+        run++
       }
     }
   } finally {
@@ -48,6 +52,7 @@ async function executeUntilDecided(
   first: Plan,
   makePlan: () => Plan,
 ): Promise<Outcome> {
+  await decideBefore(store, first)
   for (let plan = first; ; plan = makePlan()) {
     try {
       return await store.execute(plan)
@@ -55,6 +60,25 @@ async function executeUntilDecided(
       if (!(error instanceof Undecided)) throw error
       await error.decide()
     }
+  }
+}
+
+/**
+ * Most plans show what has to be decided by a read alone. So their handlers run before the first transaction, which would
+ * only be rolled back. A plan with a key may be a repeat, for which no handler runs.
+ */
+async function decideBefore(store: HandlerSources['store'], plan: Plan): Promise<void> {
+  try {
+    if ('claim' in plan && plan.claim) return
+    if (plan.do === 'create' && plan.parent === null && plan.consequences?.reads.length === 0)
+      plan.consequences.decide([])
+    if (plan.do !== 'decide' || plan.read.do !== 'read') return
+    const seen = (await store.execute(plan.read)) as ReadResult
+    plan.admit?.(seen)
+    plan.decide(seen)
+  } catch (error) {
+    // A refusal is that of the transaction, which reads again.
+    if (error instanceof Undecided) await error.decide()
   }
 }
 

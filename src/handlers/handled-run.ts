@@ -66,7 +66,8 @@ export class HandledRun implements Decisions {
   readonly #sources: HandlerSources
   readonly #request: HandledRequest
   readonly #until: number
-  #hasTurn = false
+  /** The rows that it has queued for. */
+  #turn: ReadonlySet<string> = new Set()
   #rows: RequestRows | null = null
   #decided = new Map<string, Decided>()
   /** The output of the operation that was called, and its input; null until its handler has run. */
@@ -105,8 +106,8 @@ export class HandledRun implements Decisions {
   }
 
   /** Forgets what was read and decided, for a new run in the turn of the request. */
-  beginAnew(): void {
-    this.#hasTurn = true
+  beginAnew(turn: ReadonlySet<string>): void {
+    this.#turn = turn
     this.#rows = null
     this.#decided = new Map()
     this.#answered = null
@@ -139,9 +140,9 @@ export class HandledRun implements Decisions {
     this.#answered = { answer: await this.#settled(run), sent: JSON.stringify([...input.values()]) }
   }
 
-  /** A request without a turn does not overtake those that queue for a row, or they would have to run once more. */
+  /** A request does not overtake those that queue for a row, or they would have to run once more: it joins them. */
   #admit(row: string): void {
-    if (!this.#hasTurn && isQueued(this.#sources.world, row)) throw new ReadsChanged(row)
+    if (!this.#turn.has(row) && isQueued(this.#sources.world, row)) throw new ReadsChanged(row, true)
   }
 
   #rowsAt(time: number): RequestRows {

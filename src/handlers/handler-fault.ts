@@ -34,9 +34,12 @@ export function failureOfHandler(name: string, thrown: unknown): unknown {
 /** Thrown if a row or a list that a handler has read changed since: it runs again. */
 export class ReadsChanged extends Error {
   readonly row: string
+  /** Whether nothing has changed yet, but other requests queue for the row. */
+  readonly queues: boolean
 
-  constructor(row: string) {
+  constructor(row: string, queues = false) {
     super(`${row} has changed since a handler read it.`)
     this.row = row
+    this.queues = queues
   }
 }

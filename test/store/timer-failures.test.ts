@@ -74,7 +74,8 @@ test('R223: a database that is away delays transitions, and each takes place onc
   const stops = nodes.map(({ timers }) => runTimersEvery(timers, 20))
   const goOn = async () => {
     const before = moved()
-    await until(() => moved() > before)
+    // On a slow machine all may be moved but those that the nodes had taken when the database went away.
+    await until(() => moved() > before || 800 - moved() <= 200)
   }
   await goOn()
   for (const how of ['immediate', 'kill'] as const) {
