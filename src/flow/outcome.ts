@@ -5,9 +5,12 @@ import type { AbsentRow, FoundRow, JoinedRow, ReadResult } from './found-row.ts'
 import type { Consequences, FamilyRows, WaitingParts } from './plan.ts'
 import type { TableRow, TableRows } from './table.ts'
 
+/** Separates the documents of a page. It cannot occur inside one, as JSON.stringify writes no line breaks. */
+export const documentSeparator = ',\n'
+
 export interface Page {
   readonly is: 'page'
-  /** The documents, joined by commas. */
+  /** The documents, joined by `documentSeparator`. */
   readonly data: string
   readonly count: number
   /** The positions of the first and the last row, for cursors; null if they were not requested or there are no rows. */

@@ -210,9 +210,6 @@ function selectDirectly({ what, collection, plan, stretch, cut: { offset, limit 
   return { text: merged ? `SELECT ${resultColumns.join(', ')} FROM (${text}) AS merged` : text, values }
 }
 
-/** Separates joined documents. It cannot occur inside one, as JSON.stringify writes no line breaks. */
-export const documentSeparator = ',\n'
-
 /** Aggregates the rows of a list into one row: a page costs half of what its rows cost one by one. */
 export const aggregateStatement = ({ text, values }: Statement, { documentsAggregate }: Dialect): Statement => ({
   text: `SELECT count(*) AS count, min(shape) AS oldest, max(shape) AS newest, ${documentsAggregate} AS docs FROM (${text}) AS page`,

@@ -1,8 +1,7 @@
 /** Page positions: the positions of a page's first and last row in the order of its list, for cursors. The cellar. */
-import type { Position } from '../flow/outcome.ts'
+import { documentSeparator, type Position } from '../flow/outcome.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { type Cell, cellIn } from '../rows/collection.ts'
-import { documentSeparator } from '../sql/compile.ts'
 import type { PreparedCollection } from './context.ts'
 
 /** The positions of the first and the last row; for an empty page, the position that it was requested from. */

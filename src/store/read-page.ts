@@ -1,12 +1,11 @@
 /** Reads a page of a list: its rows as one text, and the positions of its ends. The cellar. */
 
-import type { Page } from '../flow/outcome.ts'
+import { documentSeparator, type Page } from '../flow/outcome.ts'
 import type { ListRows, Window } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import {
   aggregateStatement,
   countStatement,
-  documentSeparator,
   fillSlots,
   listStatement,
   type OffsetAndLimit,

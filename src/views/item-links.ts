@@ -1,5 +1,6 @@
 /** Item links: the URLs of an item, of what belongs to it, and of the actions that a caller can use on it now. R49, R224. */
 import type { CarriedVersion } from '../flow/call.ts'
+import { documentSeparator } from '../flow/outcome.ts'
 import { toCase } from '../formats/naming.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
@@ -52,7 +53,7 @@ export function linkRulesOf(
 export interface ItemLinker {
   /** `stored` is the document as it is stored, `shown` as the version shows it. */
   readonly toItem: (view: View, carried: CarriedVersion, stored: string, shown: string) => string
-  /** The same for documents that are joined by commas. */
+  /** The same for the documents of a page; those shown are joined by commas. */
   readonly toPage: (view: View, carried: CarriedVersion, stored: string, shown: string) => string
 }
 
@@ -86,18 +87,15 @@ export function itemLinker(
     relations,
     pathOf,
   }
+  const withLinks = (view: View, carried: CarriedVersion, stored: string, shown: string) =>
+    `${shown.slice(0, -1)},${linksText(plan, view, carried, itemIn(plan, stored, shown))}}`
   return {
-    toItem: (view, carried, stored, shown) =>
-      `${shown.slice(0, -1)},${linksText(plan, view, carried, itemIn(plan, stored, shown))}}`,
+    toItem: withLinks,
     toPage: (view, carried, stored, shown) => {
       if (stored === '') return shown
-      const rows = JSON.parse(`[${stored}]`) as Document[]
-      const seen = shown === stored ? rows : (JSON.parse(`[${shown}]`) as Document[])
-      const linked = seen.map((one, i) => {
-        const links = linksText(plan, view, carried, rowIn(plan, rows[i] as Document, one))
-        return `${JSON.stringify(one).slice(0, -1)},${links}}`
-      })
-      return linked.join(',')
+      const rows = stored.split(documentSeparator)
+      const seen = shown === stored ? rows : (JSON.parse(`[${shown}]`) as Document[]).map((one) => JSON.stringify(one))
+      return rows.map((row, i) => withLinks(view, carried, row, seen[i] as string)).join(',')
     },
   }
 }
@@ -116,24 +114,20 @@ function linksText(plan: LinkPlan, view: View, carried: CarriedVersion, item: Li
 }
 
 /** Reads the parts from the text of an item, which is only parsed if necessary. */
-function itemIn(plan: LinkPlan, stored: string, shown: string): LinkedItem {
-  const { own, today } = plan
-  const document = () => JSON.parse(stored) as Document
+function itemIn({ own, today }: LinkPlan, stored: string, shown: string): LinkedItem {
+  let parsed: Document | undefined
+  const document = () => {
+    parsed ??= JSON.parse(stored) as Document
+    return parsed
+  }
   const plain = own.key === null && !own.collection.composite
   return {
     key: plain ? { id: stored.slice(7, stored.indexOf('"', 7)), parent: null } : keyOf(own, document()),
     state: stateAtEnd(today, stored) ?? stateOf(today, document()),
     stored: document,
-    shown: () => JSON.parse(shown) as Document,
+    shown: () => (shown === stored ? document() : (JSON.parse(shown) as Document)),
   }
 }
-
-const rowIn = ({ own, today }: LinkPlan, row: Document, shown: Document): LinkedItem => ({
-  key: keyOf(own, row),
-  state: stateOf(today, row),
-  stored: () => row,
-  shown: () => shown,
-})
 
 const stateOf = ({ machine }: Resource, document: Document): string =>
   machine === null ? '' : String(document[machine.field])
