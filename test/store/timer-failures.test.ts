@@ -1,10 +1,11 @@
-/** Proves that transitions by the clock take place exactly once, if a node is killed and if the database is away. R223. */
+/** Proves that transitions by the clock take place exactly once, if a node is killed or slow and if the database is away. R223. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { Store } from '../../src/flow/store.ts'
 import { runDueTimers, runTimersEvery } from '../../src/timers/run-timers.ts'
 import { cluster } from '../help/cluster.ts'
 import { places } from '../help/places.ts'
@@ -25,8 +26,8 @@ async function killedAt(count: number, url: string, ahead: number): Promise<void
   assert.deepEqual(await closed, [null, 'SIGKILL'])
 }
 
-async function opened(t: TestContext, url: string, ahead = 0) {
-  const node = await remindingNode(url, ahead)
+async function opened(t: TestContext, url: string, ahead = 0, heed?: (store: Store) => Store) {
+  const node = await remindingNode(url, ahead, heed)
   t.after(node.close)
   return node
 }
@@ -63,6 +64,29 @@ for (const [name, place] of places)
     assert.equal(await runDueTimers(late.timers), held <= 100 ? held : -1)
     assert.deepEqual(numbers(await where.rows(transitions)), [[1, 330]])
     assert.equal(await runDueTimers(late.timers), 0)
+  })
+
+for (const [name, place] of places)
+  test(`R223: what another node has carried out after the lease of a slow one is not done again by that, ${name}`, async (t) => {
+    const where = await place(t)
+    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const waiting = (store: Store): Store => ({
+      ...store,
+      execute: async (plan) => {
+        if (plan.do === 'decide') begun.resolve()
+        if (plan.do === 'decide') await released.promise
+        return store.execute(plan)
+      },
+    })
+    const slow = await opened(t, where.url, 0, waiting)
+    await make(slow, 10)
+    const late = runDueTimers(slow.timers)
+    await begun.promise
+    const other = await opened(t, where.url, lease)
+    assert.equal(await runDueTimers(other.timers), 10)
+    released.resolve()
+    assert.equal(await late, 0)
+    assert.deepEqual(numbers(await where.rows(transitions)), [[1, 10]])
   })
 
 test('R223: a database that is away delays transitions, and each takes place once', async (t) => {

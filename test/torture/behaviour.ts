@@ -93,6 +93,11 @@ const mutants: Readonly<Record<string, BehaviourMutant>> = {
     ],
     tests: [timers],
   },
+  'timer-fires-twice': {
+    about: 'a node whose lease has run out does not look whether another one has carried out its timer',
+    changes: [{ file: 'timers/run-timers.ts', from: 'throw takenElsewhere', to: 'return' }],
+    tests: ['test/store/timer-failures.test.ts'],
+  },
   'list-not-checked': {
     about: 'a list that a handler has read may have changed when it commits',
     changes: [
