@@ -7,7 +7,6 @@ import { encodeRow } from '../src/resources/document.ts'
 import type { Resource } from '../src/resources/resource.ts'
 import { statementTexts } from '../src/sql/compile.ts'
 import { postgresDialect, sqliteDialect } from '../src/sql/dialect.ts'
-import { openSqlite } from '../src/sqlite/open.ts'
 import { openStore as openAny } from '../src/terminal/open.ts'
 import library from './library.ts'
 
@@ -59,9 +58,9 @@ export function insertValues(book: Book): (string | number | bigint | null)[] {
 }
 
 /** Creates a file with `rows` books. */
-export function fill(file: string, rows: number): void {
+export async function fill(file: string, rows: number): Promise<void> {
   for (const end of ['', '-wal', '-shm']) if (existsSync(file + end)) rmSync(file + end)
-  void openSqlite(`sqlite:${file}`, collections, 'apply').close()
+  await (await openAny(library, `sqlite:${file}`, 'apply')).close()
   const db = new DatabaseSync(file)
   const { collection } = library.resources.get('books') as Resource
   const insert = db.prepare(statementTexts(collection, sqliteDialect).insert)

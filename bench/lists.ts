@@ -19,7 +19,7 @@ const rows = Number(values.rows)
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 const file = join(folder, 'books.db')
 console.log(`making ${rows} rows`)
-fill(file, rows)
+await fill(file, rows)
 const store = openSqlite(`sqlite:${file}`, collections, 'apply')
 const log = { error: console.error, warn: () => {}, info: () => {} }
 const world = serviceWorld(realWorld, store)

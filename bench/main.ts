@@ -7,9 +7,9 @@ import { type Book, manyBooks } from './books.ts'
 import { deep } from './deep.ts'
 import { type Asking, load, loader, type Measured } from './load.ts'
 import { paced } from './paced.ts'
-import { goals, machine, median, plot, type Row, ratio, type Target, table, target } from './report.ts'
+import { compared, goals, machine, median, plot, type Row, ratio, type Target, table, target } from './report.ts'
 import { ask, freePort, type Served, serve } from './server.ts'
-import { onPostgres, onSqlite } from './sides.ts'
+import { onLinks, onPostgres, onSqlite } from './sides.ts'
 import { type Side, type Workload, workloads } from './workloads.ts'
 
 const { values } = parseArgs({
@@ -99,6 +99,7 @@ async function onStore({ store, rows, first, wanted, found, targets }: Part): Pr
     targets.push(target('memory of ours on SQLite after the run, MB', ours.memory(), 180, 'most'))
   }
   console.log(`memory on ${store}: ours ${ours.memory()} MB, expert ${expert.memory()} MB`)
+  if (first && store === 'sqlite' && wanted('linked')) targets.push(await links(part, found))
   if (store === 'sqlite' && wanted('deep')) targets.push(await deep(ours.url, rows, sample(rows)[0] as Book))
   await Promise.all([ours, expert, pair.guarded].map(({ stop }) => stop()))
   await pair.close()
@@ -133,22 +134,42 @@ interface Measure {
 
 async function measured({ store, rows, one, ours, expert }: Measure): Promise<Row> {
   const floor = one.floor && store === 'sqlite' ? await floorOf(one, ours) : null
-  const sides: (readonly [Side, Served])[] = [
-    ...(floor ? [['floor', floor] as const] : []),
-    ['expert', expert],
-    ['ours', ours],
-  ]
-  const asked = { floor: one.ours, expert: one.expert, ours: one.ours }
-  for (const [side, { url }] of sides) warm(url, asked[side])
+  const row = inTurn({ store, rows, workload: one.name, about: one.about }, [
+    ...(floor ? [['floor', floor, one.ours] as const] : []),
+    ['expert', expert, one.expert],
+    ['ours', ours, one.ours],
+  ])
+  await floor?.stop()
+  return row
+}
+
+/** Loads the sides in turn, round by round. */
+function inTurn(
+  about: Omit<Row, 'rounds'>,
+  sides: readonly (readonly [Side, Served, asked: readonly Asking[]])[],
+): Row {
+  for (const [, { url }, asked] of sides) warm(url, asked)
   const done = new Map<Side, Measured[]>(sides.map(([side]) => [side, []]))
   for (let i = 0; i < rounds; i++) {
-    for (const [side, { url }] of i % 2 === 0 ? sides : sides.toReversed())
-      done.get(side)?.push(load(url, asked[side], seconds))
+    for (const [side, { url }, asked] of i % 2 === 0 ? sides : sides.toReversed())
+      done.get(side)?.push(load(url, asked, seconds))
   }
-  await floor?.stop()
-  const row = { store, rows, workload: one.name, about: one.about, rounds: Object.fromEntries(done) }
-  console.log(`${store}, ${rows} rows, ${one.about}: ${ratio(row, 'ours', 'expert').toFixed(2)} times the expert`)
+  const row = { ...about, rounds: Object.fromEntries(done) }
+  console.log(`${row.store}, ${row.rows} rows, ${row.about}: ${compared(row)}`)
   return row
+}
+
+/** An item with links against one without, of the same server. */
+async function links(folder: string, found: Row[]): Promise<Target> {
+  const { server, ours, plain } = await onLinks({ folder, rows: 0, started })
+  const about = 'one item with links (the plain one without)'
+  const row = inTurn({ store: 'sqlite', rows: ours.length, workload: 'linked', about }, [
+    ['plain', server, plain],
+    ['ours', server, ours],
+  ])
+  await server.stop()
+  found.push(row)
+  return target('one item with links, sqlite, against one without', ratio(row, 'ours', 'plain'), 0.91)
 }
 
 /** A bare server that sends our answer. */

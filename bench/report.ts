@@ -29,6 +29,12 @@ export function ratio({ rounds }: Row, one: string, other: string): number {
   return median(own.map(({ rate }, i) => rate / (theirs[i]?.rate ?? Number.NaN)))
 }
 
+/** Ours as a multiple of what the workload is measured against. */
+export function compared(row: Row): string {
+  const other = row.rounds.plain ? 'plain' : 'expert'
+  return `${ratio(row, 'ours', other).toFixed(2)} × ${other}`
+}
+
 export function target(name: string, measured: number, bound: number, at: Target['at'] = 'least'): Target {
   const met = at === 'least' ? measured >= bound : measured <= bound
   return { name, ratio: Math.round(measured * 100) / 100, target: bound, at, met }
@@ -88,7 +94,12 @@ function columns(head: readonly string[], lines: readonly (readonly string[])[])
   return written.join('\n')
 }
 
-const colours: Readonly<Record<string, string>> = { floor: '#9aa0a6', expert: '#e8a33d', ours: '#2a78d6' }
+const colours: Readonly<Record<string, string>> = {
+  floor: '#9aa0a6',
+  expert: '#e8a33d',
+  plain: '#7fb08a',
+  ours: '#2a78d6',
+}
 const step = 22
 const left = 250
 
@@ -107,7 +118,7 @@ export function plot(rows: readonly Row[], caption: string): string {
     )
     for (const [side, rate] of rates) {
       const width = Math.round((rate / most) * 400)
-      const times = side === 'ours' ? `, ${ratio(row, 'ours', 'expert').toFixed(2)} × expert` : ''
+      const times = side === 'ours' ? `, ${compared(row)}` : ''
       parts.push(
         `<rect x="${left}" y="${y}" width="${width}" height="${step - 5}" rx="2" fill="${colours[side]}"/>`,
         `<text x="${left + width + 8}" y="${y + 13}" font-size="12">${side} ${Math.round(rate).toLocaleString('en')}/s${times}</text>`,

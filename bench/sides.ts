@@ -4,10 +4,13 @@ import { randomBytes } from 'node:crypto'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { openStore } from '../src/terminal/open.ts'
 import { cluster } from '../test/help/cluster.ts'
 import { fill, fillPostgres, manyBooks } from './books.ts'
 import { fillExpert } from './expert.ts'
 import { fillExpert as fillExpertPostgres } from './expert-postgres.ts'
+import linked from './linked.ts'
+import type { Asking } from './load.ts'
 import type { Served } from './server.ts'
 
 interface Scene {
@@ -23,6 +26,13 @@ interface Pair {
   readonly close: () => Promise<void>
 }
 
+interface Linked {
+  readonly server: Served
+  readonly ours: readonly Asking[]
+  readonly plain: readonly Asking[]
+}
+
+const jsonBody = { 'content-type': 'application/json' }
 const here = import.meta.dirname
 process.env.BYLAW_PEPPER ??= randomBytes(32).toString('base64') // what the servers inherit
 const main = join(here, '../bin/bylaw.js') // as it is published
@@ -45,6 +55,24 @@ async function guardedOn(database: string, { started }: Scene): Promise<Pair['gu
   return { ...(await started('guarded', served(database, 'guarded.ts'))), key }
 }
 
+/** A server with orders that have links and orders that do not, and the questions for both. */
+export async function onLinks({ folder, started }: Scene): Promise<Linked> {
+  const database = `sqlite:${join(folder, 'linked.db')}`
+  await (await openStore(linked, database, 'apply')).close()
+  const server = await started('linked', served(database, 'linked.ts'))
+  const asked = async (name: string) => {
+    const all: Asking[] = []
+    for (let i = 0; i < 500; i++) {
+      const body = JSON.stringify({ note: 'x'.repeat(80), total: `${i}.50`, country: 'IT', tags: ['a', 'b'] })
+      const made = await fetch(`${server.url}/${name}`, { method: 'POST', body, headers: jsonBody })
+      const { id } = (await made.json()) as { id: string }
+      all.push({ path: `/${name}/${id}` })
+    }
+    return all
+  }
+  return { server, ours: await asked('linked'), plain: await asked('plain') }
+}
+
 /** The database may look after its new rows, and keep their table from being changed meanwhile. */
 function insistently<T>(act: () => T): T {
   for (let tries = 1; ; tries++) {
@@ -63,7 +91,7 @@ export async function onSqlite(scene: Scene): Promise<Pair> {
     string,
     string,
   ]
-  fill(file, rows)
+  await fill(file, rows)
   copyFileSync(file, beside) // another declaration: on one file nodes of both would tell each other what they write
   fillExpert(other, manyBooks(rows))
   const ours = await started('ours', served(`sqlite:${file}`, 'library.ts'))

@@ -3,7 +3,8 @@ import type { Book } from './books.ts'
 import type { Asking } from './load.ts'
 import { ask } from './server.ts'
 
-export type Side = 'floor' | 'expert' | 'ours'
+/** `plain` is ours without what the workload measures. */
+export type Side = 'floor' | 'expert' | 'plain' | 'ours'
 
 export interface Workload {
   readonly name: string
