@@ -4,42 +4,10 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { f, service } from 'bylaw'
 import pg from 'pg'
+import { bank } from '../help/bank.ts'
 import { nodeOn, type Place, places } from '../help/places.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
 import { until } from '../help/until.ts'
-
-const bank = service({
-  name: 'bank',
-  errors: { 'balance-too-low': { parents: ['conflict'], status: 409 } },
-  resources: {
-    accounts: {
-      prefix: 'acc',
-      fields: { balance: f.integer({ min: 0 }), branch: f.text({ filter: true, default: 'main' }) },
-      access: 'public',
-    },
-    transfers: {
-      prefix: 'trf',
-      fields: { from: f.ref('accounts'), to: f.ref('accounts'), amount: f.integer({ min: 1 }) },
-      access: 'public',
-    },
-    reports: { prefix: 'rep', fields: { total: f.integer({ default: 0, readOnly: true }) }, access: 'public' },
-  },
-}).handlers({
-  transfers: {
-    async create({ input: { from, to, amount }, get, change, refuse }) {
-      const payer = await get('accounts', from)
-      if (!payer || payer.balance < amount) throw refuse('balance-too-low')
-      change('accounts', from, ({ balance }) => ({ balance: balance - amount }))
-      change('accounts', to, ({ balance }) => ({ balance: balance + amount }))
-    },
-  },
-  reports: {
-    async create({ list, set }) {
-      const accounts = await list('accounts', { where: { branch: 'main' } })
-      set({ total: accounts.reduce((sum, { balance }) => sum + balance, 0) })
-    },
-  },
-})
 
 const [accounts, clients, rounds] = [6, 8, 6]
 const balances = ({ rows }: Place) => rows('SELECT doc FROM accounts')
@@ -125,4 +93,38 @@ for (const [what, statement] of [
     await until(async () => isAnswered || (await sql(url, waiting)).length > 0)
     await other.query('COMMIT')
     assert.equal((await asked).json.total, what === 'changed' ? 27 : 20)
+  })
+
+for (const [name, place] of places)
+  test(`writes without handlers go on while a handler waits, which then runs again (${name})`, async (t) => {
+    const gate = Promise.withResolvers<void>()
+    let runs = 0
+    const slow = service({
+      name: 'slow',
+      resources: {
+        counters: { prefix: 'cnt', fields: { value: f.integer({ default: 0 }) }, access: 'public' },
+        reports: { prefix: 'rep', fields: { value: f.integer({ default: 0, readOnly: true }) }, access: 'public' },
+      },
+    }).handlers({
+      reports: {
+        async create({ get, set, input }) {
+          const [counter] = [await get('counters', await first)]
+          if (runs++ === 0) await gate.promise
+          set({ value: (counter?.value ?? 0) + input.value })
+        },
+      },
+    })
+    const node = nodeOn(await place(t), slow)
+    t.after(node.close)
+    const first = node.ask('POST', '/counters', {}).then(({ json }) => json.id as string)
+    const id = await first
+    const report = node.ask('POST', '/reports', {})
+    await until(() => runs === 1)
+    for (let value = 1; value <= 20; value++) {
+      assert.equal((await node.ask('PATCH', `/counters/${id}`, { value })).status, 200)
+      assert.equal((await node.ask('POST', '/counters', {})).status, 201)
+    }
+    gate.resolve()
+    assert.equal((await report).json.value, 20)
+    assert.equal(runs, 2)
   })
