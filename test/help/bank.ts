@@ -1,7 +1,7 @@
 /** A bank whose handlers move money between accounts, and add up all balances. */
 import { f, service } from 'bylaw'
 
-export const bank = service({
+export default service({
   name: 'bank',
   errors: { 'balance-too-low': { parents: ['conflict'], status: 409 } },
   resources: {
@@ -33,5 +33,3 @@ export const bank = service({
     },
   },
 })
-
-export default bank
