@@ -29,27 +29,30 @@ const declared = service({
   settings: { operations: { attempts: 20 } },
 })
 
-/** Pays in many steps; a nap lasts until it is cancelled. */
-const paying = declared.handlers({
-  accounts: {
-    async payments({ input: { from, to, times }, step }) {
-      for (let i = 0; i < times; i++)
-        await step(`payment ${i}`, ({ change }) => {
-          if (import.meta.main) process.stdout.write('step\n')
-          change('accounts', from, ({ balance }) => ({ balance: balance - 1 }))
-          change('accounts', to, ({ balance }) => ({ balance: balance + 1 }))
-        })
-      return { paid: times }
+/** Pays in many steps, each after `before`; a nap lasts until it is cancelled. */
+const payingAfter = (before: () => Promise<void>) =>
+  declared.handlers({
+    accounts: {
+      async payments({ input: { from, to, times }, step }) {
+        for (let i = 0; i < times; i++)
+          await step(`payment ${i}`, async ({ change }) => {
+            await before()
+            if (import.meta.main) process.stdout.write('step\n')
+            change('accounts', from, ({ balance }) => ({ balance: balance - 1 }))
+            change('accounts', to, ({ balance }) => ({ balance: balance + 1 }))
+          })
+        return { paid: times }
+      },
+      async naps({ signal, log }) {
+        log.info('It naps.')
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('It was woken.'))))
+      },
     },
-    async naps({ signal, log }) {
-      log.info('It naps.')
-      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('It was woken.'))))
-    },
-  },
-})
+  })
 
 /** Opens a node whose clock is ahead. */
-export async function payingNode(url: string, ahead = 0) {
+export async function payingNode(url: string, ahead = 0, before = async () => {}) {
+  const paying = payingAfter(before)
   const store = await openStore(paying, url, 'apply')
   const clock = { now: () => store.clock.now() + ahead, due: () => store.clock.due() + ahead }
   const world = { ...serviceWorld(realWorld, store), ...clock }

@@ -197,3 +197,80 @@ describe('asynchronous operations', () => {
     await close()
   })
 })
+
+describe('handlers of asynchronous operations that go wrong', () => {
+  const open = { at: 'collection', asynchronous: true } as const
+  const notes = service({
+    name: 'notes',
+    settings: { operations: { attempts: 2, timeout: 'PT0.2S' } },
+    resources: {
+      notes: {
+        prefix: 'not',
+        fields: { text: f.text({ unique: true, max: 100 }) },
+        access: 'public',
+        operations: {
+          waits: open,
+          repeats: open,
+          reports: open,
+          numbers: { ...open, output: { count: f.integer() } },
+          twins: open,
+          copies: { at: 'item', asynchronous: true },
+          removals: open,
+        },
+      },
+    },
+  }).handlers({
+    notes: {
+      waits: () => new Promise(() => {}),
+      async repeats({ step }) {
+        await step('one', () => 1)
+        await step('one', () => 2)
+      },
+      reports: ({ report }) => report(101),
+      numbers: () => ({ count: 'many' }) as never,
+      async twins({ step }) {
+        await step('two', ({ create }) => {
+          create('notes', { text: 'same' })
+          create('notes', { text: 'same' })
+        })
+      },
+      copies: () => {},
+      async removals({ step }) {
+        await step('remove', ({ remove }) => remove('notes', 'not_00000000000000000000000000'))
+      },
+    },
+  })
+  const outcomeOf = async (path: string) => {
+    const { call, pass, close, logged } = testing(notes)
+    const { id } = (await (await call('/notes', { method: 'POST', json: { text: 'a' } })).json()) as { id: string }
+    const asked = await call(path.replace('{id}', id), { method: 'POST', json: {} })
+    assert.equal(asked.status, 202)
+    if (path.includes('{id}')) await call(`/notes/${id}`, { method: 'DELETE' })
+    for (let i = 0; i < 3; i++) await pass('PT10M')
+    const { status, error } = (await (await call(String(asked.headers.get('location')))).json()) as {
+      status: string
+      error: { type: string; message: string } | null
+    }
+    const { data } = (await (await call('/notes')).json()) as { data: unknown[] }
+    await close()
+    const causes = logged.map(({ about }) => String((about.err as Error)?.message ?? ''))
+    return { status, type: error?.type, causes: causes.join(), notes: data.length }
+  }
+  for (const [path, type, cause] of [
+    ['/notes/waits', 'timeout', ''],
+    ['/notes/repeats', 'internal-error', 'takes the step one twice'],
+    ['/notes/reports', 'internal-error', 'the progress 101'],
+    ['/notes/numbers', 'internal-error', 'Its output is not as declared'],
+    ['/notes/twins', 'conflict', ''],
+    ['/notes/removals', 'internal-error', 'which does not exist'],
+  ] as const)
+    test(`${path} fails, and changes nothing`, async () => {
+      const { causes, ...outcome } = await outcomeOf(path)
+      assert.deepEqual(outcome, { status: 'failed', type, notes: 1 })
+      assert.ok(causes.includes(cause), causes)
+    })
+  test('an operation on an item that was removed meanwhile fails', async () => {
+    const { status, type } = await outcomeOf('/notes/{id}/copies')
+    assert.deepEqual([status, type], ['failed', 'resource-not-found'])
+  })
+})

@@ -23,8 +23,8 @@ async function killedAt(count: number, url: string, ahead: number): Promise<void
   assert.deepEqual(await closed, [null, 'SIGKILL'])
 }
 
-async function opened(t: TestContext, url: string, ahead = 0) {
-  const node = await payingNode(url, ahead)
+async function opened(t: TestContext, url: string, ahead = 0, before?: () => Promise<void>) {
+  const node = await payingNode(url, ahead, before)
   t.after(node.close)
   return node
 }
@@ -104,5 +104,42 @@ for (const [name, place] of places) {
     await send('POST', `${headers.location}/cancellations`)
     await until(async () => (await send('GET', String(headers.location))).json.status === 'cancelled')
     await stopOther()
+  })
+
+  test(`R228: a node whose lease has run out commits no step any more, ${name}`, async (t) => {
+    const { url } = await place(t)
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const slow = await opened(t, url, 0, () => {
+      reached.resolve()
+      return gate.promise
+    })
+    const { balances, status } = await started(slow, 3)
+    const running = slow.worker.finish()
+    await reached.promise
+    const other = await opened(t, url, lease)
+    await other.worker.finish()
+    assert.equal((await status()).status, 'succeeded')
+    gate.resolve()
+    await running
+    assert.deepEqual(await balances(), [-3, 3])
+    assert.deepEqual((await status()).result, { paid: 3 })
+  })
+
+  test(`R228: a cancelled operation commits no step any more, ${name}`, async (t) => {
+    const { url } = await place(t)
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const node = await opened(t, url, 0, () => {
+      reached.resolve()
+      return gate.promise
+    })
+    const { balances, status } = await started(node, 3)
+    const running = node.worker.finish()
+    await reached.promise
+    const { id } = await status()
+    assert.equal((await node.send('POST', `/operations/${id}/cancellations`)).status, 200)
+    gate.resolve()
+    await running
+    assert.deepEqual(await balances(), [0, 0])
+    assert.equal((await status()).status, 'cancelled')
   })
 }

@@ -178,6 +178,50 @@ const mutants: Readonly<Record<string, BehaviourMutant>> = {
     ],
     tests: [dryRuns],
   },
+  'step-without-its-lease': {
+    about: 'a step of an asynchronous operation commits although another node has the operation',
+    changes: [
+      {
+        file: 'jobs/job-run.ts',
+        from: '      admitKept([kept as EffectReadResult])\n',
+        to: '',
+      },
+    ],
+    tests: ['test/store/jobs.test.ts'],
+  },
+  'step-not-recorded': {
+    about: 'a step that was committed is taken again by the next try',
+    changes: [
+      {
+        file: 'jobs/job-run.ts',
+        from: 'effects: [...effects, record]',
+        to: 'effects',
+      },
+    ],
+    tests: ['test/store/jobs.test.ts'],
+  },
+  'status-for-everybody': {
+    about: 'the status of an operation is shown to callers that may not call it',
+    changes: [
+      {
+        file: 'endpoints/present-item.ts',
+        from: '  if (!permits(caller, own?.rule)) throw',
+        to: '  if (false) throw',
+      },
+    ],
+    tests: ['test/spec/17-asynchronous.test.ts'],
+  },
+  'batch-without-rollback': {
+    about: 'a batch keeps what it did before the operation that is refused',
+    changes: [
+      {
+        file: 'store/perform.ts',
+        from: '  for (let next = run.next(null); next; next = run.next(last))\n    last = yield* withoutAutocommit(perform(cellar, next, held))',
+        to: "  for (let next = run.next(null); next; ) {\n    last = yield* withoutAutocommit(perform(cellar, next, held))\n    try {\n      next = run.next(last)\n    } catch {\n      return { is: 'answered', doc: '{}', revision: 0 }\n    }\n  }",
+      },
+    ],
+    tests: ['test/spec/18-batches.test.ts'],
+  },
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
