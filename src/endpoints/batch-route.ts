@@ -2,7 +2,7 @@
 
 import type { Claim } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
-import { claimOfTransition, keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
+import { claimOfBatch, keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import type { Resource } from '../resources/resource.ts'
 
@@ -10,7 +10,6 @@ export const batchPath = '/batches'
 
 /** The route of batches. Its plan is made of those of its members, whose routes the corridor finds. */
 export function batchRoute(resource: Resource, most: number): Route {
-  const action = { name: 'batches', rule: 'public' }
   return {
     ...{ operation: 'batches', method: 'POST', at: 'collection', safe: false, resource, rule: 'public', most },
     content: ['application/json'],
@@ -18,7 +17,7 @@ export function batchRoute(resource: Resource, most: number): Route {
     target: () => ({ read: null, admit: () => {} }),
     parse: (asked) => {
       const key = { id: '', parent: null, account: asked.caller.account }
-      return { ...asked, key, time: asked.world.now(), document: null, ...claimOfTransition(asked, resource, action) }
+      return { ...asked, key, time: asked.world.now(), document: null, ...claimOfBatch(asked, resource) }
     },
     plan: () => {
       throw new Error('The plan of a batch is made of those of its members.')

@@ -72,6 +72,16 @@ export function claimOfTransition(
   return { claim: { ...makeClaim(key, payload, resource, asked, { rule, space }), keeps: true }, body: rest }
 }
 
+/** The claim of a batch. Its answer has what only its caller may see, so a repeat is one of the same caller. R229 */
+export function claimOfBatch(asked: RequestContext, resource: Resource): ClaimAndBody {
+  const { call, body, caller } = asked
+  const { key, body: rest } = readIdempotencyKey(call, body ?? {}, resource.settings)
+  if (key === null) return { claim: null, body: rest }
+  const payload = ['POST', claimPath(resource), { batch: rest, caller: caller.id }] as const
+  const space = { rule: 'authenticated', space: claimPath(resource) }
+  return { claim: { ...makeClaim(key, payload, resource, asked, space), keeps: true }, body: rest }
+}
+
 /** Bodies are compared in their newest form. One that cannot be converted is refused later. */
 function newestInput(body: Document, older: ServedTransition['older']): Document {
   try {

@@ -225,3 +225,18 @@ test('R181 R229: each operation counts against the quotas of the caller', async 
   assert.equal(data.length, 3)
   await close()
 })
+
+test('R100 R229: a key of another caller is another key, and never shows its answer', async () => {
+  const { batch, close } = await opened()
+  const operations = [{ method: 'POST', path: '/products', body: { price: '1.00', stock: 1 } }]
+  const init = (account: string) => ({ as: { account }, headers: { 'idempotency-key': 'same' } })
+  const [first, second, again] = [
+    await batch(operations, init('a')),
+    await batch(operations, init('b')),
+    await batch(operations, init('a')),
+  ]
+  assert.deepEqual([first.status, second.status, again.status], [200, 200, 200])
+  assert.notEqual(first.json.data[0].body.id, second.json.data[0].body.id)
+  assert.deepEqual(again.json, first.json)
+  await close()
+})
