@@ -611,6 +611,22 @@ test('every setting is weighed', () => {
   assert.equal(weighSetting('colour', 'red', 'blue'), 'breaking')
 })
 
+test('fewer operations in a batch, and none, break consumers', () => {
+  assert.deepEqual([weighSetting('batches', 5, 9), weighSetting('batches', null, 5)], ['additive', 'additive'])
+  assert.deepEqual([weighSetting('batches', 5, 3), weighSetting('batches', 5, null)], ['breaking', 'breaking'])
+})
+
+test('an operation that becomes asynchronous, or synchronous, breaks consumers', () => {
+  const contract = (more: object) =>
+    contractOf({
+      name: 'shop',
+      resources: { orders: { fields: {}, access: 'public', operations: { exports: { at: 'collection', ...more } } } },
+    } as never)
+  const [one, other] = [contract({}), contract({ asynchronous: true })]
+  for (const found of [differences(one, other), differences(other, one)])
+    assert.ok(found.some(({ place, weight }) => place.endsWith('exports.asynchronous') && weight === 'breaking'))
+})
+
 test('there is no difference between a contract and itself, and its text does not depend on the order of its parts', () => {
   const turned = {
     name: 'shop',

@@ -25,6 +25,9 @@ const steps =
 const greaterAllowsMore: WeighChange = (before, after) => (amountOf(after) > amountOf(before) ? 'additive' : 'breaking')
 const amountOf = (value: unknown): number => (typeof value === 'number' ? value : Number.POSITIVE_INFINITY)
 
+/** A greater number allows more; null means none. */
+const greaterOrNone: WeighChange = (before, after) => (Number(after) > Number(before) ? 'additive' : 'breaking')
+
 /** A new member allows more; a removed one breaks. */
 const moreMembers: WeighChange = (before, after) => {
   const [had, has] = [before, after].map((list) => (Array.isArray(list) ? list : []))
@@ -125,7 +128,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'versions.default': alwaysBreaks,
   'versions.fromFeatures': alwaysBreaks,
   'versions.idle': unnoticed,
-  batches: greaterAllowsMore,
+  batches: greaterOrNone,
   'operations.workers': unnoticed,
   'operations.attempts': unnoticed,
   'operations.timeout': unnoticed,
