@@ -13,7 +13,8 @@ import { remindingNode } from '../help/timer-node.ts'
 import { until } from '../help/until.ts'
 
 const script = fileURLToPath(new URL('../help/timer-node.ts', import.meta.url))
-const lease = 61_000
+/** More than the lease of a node: the time that has certainly passed may be some seconds behind. */
+const lease = 90_000
 
 /** Starts a process that carries out due timers, and kills it when transition number `count` begins. */
 async function killedAt(count: number, url: string, ahead: number): Promise<void> {
@@ -98,8 +99,8 @@ test('R223: a database that is away delays transitions, and each takes place onc
   const stops = nodes.map(({ timers }) => runTimersEvery(timers, 20))
   const goOn = async () => {
     const before = moved()
-    // On a slow machine all may be moved but those that the nodes had taken when the database went away.
-    await until(() => moved() > before || 800 - moved() <= 200)
+    // On a slow machine all may be moved but those that the two nodes had taken when the database went away twice.
+    await until(() => moved() > before || 800 - moved() <= 400)
   }
   await goOn()
   for (const how of ['immediate', 'kill'] as const) {
