@@ -1,5 +1,5 @@
 /** Job run: runs an asynchronous operation under a lease, and records how it ends. R228. */
-import { Problem } from '../errors/problem.ts'
+import { Problem, problemStatus } from '../errors/problem.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
@@ -232,15 +232,16 @@ export class JobRun {
     })
   }
 
-  /** What follows from an error: a refusal fails the operation, another error puts it off. */
+  /** What follows from an error: a refusal fails the operation; a failure, of the database too, puts it off. */
   async #ended(error: unknown): Promise<void> {
     if (error instanceof JobLost || this.#stopping) return
     const { sources, settings } = this.#context
     const { tries } = this.#job
-    if (error instanceof Problem) return this.#fail(error)
+    const problem = error instanceof Problem ? error : null
+    if (problem && problemStatus(problem, sources.types) < 500) return this.#fail(problem)
     sources.log.error({ err: error, operation: this.#job.id, tries }, 'An asynchronous operation failed.')
     if (tries >= settings.attempts)
-      return this.#fail(new Problem('internal-error', 'The operation failed. The cause is in the log.'))
+      return this.#fail(problem ?? new Problem('internal-error', 'The operation failed. The cause is in the log.'))
     const due = sources.world.due() + Math.min(longestPause, 1000 * 2 ** tries)
     await this.#unlessLost(() =>
       this.#change((document) => ({ ...document, status: 'queued' }), { due, taken: 0, holder: '' }),

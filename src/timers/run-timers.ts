@@ -57,7 +57,7 @@ async function timersWait({ resources, store, world }: TimerContext): Promise<bo
   return waiting() !== undefined
 }
 
-/** Carries out one transition. A refusal puts it off; a failure of the store leaves it to the next run. */
+/** Carries out one transition. A refusal or a failure of its handler puts it off, so that it does not keep back others. */
 async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean> {
   const { resources, store } = context
   const resource = [...resources.values()].find(({ collection }) => collection.name === timer.collection)
@@ -74,8 +74,11 @@ async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean
     return outcome.is === 'changed'
   } catch (error) {
     if (error === takenElsewhere) return false
-    if (!(error instanceof Problem)) throw error
-    await putOff(context, timer, error.message)
+    if (!(error instanceof Problem)) {
+      const { collection, id, transition } = timer
+      context.log.warn({ err: error, collection, id, transition }, 'A transition by the clock failed.')
+    }
+    await putOff(context, timer, error instanceof Error ? error.message : String(error))
     return false
   }
 }
