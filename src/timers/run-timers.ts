@@ -34,17 +34,27 @@ const [shortestPause, longestPause] = [60_000, 24 * 60 * 60 * 1000]
 export const hasTimers = (resources: ReadonlyMap<string, Resource>): boolean =>
   [...resources.values()].some(({ machine }) => machine !== null && machine.timed.length > 0)
 
+/** The timers that this node has taken and not carried out yet, as the database went away. They stay its own until then. */
+const makeTaken = (): { timers: TimerRow[]; until: number } => ({ timers: [], until: 0 })
+
 /** Carries out all transitions that are due; returns how many rows it moved. */
 export async function runDueTimers(context: TimerContext): Promise<number> {
   if (await timersWait(context)) return 0
   await adoptTimers(context)
+  const own = context.world.state.of(makeTaken, context.store)
   let moved = 0
   for (;;) {
     const now = context.world.due()
-    const taken = await context.store.execute(tablePlan(takeDueTimers, { now, until: now + leaseTime }))
-    const timers = rowsIn(taken) as unknown as readonly TimerRow[]
-    for (const timer of timers) if (await runTimer(context, timer)) moved++
-    if (timers.length === 0) return moved
+    if (own.timers.length === 0 || own.until < now) {
+      own.until = now + leaseTime
+      const taken = await context.store.execute(tablePlan(takeDueTimers, { now, until: own.until }))
+      own.timers = [...(rowsIn(taken) as unknown as readonly TimerRow[])]
+    }
+    if (own.timers.length === 0) return moved
+    for (let timer = own.timers[0]; timer; timer = own.timers[0]) {
+      if (await runTimer(context, timer)) moved++
+      own.timers.shift()
+    }
   }
 }
 
