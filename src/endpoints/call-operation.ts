@@ -114,7 +114,7 @@ function planStart(scene: EndpointContext, operation: OwnOperation, intent: Inte
   const input = readInput(operation.input, intent.body ?? {}, settings)
   const call = { resource: scene.representation.today, operation, item, input }
   const { statuses, document, key } = queueOperation(call, {
-    ...{ resources: scene.stored, caller, time, newId: world.newId },
+    ...{ resources: scene.stored, caller, account: caller.account, time, newId: world.newId },
   })
   const create = () => scene.writer.create(statuses, document, { key, parent: null, time })
   return {

@@ -28,6 +28,8 @@ export interface QueuedRequest {
 interface QueueContext {
   readonly resources: ReadonlyMap<string, Resource>
   readonly caller: Caller
+  /** The account whose rows it sees: that of the caller, or of the item that the clock moves. */
+  readonly account: string | null
   readonly time: number
   readonly newId: (prefix: string) => string
 }
@@ -41,14 +43,14 @@ export interface QueuedOperation extends Pick<Create, 'key' | 'time'> {
 /** The status of an operation that is due now, or at a later time. */
 export function queueOperation(
   { resource, operation, item, input }: QueuedCall,
-  { resources, caller, time, newId }: QueueContext,
+  { resources, caller, account, time, newId }: QueueContext,
   due = time,
 ): QueuedOperation {
   const statuses = resources.get(statusResource) as Resource
   if (caller.id !== '') allowAccount(caller, statuses)
   const request: QueuedRequest = {
     input: Object.fromEntries(input),
-    caller: { id: caller.id, account: caller.account, scopes: [...caller.scopes] },
+    caller: { id: caller.id, account, scopes: [...caller.scopes] },
     item: item && { id: item.id, parent: item.parent },
   }
   const own: Document = {
@@ -58,7 +60,7 @@ export function queueOperation(
     request: JSON.stringify(request),
   }
   const document = completeDocumentBy(statuses, ({ name }) => own[name])
-  const key = { id: newId(statuses.prefix as string), parent: null, account: caller.account ?? '' }
+  const key = { id: newId(statuses.prefix as string), parent: null, account: account ?? '' }
   stampDocument(statuses, document, key, null, time)
   return { statuses, document, key, time }
 }

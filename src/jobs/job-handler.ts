@@ -38,6 +38,7 @@ export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
   const step = async (label: string, act: (given: never) => unknown): Promise<unknown> => {
     if (taken.has(label)) throw new HandlerFault(`It takes the step ${label} twice; give each step a name of its own.`)
     taken.add(label)
+    if (taken.size > mostSteps) throw new HandlerFault(`It takes more than ${mostSteps} steps; join some of them.`)
     signal.throwIfAborted()
     return JSON.parse(job.known.get(label) ?? (await job.takeStep([`${name}, step ${label},`, act])))
   }
@@ -55,6 +56,8 @@ export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
 }
 
 const pageSize = 500
+/** How many steps an operation may take: so many are read before each try. */
+const mostSteps = 10_000
 
 /** All items of a list, page by page; each page is read when it is asked for. */
 async function* pagesOf(

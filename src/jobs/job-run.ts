@@ -88,10 +88,10 @@ export class JobRun {
   /** Gives the job back at once, as the node stops. The handler may end later; it can write nothing more. */
   async handBack(): Promise<void> {
     this.#stopping = true
+    this.#ending.abort('The node stops.')
     const { due, tries } = this.#job
     const run = tablePlan(keepJob, this.#next({ due, taken: 0, holder: '', tries: Math.max(0, tries - 1) }))
     await this.#context.sources.store.execute(run)
-    this.#ending.abort('The node stops.')
   }
 
   async #result(status: Document, known: ReadonlyMap<string, string>): Promise<string> {
@@ -149,7 +149,7 @@ export class JobRun {
         const call = { resource: this.#statuses, operation, input: new Map(), time, item: null }
         const { answer, effects } = decisions.call(call)
         const record = tablePlan(addStep, { id: this.#job.id, name: label, result: answer })
-        return this.#guarded({ do: 'keep', answer, effects: [...effects, record] }, answer)
+        return this.#guarded({ do: 'keep', answer, effects }, answer, record)
       })
     const outcome = await executeDecided([decisions], sources, plan(), plan)
     if (outcome.is === 'answered') return outcome.doc
@@ -182,12 +182,14 @@ export class JobRun {
     }
   }
 
-  #guarded(write: RowWrite, answer: string): RowWrite {
-    const decide = ([kept]: readonly EffectReadResult[]): RowWrite => {
+  /** Commits a step with its record, which must be new, if this node still has the job. */
+  #guarded(write: RowWrite, answer: string, record: TablePlan): RowWrite {
+    const decide = ([kept, recorded]: readonly EffectReadResult[]): RowWrite => {
       admitKept([kept as EffectReadResult])
+      if (recorded?.is !== 'rows') throw new JobLost()
       return write
     }
-    return { do: 'keep', answer, consequences: { reads: [this.#keeps()], decide } }
+    return { do: 'keep', answer, consequences: { reads: [this.#keeps(), record], decide } }
   }
 
   #keeps(next: Partial<JobRow> = {}): TablePlan {

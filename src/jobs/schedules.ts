@@ -53,7 +53,9 @@ export async function runSchedule({ sources }: JobContext, job: JobRow): Promise
   const time = world.now()
   const input = readInput(operation.input, {}, resource.settings)
   const call = { resource, operation, item: null, input }
-  const { statuses, document, key } = queueOperation(call, { resources, caller: nobody, time, newId: world.newId })
+  const { statuses, document, key } = queueOperation(call, {
+    ...{ resources, caller: nobody, account: null, time, newId: world.newId },
+  })
   const next = { ...job, due: dueAfter(declared, world.due()), taken: 0, holder: '', held: job.holder }
   const guard = {
     reads: [tablePlan(keepJob, next)],

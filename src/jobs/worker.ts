@@ -37,7 +37,8 @@ export class Worker {
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#taking
-    await Promise.all([...this.#running.keys()].map((run) => run.handBack()))
+    // If the database is away, the leases end by themselves.
+    await Promise.allSettled([...this.#running.keys()].map((run) => run.handBack()))
     await Promise.all(this.#running.values())
   }
 
@@ -50,7 +51,9 @@ export class Worker {
     if (job === undefined) return false
     const own = job as unknown as JobRow
     if (own.calendar !== null) {
-      await runSchedule(this.#context, own)
+      await runSchedule(this.#context, own).catch((err: unknown) =>
+        log.warn({ err, schedule: own.id }, 'A scheduled operation could not be started; the next try is soon.'),
+      )
       return true
     }
     const run = new JobRun(this.#context, own)

@@ -45,3 +45,37 @@ test('R223 R227: a handler that throws delays only the transition of its own ite
   assert.deepEqual(await states(), ['closed', 'closed', 'closed'])
   await close()
 })
+
+test('R228: what a transition by the clock starts for later belongs to the account of its item', async () => {
+  const ran: unknown[] = []
+  const owned = service({
+    name: 'owned',
+    scopes: { tasks: 'Everything' },
+    resources: {
+      tasks: {
+        prefix: 'tsk',
+        owner: 'teamId',
+        fields: { text: f.text() },
+        states: {
+          field: 'status',
+          initial: 'open',
+          transitions: { expiries: { from: ['open'], to: 'closed', after: 'P1D' } },
+        },
+        operations: { notices: { at: 'item', asynchronous: true } },
+        access: 'tasks',
+      },
+    },
+  }).handlers({
+    tasks: {
+      expiries: ({ item, later }) => void later('tasks.notices', {}, { id: item.id }),
+      notices: ({ item, caller }) => void ran.push([item.text, caller.account]),
+    },
+  })
+  const { call, pass, close } = testing(owned)
+  const as = { account: 'one', scopes: ['tasks'] }
+  assert.equal((await call('/tasks', { method: 'POST', json: { text: 'first' }, as })).status, 201)
+  await pass('P1D')
+  await pass('PT1M')
+  assert.deepEqual(ran, [['first', 'one']])
+  await close()
+})

@@ -192,11 +192,8 @@ const mutants: Readonly<Record<string, BehaviourMutant>> = {
   'step-not-recorded': {
     about: 'a step that was committed is taken again by the next try',
     changes: [
-      {
-        file: 'jobs/job-run.ts',
-        from: 'effects: [...effects, record]',
-        to: 'effects',
-      },
+      { file: 'jobs/job-run.ts', from: 'reads: [this.#keeps(), record]', to: 'reads: [this.#keeps()]' },
+      { file: 'jobs/job-run.ts', from: "      if (recorded?.is !== 'rows') throw new JobLost()", to: '' },
     ],
     tests: ['test/store/jobs.test.ts'],
   },
