@@ -117,11 +117,19 @@ for (const [name, place] of places) {
     const { balances, status } = await started(slow, 3)
     const running = slow.worker.finish()
     await reached.promise
-    const other = await opened(t, url, lease)
-    await other.worker.finish()
-    assert.equal((await status()).status, 'succeeded')
+    const [taken, later] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const other = await opened(t, url, lease, () => {
+      taken.resolve()
+      return later.promise
+    })
+    const finished = other.worker.finish()
+    await taken.promise
     gate.resolve()
     await running
+    const between = await balances() // the other node is in its first step
+    later.resolve()
+    await finished
+    assert.deepEqual(between, [0, 0])
     assert.deepEqual(await balances(), [-3, 3])
     assert.deepEqual((await status()).result, { paid: 3 })
   })
