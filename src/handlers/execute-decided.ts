@@ -28,7 +28,7 @@ export async function executeDecided(
   try {
     for (let [run, plan] = [1, first]; ; plan = makePlan()) {
       try {
-        const outcome = await executeUntilDecided(store, plan, makePlan)
+        const outcome = await executeUntilDecided(runs, store, plan, makePlan)
         return runs.reduce((one, own) => own.checked(one), outcome)
       } catch (error) {
         if (!(error instanceof ReadsChanged)) throw error
@@ -48,11 +48,12 @@ export async function executeDecided(
 }
 
 async function executeUntilDecided(
+  runs: readonly HandledRun[],
   store: HandlerSources['store'],
   first: Plan,
   makePlan: () => Plan,
 ): Promise<Outcome> {
-  await decideBefore(store, first)
+  await decideBefore(runs, store, first)
   for (let plan = first; ; plan = makePlan()) {
     try {
       return await store.execute(plan)
@@ -64,15 +65,21 @@ async function executeUntilDecided(
 }
 
 /**
- * Most plans show what has to be decided by a read alone. So their handlers run before the first transaction, which would
- * only be rolled back. A plan with a key may be a repeat, for which no handler runs.
+ * Runs the handlers of most plans before the first transaction, which would only be rolled back: a read of the row is enough
+ * to know which of them run. A plan with a key may be a repeat, for which no handler runs.
  */
-async function decideBefore(store: HandlerSources['store'], plan: Plan): Promise<void> {
+async function decideBefore(runs: readonly HandledRun[], store: HandlerSources['store'], plan: Plan): Promise<void> {
+  const mayDecide = (resource: string) => runs.some((one) => one.mayDecide(resource))
   try {
     if ('claim' in plan && plan.claim) return
-    if (plan.do === 'create' && plan.parent === null && plan.consequences?.reads.length === 0)
+    if (
+      plan.do === 'create' &&
+      mayDecide(plan.collection) &&
+      plan.parent === null &&
+      plan.consequences?.reads.length === 0
+    )
       plan.consequences.decide([])
-    if (plan.do !== 'decide' || plan.read.do !== 'read') return
+    if (plan.do !== 'decide' || plan.read.do !== 'read' || !mayDecide(plan.read.collection)) return
     const seen = (await store.execute(plan.read)) as ReadResult
     plan.admit?.(seen)
     plan.decide(seen)

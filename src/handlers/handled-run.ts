@@ -83,6 +83,11 @@ export class HandledRun implements Decisions {
     return handlersOf(this.#sources.ownHandlers, resource, operations).length > 0
   }
 
+  /** Whether it may have to decide about writes of a resource. */
+  mayDecide(resource: string): boolean {
+    return this.#request.step !== undefined || Object.hasOwn(this.#sources.ownHandlers.handlers, resource)
+  }
+
   on(write: ProposedWrite): Decision | null {
     if (!this.cover(write.resource.name, write.operations)) return null
     const name = heldName(write.resource, write.key)
@@ -105,7 +110,7 @@ export class HandledRun implements Decisions {
     return this.#rows?.names() ?? []
   }
 
-  /** Forgets what was read and decided, for a new run in the turn of the request. */
+  /** Forgets what was read and decided, for a new run; the request has the turn of these rows. */
   beginAnew(turn: ReadonlySet<string>): void {
     this.#turn = turn
     this.#rows = null
@@ -130,7 +135,7 @@ export class HandledRun implements Decisions {
     const rows = this.#rowsAt(time)
     const row = item && rows.hold({ resource, ...item })
     const { step } = this.#request
-    const [handler] = step ? [step] : handlersOf(this.#sources.ownHandlers, resource.name, [operation.name])
+    const handler = step ?? handlersOf(this.#sources.ownHandlers, resource.name, [operation.name])[0]
     const [, act] = handler as NamedHandler
     const given = { input: copied(Object.fromEntries(input)), ...(item && { item: copied(item.before) }) }
     const tools = new HandlerTools(this.#context(), row, undefined)
