@@ -10,7 +10,7 @@ import type { Reply } from '../flow/reply.ts'
 import type { DescribedAnswer, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { pause } from '../flow/world.ts'
-import { queueOperation } from '../handlers/queued-operation.ts'
+import { effectOfQueued, queueOperation, statusKey } from '../handlers/queued-operation.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { decodeDocument } from '../resources/document.ts'
@@ -113,14 +113,12 @@ function planStart(scene: EndpointContext, operation: OwnOperation, intent: Inte
   const { settings } = scene.resource
   const input = readInput(operation.input, intent.body ?? {}, settings)
   const call = { resource: scene.representation.today, operation, item, input }
-  const { statuses, document, key } = queueOperation(call, {
-    ...{ resources: scene.stored, caller, account: caller.account, time, newId: world.newId },
-  })
-  const create = () => scene.writer.create(statuses, document, { key, parent: null, time })
+  const account = caller.account
+  const queued = queueOperation(call, { resources: scene.stored, caller, account, time, newId: world.newId })
   return {
     do: 'keep',
-    answer: encodeDocument(statuses.collection, document).doc,
-    effects: [{ collection: statuses.name, key, time, change: create }],
+    answer: encodeDocument(queued.statuses.collection, queued.document).doc,
+    effects: [effectOfQueued(scene.writer, queued)],
   }
 }
 
@@ -133,7 +131,7 @@ async function awaitEnd({ call, key, world }: Intent, outcome: Outcome, store: S
   const until = world.monotonic() + preferredWait(call) * 1000
   if (doc === undefined) return outcome
   const { id } = JSON.parse(doc) as { id: string }
-  const own = { id, parent: null, account: key.account ?? '' }
+  const own = statusKey(id, key.account)
   for (; world.monotonic() < until; await pause(world, lookInterval)) {
     const read = { do: 'read', collection: statusResource, key: own, time: world.now() } as const
     const found = (await store.execute(read)) as ReadResult
@@ -184,7 +182,6 @@ function callDescription(
   { resource: { name: collection, title }, resources }: EndpointContext,
   { name, at, input, output, asynchronous }: OwnOperation,
 ): WriteDescription {
-  const statuses = resources.get(statusResource) as Resource
   const replayed = ['Idempotency-Replayed']
   return {
     id: name,
@@ -194,7 +191,7 @@ function callDescription(
       { status: 200, says: 'It was carried out.', body: 'output', headers: replayed },
       ...(asynchronous ? [queuedAnswer] : []),
     ],
-    ...(asynchronous && { answered: statuses }),
+    ...(asynchronous && { answered: resources.get(statusResource) as Resource }),
     refusals: handledTypes,
   }
 }

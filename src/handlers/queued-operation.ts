@@ -1,9 +1,10 @@
 /** Queued operation: the status of an asynchronous operation that a worker will run. R28, R228. */
 import { allowAccount } from '../auth/allow.ts'
+import type { RowGuard, RowWriter } from '../effects/row-writer.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import type { Create } from '../flow/plan.ts'
+import type { Create, Effect } from '../flow/plan.ts'
 import { timestampOf } from '../formats/time.ts'
 import { completeDocumentBy, stampDocument } from '../resources/document.ts'
 import type { OwnOperation } from '../resources/machine.ts'
@@ -40,6 +41,19 @@ export interface QueuedOperation extends Pick<Create, 'key' | 'time'> {
   readonly document: Document
 }
 
+/** The key of a status; one that belongs to no account has an empty one. */
+export const statusKey = (id: string, account: string | null): RowKey => ({ id, parent: null, account: account ?? '' })
+
+/** Stores the status, and with it the job; `guard` can refuse that. */
+export const effectOfQueued = (
+  writer: RowWriter,
+  { statuses, document, key, time }: QueuedOperation,
+  guard?: RowGuard,
+): Effect => ({
+  ...{ collection: statuses.name, key, time },
+  change: () => writer.create(statuses, document, { key, parent: null, time, ...(guard && { guard }) }),
+})
+
 /** The status of an operation that is due now, or at a later time. */
 export function queueOperation(
   { resource, operation, item, input }: QueuedCall,
@@ -60,7 +74,7 @@ export function queueOperation(
     request: JSON.stringify(request),
   }
   const document = completeDocumentBy(statuses, ({ name }) => own[name])
-  const key = { id: newId(statuses.prefix as string), parent: null, account: account ?? '' }
+  const key = statusKey(newId(statuses.prefix as string), account)
   stampDocument(statuses, document, key, null, time)
   return { statuses, document, key, time }
 }

@@ -3,10 +3,12 @@ import type { Caller } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import type { ListRows } from '../flow/plan.ts'
+import { timestampOf } from '../formats/time.ts'
 import type { HandledList } from '../handlers/handled-list.ts'
-import type { HandlerSources, NamedHandler } from '../handlers/handled-run.ts'
+import type { HandlerSources } from '../handlers/handled-run.ts'
 import { HandlerFault } from '../handlers/handler-fault.ts'
 import { HandlerTools, handlerLog } from '../handlers/handler-tools.ts'
+import type { HandlerFunction } from '../handlers/own-handlers.ts'
 import { RequestRows } from '../handlers/request-rows.ts'
 import type { Resource } from '../resources/resource.ts'
 
@@ -17,7 +19,7 @@ export interface JobFace {
   readonly name: string
   readonly caller: Caller
   readonly signal: AbortSignal
-  readonly takeStep: (step: NamedHandler) => Promise<string>
+  readonly takeStep: (label: string, act: HandlerFunction) => Promise<string>
   /** The results of the steps that were taken in earlier tries, as JSON. */
   readonly known: ReadonlyMap<string, string>
   readonly report: (progress: number) => Promise<void>
@@ -35,17 +37,17 @@ export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
     return new HandlerTools(context, null, undefined)
   }
   const { refuse, newId, caller: shown } = fresh().face
-  const step = async (label: string, act: (given: never) => unknown): Promise<unknown> => {
+  const step = async (label: string, act: HandlerFunction): Promise<unknown> => {
     if (taken.has(label)) throw new HandlerFault(`It takes the step ${label} twice; give each step a name of its own.`)
     taken.add(label)
     if (taken.size > mostSteps) throw new HandlerFault(`It takes more than ${mostSteps} steps; join some of them.`)
     signal.throwIfAborted()
-    return JSON.parse(job.known.get(label) ?? (await job.takeStep([`${name}, step ${label},`, act])))
+    return JSON.parse(job.known.get(label) ?? (await job.takeStep(label, act)))
   }
   return {
     ...{ id, attempt, signal, report, refuse, newId, caller: shown, use, step, dryRun: false },
     get now() {
-      return fresh().face.now
+      return timestampOf(world.now())
     },
     get: ((...given) => fresh().get(...given)) as HandlerTools['get'],
     list: ((...given) => fresh().list(...given)) as HandlerTools['list'],

@@ -3,22 +3,22 @@ import { Problem, problemStatus } from '../errors/problem.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import { isCommitted, type Outcome, rowsIn } from '../flow/outcome.ts'
-import type { Decide, EffectReadResult, RowWrite } from '../flow/plan.ts'
+import { isCommitted, rowsIn } from '../flow/outcome.ts'
+import type { Decide, EffectReadResult, Read, RowWrite } from '../flow/plan.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { within } from '../flow/world.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
 import { HandledRun, type HandlerSources, handlersOf, type NamedHandler } from '../handlers/handled-run.ts'
 import { HandlerFault } from '../handlers/handler-fault.ts'
 import { outputText } from '../handlers/operation-output.ts'
-import type { QueuedRequest } from '../handlers/queued-operation.ts'
+import { type QueuedRequest, statusKey } from '../handlers/queued-operation.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { OwnOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endedStates, statusResource } from '../resources/service-fields.ts'
 import type { Settings } from '../settings.ts'
 import { itemOfJob, jobTools } from './job-handler.ts'
-import { addStep, findSteps, type JobRow, keepJob, removeJob } from './job-table.ts'
+import { addStep, findSteps, isKept, type JobRow, keepJob, removeJob, removeSteps } from './job-table.ts'
 
 export interface JobContext {
   readonly sources: HandlerSources
@@ -49,7 +49,7 @@ export class JobRun {
     this.#context = context
     this.#job = job
     this.#statuses = context.sources.resources.get(statusResource) as Resource
-    this.#key = { id: job.id, parent: null, account: job.account }
+    this.#key = statusKey(job.id, job.account)
   }
 
   /** Ends when the job has ended, was put off, or is lost. */
@@ -57,9 +57,9 @@ export class JobRun {
     const { sources, settings } = this.#context
     const { store, world } = sources
     const found = await this.#read()
-    if (found.is !== 'found') return void (await this.#forget(null))
+    if (found.is !== 'found') return this.#forget(null)
     const status = decodeDocument(this.#statuses, found.doc, found.hidden)
-    if (endedStates.includes(status.status)) return void (await this.#forget(found))
+    if (endedStates.includes(status.status)) return this.#forget(found)
     try {
       if (this.#job.tries >= settings.attempts)
         return await this.#fail(new Problem('internal-error', `It did not end in ${settings.attempts} tries.`))
@@ -106,7 +106,7 @@ export class JobRun {
       sources,
       {
         ...{ id, attempt: tries, name, caller, known, signal: this.#ending.signal },
-        takeStep: (step) => this.#takeStep(step, caller),
+        takeStep: (label, act) => this.#takeStep(label, [`${name}, step ${label},`, act], caller),
         report: async (progress) => {
           if (!Number.isInteger(progress) || progress < 0 || progress > 100)
             throw new HandlerFault(`It reports the progress ${progress}; write a whole number from 0 to 100.`)
@@ -139,9 +139,8 @@ export class JobRun {
   }
 
   /** Carries out a step: what it writes, and what it returns, is committed together. */
-  async #takeStep(step: NamedHandler, caller: Caller): Promise<string> {
+  async #takeStep(label: string, step: NamedHandler, caller: Caller): Promise<string> {
     const { sources } = this.#context
-    const label = /, step (.*),$/s.exec(step[0])?.[1] as string
     const decisions = new HandledRun(sources, { caller, account: caller.account, step })
     const operation = { name: 'steps', at: 'item', asynchronous: false, rule: 'public', input: [], output: [] } as const
     const plan = (): Decide =>
@@ -171,13 +170,13 @@ export class JobRun {
   }
 
   #plan(decide: (seen: FoundRow, time: number) => RowWrite): Decide {
-    const time = this.#context.sources.world.now()
+    const read = this.#statusRead()
     return {
       do: 'decide',
-      read: { do: 'read', collection: this.#statuses.name, key: this.#key, time },
+      read,
       decide: (seen) => {
         if (seen.is !== 'found' || isEnded(seen)) throw new JobLost()
-        return decide(seen, time)
+        return decide(seen, read.time)
       },
     }
   }
@@ -185,8 +184,7 @@ export class JobRun {
   /** Commits a step with its record, which must be new, if this node still has the job. */
   #guarded(write: RowWrite, answer: string, record: TablePlan): RowWrite {
     const decide = ([kept, recorded]: readonly EffectReadResult[]): RowWrite => {
-      admitKept([kept as EffectReadResult])
-      if (recorded?.is !== 'rows') throw new JobLost()
+      if (!isKept(kept) || recorded?.is !== 'rows') throw new JobLost()
       return write
     }
     return { do: 'keep', answer, consequences: { reads: [this.#keeps(), record], decide } }
@@ -215,23 +213,22 @@ export class JobRun {
   }
 
   async #read(): Promise<ReadResult> {
-    const { store, world } = this.#context.sources
-    const read = { do: 'read', collection: this.#statuses.name, key: this.#key, time: world.now() } as const
-    return (await store.execute(read)) as ReadResult
+    return (await this.#context.sources.store.execute(this.#statusRead())) as ReadResult
+  }
+
+  #statusRead(): Read {
+    return { do: 'read', collection: this.#statuses.name, key: this.#key, time: this.#context.sources.world.now() }
   }
 
   /** Removes the status whose retention is over, and with it the job and its steps. */
-  #forget(found: FoundRow | null): Outcome | Promise<Outcome> {
-    const { store, writer, world } = this.#context.sources
-    const time = world.now()
-    if (found === null) return store.execute(tablePlan(removeJob, { id: this.#job.id }))
-    return store.execute({
-      ...this.#plan(() => ({ do: 'keep' })),
-      decide: (seen) =>
-        seen.is === 'found'
-          ? writer.remove(this.#statuses, { key: this.#key, time, takes: new Set() }, seen)
-          : { do: 'keep' },
-    })
+  async #forget(found: FoundRow | null): Promise<void> {
+    const { store, writer } = this.#context.sources
+    const [read, { id }] = [this.#statusRead(), this.#job]
+    const removed = { key: this.#key, time: read.time, takes: new Set<string>() }
+    const decide: Decide['decide'] = (seen) =>
+      seen.is === 'found' ? writer.remove(this.#statuses, removed, seen) : { do: 'keep' }
+    if (found) await store.execute({ do: 'decide', read, decide })
+    else for (const run of [removeSteps, removeJob]) await store.execute(tablePlan(run, { id }))
   }
 
   /** What follows from an error: a refusal fails the operation; a failure, of the database too, puts it off. */
@@ -268,5 +265,5 @@ export class JobRun {
 const isEnded = ({ doc }: FoundRow): boolean => endedStates.includes((JSON.parse(doc) as Document).status)
 
 function admitKept([kept]: readonly EffectReadResult[]): void {
-  if (kept?.is !== 'rows' || kept.rows.length === 0) throw new JobLost()
+  if (!isKept(kept)) throw new JobLost()
 }

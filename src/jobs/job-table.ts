@@ -1,4 +1,5 @@
 /** Job table: the asynchronous operations that are due, and the results of their steps. R228. */
+import type { EffectReadResult } from '../flow/plan.ts'
 import type { Table, TableOperation } from '../flow/table.ts'
 
 /** One row for each operation until its status is forgotten, and one for each schedule. */
@@ -48,6 +49,9 @@ export const keepJob: TableOperation = {
   ...{ do: 'set', table, where: { ...byId, holder: 'held' } },
   to: { due: 'due', taken: 'taken', holder: 'holder', tries: 'tries' },
 }
+/** Whether a job was changed by `keepJob`: this node still had it. */
+export const isKept = (kept: EffectReadResult | undefined): boolean => kept?.is === 'rows' && kept.rows.length === 1
+
 /** Ends a job: from `due` on its status is forgotten. */
 export const endJob: TableOperation = {
   ...{ do: 'set', table, where: byId },

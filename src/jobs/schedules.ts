@@ -1,14 +1,15 @@
 /** Schedules: start operations at the times of a calendar, once for each time, on whichever node is first. R228. */
 import { nobody } from '../flow/caller.ts'
 import { rowsIn } from '../flow/outcome.ts'
+import type { EffectReadResult } from '../flow/plan.ts'
 import { tablePlan } from '../flow/table.ts'
 import { nextTime } from '../formats/calendar.ts'
-import { queueOperation } from '../handlers/queued-operation.ts'
+import { effectOfQueued, queueOperation } from '../handlers/queued-operation.ts'
 import { readInput } from '../resources/machine.ts'
 import type { ScheduleDeclaration } from '../resources/own-operations.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { JobContext } from './job-run.ts'
-import { findJob, type JobRow, keepJob, removeJob, replaceJob } from './job-table.ts'
+import { findJob, isKept, type JobRow, keepJob, removeJob, replaceJob } from './job-table.ts'
 
 interface Schedule {
   readonly id: string
@@ -53,31 +54,19 @@ export async function runSchedule({ sources }: JobContext, job: JobRow): Promise
   const time = world.now()
   const input = readInput(operation.input, {}, resource.settings)
   const call = { resource, operation, item: null, input }
-  const { statuses, document, key } = queueOperation(call, {
-    ...{ resources, caller: nobody, account: null, time, newId: world.newId },
-  })
+  const queued = queueOperation(call, { resources, caller: nobody, account: null, time, newId: world.newId })
   const next = { ...job, due: dueAfter(declared, world.due()), taken: 0, holder: '', held: job.holder }
   const guard = {
     reads: [tablePlan(keepJob, next)],
-    admit: ([kept]: readonly { readonly is: string; readonly rows?: readonly unknown[] }[]) => {
-      if (kept?.rows?.length !== 1) throw takenElsewhere
+    admit: ([kept]: readonly EffectReadResult[]) => {
+      if (!isKept(kept)) throw takenElsewhere
     },
   }
   try {
     await store.execute({
       do: 'decide',
-      read: { do: 'none', collection: statuses.name, key },
-      decide: () => ({
-        do: 'keep',
-        effects: [
-          {
-            collection: statuses.name,
-            key,
-            time,
-            change: () => writer.create(statuses, document, { key, parent: null, time, guard }),
-          },
-        ],
-      }),
+      read: { do: 'none', collection: queued.statuses.name, key: queued.key },
+      decide: () => ({ do: 'keep', effects: [effectOfQueued(writer, queued, guard)] }),
     })
   } catch (error) {
     if (error !== takenElsewhere) throw error
