@@ -16,6 +16,7 @@ import { admitQuota, spendQuota } from '../limits/quota.ts'
 import { locate } from '../routing/locate.ts'
 import { methodNotAllowed } from '../routing/options.ts'
 import type { Parts, Way } from './phase.ts'
+import { fieldNamesOf } from './versioned-path.ts'
 
 type BatchWay = Pick<Way, 'context' | 'rate'> & Pick<Parts, 'versioned' | 'route' | 'intent' | 'identified'>
 
@@ -67,7 +68,10 @@ class Batch {
   plan(): Sequence {
     const { intent } = this.#way
     const { name: collection } = this.#firstResource()
-    const begin = () => this.#begin(this.#members.length, (at) => this.#at(at))
+    const begin = () =>
+      this.#begin(this.#members.length, (at) => {
+        this.#current = at
+      })
     const { key, claim } = intent
     return { do: 'sequence', collection, key, claim, begin, ...(this.#dryRun && { dry: true }) }
   }
@@ -75,12 +79,12 @@ class Batch {
   /** Runs handlers outside of the transaction, as often as they have to decide. */
   async execute(plan: Sequence): Promise<Outcome> {
     const { handlers, store, world } = this.#way.context
-    const run = handlers
+    const outcome = handlers
       ? await executeDecided(this.#runs, { store, world }, plan, () => this.plan())
       : await store.execute(plan)
     // The database has refused the last member, as by a value that is in use.
-    if (run.is !== 'answered' && run.is !== 'claimed') this.#render(this.#current, run)
-    return run
+    if (outcome.is !== 'answered' && outcome.is !== 'claimed') this.#render(this.#current, outcome)
+    return outcome
   }
 
   refusal(error: unknown): unknown {
@@ -101,16 +105,12 @@ class Batch {
       isWritePlan(plan) ? context.store.execute(plan) : context.store.execute(this.#readingPlan(index, plan))
     const namesOf = (field: string) => {
       const route = this.#read[index]?.route
-      return route ? this.#namesOf(route, field) : [field]
+      return route ? fieldNamesOf(this.#way.versioned.version, route.resource)(field) : [field]
     }
     const sources = { ...handlers, store: { ...handlers.store, execute }, exclusive: true } as const
     return new HandledRun(sources, {
       ...{ caller, account: caller.account, requestId: intent.call.id, namesOf, dryRun: this.#dryRun },
     })
-  }
-
-  #namesOf({ resource: { name, collection } }: Route, field: string): readonly string[] {
-    return this.#way.versioned.version.namesOf(name, collection.name, field)
   }
 
   /** Carries out the first members, reads, and rolls back. */
@@ -130,11 +130,7 @@ class Batch {
     return { do: 'sequence', collection, key: this.#way.intent.key, claim: null, begin, dry: true }
   }
 
-  #at(index: number): void {
-    this.#current = index
-  }
-
-  /** Begins with the first member; `count` members are carried out. `reach` is told which one is next. */
+  /** Carries out the first `count` members; calls `reach` with the index of each before its plan is made. */
   #begin(count: number, reach: (at: number) => void): SequenceRun {
     const bodies = new Map<string, unknown>()
     const results: object[] = []

@@ -20,6 +20,7 @@ import type { ExplainedWay } from './corridor-phase.ts'
 import { executeBatch } from './execute-batch.ts'
 import { check, type Parts, phase } from './phase.ts'
 import { completeHeaders } from './reply-headers.ts'
+import { fieldNamesOf } from './versioned-path.ts'
 
 /** Waits for memory for the answer; its size is estimated from earlier answers of the route. */
 export const memoryPhase = check({
@@ -70,8 +71,8 @@ function executeHandled(
   wakeWorker: (() => void) | undefined,
 ): Outcome | Promise<Outcome> {
   const { caller, call, world } = intent
-  const { name, collection, settings } = route.resource
-  const namesOf = (field: string) => versioned.version.namesOf(name, collection.name, field)
+  const { settings } = route.resource
+  const namesOf = fieldNamesOf(versioned.version, route.resource)
   const dryRun = isDryRun(call, settings)
   const request = { caller, account: caller.account, requestId: call.id, namesOf, dryRun }
   const decisions = new HandledRun(handlers, request)

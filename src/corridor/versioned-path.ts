@@ -8,6 +8,7 @@ import type { Reply } from '../flow/reply.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import { admitQuota, featuresOf, spendQuota } from '../limits/quota.ts'
 import { versionsInQuery } from '../lists/query-string.ts'
+import type { Resource } from '../resources/resource.ts'
 import { locate } from '../routing/locate.ts'
 import type { Service } from '../service.ts'
 import { isEnded, isReleased, type NamedVersion, readVersion, unnamedVersion } from '../versions/choose.ts'
@@ -36,6 +37,12 @@ function chooseVersion(
   const own = carried ?? unnamedVersion(featuresOf(caller, quotas), choice, now)
   return { version: editions.get(own.label) as ServedVersion, carried: own, path }
 }
+
+/** How a version names the fields of a resource that show a stored field. */
+export const fieldNamesOf =
+  ({ namesOf }: ServedVersion, { name, collection }: Resource) =>
+  (field: string): readonly string[] =>
+    namesOf(name, collection.name, field)
 
 /** The version that serves a call of a known caller. */
 export const versionedPathOf = (call: Call, caller: Caller, service: Service, now: number): VersionedPath =>
