@@ -122,7 +122,7 @@ async function run(given: CommandInput): Promise<number> {
     await log.written()
     return process.exit(code)
   }
-  const started = await startService(service, { store, port, host, log, exposed, counting, ...around })
+  const started = await startService(service, { store, port, host, log, json: true, exposed, counting, ...around })
   const stop = () => untilReplaced().then(() => started.stop(times))
   const ended = untilSignal(log, stop, isWorker ? ['SIGTERM'] : ['SIGTERM', 'SIGINT'])
   if (isWorker) reportReady(started.url)

@@ -24,6 +24,7 @@ import { previewVersions } from '../versions/choose.ts'
 import { flushUsageEvery } from '../versions/usage.ts'
 import { commandError } from './command-error.ts'
 import { cursorSecretsOf, peppersOf } from './secrets.ts'
+import { watchHandlers } from './watchdog.ts'
 
 export interface RunningService {
   readonly url: string
@@ -47,6 +48,8 @@ export interface StartOptions {
   readonly port: number
   readonly host: string
   readonly log: Log
+  /** Whether the log is in JSON. */
+  readonly json?: boolean
   /** The hosts that it answers for; all if it is missing. R17. */
   readonly hosts?: readonly string[]
   readonly exposed?: boolean
@@ -72,11 +75,20 @@ const jobInterval = 1000
 const startWorker = ({ resources, settings }: Service, sources: HandlerSources) =>
   hasJobs(resources) ? runJobsEvery({ sources, settings: settings.operations }, jobInterval) : undefined
 
+/** The service with its handlers watched, and what ends that. */
+async function watchOwn(service: Service, json: boolean) {
+  const { name, ownHandlers, settings } = service
+  if (!ownHandlers) return { service, unwatch: async () => {} }
+  const given = { service: name, timeout: settings.limits.handlerTimeout, json }
+  const { watched, stop } = await watchHandlers(ownHandlers, realWorld, given)
+  return { service: { ...service, ownHandlers: watched }, unwatch: stop }
+}
+
 export async function startService(
   declared: Service,
-  { store, port, host, known, counting, preview = [], ...rest }: StartOptions,
+  { store, port, host, known, counting, json = false, preview = [], ...rest }: StartOptions,
 ): Promise<RunningService> {
-  const service = { ...declared, choice: previewVersions(declared.choice, preview) }
+  const { service, unwatch } = await watchOwn({ ...declared, choice: previewVersions(declared.choice, preview) }, json)
   let open = true
   const world = serviceWorld(realWorld, store, cursorSecretsOf(store))
   warnOfClock(store, rest.log)
@@ -106,7 +118,7 @@ export async function startService(
     counting?.close()
     await timersStopped()
     await operations?.stop()
-    await written()
+    await Promise.all([written(), unwatch()])
     await handlers?.close()
     await store.close()
   }

@@ -1,0 +1,97 @@
+/** Watchdog: a thread that ends the process when a handler blocks the event loop for too long. R226. */
+import { once } from 'node:events'
+import { writeSync } from 'node:fs'
+import { url as inspectorUrl } from 'node:inspector'
+import { parentPort, Worker, workerData } from 'node:worker_threads'
+import type { World } from '../flow/world.ts'
+import type { HandlerFunction, OwnHandlers } from '../handlers/own-handlers.ts'
+
+/** The thread cannot see what runs in the main one: it reads counters that both share. */
+interface WatchdogData {
+  /** The beats of the event loop, 0 while a debugger is attached; then the runs in progress of each handler. */
+  readonly cells: Int32Array
+  readonly handlers: readonly string[]
+  readonly service: string
+  /** How long the event loop may be blocked, in milliseconds. */
+  readonly timeout: number
+  /** Whether lines are those of the JSON log. */
+  readonly json: boolean
+}
+
+const beatInterval = 100
+
+/** Watches handlers from now on. Returns them with their runs counted, and what ends the thread. */
+export async function watchHandlers(
+  own: OwnHandlers,
+  { every }: World,
+  given: Pick<WatchdogData, 'service' | 'timeout' | 'json'>,
+): Promise<{ readonly watched: OwnHandlers; readonly stop: () => Promise<void> }> {
+  const names = Object.entries(own.handlers).flatMap(([resource, acts]) =>
+    Object.keys(acts).map((operation) => [resource, operation] as const),
+  )
+  const cells = new Int32Array(new SharedArrayBuffer(4 * (1 + names.length)))
+  const handlers: Record<string, Record<string, HandlerFunction>> = {}
+  for (const [i, [resource, operation]] of names.entries()) {
+    handlers[resource] ??= {}
+    handlers[resource][operation] = counted(own.handlers[resource]?.[operation] as HandlerFunction, cells, i + 1)
+  }
+  const data: WatchdogData = { ...given, cells, handlers: names.map((path) => path.join('.')) }
+  const thread = new Worker(new URL(import.meta.url), { workerData: { watchdog: data } })
+  await once(thread, 'message') // it cannot start while this thread is blocked
+  thread.unref()
+  const beat = (): void => {
+    // A debugger may pause the process for as long as it likes.
+    Atomics.store(cells, 0, inspectorUrl() === undefined ? Atomics.load(cells, 0) + 1 : 0)
+  }
+  beat()
+  const stopBeats = every(beatInterval, beat)
+  const stop = async () => {
+    stopBeats()
+    await thread.terminate()
+  }
+  return { watched: { ...own, handlers }, stop }
+}
+
+const counted =
+  (act: HandlerFunction, cells: Int32Array, cell: number): HandlerFunction =>
+  async (given) => {
+    Atomics.add(cells, cell, 1)
+    try {
+      return await act(given)
+    } finally {
+      Atomics.sub(cells, cell, 1)
+    }
+  }
+
+/** Longer than two beats. The thread counts its own turns instead of the time: a process that is suspended has none. */
+const watchInterval = 250
+
+/** In the thread: names the handlers in progress when the event loop is blocked, and ends the process after a time. */
+function watch({ cells, handlers, service, timeout, json }: WatchdogData): void {
+  let [beat, blocked] = [0, 0]
+  const report = (level: string, running: readonly string[], msg: string): void => {
+    const about = { level, time: new Date().toISOString(), service, handlers: running, msg }
+    try {
+      // Not by the log of the service, which the blocked thread writes.
+      writeSync(1, json ? `${JSON.stringify(about)}\n` : `${level} ${msg} handlers=${running.join()}\n`)
+    } catch {
+      // Nobody reads the log.
+    }
+  }
+  setInterval(() => {
+    const [before, running] = [beat, handlers.filter((_, i) => Atomics.load(cells, i + 1) > 0)]
+    beat = Atomics.load(cells, 0)
+    blocked = beat === before && beat !== 0 && running.length > 0 ? blocked + watchInterval : 0
+    if (blocked === 1000)
+      report('error', running, 'Nothing was answered for a second. One of these handlers may loop without `await`.')
+    if (blocked === 0 || blocked < timeout) return
+    report('fatal', running, 'The process ends: a handler has blocked it for longer than `limits.handlerTimeout`.')
+    // Only a signal ends a process whose main thread never returns. Nothing else sends this one: shells show it as 154.
+    process.kill(process.pid, process.platform === 'win32' ? 'SIGKILL' : 'SIGVTALRM')
+  }, watchInterval)
+}
+
+if (parentPort && workerData?.watchdog) {
+  watch(workerData.watchdog as WatchdogData)
+  parentPort.postMessage('ready')
+}
