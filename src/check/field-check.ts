@@ -41,7 +41,7 @@ export function report(
 
 const mostDepth = 16
 
-const isField = (given: unknown, { kinds }: Pick<ValueRules, 'kinds'>): given is Field =>
+export const isField = (given: unknown, { kinds }: Pick<ValueRules, 'kinds'>): given is Field =>
   isObject(given) && hasMember(kinds, given.kind) && isObject(given.options)
 
 /** A field with its concepts resolved; undefined if that is impossible. */

@@ -64,3 +64,26 @@ test('all mistakes are reported at once', () => {
     ['quote', 'quote', 'checks.at', 'checks.access', 'checks.input'],
   )
 })
+
+const nightly = { cron: '0 2 * * *', run: 'exports' }
+const scheduled = (input: object, schedule: object = nightly) =>
+  orders({
+    operations: { exports: { at: 'collection', asynchronous: true, input } },
+    schedules: { nightly: schedule },
+  })
+const scheduleAt = 'resources.orders.schedules.nightly'
+
+table('schedules', [
+  ['a sound one', () => scheduled({}), ''],
+  ['inputs that may be left out', () => scheduled({ ids: f.list(f.text()), note: f.text({ optional: true }) }), ''],
+  ['an input that is needed', () => scheduled({ note: f.text() }), `${scheduleAt}.run`, 'needs input'],
+  [
+    'a list that may not be empty',
+    () => scheduled({ ids: f.list(f.text(), { min: 1 }) }),
+    `${scheduleAt}.run`,
+    'needs',
+  ],
+  ['no calendar', () => scheduled({}, { ...nightly, cron: '0 2' }), scheduleAt, 'is not valid'],
+  ['an unknown zone', () => scheduled({}, { ...nightly, zone: 'Mars/Rome' }), scheduleAt, 'Mars/Rome'],
+  ['an unknown operation', () => scheduled({}, { ...nightly, run: 'imports' }), `${scheduleAt}.run`, '"imports"'],
+])

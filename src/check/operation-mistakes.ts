@@ -1,9 +1,9 @@
 /** Operation mistakes: the names, inputs, outputs and rules of the operations of a resource, and their schedules. R88, R228. */
-import { isObject, valueInWords } from '../fields/value-check.ts'
+import { absentValue, isObject, valueInWords } from '../fields/value-check.ts'
 import { nextTime } from '../formats/calendar.ts'
 import { operationKeys, ruleSource, scheduleKeys } from '../resources/own-operations.ts'
 import { statusResource } from '../resources/service-fields.ts'
-import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
+import { type DeclarationCheck, type DeclarationPath, isField, report } from './field-check.ts'
 import { hasMember, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, checkRule, parentNameOf, type ResourceCheck } from './resource-check.ts'
 import { checkActionName, checkInput, checkRuleOf } from './transition-mistakes.ts'
@@ -79,21 +79,32 @@ function checkSchedule(
       `\`run\` is ${valueInWords(run)}, which is no asynchronous operation of the collection.`,
       "Declare it, as operations: { exports: { at: 'collection', asynchronous: true } }.",
     )
-  else if (isObject(operation.input) && Object.values(operation.input).some(isNeeded))
+  else if (
+    isObject(operation.input) &&
+    Object.values(operation.input).some(
+      (field) => isField(field, ground.rules) && absentValue(field, ground.rules) === undefined,
+    )
+  )
     report(ground, [...path, 'run'], 'The operation needs input, and a schedule has none.', 'Make its input optional.')
 }
 
-const isNeeded = (field: unknown): boolean =>
-  isObject(field) && isObject(field.options) && field.options.optional !== true && field.options.default === undefined
+function isTimeZone(timeZone: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone }))
+  } catch {
+    return false
+  }
+}
 
 function calendarFault(cron: unknown, zone: unknown): string | null {
   if (typeof cron !== 'string') return `\`cron\` is ${valueInWords(cron)}.`
   if (typeof zone !== 'string') return `\`zone\` is ${valueInWords(zone)}.`
+  if (!isTimeZone(zone)) return `There is no time zone ${valueInWords(zone)}.`
   try {
     nextTime({ cron, zone }, 0)
     return null
   } catch (error) {
-    return `The calendar ${valueInWords(cron)} in ${valueInWords(zone)} is not valid: ${(error as Error).message}`
+    return `The calendar ${valueInWords(cron)} is not valid: ${(error as Error).message}`
   }
 }
 

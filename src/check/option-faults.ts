@@ -1,7 +1,7 @@
 /** Option faults: options of a field that do not fit its kind, its place or each other. Part 2, fields. */
 import type { Field } from '../fields/field.ts'
 import { fieldKind, generalOptions, type ValueRules } from '../fields/kind.ts'
-import { valueInWords } from '../fields/value-check.ts'
+import { absentValue, valueInWords } from '../fields/value-check.ts'
 import { listInWords } from '../formats/naming.ts'
 import { type DeclarationFault, kindOptionFaults, nameHint, type UncheckedObject } from './kind-options.ts'
 
@@ -101,8 +101,8 @@ function* queryFaults(
 
 /** The faults of options that contradict each other. */
 function* contradictionFaults(field: Field, place: FieldSite, rules: ValueRules): Generator<DeclarationFault> {
-  const { readOnly, writeOnly, optional, default: given, fill, unique, derived } = field.options
-  const empty = given === undefined && !optional && !fieldKind(field.kind, rules.kinds).empty
+  const { readOnly, writeOnly, default: given, fill, unique, derived } = field.options
+  const empty = absentValue(field, rules) === undefined
   if (readOnly && writeOnly)
     yield ['The field is `readOnly` and `writeOnly`, so no client could use it.', 'Leave one of the two out.']
   else if (readOnly && empty && place === 'resource' && derived === undefined) {

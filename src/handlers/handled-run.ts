@@ -126,7 +126,7 @@ export class HandledRun implements Decisions {
   async #decide(write: ProposedWrite): Promise<void> {
     const proposed = JSON.stringify(write.after)
     const row = this.#rowsAt(write.time).request(write)
-    await this.#settled(this.#runHandlers(row, write, copied(write.before), 1))
+    await this.#settled(this.#runHandlers(row, write, copied(write.before), []))
     this.#decided.set(heldName(write.resource, write.key), { revision: write.revision, proposed, row })
   }
 
@@ -141,7 +141,7 @@ export class HandledRun implements Decisions {
     const tools = new HandlerTools(this.#context(), row, undefined)
     const read = (returned: unknown) =>
       step ? (JSON.stringify(returned) ?? 'null') : outputText(operation, returned, resource)
-    const run = this.#call([step?.[0] ?? name, act], tools, row, given, 1, read)
+    const run = this.#call([step?.[0] ?? name, act], tools, row, given, [], read)
     this.#answered = { answer: await this.#settled(run), sent: JSON.stringify([...input.values()]) }
   }
 
@@ -175,27 +175,30 @@ export class HandledRun implements Decisions {
     row: HeldRow,
     { operations, input }: Pick<ProposedWrite, 'operations' | 'input'>,
     item: Document | null,
-    depth: number,
+    causes: readonly string[],
   ): Promise<void> {
     const { name } = row.resource
     for (const [handler, act] of handlersOf(this.#sources.ownHandlers, name, operations)) {
       const given = { item, input: input ? Object.fromEntries(input) : inputOf(operations, item, row.now) }
       const tools = new HandlerTools(this.#context(), row, item)
-      await this.#call([`${name}.${handler}`, act], tools, row, given, depth, refuseOutput)
+      await this.#call([`${name}.${handler}`, act], tools, row, given, causes, refuseOutput)
     }
   }
 
-  /** Calls a handler, and then those of what it said. `row` is its own; null if it has none. */
+  /** Calls a handler, and then those of what it said. `row` is its own, null if it has none; `causes` led to it. */
   async #call<T>(
     [name, act]: NamedHandler,
     tools: HandlerTools,
     row: HeldRow | null,
     given: object,
-    depth: number,
+    causes: readonly string[],
     read: (returned: unknown) => T,
   ): Promise<T> {
-    if (depth > mostDepth)
-      throw failureOfHandler(name, new HandlerFault(`Handlers cause each other more than ${mostDepth} deep.`))
+    const chain = [...causes, name]
+    if (chain.length > mostDepth) {
+      const text = `Handlers cause each other more than ${mostDepth} deep: ${chain.join(' > ')}.`
+      throw failureOfHandler(name, new HandlerFault(text))
+    }
     const { used } = this.#sources
     const { requestId } = this.#request
     let ending: AbortController | undefined // most handlers need none
@@ -219,7 +222,7 @@ export class HandledRun implements Decisions {
       return read(returned)
     }
     const made = await this.#bounded(name, run()).finally(() => ending?.abort())
-    for (const said of tools.said) await this.#runHandlers(said.row, said, said.item, depth + 1)
+    for (const said of tools.said) await this.#runHandlers(said.row, said, said.item, chain)
     return made
   }
 

@@ -285,7 +285,7 @@ doors('handlers', handled, (door: Door) => {
     ['no-row', 'does not exist'],
     ['bad-reference', 'references to nothing'],
     ['many-rows', 'more than 100 rows'],
-    ['deep', 'more than 5 deep'],
+    ['deep', 'more than 5 deep: oddities.create > '],
     ['undeclared', 'not declared'],
     ['bad-list', 'colour'],
   ] as const)
