@@ -1,0 +1,217 @@
+/** Behaviour mutants: defects of states, totals, links, timers, handlers and operations, and the tests that must find each. */
+
+export interface BehaviourMutant {
+  readonly about: string
+  readonly changes: readonly { readonly file: string; readonly from: string; readonly to: string }[]
+  readonly tests: readonly string[]
+}
+
+const [states, model, timers, money, handlers, dryRuns] = [
+  'test/spec/14-states.test.ts',
+  'test/spec/14-model.test.ts',
+  'test/store/timers.test.ts',
+  'test/store/handlers.test.ts',
+  'test/spec/15-handlers.test.ts',
+  'test/store/dry-run.test.ts',
+]
+
+export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
+  none: { about: 'no defect: the tests pass', changes: [], tests: [states, model, timers, money, handlers] },
+  'state-outside-the-write': {
+    about: 'the state is compared once, and not again if the row changes before the write',
+    changes: [
+      {
+        file: 'endpoints/transition-item.ts',
+        from: '  admitTransition(scene, served, before)',
+        to: '  if (!Object.hasOwn(intent, "compared")) admitTransition(scene, served, before)\n  Object.assign(intent, { compared: true })',
+      },
+    ],
+    tests: ['test/store/states.test.ts'],
+  },
+  'sum-read-then-written': {
+    about: 'a total is read before its row is locked, changed and written',
+    changes: [
+      {
+        file: 'store/effects.ts',
+        from: 'rows.set(name, yield* readRow(cellar, row, !isOnlyChecked(row)))',
+        to: 'rows.set(name, yield* readRow(cellar, row))',
+      },
+      {
+        file: 'store/write-row.ts',
+        from: '  if (!row) throw movedRow(plan.collection)\n  return { is:',
+        to: "  if (!row) return { is: 'changed', doc, revision: plan.revision }\n  return { is:",
+      },
+    ],
+    tests: [model, 'test/spec/14-derived.test.ts'],
+  },
+  'sum-keeps-the-old-value': {
+    about: 'a changed value is added without subtracting the former one',
+    changes: [
+      {
+        file: 'rows/aggregates.ts',
+        from: 'minus(plus(String(current), String(is ?? 0)), String(was ?? 0))',
+        to: 'plus(String(current), String(is ?? 0))',
+      },
+    ],
+    tests: [model],
+  },
+  'owner-locked-for-its-key': {
+    about: 'a child locks its owner so that the owner can still leave its state (PostgreSQL)',
+    changes: [{ file: 'sql/dialect.ts', from: "steady: ' FOR SHARE'", to: "steady: ' FOR KEY SHARE'" }],
+    tests: ['test/store/states.test.ts'],
+  },
+  'links-of-another-caller': {
+    about: 'links are computed for the first caller that asks',
+    changes: [
+      {
+        file: 'views/view.ts',
+        from: "const seen = [caller.id === nobody.id, ...scopes.filter((one) => held.has(one))].join(' ')",
+        to: 'const seen = String(caller.id === nobody.id && held.size > 0)',
+      },
+    ],
+    tests: [states],
+  },
+  'timer-without-lease': {
+    about: 'nodes do not reserve the timers that they carry out, nor look whether they still run',
+    changes: [
+      {
+        file: 'timers/timer-table.ts',
+        from: "where: { due: { upTo: 'now' }, taken: { upTo: 'now' } }",
+        to: "where: { due: { upTo: 'now' } }",
+      },
+      { file: 'timers/run-timers.ts', from: 'throw takenElsewhere', to: 'return' },
+      {
+        file: 'timers/run-timers.ts',
+        from: "if (!timed.from.includes(String(before[resource.machine?.field ?? '']))) return { do: 'keep' }",
+        to: '',
+      },
+    ],
+    tests: [timers],
+  },
+  'timer-fires-twice': {
+    about: 'a node whose lease has run out does not look whether another one has carried out its timer',
+    changes: [{ file: 'timers/run-timers.ts', from: 'throw takenElsewhere', to: 'return' }],
+    tests: ['test/store/timer-failures.test.ts'],
+  },
+  'list-not-checked': {
+    about: 'a list that a handler has read may have changed when it commits',
+    changes: [
+      {
+        file: 'handlers/request-rows.ts',
+        from: 'if (now !== documents) throw new ReadsChanged(list.collection)',
+        to: '',
+      },
+    ],
+    tests: [money],
+  },
+  'list-not-locked': {
+    about: 'a list is read again before a commit, but others may change it meanwhile (PostgreSQL)',
+    changes: [{ file: 'store/list-checks.ts', from: 'if (!rowLocks) return', to: 'return' }],
+    tests: [money],
+  },
+  'rows-not-checked': {
+    about: 'a row that a handler has read may have changed when it commits',
+    changes: [
+      {
+        file: 'handlers/request-rows.ts',
+        from: 'if (revisionOf(seen) !== revision) throw new ReadsChanged(name)\n        return',
+        to: 'return',
+      },
+    ],
+    tests: [money],
+  },
+  'second-run-sees-the-first': {
+    about: 'a handler that runs again sees what it has read and written before',
+    changes: [{ file: 'handlers/handled-run.ts', from: 'this.#rows = null\n', to: '\n' }],
+    tests: [handlers],
+  },
+  'changes-without-their-key': {
+    about: 'what a handler writes is committed without the idempotency key',
+    changes: [
+      {
+        file: 'store/perform.ts',
+        from: '  const taken = yield* takeClaim(cellar, plan, claim)\n  if (taken) return taken\n  const outcome = yield* withoutAutocommit(',
+        to: '  const outcome = yield* withoutAutocommit(',
+      },
+    ],
+    tests: [money],
+  },
+  'timer-outlives-its-state': {
+    about: 'leaving a state does not stop its timers',
+    changes: [
+      {
+        file: 'timers/timer-maker.ts',
+        from: 'const stops = before === null ? [] : [tablePlan(stopTimers, own)]',
+        to: 'const stops: TablePlan[] = []',
+      },
+    ],
+    tests: [timers],
+  },
+  'dry-run-commits': {
+    about: 'a dry run is committed',
+    changes: [
+      { file: 'sqlite/batch.ts', from: '!isCommitted(outcome) || isDry(plan)', to: '!isCommitted(outcome)' },
+      { file: 'postgres/write-plan.ts', from: 'isCommitted(outcome) && !isDry(plan)', to: 'isCommitted(outcome)' },
+    ],
+    tests: [dryRuns],
+  },
+  'dry-run-commits-alone': {
+    about: 'the statements of a dry run need no transaction (PostgreSQL)',
+    changes: [
+      { file: 'store/perform.ts', from: 'return isDry(plan) ? withoutAutocommit(all) : all', to: 'return all' },
+    ],
+    tests: [dryRuns],
+  },
+  'dry-run-first-with-its-key': {
+    about: 'writes with the key of a dry run wait for it as for the first write',
+    changes: [
+      {
+        file: 'idempotency/wait.ts',
+        from: '  if (isDry(plan)) return store.execute(plan)',
+        to: '  if (false) return store.execute(plan)',
+      },
+    ],
+    tests: [dryRuns],
+  },
+  'step-without-its-lease': {
+    about: 'a step of an asynchronous operation commits although another node has the operation',
+    changes: [
+      {
+        file: 'jobs/job-run.ts',
+        from: "if (!isKept(kept) || recorded?.is !== 'rows')",
+        to: "if (recorded?.is !== 'rows')",
+      },
+    ],
+    tests: ['test/store/jobs.test.ts'],
+  },
+  'step-not-recorded': {
+    about: 'a step that was committed is taken again by the next try',
+    changes: [
+      { file: 'jobs/job-run.ts', from: 'reads: [this.#keeps(), record]', to: 'reads: [this.#keeps()]' },
+      { file: 'jobs/job-run.ts', from: " || recorded?.is !== 'rows'", to: '' },
+    ],
+    tests: ['test/store/jobs.test.ts'],
+  },
+  'status-for-everybody': {
+    about: 'the status of an operation is shown to callers that may not call it',
+    changes: [
+      {
+        file: 'endpoints/present-item.ts',
+        from: '  if (!permits(caller, own?.rule)) throw',
+        to: '  if (false) throw',
+      },
+    ],
+    tests: ['test/spec/17-asynchronous.test.ts'],
+  },
+  'batch-without-rollback': {
+    about: 'a batch keeps what it did before the operation that is refused',
+    changes: [
+      {
+        file: 'store/perform.ts',
+        from: '  for (let next = run.next(null); next; next = run.next(last))\n    last = yield* withoutAutocommit(perform(cellar, next, held))',
+        to: "  for (let next = run.next(null); next; ) {\n    last = yield* withoutAutocommit(perform(cellar, next, held))\n    try {\n      next = run.next(last)\n    } catch {\n      return { is: 'answered', doc: '{}', revision: 0 }\n    }\n  }",
+      },
+    ],
+    tests: ['test/spec/18-batches.test.ts'],
+  },
+}
