@@ -102,7 +102,8 @@ export async function cluster(
   async function stop(how: keyof typeof signals): Promise<void> {
     const ending = child
     if (!ending || ending.exitCode !== null || ending.signalCode !== null) return
-    const over = new Promise((resolve) => ending.once('close', resolve))
+    // not `close`, which waits for the pipe: this process may end before it, as the pipe does not keep it alive
+    const over = new Promise((resolve) => ending.once('exit', resolve))
     const servants = how === 'kill' ? childrenOf(ending.pid as number) : []
     ending.ref()
     ending.kill(signals[how])

@@ -8,8 +8,8 @@ import { type BehaviourMutant, behaviourMutants } from './behaviour-mutants.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Whether the tests fail with the defect; throws if it no longer applies to the sources. */
-function isFound({ changes, tests }: BehaviourMutant): boolean {
+/** What the tests print if they fail with the defect, else null; throws if it no longer applies to the sources. */
+function failureWith({ changes, tests }: BehaviourMutant): string | null {
   const copy = mkdtempSync(join(tmpdir(), 'bylaw-mutant-'))
   try {
     for (const name of ['src', 'test', 'examples', 'bin', 'package.json', 'tsconfig.json'])
@@ -34,7 +34,7 @@ function isFound({ changes, tests }: BehaviourMutant): boolean {
       cwd: copy,
       timeout: 120_000,
     })
-    return run.status !== 0
+    return run.status === 0 ? null : `${run.stdout}${run.stderr}`
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
@@ -43,16 +43,23 @@ function isFound({ changes, tests }: BehaviourMutant): boolean {
 /** Some defects show only under the right timing, so the tests get three chances to find one. */
 const attempts = [1, 2, 3]
 
+/** Without a defect the tests have to pass; if they do not, what they print says why. */
+function control(mutant: BehaviourMutant): 'passed' | 'FAILED' {
+  const failure = failureWith(mutant)
+  if (failure !== null) console.log(failure)
+  return failure === null ? 'passed' : 'FAILED'
+}
+
+const trial = (mutant: BehaviourMutant): 'found' | 'NOT FOUND' =>
+  attempts.some(() => failureWith(mutant) !== null) ? 'found' : 'NOT FOUND'
+
 const wanted = process.argv.slice(2)
 let lost = 0
 for (const [name, mutant] of Object.entries(behaviourMutants)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
   const started = Date.now()
-  const isControl = mutant.changes.length === 0
-  const found = isControl ? !isFound(mutant) : attempts.some(() => isFound(mutant))
-  if (!found) lost++
-  console.log(
-    `${found ? (isControl ? 'passed' : 'found') : isControl ? 'FAILED' : 'NOT FOUND'} in ${Math.round((Date.now() - started) / 1000)} s: ${name} (${mutant.about})`,
-  )
+  const result = mutant.changes.length === 0 ? control(mutant) : trial(mutant)
+  if (result === 'FAILED' || result === 'NOT FOUND') lost++
+  console.log(`${result} in ${Math.round((Date.now() - started) / 1000)} s: ${name} (${mutant.about})`)
 }
 process.exit(lost === 0 ? 0 : 1)
