@@ -44,6 +44,8 @@ export class JobRun {
   #job: JobRow
   /** Set when the node stops, which does not count as a try. */
   #stopping = false
+  /** Whether this try is counted in the job. */
+  #isCounted = false
 
   constructor(context: JobContext, job: JobRow) {
     this.#context = context
@@ -64,6 +66,7 @@ export class JobRun {
       if (this.#job.tries >= settings.attempts)
         return await this.#fail(new Problem('internal-error', `It did not end in ${settings.attempts} tries.`))
       this.#job = { ...this.#job, tries: this.#job.tries + 1 }
+      this.#isCounted = true
       await this.#change((document) => ({ ...document, status: 'running' }))
       const steps = rowsIn(await store.execute(tablePlan(findSteps, { id: this.#job.id })))
       const known = new Map(steps.map(({ name, result }) => [String(name), String(result)]))
@@ -89,8 +92,8 @@ export class JobRun {
   async handBack(): Promise<void> {
     this.#stopping = true
     this.#ending.abort('The node stops.')
-    const { due, tries } = this.#job
-    const run = tablePlan(keepJob, this.#next({ due, taken: 0, holder: '', tries: Math.max(0, tries - 1) }))
+    const tries = this.#isCounted ? this.#job.tries - 1 : this.#job.tries
+    const run = tablePlan(keepJob, this.#next({ taken: 0, holder: '', tries }))
     await this.#context.sources.store.execute(run)
   }
 
@@ -117,6 +120,7 @@ export class JobRun {
     )
     const own = item && (await itemOfJob(sources, resource, { ...item, account: caller.account }))
     if (item && own === null) throw new Problem('resource-not-found', `${resource.title} ${item.id} was removed.`)
+    if (this.#ending.signal.aborted) throw new JobLost() // the handler has not begun, so it would not notice
     const run = (async () => act({ ...tools, input, ...(item && { item: own }) } as never))()
     const lost = new Promise<never>((_, reject) => {
       this.#ending.signal.addEventListener('abort', () => reject(new JobLost()), { once: true })

@@ -43,8 +43,9 @@ const payingAfter = (before: () => Promise<void>) =>
           })
         return { paid: times }
       },
-      async naps({ signal, log }) {
+      async naps({ signal, attempt, log }) {
         log.info('It naps.')
+        log.info(`Try ${attempt}.`)
         await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('It was woken.'))))
       },
     },

@@ -107,6 +107,26 @@ for (const [name, place] of places) {
     await stopOther()
   })
 
+  test(`R228: an operation that is handed back before its next try begins keeps the tries it had, ${name}`, async (t) => {
+    const { url } = await place(t)
+    const lost = await opened(t, url)
+    const { headers } = await lost.send('POST', '/accounts/naps')
+    await lost.worker.start()
+    await until(() => lost.logged.includes('Try 1.'))
+    const stopping = await opened(t, url, lease)
+    void stopping.worker.start()
+    await stopping.worker.stop()
+    assert.deepEqual(stopping.logged, [])
+    const last = await opened(t, url, lease)
+    const { send, stop } = last.working(50)
+    await until(() => last.logged.includes('It naps.'))
+    assert.ok(last.logged.includes('Try 2.'), last.logged.join())
+    await send('POST', `${headers.location}/cancellations`)
+    await until(async () => (await send('GET', String(headers.location))).json.status === 'cancelled')
+    await stop()
+    await lost.worker.stop()
+  })
+
   test(`R228: a node whose lease has run out commits no step any more, ${name}`, async (t) => {
     const { url } = await place(t)
     const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
