@@ -58,7 +58,7 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
   },
   'Preference-Applied': {
     description: 'What Prefer asked for and was given.',
-    schema: { type: 'string', const: 'return=minimal' },
+    schema: { type: 'string', enum: ['return=minimal', 'respond-async'] },
   },
   RateLimit: textHeader('What is left of each quota, and in how many seconds it begins anew.'),
   'RateLimit-Policy': textHeader('The quotas of the caller, with their windows in seconds.'),

@@ -22,7 +22,7 @@ import { encodeDocument } from '../rows/collection.ts'
 import { handledTypes, itemConditions } from './described.ts'
 import { type EndpointContext, itemPath, itemReply, replayReply, writeRefusal } from './item.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
-import { preferredWait } from './prefer.ts'
+import { preferredWait, prefersAsync } from './prefer.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** The routes of the operations of a version that are still declared. */
@@ -125,14 +125,14 @@ function planStart(scene: EndpointContext, operation: OwnOperation, intent: Inte
 /** How often a request looks whether its operation has ended, in milliseconds. */
 const lookInterval = 100
 
-/** Waits until the operation has ended, as long as the client prefers. */
+/** Waits until the operation has ended, as long as the client prefers and stays. */
 async function awaitEnd({ call, key, world }: Intent, outcome: Outcome, store: Store): Promise<Outcome> {
   const doc = outcome.is === 'claimed' ? outcome.answer?.doc : outcome.is === 'answered' ? outcome.doc : undefined
   const until = world.monotonic() + preferredWait(call) * 1000
   if (doc === undefined) return outcome
   const { id } = JSON.parse(doc) as { id: string }
   const own = statusKey(id, key.account)
-  for (; world.monotonic() < until; await pause(world, lookInterval)) {
+  for (; world.monotonic() < until && !call.gone?.(); await pause(world, lookInterval)) {
     const read = { do: 'read', collection: statusResource, key: own, time: world.now() } as const
     const found = (await store.execute(read)) as ReadResult
     if (found.is !== 'found') return outcome
@@ -152,7 +152,12 @@ function statusReply({ scenes }: EndpointContext, intent: Intent, doc: string): 
   if (status === 'succeeded' && preferredWait(intent.call) > 0) return outputReply(JSON.stringify(result))
   const statuses = scenes.get(statusResource) as EndpointContext
   const { body } = itemReply(statuses, intent, 202, { doc, revision: 1 })
-  return { status: 202, headers: { Location: itemPath(statuses.resource, { id, parent: null }, intent.carried) }, body }
+  const headers = {
+    Location: itemPath(statuses.resource, { id, parent: null }, intent.carried),
+    'Retry-After': '2',
+    ...(prefersAsync(intent.call) && { 'Preference-Applied': 'respond-async' }),
+  }
+  return { status: 202, headers, body }
 }
 
 function renderAnswer(scene: EndpointContext, intent: Intent, outcome: Outcome, reply: (doc: string) => Reply): Reply {
@@ -175,7 +180,7 @@ function callRefusal(scene: EndpointContext, { body, key }: Intent, outcome: Out
 
 const queuedAnswer: DescribedAnswer = {
   ...{ status: 202, says: 'It will be carried out. The URL of its status is in `Location`.' },
-  ...{ body: 'item', headers: ['Location', 'Idempotency-Replayed'] },
+  ...{ body: 'item', headers: ['Location', 'Idempotency-Replayed', 'Preference-Applied', 'Retry-After'] },
 }
 
 function callDescription(

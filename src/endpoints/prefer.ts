@@ -22,6 +22,10 @@ export function preferredWait({ headers: { prefer = '' } }: Call): number {
   return /^\d+$/.test(seconds) ? Math.min(Number(seconds), longestWait) : 0
 }
 
+/** Whether the client prefers not to wait for an operation. R28. */
+export const prefersAsync = ({ headers: { prefer = '' } }: Call): boolean =>
+  preference(prefer, 'respond-async') !== undefined
+
 /** R120: the answer without content if the client prefers that. Of two `return` preferences the first counts. */
 export function preferMinimal({ headers }: Call, reply: Reply, status: number): Reply {
   if (headers.prefer === undefined) return reply

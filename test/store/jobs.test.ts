@@ -85,10 +85,13 @@ for (const [name, place] of places) {
     assert.deepEqual([waited.status, waited.json], [200, { paid: 1 }])
     const late = await send('POST', '/accounts/naps', { headers: { prefer: 'respond-async, wait=0' } })
     assert.equal(late.status, 202)
+    assert.equal(late.headers['preference-applied'], 'respond-async')
+    assert.equal(late.headers['retry-after'], '2')
     await until(() => node.logged.includes('It naps.'))
     await send('POST', `${late.headers.location}/cancellations`)
     const long = await send('POST', '/accounts/naps', { headers: { prefer: 'wait=1' } })
     assert.equal(long.status, 202)
+    assert.equal(long.headers['preference-applied'], undefined)
     await stop()
   })
 
