@@ -63,6 +63,8 @@ export interface Declaration {
   readonly errors?: { readonly [type: string]: DeclaredError }
   /** Sets of quotas; a key or token names the tier of its caller: `tiers: { free: { hourly: 1000 } }`. */
   readonly tiers?: DeclaredTiers
+  /** Whether changes of items are recorded as events, which `GET /events` lists; off by default: `events: true`. R206. */
+  readonly events?: boolean
   /** Settings that differ from the defaults: `settings: { naming: 'snake', list: { maxPageSize: 50 } }`. */
   readonly settings?: DeclaredSettings
   /** The versions, if there is more than one: `versions: { v1: { released: '2026-01-15' } }`. */
@@ -309,10 +311,9 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   throwMistakes(declaration, changeMistakes(declaration, changes, lists.kinds))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const rules = { settings, kinds: lists.kinds }
-  const around = { resources: declaration.resources, concepts: declaration.concepts ?? {}, ...rules }
-  const made = new Map(
-    Object.entries(declaration.resources).map(([name, one]) => [name, makeResource(name, one, around)]),
-  )
+  const { resources: all, concepts = {}, events = false } = declaration
+  const around = { resources: all, concepts, events, ...rules }
+  const made = new Map(Object.entries(all).map(([name, one]) => [name, makeResource(name, one, around)]))
   const resources = withStoredVersions(made, { declaration, changes, rules })
   const writer = rowWriter(resources, [...lists.effects, ...standardMakers(resources, settings)])
   const { tokens } = settings.auth
@@ -320,22 +321,31 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
   const { batches: most } = settings
   const batches = most === null ? null : batchRoute(makeResource('batches', batchDeclaration, around), most)
-  const all = servedVersions({ declaration, changes, today: resources, settings, challenge, writer, batches, ...lists })
-  const labels = all.map(({ label }) => label)
+  const editions = servedVersions({
+    declaration,
+    changes,
+    today: resources,
+    settings,
+    challenge,
+    writer,
+    batches,
+    ...lists,
+  })
+  const labels = editions.map(({ label }) => label)
   const { versions = {} } = declaration
   const served = labels.filter((label) => versions[label]?.retired === undefined)
-  const newest = all.at(-1) as ServedVersion
-  const notices = versionNotices(all, declaration, served, settings)
+  const newest = editions.at(-1) as ServedVersion
+  const notices = versionNotices(editions, declaration, served, settings)
   return {
     settings,
     resources,
     writer,
     errors: extendCatalogue(declaration.errors ?? {}),
     quotas: quotasOf(declaration.tiers ?? {}, settings.rateLimit),
-    editions: new Map(all.map((one) => [one.label, one])),
+    editions: new Map(editions.map((one) => [one.label, one])),
     choice: versionChoice(declaration, changes, served, settings),
     notices,
-    going: operationNotices(all, declaration, notices, settings),
+    going: operationNotices(editions, declaration, notices, settings),
     places: newest.endpoints,
     tree: newest.tree,
     methods: newest.methods,

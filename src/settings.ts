@@ -389,6 +389,17 @@ const settingsTable = {
     /** How long its status is kept after it has ended; 7 days by default: `retention: 'P1D'`. */
     retention: durationSetting(7 * 24 * 3600 * second),
   },
+  /** Events of services with `events: true`: `events: { retention: 'P7D' }`. */
+  events: {
+    /** How long events are kept; 30 days by default: `retention: 'P7D'`, or `'forever'`. */
+    retention: orOff(durationSetting(30 * 24 * 3600 * second), 'forever'),
+    /** Whether events carry the whole item or only its id: `payload: 'thin'`. R207. */
+    payload: { ...choice('full', 'thin'), local: true },
+    /** The form of events: that of Standard Webhooks, or CloudEvents: `format: 'cloudevents'`. R208. */
+    format: choice('standard', 'cloudevents'),
+    /** Whether `GET /events` also streams (`text/event-stream`); off by default: `stream: true`. R213. */
+    stream: toggle(false),
+  },
   /** DELETE: `delete: { repeat: 'gone' }`. */
   delete: perResource({
     /** The answer to another DELETE of a deleted item: 204 again, or 410: `repeat: 'gone'`. */
@@ -559,6 +570,8 @@ export type DeclaredSettings = DeclaredValues<typeof settingsTable>
 export type ResourceSettings = DeclaredValues<Pick<typeof settingsTable, PerResourceSetting>> & {
   /** Bytes of a body, as sent and as decoded: `limits: { body: 65_536 }`. */
   readonly limits?: { readonly body?: number }
+  /** Whether events carry the whole item or only its id: `events: { payload: 'thin' }`. */
+  readonly events?: { readonly payload?: 'full' | 'thin' }
 }
 
 /** A mistake in declared settings. `allowed` are the allowed names, or a text with the allowed values. */

@@ -67,7 +67,7 @@ function compareRanks(a: readonly number[], b: readonly number[]): number {
   return i < 0 ? a.length - b.length : (a[i] as number) - (b[i] ?? -1)
 }
 
-const serviceKeys = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'settings', 'versions']
+const serviceKeys = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions']
 
 function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKinds): void {
   const part = (name: string): UncheckedObject => (isObject(given[name]) ? given[name] : {})

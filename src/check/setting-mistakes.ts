@@ -8,9 +8,6 @@ import { nameHint } from './kind-options.ts'
 
 const outsideSettings = /^(server|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
 
-/** Settings that only a later release will support. */
-const later = /^events$/
-
 export function addSettingFinding(
   ground: Pick<DeclarationCheck, 'found'>,
   before: DeclarationPath,
@@ -25,7 +22,6 @@ export function addSettingFinding(
       `\`${path}\` is not a setting of a declaration.`,
       'Remove it here, and pass it as a flag of `bylaw serve` or in the environment.',
     )
-  else if (later.test(path)) report(ground, at, `\`${path}\` is not supported by this release.`, 'Leave it out.')
   else if (reason === 'unknown') report(ground, at, `There is no setting \`${path}\`.`, nameHint(name, allowed))
   else if (reason === 'value')
     report(ground, at, `The setting \`${path || 'settings'}\` has an invalid value.`, `Write ${listInWords(allowed)}.`)

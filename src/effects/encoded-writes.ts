@@ -15,6 +15,8 @@ export type NewRowPlan = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Creat
 export interface ChangedRowPlan extends Pick<RowChange, 'key' | 'time'> {
   readonly seen: FoundRow
   readonly before: Document
+  /** Whether a transition enters the state anew, even if it is the same one. */
+  readonly entered?: boolean
 }
 
 export function creation(resource: Resource, document: Document, row: NewRowPlan): Create {
@@ -36,7 +38,7 @@ export function changed(
   { doc, hidden }: DocumentTexts,
   row: ChangedRowPlan,
 ): Update {
-  const { key, time, seen, before } = row
+  const { key, time, seen, before, entered } = row
   const last = laterTime(timestampOf(time), updatedAtIn(seen.doc))
   document[resource.updated] = last
   const [stood, cells] = [cellsIn(resource.collection, before), cellsIn(resource.collection, document)]
@@ -49,6 +51,7 @@ export function changed(
     row: { doc: withUpdatedAt(doc, last), hidden, cells },
     changedCells: cells.flatMap((cell, i) => (cell === stood[i] ? [] : [i])),
     references: changedReferences(resource, document, before),
+    ...(entered && resource.machine && { entered: String(document[resource.machine.field]) }),
   }
 }
 

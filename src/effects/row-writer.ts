@@ -56,8 +56,6 @@ export const handledBy = (
 interface SeenRow extends ChangedRowPlan, Guarded {
   /** Whether the write counts as a change even if the document stays the same. R112 */
   readonly always: boolean
-  /** Whether a transition enters the state anew, even if it is the same one. */
-  readonly entered?: boolean
 }
 
 /** Makes all writes of rows, so that none is without its effects. */

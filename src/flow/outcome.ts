@@ -1,7 +1,7 @@
 /** Outcome: the result of a plan. Part 1. */
 
 import type { Reference } from '../rows/collection.ts'
-import type { AbsentRow, FoundRow, JoinedRow, ReadResult } from './found-row.ts'
+import type { AbsentRow, FoundRow, JoinedRow, ReadResult, RowKey } from './found-row.ts'
 import type { Consequences, FamilyRows, WaitingParts } from './plan.ts'
 import type { TableRow, TableRows } from './table.ts'
 
@@ -74,6 +74,32 @@ export interface PriorClaim {
   } | null
 }
 
+/** An event as it is stored, with its document in the current shape. R207. */
+export interface StoredEvent {
+  readonly id: string
+  readonly position: number
+  readonly collection: string
+  readonly key: RowKey
+  /** `created`, `updated`, `deleted`, or the state that a transition has entered. */
+  readonly action: string
+  /** The revision of the item. */
+  readonly sequence: number
+  readonly time: number
+  readonly doc: string
+}
+
+/** Events in the order of their positions. */
+export interface EventPage {
+  readonly is: 'events'
+  readonly events: readonly StoredEvent[]
+  /** The last position that was looked at. */
+  readonly position: number
+  /** The position of the last event; there are more where it is greater. */
+  readonly head: number
+  /** The first position that is still stored, minus one. */
+  readonly base: number
+}
+
 /** The outcomes of committed writes; any other outcome of a write is rolled back. */
 const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'created',
@@ -82,6 +108,8 @@ const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'removed',
   'kept',
   'raised',
+  'numbered',
+  'swept',
   'rows',
   'present',
 ])
@@ -103,6 +131,11 @@ export type Outcome =
   | WaitingParts
   | TableRows
   | { readonly is: 'raised' }
+  /** The last position; `more` if events still wait for theirs. */
+  | { readonly is: 'numbered'; readonly position: number; readonly more: boolean }
+  /** Old events were deleted; `more` if there may be others. */
+  | { readonly is: 'swept'; readonly more: boolean }
+  | EventPage
   /** With the consequences of rows that a cascade removed. */
   | { readonly is: 'removed'; readonly consequences?: readonly Consequences[] }
   | { readonly is: 'used'; readonly collection: string }

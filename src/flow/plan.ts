@@ -230,6 +230,8 @@ export interface Update extends WithEffects {
   /** The cells that differ from the row that was read; other columns and their indexes are not written. */
   readonly changedCells: readonly number[]
   readonly references: readonly Reference[]
+  /** The state that a transition enters; its event is named after it. R205. */
+  readonly entered?: string
 }
 
 /** A row that is removed, as it is stored. */
@@ -283,6 +285,47 @@ export interface SequenceRun {
   readonly answer: () => string | null
 }
 
+/**
+ * Numbers the committed events that have no position yet. Readers follow the positions, so no event becomes visible behind
+ * one that a reader has passed. R230.
+ */
+export interface NumberEvents {
+  readonly do: 'number'
+}
+
+/** Reads the last position, and whether events wait for theirs. */
+interface ReadHead {
+  readonly do: 'head'
+}
+
+/** Reads events after a position, in order; it looks through a limited number of them. */
+export interface ReadEvents {
+  readonly do: 'events'
+  readonly after: number
+  readonly limit: number
+  /** The collections whose events are read: of all accounts, or of one. */
+  readonly open: readonly string[]
+  readonly owned: readonly string[]
+  readonly account: string | null
+  /** The collections and the actions; all if it is missing. */
+  readonly types?: readonly (readonly [collection: string, action: string])[]
+  readonly item?: string
+  /** The earliest time of a change. */
+  readonly since?: number
+}
+
+/** Finds one event. */
+export interface FindEvent {
+  readonly do: 'event'
+  readonly id: string
+}
+
+/** Deletes events of changes before a time, in small batches. The newest one stays. */
+export interface SweepEvents {
+  readonly do: 'expire'
+  readonly before: number
+}
+
 /** Converts the rows that old nodes have written. */
 interface CatchUp {
   readonly do: 'raise'
@@ -297,11 +340,24 @@ export interface FindAccounts {
 
 export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that writes. */
-export type WritePlan = Create | Decide | Sequence | CatchUp | TablePlan | SeveralWrites
-export type Plan = Read | ListRows | Recall | FindAccounts | FamilyRead | WaitingRead | WritePlan
+export type WritePlan = Create | Decide | Sequence | CatchUp | TablePlan | SeveralWrites | NumberEvents | SweepEvents
+export type Plan =
+  | Read
+  | ListRows
+  | Recall
+  | FindAccounts
+  | FamilyRead
+  | WaitingRead
+  | ReadHead
+  | ReadEvents
+  | FindEvent
+  | WritePlan
 
 export const isDry = (plan: Plan): boolean => 'dry' in plan && plan.dry === true
 
-const readKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'recall', 'whose', 'family', 'waiting'])
+const readKinds: ReadonlySet<Plan['do']> = new Set<Plan['do']>([
+  ...(['read', 'list', 'recall', 'whose', 'family', 'waiting'] as const),
+  ...(['head', 'events', 'event'] as const),
+])
 export const isWritePlan = (plan: Plan): plan is WritePlan =>
   plan.do === 'table' ? plan.run.do !== 'find' : !readKinds.has(plan.do)

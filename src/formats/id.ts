@@ -89,6 +89,12 @@ function encodeBase32(bytes: Uint8Array): string {
   return text
 }
 
+/** An id that begins with a time, made of the first sixteen of the given bytes instead of random ones. */
+export function idAt(prefix: string, time: number, given: Uint8Array): string {
+  const bytes = Uint8Array.from(given.subarray(0, 16))
+  return `${prefix}_${encodeBase32(stampUuid(bytes, time, (((bytes[6] as number) << 8) | (bytes[7] as number)) & 0xfff))}`
+}
+
 const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 /** Makes UUIDv7s in their standard form, for request ids. */

@@ -122,6 +122,8 @@ export interface ResourceDeclaration {
   readonly indexes?: readonly (readonly string[])[]
   /** Fields whose values together are unique: `uniques: [['street', 'number']]`. */
   readonly uniques?: readonly (readonly string[])[]
+  /** Whether changes of items are recorded as events; by default as the service declares it: `events: false`. R206. */
+  readonly events?: boolean
   /** Settings of this resource, which replace those of the service: `settings: { list: { pageSize: 10 } }`. */
   readonly settings?: ResourceSettings
 }
@@ -145,6 +147,7 @@ export const resourceKeys = [
   'sorts',
   'indexes',
   'uniques',
+  'events',
   'settings',
 ] as const satisfies readonly (keyof ResourceDeclaration)[]
 
@@ -157,6 +160,8 @@ export interface DeclarationContext {
   readonly concepts: Concepts
   readonly settings: Settings
   readonly kinds: FieldKinds
+  /** Whether resources have events unless they declare otherwise. */
+  readonly events?: boolean
 }
 
 /** The settings and the kinds of fields, which are the same for all resources of a service in every version. */

@@ -3,6 +3,7 @@ import type { ValueCheck } from '../fields/check-members.ts'
 import type { Field } from '../fields/field.ts'
 import type { ValueRules } from '../fields/kind.ts'
 import type { IdCheck } from '../formats/id.ts'
+import { singularOf, toCase } from '../formats/naming.ts'
 import { type Collection, type Column, columnOf, type Unique } from '../rows/collection.ts'
 import { fieldRulesOf } from '../rows/field-rules.ts'
 import { fillName, shapeField, shapeName } from '../rows/shape.ts'
@@ -10,6 +11,7 @@ import type { Settings } from '../settings.ts'
 import { accountNameOf, type DeclarationContext, type ResourceDeclaration } from './declaration.ts'
 import { derivedValues, storedAggregates } from './derived-fields.ts'
 import { dependentsOf, referringColumns } from './relations.ts'
+import { isStatusResource } from './service-fields.ts'
 import { stateNames } from './states.ts'
 
 /** A field of a resource. */
@@ -66,26 +68,38 @@ export function collectionOf(
     fields,
     shape: shapeName(fields),
     aggregates: storedAggregates(name, members, around),
-    ...behaviourOf(declaration),
+    ...behaviourOf(declaration, around.events),
+    ...(hasEvents(declaration, around.events) && { eventPrefix: eventPrefixOf(name, declaration, settings) }),
     rules: fieldRulesOf(members, key, isId, rules, declaration.states?.field),
     retention: settings.deleted.retention,
   }
 }
 
-/** What nodes without these states would leave out. Texts that follow from equal declarations are equal. */
-function behaviourOf({ states, parent }: ResourceDeclaration): Pick<Collection, 'behaviour'> {
+/** Whether writes of a resource are recorded as events, given the default of the service. R206. */
+const hasEvents = (declaration: ResourceDeclaration, all: boolean | undefined): boolean =>
+  !isStatusResource(declaration) && (declaration.events ?? all) === true
+
+/** What types of events begin with: the singular of the resource, as `orderLine`. R205. */
+export const eventPrefixOf = (name: string, { singular }: ResourceDeclaration, { naming }: Settings): string =>
+  toCase(singular ?? singularOf(name), naming)
+
+/** What nodes without these parts would leave out. Texts that follow from equal declarations are equal. */
+function behaviourOf(declaration: ResourceDeclaration, all: boolean | undefined): Pick<Collection, 'behaviour'> {
+  const { states, parent } = declaration
+  const events = hasEvents(declaration, all)
   const { transitions = {}, writable = {} } = states ?? {}
   const within = typeof parent === 'object' ? parent.while : undefined
   const timers = Object.entries(transitions).flatMap(([name, { from, to, after, at }]) =>
     after === undefined && at === undefined ? [] : [[name, from, to, after ?? null, at ?? null]],
   )
   const guards = (['change', 'remove', 'while'] as const).filter((one) => (one === 'while' ? within : writable[one]))
-  if (!states && !within) return {}
+  if (!states && !within && !events) return {}
   return {
     behaviour: {
       ...(states && { states: stateNames(states) }),
       ...(timers.length > 0 && { timers: JSON.stringify(timers) }),
       ...(guards.length > 0 && { guards }),
+      ...(events && { events }),
     },
   }
 }

@@ -11,6 +11,8 @@ export interface Behaviour {
   readonly timers?: string
   /** The writes that need a state: of the item (`change`, `remove`), or of its owner (`while`). */
   readonly guards?: readonly Guard[]
+  /** Whether writes are recorded as events. */
+  readonly events?: true
 }
 
 /** The parts of a behaviour that wait for the second phase of a change, as old nodes would bypass them. */
@@ -20,6 +22,8 @@ export interface Waiting {
   readonly timers: boolean
   /** The writes that need no state yet. A declaration that changes the states for a write holds at once. */
   readonly guards: ReadonlySet<Guard>
+  /** Whether writes are not recorded as events yet. */
+  readonly events: boolean
   /** The totals of other rows, which are null until they are filled. */
   readonly totals: ReadonlySet<string>
   /** These totals, and the functions that may follow from them. */
@@ -50,11 +54,12 @@ export function waitingParts(
     states: new Set(behaviour.states?.filter((one) => !was.states?.includes(one))),
     timers: behaviour.timers !== undefined && behaviour.timers !== was.timers,
     guards: new Set(behaviour.guards?.filter((one) => !was.guards?.includes(one))),
+    events: behaviour.events === true && was.events !== true,
     totals: new Set(totals.map(({ name }) => name)),
     derived: new Set(totals.length === 0 ? [] : fresh.map(({ name }) => name)),
   }
-  const { states, timers, guards } = waiting
-  return states.size > 0 || timers || guards.size > 0 || totals.length > 0 ? waiting : null
+  const { states, timers, guards, events } = waiting
+  return states.size > 0 || timers || guards.size > 0 || events || totals.length > 0 ? waiting : null
 }
 
 export const isSameBehaviour = (one: Behaviour = {}, other: Behaviour = {}): boolean => isSameJson(one, other)

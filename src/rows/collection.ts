@@ -92,6 +92,8 @@ export interface Collection {
   readonly behaviour?: Behaviour
   /** The rules for stored values, by field. */
   readonly rules: FieldRules
+  /** The first part of the types of its events, as `order`; absent if its writes are no events. R205. */
+  readonly eventPrefix?: string
   /** How many milliseconds a tombstone is kept; null for ever. R134. */
   readonly retention: number | null
 }

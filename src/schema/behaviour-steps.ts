@@ -14,15 +14,20 @@ export function behaviourSteps(one: Collection, was: TableLayout, is: TableLayou
   const waiting = waitingParts(one, was)
   if (waiting) return [beginStep(one, waiting, dialect)]
   if (isSameBehaviour(was.behaviour, is.behaviour)) return []
-  const about = `record the states of ${one.name}`
+  const about = `record the states and events of ${one.name}`
   return [{ about, phase: 'expand', sql: [], note: 'Changes no table; nothing waits for it.' }]
 }
 
-function beginStep({ name }: Collection, { states, timers, guards, totals }: Waiting, dialect: Dialect): SchemaStep {
+function beginStep(
+  { name }: Collection,
+  { states, timers, guards, events, totals }: Waiting,
+  dialect: Dialect,
+): SchemaStep {
   const parts = [
     ...(states.size > 0 ? [`the transitions to ${[...states].join(', ')}`] : []),
     ...(timers ? ['the transitions by the clock'] : []),
     ...(guards.size > 0 ? ['the states that writes need'] : []),
+    ...(events ? ['the events'] : []),
     ...(totals.size > 0 ? [`the totals in ${[...totals].join(', ')}`] : []),
   ]
   // The lock waits for all writes that have read the row, and so were decided without the new behaviour.
@@ -33,7 +38,7 @@ function beginStep({ name }: Collection, { states, timers, guards, totals }: Wai
     phase: 'contract',
     sql: [...lock, begun, ...(timers ? [adoptAgain(name)] : [])],
     guards: true,
-    note: 'Waits for the writes under way. Transitions and totals open when all steps are done.',
+    note: 'Waits for the writes under way. Transitions, events and totals open when all steps are done.',
   }
 }
 

@@ -78,6 +78,7 @@ export function statementTexts(collection: Collection, dialect: Dialect): Statem
   const read = `SELECT revision, shape, doc, hidden FROM ${table} WHERE ${where}`
   const exists = `SELECT 1 AS found FROM ${table} WHERE ${where}`
   const unchanged = `revision = ${dialect.mark(names.length + 1)}`
+  const returnsDocument = dialect.distribute !== null || collection.eventPrefix !== undefined
   return {
     read,
     readForUpdate: read + (dialect.rowLocks?.update ?? ''),
@@ -87,7 +88,7 @@ export function statementTexts(collection: Collection, dialect: Dialect): Statem
     lock: exists + (dialect.rowLocks?.exclusive ?? ''),
     lockUnchanged: `${exists} AND ${unchanged}${dialect.rowLocks?.exclusive ?? ''}`,
     insert: `INSERT INTO ${quoted(collection.table)} (${all.join(', ')}) VALUES (${all.map((_, i) => dialect.mark(i + 1)).join(', ')})`,
-    remove: `DELETE FROM ${table} WHERE ${where} AND ${unchanged} RETURNING revision${dialect.distribute ? ', shape, doc, hidden' : ''}`,
+    remove: `DELETE FROM ${table} WHERE ${where} AND ${unchanged} RETURNING revision${returnsDocument ? ', shape, doc, hidden' : ''}`,
   }
 }
 

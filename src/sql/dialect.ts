@@ -23,6 +23,19 @@ export interface Dialect {
   readonly documentsAggregate: string
   /** A subquery that returns each text of a JSON array as a row. */
   readonly itemsOf: (mark: string) => string
+  /** A subquery that returns each text of a JSON array as `id`, with its number `n`, counted from 1. */
+  readonly numberedItemsOf: (mark: string) => string
+  /** The expressions by which events are found that have no position yet; see `store/outbox.ts`. */
+  readonly outbox: {
+    /** The mark of a new event. */
+    readonly mark: string
+    /** No event that becomes visible later has a lower mark. */
+    readonly oldest: string
+    /** The mark that a new event would have now. */
+    readonly next: string
+    /** The order in which events get their positions. */
+    readonly order: string
+  }
   /** Whether each part of a merged list has its own limit; without one, PostgreSQL would read and sort all parts. */
   readonly cutsParts: boolean
   /** Whether skipped rows are read by their keys alone; otherwise PostgreSQL would fetch them all. */
@@ -87,6 +100,9 @@ export function truncatedName(name: string): string {
     .replace(/\ufffd+$/, '')}_${tail}`
 }
 
+/** SQLite has one writer at a time, so events can be counted in the order of their commits. */
+const nextMark = '(SELECT coalesce(max(mark), 0) + 1 FROM bylaw_outbox)'
+
 const wallTime = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 const databaseTime = 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)'
 
@@ -105,6 +121,8 @@ export const sqliteDialect: Dialect = {
   byKey: (table) => ` INDEXED BY "sqlite_autoindex_${quoted(table).slice(1, -1)}_1"`,
   documentsAggregate: "group_concat(doc, ',' || char(10))",
   itemsOf: (mark) => `SELECT value FROM json_each(${mark})`,
+  numberedItemsOf: (mark) => `SELECT value AS id, key + 1 AS n FROM json_each(${mark})`,
+  outbox: { mark: nextMark, oldest: nextMark, next: nextMark, order: 'mark' },
   tableOptions: ' STRICT', // with rowids: documents are too long for a tree by primary key
   maxIndexBytes: null,
   cutsParts: false, // SQLite merges ordered parts by itself, and no faster with limits
@@ -145,6 +163,13 @@ export const postgresDialect: Dialect = {
   byKey: () => '',
   documentsAggregate: "string_agg(doc, E',\\n')",
   itemsOf: (mark) => `SELECT json_array_elements_text(${mark}::json)`,
+  numberedItemsOf: (mark) => `SELECT id, n FROM json_array_elements_text(${mark}::json) WITH ORDINALITY AS one (id, n)`,
+  outbox: {
+    mark: 'txid_current()',
+    oldest: 'txid_snapshot_xmin(txid_current_snapshot())',
+    next: 'txid_snapshot_xmax(txid_current_snapshot())',
+    order: 'at, id',
+  },
   tableOptions: '',
   maxIndexBytes: 2600,
   cutsParts: true,

@@ -6,6 +6,7 @@ import { type Dialect, quoted, rowKeyValues } from '../sql/dialect.ts'
 import type { KeyRange } from '../sql/ranges.ts'
 import type { PreparedCollection, StoreContext } from './context.ts'
 import { claimTable } from './idempotency-keys.ts'
+import { type EventValues, eventValueTypes, insertEventsFrom } from './outbox.ts'
 
 const maxRequiredRows = 5
 const claimColumns = Object.keys(claimTable.columns)
@@ -33,9 +34,9 @@ export function coalescableUpdate(
   { collection, prepared }: PreparedCollection,
   moved: readonly number[],
   text: (collection: Collection, moved: readonly number[], dialect: Dialect) => string,
-  dialect: Dialect,
+  { dialect, records }: { readonly dialect: Dialect; readonly records: boolean },
 ): StatementText {
-  return prepared.form(`change ${moved.join(' ')}`, () => {
+  return prepared.form(`change ${moved.join(' ')}${records ? ' with its event' : ''}`, () => {
     const single = text(collection, moved, dialect)
     if (!dialect.coalesces) return { text: single }
     const names = keyColumns(collection)
@@ -49,9 +50,30 @@ export function coalescableUpdate(
       ...textTypes(names),
       'bigint',
     ]
-    const many = `UPDATE ${quoted(collection.table)} AS own SET revision = own.revision + 1, ${set.map((name, i) => `${name} = one.c${i}`).join(', ')}
-      FROM ${valueRows(types, dialect)} WHERE ${equalColumns('own', [...names, 'revision'], set.length)} RETURNING ${rowNameColumns(names, 'own').join(', ')}, own.revision`
-    return { text: single, many: { text: many, types, at: names.map((_, i) => set.length + i) } }
+    const at = names.map((_, i) => set.length + i)
+    const change = (from: string) =>
+      `UPDATE ${quoted(collection.table)} AS own SET revision = own.revision + 1, ${set.map((name, i) => `${name} = one.c${i}`).join(', ')}
+      FROM ${from} WHERE ${equalColumns('own', [...names, 'revision'], set.length)} RETURNING ${rowNameColumns(names, 'own').join(', ')}, own.revision`
+    if (!records) return { text: single, many: { text: change(valueRows(types, dialect)), types, at } }
+    const first = types.length
+    const typed = [...types, ...eventValueTypes]
+    const [one, each] = valuesOf(typed, dialect)
+    const recordOne = insertEventsFrom('written', { value: (i) => one(first + i), doc: one(1) }, dialect)
+    const own = at.map((i, n) => `written.at${n} = one.c${i}`).join(' AND ')
+    const recordAll = insertEventsFrom(
+      `one JOIN written ON ${own}`,
+      { value: (i) => each(first + i), doc: each(1) },
+      dialect,
+    )
+    const rows = `one AS (SELECT * FROM ${valueRows(typed, dialect)})`
+    return {
+      text: withClause([`written AS (${single})`, `event AS (${recordOne})`]) + selectRow,
+      many: {
+        text: withClause([rows, `written AS (${change('one')})`, `event AS (${recordAll})`]) + selectRow,
+        types: typed,
+        at,
+      },
+    }
   })
 }
 
@@ -64,7 +86,7 @@ export function combinedCreate(
   cellar: StoreContext,
   own: PreparedCollection,
   plan: Create,
-  revision: number,
+  [revision, event]: readonly [revision: number, event: EventValues | null],
 ): Statement | null {
   const { dialect } = cellar
   const held = requiredRows(plan)
@@ -86,8 +108,9 @@ export function combinedCreate(
     const answer = keeps ? JSON.stringify({ doc, revision }) : null
     values.push(hash, collection.called ?? plan.collection, plan.key.parent, plan.key.id, fingerprint, time, answer)
   }
-  const name = `create ${plan.claim ? 'with a key ' : ''}${held.map(({ collection: one }) => one).join(' ')}`
-  const birth = { collection, targets, claimed: plan.claim !== null }
+  if (event) values.push(...event.slice(0, -1))
+  const name = `create ${event ? 'with its event ' : ''}${plan.claim ? 'with a key ' : ''}${held.map(({ collection: one }) => one).join(' ')}`
+  const birth = { collection, targets, claimed: plan.claim !== null, records: event !== null }
   return { ...own.prepared.form(name, () => createTexts(birth, dialect)), values, autocommit: 'write' }
 }
 
@@ -96,10 +119,11 @@ interface NewRow {
   readonly collection: Collection
   readonly targets: readonly Collection[]
   readonly claimed: boolean
+  readonly records: boolean
 }
 
 // long because: both texts are built from the same parts
-function createTexts({ collection, targets, claimed }: NewRow, dialect: Dialect): StatementText {
+function createTexts({ collection, targets, claimed, records }: NewRow, dialect: Dialect): StatementText {
   const names = keyColumns(collection)
   const columns = [
     ...names,
@@ -121,8 +145,13 @@ function createTexts({ collection, targets, claimed }: NewRow, dialect: Dialect)
   const starts = targets.map((target) => types.push(...textTypes(keyColumns(target))) - keyColumns(target).length)
   const claim = types.length
   if (claimed) types.push('text', 'text', 'text', 'text', 'text', 'bigint', 'text')
+  const event = types.length
+  if (records) types.push(...eventValueTypes)
 
-  const one = (i: number): string => `${dialect.mark(i + 1)}::${types[i]}`
+  const [one, each] = valuesOf(types, dialect)
+  const doc = names.length + 2
+  const recorded = (from: string, value: (i: number) => string): string =>
+    insertEventsFrom(from, { value: (i) => value(event + i), doc: value(doc) }, dialect)
   const range = (from: number, count: number, value: (i: number) => string) =>
     Array.from({ length: count }, (_, i) => value(from + i)).join(', ')
   const into = `INSERT INTO ${quoted(collection.table)} (${columns.join(', ')})`
@@ -137,10 +166,12 @@ function createTexts({ collection, targets, claimed }: NewRow, dialect: Dialect)
   const steps = claimed
     ? [...holding, `claim AS (${claiming} SELECT ${range(claim, claimColumns.length, one)}${from(held)} ${free})`]
     : holding
-  const text = `${withClause(steps)}${into} SELECT ${range(0, width, one)}${from(claimed ? ['claim'] : held)} RETURNING revision`
+  const insert = `${into} SELECT ${range(0, width, one)}${from(claimed ? ['claim'] : held)} RETURNING revision`
+  const text = records
+    ? withClause([...steps, `written AS (${insert})`, `event AS (${recorded('written', one)})`]) + selectRow
+    : withClause(steps) + insert
   if (!dialect.coalesces) return { text }
 
-  const each = (i: number): string => `one.c${i}`
   const holdingAll = targets.map((target, i) => {
     const match = equalColumns('own', keyColumns(target), starts[i] as number)
     return `held${i} AS (SELECT one.c${id} AS of FROM one JOIN ${quoted(target.table)} AS own ON ${match}${dialect.rowLocks?.shared} OF own)`
@@ -153,11 +184,21 @@ function createTexts({ collection, targets, claimed }: NewRow, dialect: Dialect)
     ...(claimed ? [claimAll] : []),
   ]
   const ready = claimed ? `one JOIN claim ON claim.hash = one.c${claim} AND claim.id = one.c${id}` : present
-  const all = `${withClause(stepsOfAll)}${into} SELECT ${range(0, width, each)} FROM ${ready} RETURNING ${names[id]} AS at0, revision`
+  const insertAll = `${into} SELECT ${range(0, width, each)} FROM ${ready} RETURNING ${names[id]} AS at0, revision`
+  const recordAll = recorded(`one JOIN written ON written.at0 = one.c${id}`, each)
+  const all = records
+    ? withClause([...stepsOfAll, `written AS (${insertAll})`, `event AS (${recordAll})`]) + selectRow
+    : withClause(stepsOfAll) + insertAll
   return { text, many: { text: all, types, at: [id] } }
 }
 
 const withClause = (steps: readonly string[]): string => (steps.length === 0 ? '' : `WITH ${steps.join(', ')} `)
+/** The rows that a statement has written, after their events are recorded. */
+const selectRow = 'SELECT * FROM written'
+/** Names a value of a statement: of one row, and of several that are coalesced. */
+const valuesOf = (types: readonly ListType[], { mark }: Dialect) =>
+  [(i: number): string => `${mark(i + 1)}::${types[i]}`, (i: number): string => `one.c${i}`] as const
+
 type ListType = CoalescedStatement['types'][number]
 const textTypes = (names: readonly string[]): ListType[] => names.map(() => 'text')
 const listTypeOf = ({ type }: Pick<Collection['columns'][number], 'type'>): ListType =>

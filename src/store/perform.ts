@@ -18,6 +18,7 @@ import { writeWithEffects } from './effects.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-keys.ts'
 import { joinsOf, withJoinedRows } from './joined.ts'
 import { readWaiting, refusePendingColumns } from './old-nodes.ts'
+import { findEvent, numberEvents, readEvents, readHead, sweepEvents } from './outbox.ts'
 import { refuseJoinedOrder } from './placement.ts'
 import { readFamily } from './read-family.ts'
 import { readPage } from './read-page.ts'
@@ -60,6 +61,16 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return yield* findAccounts(cellar, plan)
     case 'table':
       return yield* performTablePlan(cellar, plan, true)
+    case 'number':
+      return yield* numberEvents(cellar)
+    case 'head':
+      return yield* readHead(cellar)
+    case 'events':
+      return yield* readEvents(cellar, plan)
+    case 'event':
+      return yield* findEvent(cellar, plan)
+    case 'expire':
+      return yield* sweepEvents(cellar, plan)
     case 'several':
       for (const one of plan.writes) yield* performTablePlan(cellar, one)
       return { is: 'rows', rows: [] }

@@ -5,11 +5,18 @@ import type { Create, RowWrite, Update } from '../flow/plan.ts'
 import { updateText } from '../sql/compile.ts'
 import { rowKeyValues } from '../sql/dialect.ts'
 import { coalescableUpdate, combinedCreate } from './combined.ts'
-import { hiddenColumn, preparedCollection, type StoreContext, type ViewedRow } from './context.ts'
+import {
+  hiddenColumn,
+  type PreparedCollection,
+  preparedCollection,
+  type StoreContext,
+  type ViewedRow,
+} from './context.ts'
 import { markWrittenFields } from './dropped-copies.ts'
 import { keepAnswer, takeClaim } from './idempotency-keys.ts'
 import { writeForOldNodes } from './joined.ts'
 import { withoutWaitingTotals } from './old-nodes.ts'
+import { type EventValues, eventValues, insertEvent, recordsEvents } from './outbox.ts'
 import { updateRemoteEntries } from './placement.ts'
 import { absentOwner, readAbsentRow } from './read-row.ts'
 import { deleteTombstone, removeRow } from './remove-row.ts'
@@ -33,7 +40,10 @@ function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
   const least = collection.retention === null ? 1 : plan.time
   const { doc, cells } = plan.row
   const hidden = hiddenColumn(own, null, plan.row)
-  const fused = combinedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, least)
+  const records = yield* recordsEvents(cellar, own)
+  const eventAt = (revision: number) =>
+    records ? eventValues(collection, { key: plan.key, revision, action: 'created', doc, shape }) : null
+  const fused = combinedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, [least, eventAt(least)])
   if (fused && (yield fused).length > 0) return { is: 'created', doc, revision: least }
   if (plan.parent) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'existsShared')
@@ -49,8 +59,10 @@ function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
   const clash = yield* updateRemoteEntries(cellar, own, plan, null, { doc, hidden, shape })
   if (clash) return clash
   const row = [...rowKeyValues(collection, plan.key, cellar.dialect), revision, shape, doc, hidden, ...cells]
-  const last = before === null && plan.claim === null
+  const event = eventAt(revision)
+  const last = before === null && plan.claim === null && event === null
   yield { text: texts.insert, values: row, ...(last && { autocommit: 'write' }) }
+  if (event) yield insertEvent(cellar.dialect, event)
   if (before && cellar.dialect.rowLocks) {
     // Another transaction may have created and deleted the row since the lookup: its tombstone must not be missed.
     const since = yield* readAbsentRow(cellar, collection, plan.key, plan.time)
@@ -104,11 +116,24 @@ function* updateRow(cellar: StoreContext, plan: Update, seen: ViewedRow): Steps<
   if (clash) return clash
   const which = seen.shape === shape ? plan.changedCells : [...cells.keys()] // another shape may lack the unchanged cells
   const moved = which.map((i) => cells[i] as RowCell)
+  const event = yield* eventOfUpdate(cellar, own, plan)
+  const combined = cellar.dialect.combines ? event?.slice(0, -1) : undefined
+  const key = rowKeyValues(collection, plan.key, cellar.dialect)
   const [row] = yield {
-    ...coalescableUpdate(own, which, updateText, cellar.dialect),
-    values: [shape, doc, hidden, ...moved, ...rowKeyValues(collection, plan.key, cellar.dialect), plan.revision],
-    autocommit: 'write',
+    ...coalescableUpdate(own, which, updateText, { dialect: cellar.dialect, records: combined !== undefined }),
+    values: [shape, doc, hidden, ...moved, ...key, plan.revision, ...(combined ?? [])],
+    ...((event === null || combined) && { autocommit: 'write' }),
   }
   if (!row) throw movedRow(plan.collection)
+  if (event && !combined) yield insertEvent(cellar.dialect, event)
   return { is: 'changed', doc, revision: Number(row.revision) }
+}
+
+function* eventOfUpdate(
+  cellar: StoreContext,
+  own: PreparedCollection,
+  { key, revision, entered = 'updated', row: { doc } }: Update,
+): Steps<EventValues | null> {
+  if (!(yield* recordsEvents(cellar, own))) return null
+  return eventValues(own.collection, { key, revision: revision + 1, action: entered, doc, shape: own.shape })
 }

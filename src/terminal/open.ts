@@ -12,6 +12,7 @@ import type { Consent } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
 import type { Service } from '../service.ts'
 import { openSqlite, openSqliteMigration } from '../sqlite/open.ts'
+import { outboxTables } from '../store/outbox.ts'
 import { hasTimers } from '../timers/run-timers.ts'
 import { timerTable } from '../timers/timer-table.ts'
 import { usageTable } from '../versions/usage.ts'
@@ -24,7 +25,11 @@ export const tablesOf = ({ resources }: Pick<Service, 'resources'>): readonly Ta
   ...serviceTables,
   ...(hasTimers(resources) ? [timerTable] : []),
   ...(hasJobs(resources) ? [jobTable, stepTable] : []),
+  ...(hasEvents(resources) ? outboxTables : []),
 ]
+
+const hasEvents = (resources: Service['resources']): boolean =>
+  [...resources.values()].some(({ collection }) => collection.eventPrefix !== undefined)
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
 

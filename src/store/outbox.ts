@@ -1,0 +1,257 @@
+/** Outbox: records an event in the transaction of each change, and gives committed events their positions. The cellar. */
+// long because: the statements of one table belong together
+/*
+ * Readers of events remember the last position that they have read, so a position must never become visible after a higher
+ * one. Numbers that are given inside a transaction would: a slow transaction commits a low number late. So a change only
+ * records its event, and a later transaction (`numberEvents`) gives positions to all events that it sees. It locks one row,
+ * so these transactions run one after the other, in every process.
+ *
+ * Events without a position are found by their mark. On PostgreSQL that is the number of the transaction that recorded it:
+ * `horizon` is the oldest transaction that was still running when positions were last given, and what such a transaction
+ * commits later has a mark from there on. A restored database may begin with lower numbers than it has marks; the horizon is
+ * then ahead of all transactions, and all events are searched once. Positions themselves never depend on transactions.
+ */
+import { createHash } from 'node:crypto'
+import type { RowKey } from '../flow/found-row.ts'
+import type { EventPage, Outcome, StoredEvent } from '../flow/outcome.ts'
+import type { FindEvent, ReadEvents, SweepEvents } from '../flow/plan.ts'
+import type { Table } from '../flow/table.ts'
+import { idAt } from '../formats/id.ts'
+import { updatedAtIn } from '../resources/document.ts'
+import { type Collection, storedNameOf } from '../rows/collection.ts'
+import type { Statement } from '../sql/compile.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { declaredName, type PreparedCollection, type StoreContext, storedName, viewStoredRow } from './context.ts'
+import { readWaiting } from './old-nodes.ts'
+import type { ResultRow, Steps } from './steps.ts'
+
+/** One row for each event. Only the sweep deletes rows, and nothing changes them: readers keep their positions elsewhere. */
+export const outboxTable: Table = {
+  name: 'bylaw_outbox',
+  columns: {
+    ...{ id: 'text', type: 'text', resource: 'text', item: 'text', parent: 'text?', account: 'text?' },
+    ...{ action: 'text', sequence: 'integer', shape: 'integer', at: 'integer', payload: 'text', mark: 'integer' },
+  },
+  key: ['id'],
+  indexes: [{ name: 'mark', columns: ['mark'] }],
+}
+
+/** The positions of events, from 1 on without gaps. */
+export const positionTable: Table = {
+  name: 'bylaw_positions',
+  columns: { position: 'integer', event: 'text' },
+  key: ['position'],
+  indexes: [{ name: 'event', columns: ['event'], unique: true }],
+}
+
+/** One row: the last position, and the horizon. */
+export const relayTable: Table = {
+  name: 'bylaw_relay',
+  columns: { name: 'text', position: 'integer', horizon: 'integer' },
+  key: ['name'],
+}
+
+export const outboxTables: readonly Table[] = [outboxTable, positionTable, relayTable]
+
+const outbox = outboxTable.name
+const positions = positionTable.name
+const relay = relayTable.name
+const columns = Object.keys(outboxTable.columns)
+
+/** A change of a row. */
+interface RecordedChange {
+  readonly key: RowKey
+  readonly revision: number
+  readonly action: string
+  readonly doc: string
+  readonly shape: number
+  /** The time of a deletion; other changes have theirs in the document. */
+  readonly time?: number
+}
+
+/** Whether changes of a collection are recorded now: not while old nodes write, which would not record theirs. */
+export function* recordsEvents(cellar: StoreContext, { collection }: PreparedCollection): Steps<boolean> {
+  return collection.eventPrefix !== undefined && (yield* readWaiting(cellar, collection.name))?.events !== true
+}
+
+/** The values of an event: those of all columns but the mark. */
+export type EventValues = readonly (string | number | null)[]
+
+/** Records an event, in the transaction of its change. R206. */
+export function insertEvent({ mark, outbox: { mark: own } }: Dialect, values: EventValues): Statement {
+  const marks = values.map((_, i) => mark(i + 1))
+  const text = `INSERT INTO ${outbox} (${columns.join(', ')}) VALUES (${marks.join(', ')}, ${own})`
+  return { text, values }
+}
+
+/** The types of an event's values but the last one, its document. */
+export const eventValueTypes = Object.values(outboxTable.columns)
+  .slice(0, -2)
+  .map((type) => (type.startsWith('text') ? ('text' as const) : ('bigint' as const)))
+
+/** The same as a part of the statement of the change: a value is that of a column or the document. `from` has a row for each. */
+export const insertEventsFrom = (
+  from: string,
+  { value, doc }: { readonly value: (i: number) => string; readonly doc: string },
+  dialect: Dialect,
+): string =>
+  `INSERT INTO ${outbox} (${columns.join(', ')}) SELECT ${eventValueTypes.map((_, i) => value(i)).join(', ')}, ${doc}, ${dialect.outbox.mark} FROM ${from}`
+
+export function eventValues(
+  collection: Collection,
+  { key, revision, action, doc, shape, time = 0 }: RecordedChange,
+): EventValues {
+  const name = storedNameOf(collection)
+  const [account, parent] = [collection.account === null ? null : key.account, collection.composite ? key.parent : null]
+  const at = Math.max(Date.parse(updatedAtIn(doc)) || 0, time)
+  const change = JSON.stringify([name, account, parent, key.id, revision])
+  // The same change has the same id in every try.
+  const id = idAt('evt', at, createHash('sha256').update(change).digest())
+  const type = `${collection.eventPrefix}.${action}`
+  return [id, type, name, key.id, parent, account, action, revision, shape, at, doc]
+}
+
+const mostNumbered = 1000
+
+/** Gives positions to events that have none, up to a limit. */
+export function* numberEvents({ dialect }: StoreContext): Steps<Outcome> {
+  const { mark, outbox: marks } = dialect
+  const [state] = yield {
+    text: `INSERT INTO ${relay} (name, position, horizon) VALUES ('events', 0, 0) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING position, horizon`,
+    values: [],
+  }
+  const [position, horizon] = [Number(state?.position), Number(state?.horizon)]
+  // The horizon and the events are read by one statement, so that both are of the same moment.
+  const found = yield {
+    text: `SELECT state.oldest, fresh.* FROM (SELECT ${marks.oldest} AS oldest) AS state LEFT JOIN (${freshText(dialect, mark(1))} ORDER BY ${marks.order} LIMIT ${mostNumbered}) AS fresh ON true`,
+    values: [horizon],
+  }
+  const fresh = found.filter(({ id }) => id !== null)
+  const last = position + fresh.length
+  if (fresh.length > 0)
+    yield {
+      text: `INSERT INTO ${positions} (position, event) SELECT ${mark(1)} + n, id FROM (${dialect.numberedItemsOf(mark(2))}) AS numbered WHERE true`,
+      values: [position, JSON.stringify(inOrderOfRevisions(fresh).map(({ id }) => id))],
+    }
+  const more = fresh.length === mostNumbered
+  yield {
+    text: `UPDATE ${relay} SET position = ${mark(1)}, horizon = ${mark(2)} WHERE name = 'events'`,
+    values: [last, more ? horizon : Number(found[0]?.oldest)],
+  }
+  return { is: 'numbered', position: last, more }
+}
+
+/** The events without a position. */
+const freshText = ({ outbox: { next } }: Dialect, horizon: string): string =>
+  `SELECT id, resource, account, parent, item, sequence FROM ${outbox} AS own WHERE mark >= CASE WHEN ${horizon} > ${next} THEN 0 ELSE ${horizon} END AND NOT EXISTS (SELECT 1 FROM ${positions} WHERE event = own.id)`
+
+/** Events of one item in the order of its revisions: their times come from several machines, whose clocks may differ. */
+function inOrderOfRevisions(rows: readonly ResultRow[]): readonly ResultRow[] {
+  const itemOf = ({ resource, account, parent, item }: ResultRow) => JSON.stringify([resource, account, parent, item])
+  const items = Map.groupBy(rows, itemOf)
+  for (const [name, own] of items)
+    items.set(
+      name,
+      own.toSorted((a, b) => Number(a.sequence) - Number(b.sequence)),
+    )
+  return rows.map((row) => items.get(itemOf(row))?.shift() as ResultRow)
+}
+
+/** The last position, and whether events wait for theirs. */
+export function* readHead({ dialect }: StoreContext): Steps<Outcome> {
+  const horizon = `coalesce((SELECT horizon FROM ${relay} WHERE name = 'events'), 0)`
+  const [row] = yield {
+    text: `SELECT coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS position, EXISTS (${freshText(dialect, horizon)}) AS more`,
+    values: [],
+    autocommit: 'read',
+  }
+  return { is: 'numbered', position: Number(row?.position), more: Boolean(row?.more) }
+}
+
+/** How many events one statement looks through, so that rare ones do not make it slow. */
+const mostScanned = 5000
+
+export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<EventPage> {
+  const { dialect } = cellar
+  const [bounds] = yield {
+    text: `SELECT coalesce((SELECT min(position) FROM ${positions}), 1) - 1 AS base, coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS head`,
+    values: [],
+    autocommit: 'read',
+  }
+  const [base, head] = [Number(bounds?.base), Number(bounds?.head)]
+  const from = Math.max(plan.after, Math.min(base, head))
+  const to = Math.min(head, from + mostScanned)
+  if (from >= to) return { is: 'events', events: [], position: from, head, base }
+  const { text, values } = eventsWhere(cellar, plan)
+  const { mark } = dialect
+  const rows = yield {
+    text: `${selectEvents} WHERE position > ${mark(1)} AND position <= ${mark(2)}${text} ORDER BY position LIMIT ${Math.trunc(plan.limit)}`,
+    values: [from, to, ...values],
+    autocommit: 'read',
+  }
+  const events = rows.flatMap((row) => storedEvent(cellar, row) ?? [])
+  const position = rows.length < plan.limit ? to : Number(rows.at(-1)?.position)
+  return { is: 'events', events, position, head, base }
+}
+
+const selectEvents = `SELECT position, ${columns.map((name) => `own.${name}`).join(', ')} FROM ${positions} JOIN ${outbox} AS own ON own.id = event`
+
+/** The conditions of a plan, after two other values. */
+function eventsWhere(cellar: StoreContext, { open, owned, account, types, item, since }: ReadEvents) {
+  const { mark, itemsOf } = cellar.dialect
+  const values: (string | number | null)[] = []
+  const next = (value: string | number | null) => mark(2 + values.push(value))
+  const names = (all: readonly string[]) => itemsOf(next(JSON.stringify(all.map((name) => storedName(cellar, name)))))
+  const own = `own.resource IN (${names(owned)}) AND own.account = ${next(account)}`
+  const terms = [`(own.resource IN (${names(open)}) OR (${own}))`]
+  if (types) {
+    const pairs = types.map(([collection, action]) => `${storedName(cellar, collection)} ${action}`)
+    terms.push(`own.resource || ' ' || own.action IN (${itemsOf(next(JSON.stringify(pairs)))})`)
+  }
+  if (item !== undefined) terms.push(`own.item = ${next(item)}`)
+  if (since !== undefined) terms.push(`own.at >= ${next(since)}`)
+  return { text: terms.map((term) => ` AND ${term}`).join(''), values }
+}
+
+export function* findEvent(cellar: StoreContext, { id }: FindEvent): Steps<EventPage> {
+  const text = `${selectEvents} WHERE own.id = ${cellar.dialect.mark(1)}`
+  const rows = yield { text, values: [id], autocommit: 'read' }
+  const position = Number(rows[0]?.position ?? 0)
+  const events = rows.flatMap((row) => storedEvent(cellar, row) ?? [])
+  return { is: 'events', events, position, head: position, base: 0 }
+}
+
+/** An event with its document in the current shape; null if the resource is no longer declared. */
+function storedEvent(cellar: StoreContext, row: ResultRow): StoredEvent | null {
+  const collection = declaredName(cellar, String(row.resource))
+  const own = cellar.collections.get(collection)
+  if (!own) return null
+  const sequence = Number(row.sequence)
+  const { doc } = viewStoredRow(own, { doc: row.payload, hidden: null, shape: row.shape, revision: sequence })
+  const [parent, account] = [row.parent as string | null, row.account as string | null]
+  return {
+    ...{
+      id: String(row.id),
+      position: Number(row.position),
+      collection,
+      key: { id: String(row.item), parent, account },
+    },
+    ...{ action: String(row.action), sequence, time: Number(row.at), doc },
+  }
+}
+
+const mostSwept = 500
+
+/** Deletes the oldest events of changes before a time. The newest event stays, as the marks of SQLite are counted from it. */
+export function* sweepEvents({ dialect }: StoreContext, { before }: SweepEvents): Steps<Outcome> {
+  const { mark, itemsOf } = dialect
+  const old = yield {
+    text: `SELECT event FROM ${positions} JOIN ${outbox} ON id = event WHERE position < (SELECT position FROM ${relay} WHERE name = 'events') AND position < (SELECT min(position) FROM ${positions}) + ${mostSwept} AND at < ${mark(1)} ORDER BY position`,
+    values: [before],
+  }
+  if (old.length === 0) return { is: 'swept', more: false }
+  const values = [JSON.stringify(old.map(({ event }) => event))]
+  yield { text: `DELETE FROM ${positions} WHERE event IN (${itemsOf(mark(1))})`, values }
+  yield { text: `DELETE FROM ${outbox} WHERE id IN (${itemsOf(mark(1))})`, values }
+  return { is: 'swept', more: old.length === mostSwept }
+}
