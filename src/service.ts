@@ -8,8 +8,10 @@ import { throwMistakes } from './check/declaration-error.ts'
 import { declarationMistakes } from './check/declaration-mistakes.ts'
 import { aggregateMakers } from './effects/aggregate-makers.ts'
 import { type RowWriter, rowWriter } from './effects/row-writer.ts'
-import { batchRoute } from './endpoints/batch-route.ts'
+import { batchPath, batchRoute } from './endpoints/batch-route.ts'
 import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
+import { eventRoutes } from './events/event-routes.ts'
+import { eventScope } from './events/event-scope.ts'
 import type { Field, Fields } from './fields/field.ts'
 import { standardKinds } from './fields/kinds.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
@@ -20,6 +22,7 @@ import { type Quotas, quotasOf } from './limits/tier.ts'
 import type { Change, Comparison, ResourceChange } from './resources/change.ts'
 import type {
   Concepts,
+  DeclarationContext,
   DeclaredTiers,
   Deprecations,
   Operation,
@@ -43,7 +46,7 @@ import { withServiceFields } from './resources/service-fields.ts'
 import type { ChangedTransitions, FormerWritable } from './resources/states-before.ts'
 import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
-import { type ServiceLists, servedVersions } from './routing/served-versions.ts'
+import { type ServiceLists, type ServiceRoute, servedVersions, type VersionScenes } from './routing/served-versions.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './settings.ts'
 import { timerMakers } from './timers/timer-maker.ts'
 import { type VersionChoice, versionChoice } from './versions/choose.ts'
@@ -296,8 +299,20 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
-/** Batches are no resource that is stored, but have the settings of one. */
-const batchDeclaration: ResourceDeclaration = { fields: {}, access: 'public', methods: [] }
+/** Batches and events are no resources that are stored, but have the settings of one. */
+const unstored: ResourceDeclaration = { fields: {}, access: 'public', methods: [] }
+
+/** Makes the routes of each version that belong to no resource. */
+function serviceRoutesOf(service: string, around: DeclarationContext, challenge: string) {
+  const { batches: most } = around.settings
+  const batches: ServiceRoute[] =
+    most === null ? [] : [[batchPath, batchRoute(makeResource('batches', unstored, around), most)]]
+  const events = makeResource('events', { ...unstored, prefix: 'evt' }, around)
+  return ({ label, scenes }: VersionScenes): readonly ServiceRoute[] => {
+    const scope = eventScope(service, label, scenes.values())
+    return [...batches, ...(scope.sources.length > 0 ? eventRoutes(scope, events, challenge) : [])]
+  }
+}
 
 /** What follows from writes, besides the effects of the service's lists. */
 const standardMakers = (resources: ReadonlyMap<string, Resource>, { operations }: Settings) => [
@@ -319,18 +334,9 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const { tokens } = settings.auth
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
-  const { batches: most } = settings
-  const batches = most === null ? null : batchRoute(makeResource('batches', batchDeclaration, around), most)
-  const editions = servedVersions({
-    declaration,
-    changes,
-    today: resources,
-    settings,
-    challenge,
-    writer,
-    batches,
-    ...lists,
-  })
+  const serviceRoutes = serviceRoutesOf(declaration.name, around, challenge)
+  const shared = { declaration, changes, today: resources, settings, challenge, writer, serviceRoutes }
+  const editions = servedVersions({ ...shared, ...lists })
   const labels = editions.map(({ label }) => label)
   const { versions = {} } = declaration
   const served = labels.filter((label) => versions[label]?.retired === undefined)

@@ -1,6 +1,8 @@
 /** Testing: calls a service without a socket, on a separate store. For the tests here and those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
 import { callerGate, handlerSources } from './corridor/server-context.ts'
+import { makeEventFeed } from './events/event-feed.ts'
+import { hasEvents, relayEvents, sweepOldEvents } from './events/event-relay.ts'
 import { callerOf } from './flow/credential.ts'
 import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
@@ -144,8 +146,13 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     ...(handlers && { handlers }),
   }
   const door = fetchDoor(context)
-  const doorOf = (as: As | undefined) =>
-    as === undefined ? door : fetchDoor({ ...context, authenticate: authenticateAs(as) })
+  const { retention } = service.settings.events
+  const events = hasEvents(service.resources) ? { resources: service.resources, store, world, log, retention } : null
+  world.state.of(makeEventFeed, null).sources = { store, authenticate: context.authenticate, log }
+  const doorOf = (as: As | undefined) => {
+    const own = as === undefined ? door : fetchDoor({ ...context, authenticate: authenticateAs(as) })
+    return events === null ? own : (request: Request) => relayEvents(events).then(() => own(request))
+  }
   const close = async (): Promise<void> => {
     await handlers?.close()
     await store.close()
@@ -153,6 +160,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
   const { resources, writer } = service
   const jobs = handlers && hasJobs(resources) && { sources: handlers, settings: service.settings.operations }
   const runDue = async () => {
+    if (events) await relayEvents(events).then(() => sweepOldEvents(events))
     if (hasTimers(resources)) await runDueTimers({ resources, writer, store, world, log, handlers })
     if (!jobs) return
     await adoptSchedules(jobs)

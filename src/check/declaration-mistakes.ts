@@ -91,6 +91,7 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
   checkSettingContradictions([], [given.settings], settings, ground)
   checkTokens(given.settings, ground)
   checkBatches(ground)
+  checkEvents(given, ground)
   checkScopes(ground)
   checkErrorTypes(part('errors'), ground)
   checkTiers(given.tiers, ground)
@@ -250,14 +251,41 @@ function conceptsIn(given: unknown, depth = 0): string[] {
 
 /** Batches have a URL of their own. */
 function checkBatches(ground: DeclarationCheck): void {
-  if (ground.settings.batches === null || !hasMember(ground.resources, 'batches')) return
-  const reason = '`/batches` is the URL of batches, but a resource has it.'
-  report(
-    ground,
-    ['resources', 'batches'],
-    reason,
-    'Give the resource another name, or leave out `batches` of the settings.',
-  )
+  if (ground.settings.batches !== null) reserveName(ground, 'batches', 'leave out `batches` of the settings')
+}
+
+function reserveName(ground: DeclarationCheck, name: string, otherwise: string): void {
+  if (!hasMember(ground.resources, name)) return
+  const reason = `\`/${name}\` is the URL of ${name}, but a resource has it.`
+  report(ground, ['resources', name], reason, `Give the resource another name, or ${otherwise}.`)
+}
+
+/** Events have a URL of their own, and types that begin with the name of their resource. */
+function checkEvents(given: UncheckedObject, ground: DeclarationCheck): void {
+  checkSwitch(given, [], ground)
+  const all = Object.entries(ground.resources).filter((one): one is [string, UncheckedObject] => isObject(one[1]))
+  for (const [name, one] of all) checkSwitch(one, ['resources', name], ground)
+  const recorded = all.filter(([, one]) => (one.events ?? given.events) === true)
+  if (recorded.length > 0) reserveName(ground, 'events', 'leave out `events`')
+  for (const [name, { states }] of recorded) {
+    const transitions = isObject(states) && isObject(states.transitions) ? Object.entries(states.transitions) : []
+    for (const [transition, one] of transitions)
+      if (isObject(one) && plainActions.includes(one.to as string))
+        report(
+          ground,
+          ['resources', name, 'states', 'transitions', transition, 'to'],
+          `The event of a transition to \`${one.to}\` would have the type of another change.`,
+          'Give the state another name, or write events: false.',
+        )
+  }
+}
+
+/** The actions of changes that are no transitions. */
+const plainActions: readonly string[] = ['created', 'updated', 'deleted']
+
+function checkSwitch({ events }: UncheckedObject, path: DeclarationPath, ground: DeclarationCheck): void {
+  if (events === undefined || typeof events === 'boolean') return
+  report(ground, [...path, 'events'], `\`events\` is ${valueInWords(events)}.`, 'Write events: true or events: false.')
 }
 
 /** `around` are the settings that the service declares. */

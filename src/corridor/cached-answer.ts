@@ -71,7 +71,7 @@ export const conditionsPhase = check({
 
 /** Returns the answer or a 304, or throws a 412. Malformed preconditions are ignored on a read. R126, R128, R139. */
 export function applyPreconditions(call: Call, reply: Reply, coding: string | null, now: number): Reply {
-  if (reply.status !== 200 || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
+  if (reply.status !== 200 || reply.stream || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
   const given = preconditionsOf(call, now)
   if (given === null) return reply
   const current = reply.headers.ETag

@@ -15,7 +15,8 @@ import { check, phase } from './phase.ts'
 
 export const acceptPhase = check({
   name: 'accept',
-  pass: ({ call }) => negotiate(call),
+  needs: ['route'],
+  pass: ({ call, route }) => negotiate(call, route),
   refuses: () => ['not-acceptable'],
 })
 

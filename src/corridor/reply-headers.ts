@@ -11,12 +11,12 @@ import type { ServerContext } from './server-context.ts'
 /** Adds the headers that every answer of a route has. R29, R143 to R145. */
 export function completeHeaders(method: string, route: Route, reply: Reply): Reply {
   const { headers, body } = reply
-  if (body) {
+  if (body || reply.stream) {
     headers['Content-Type'] ??= 'application/json'
     headers['X-Content-Type-Options'] = 'nosniff'
   }
   const reads = method === 'GET' || method === 'HEAD'
-  headers['Cache-Control'] = reads ? cacheControl(route) : 'no-store'
+  headers['Cache-Control'] = reads && !reply.stream ? cacheControl(route) : 'no-store'
   const { name, settings } = route.resource
   if (settings.cache.groups) headers[reads ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = `"${name}"` // R147
   headers.Vary = isSameForAll(route) ? 'Accept-Encoding' : varyByCaller(settings.auth) // R145

@@ -13,10 +13,18 @@ import { type ComponentRef, type DocumentPart, pascalCase, withoutUndefined } fr
 import { addressSchema, fieldSchema, idSchema, requiredNames, type SchemaContext, unnamedMembers } from './schemas.ts'
 
 /** The schema of an item in answers. */
-export function itemRef(resource: Resource, around: SchemaContext): ComponentRef {
+export const itemRef = (resource: Resource, around: SchemaContext): ComponentRef =>
+  shownRef(resource, '', linksProperty(resource, around), around)
+
+/** The schema of an item as an event carries it, without links. */
+export const recordedRef = (resource: Resource, around: SchemaContext): ComponentRef => {
+  const hasLinks = linksProperty(resource, around) !== null
+  return hasLinks ? shownRef(resource, 'Recorded', null, around) : itemRef(resource, around)
+}
+
+function shownRef(resource: Resource, kind: string, links: DocumentPart | null, around: SchemaContext): ComponentRef {
   const seen = resource.members.filter(({ writeOnly }) => !writeOnly)
-  const links = linksProperty(resource, around)
-  return putBodySchema(resource, '', around, {
+  return putBodySchema(resource, kind, around, {
     title: resource.title,
     type: 'object',
     properties: { ...propertySchemas(seen, (member) => answeredSchema(resource, member, around)), ...links },

@@ -5,6 +5,7 @@ import { batchResultRef } from './batch-bodies.ts'
 import { cachedBodyRef, itemRef, listRef, outputRef } from './bodies.ts'
 import type { ComponentRef, DocumentPart } from './components.ts'
 import { refusalContent, statusName, statusTitle } from './errors.ts'
+import { eventRef, eventsRef } from './event-bodies.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
 import { type HeaderRefs, refusalHeaders } from './response-headers.ts'
 import type { SchemaContext } from './schemas.ts'
@@ -63,15 +64,23 @@ function optionsResponse({ around, headers, service }: ResponseContext, { option
 
 const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef }
 
+function answerSchema(
+  body: DescribedAnswer['body'],
+  { resource, about: { id, output = [], events = [], answered = resource } }: Route,
+  around: SchemaContext,
+): object | null {
+  if (body === 'output') return outputRef(resource, { name: id, output }, around)
+  if (body === 'event') return eventRef(events, resource, around)
+  if (body === 'events') return eventsRef(events, resource, around)
+  return body && { ...cachedBodyRef(bodyRefs[body], answered, around) }
+}
+
 /** The successful answers of a route. */
 function successResponses({ headers, around }: ResponseContext, route: Route): DocumentPart {
   const { resource, safe, about } = route
   const groups = resource.settings.cache.groups ? [safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] : []
   const response = ({ body, says, headers: own, name }: DescribedAnswer): DocumentPart => {
-    const schema =
-      body === 'output'
-        ? outputRef(resource, { name: about.id, output: about.output ?? [] }, around)
-        : body && { ...cachedBodyRef(bodyRefs[body], about.answered ?? resource, around) }
+    const schema = answerSchema(body, route, around)
     const part = {
       description: says,
       headers: headers([...groups, ...dryRunHeader(route), ...own], schema !== null),

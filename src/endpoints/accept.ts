@@ -62,9 +62,22 @@ function typeQuality(type: string, accept: readonly MediaRange[]): number {
 }
 
 const jsonType = 'application/json'
+export const streamType = 'text/event-stream'
 
-/** Refuses a client that does not accept JSON. R31. */
-export function negotiate({ headers }: Call): void {
+/** Whether a client prefers a stream of events to JSON. R213. */
+export function prefersStream({ headers: { accept } }: Call): boolean {
+  const wanted = accept?.includes(streamType) ? mediaRanges(accept) : null
+  return (
+    wanted !== null &&
+    typeQuality(streamType, wanted) > 0 &&
+    !(typeQuality(jsonType, wanted) > typeQuality(streamType, wanted))
+  )
+}
+
+/** Refuses a client that does not accept JSON, nor a stream where there is one. R31. */
+export function negotiate(call: Call, { streams }: Pick<Route, 'streams'> = {}): void {
+  const { headers } = call
+  if (streams && prefersStream(call)) return
   const { accept } = headers
   if (accept === undefined || accept === '*/*' || accept === jsonType) return
   const wanted = mediaRanges(accept)

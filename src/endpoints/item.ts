@@ -148,19 +148,24 @@ export function itemReply(
 ): Reply {
   const { representation, linker } = scene
   const view = viewNow(scene, caller, world)
-  const { doc, joined = [], document } = row
+  const { doc, joined = [] } = row
   const changed = lastChange(doc, joined)
   const headers: Record<string, string> = {}
   const date = httpDate(changed, world.now())
   if (date !== null) headers['Last-Modified'] = date
   if (view.mode !== 'off') headers.ETag = etag(view, row, tagSecret(world))
-  const read = view.masked.size === 0 ? document : undefined
-  const converted =
-    representation.answer === null
-      ? doc
-      : representation.answer(maskDocuments(view, doc), maskJoined(view, joined), read)
-  const seen = seenIn(view, converted)
+  const seen = shownDocument(representation, view, row)
   return { status, headers, body: linker ? linker.toItem(view, carried, doc, seen) : seen, changed }
+}
+
+/** A document as a version shows it to a caller, without links. */
+export function shownDocument(
+  { answer }: Representation,
+  view: View,
+  { doc, joined = [], document }: Omit<ItemRow, 'revision'>,
+): string {
+  const read = view.masked.size === 0 ? document : undefined
+  return seenIn(view, answer === null ? doc : answer(maskDocuments(view, doc), maskJoined(view, joined), read))
 }
 
 /** Throws before the write if the version cannot show the new document, so that nothing is stored after a 500. */

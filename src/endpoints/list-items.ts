@@ -192,7 +192,7 @@ function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, wor
 }
 
 /** The tag of a list is a digest of its body. R148. */
-function listTag(mode: 'strong' | 'weak', body: string): string {
+export function listTag(mode: 'strong' | 'weak', body: string): string {
   const tag = hash('sha1', body, 'base64url').slice(0, 22)
   return mode === 'weak' ? `W/"${tag}"` : `"${tag}"`
 }

@@ -5,7 +5,7 @@ import type { Call, CarriedVersion } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { Decisions } from './decision.ts'
 import type { RowKey } from './found-row.ts'
-import type { Claim, Condition, Term, Window } from './plan.ts'
+import type { Claim, Condition, ReadEvents, Term, Window } from './plan.ts'
 import type { Prepared } from './prepared.ts'
 import type { ServiceWorld } from './world.ts'
 
@@ -60,7 +60,21 @@ export interface RequestContext {
   readonly decisions?: Decisions
 }
 
+/** The checked parameters of a request for events. */
+export interface EventQuery {
+  /** The events that the request may and wants to read. */
+  readonly where: Pick<ReadEvents, 'open' | 'owned' | 'account' | 'types' | 'item' | 'since'>
+  /** The position after which events are read; null if the request names none. */
+  readonly after: number | null
+  /** The event after which a stream goes on. */
+  readonly lastId: string | null
+  readonly limit: number
+  /** The filters, which a cursor is bound to. */
+  readonly bound: string
+}
+
 export interface Intent extends RequestContext {
+  readonly events?: EventQuery
   readonly key: RowKey
   readonly time: number
   /** The new document, if it does not depend on the stored row. */

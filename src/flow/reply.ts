@@ -7,11 +7,30 @@ interface HeldResources {
   readonly leave: () => void
 }
 
+/** Where a stream is sent. */
+export interface StreamTarget {
+  readonly write: (text: string) => void
+  /** How many bytes are not sent yet. */
+  readonly unread: () => number
+  /** Ends the answer. */
+  readonly end: () => void
+  /** Breaks the connection, so that the answer is not taken for complete. R162. */
+  readonly cut: () => void
+}
+
+/** A body that is made while it is sent. */
+export interface AnswerStream {
+  /** Begins; the returned function is called when the client has gone. */
+  readonly open: (target: StreamTarget) => () => void
+}
+
 export interface Reply {
   readonly status: number
   readonly headers: Record<string, string>
   /** Text, or bytes if it is compressed. */
   readonly body: string | Uint8Array | null
+  /** The body in place of `body`, if it is made while it is sent. */
+  readonly stream?: AnswerStream
   /** When its content last changed, as a timestamp of documents, to compare with dates in preconditions. */
   readonly changed?: string
   /** The resources that the HTTP layer releases after sending. */

@@ -50,6 +50,8 @@ export interface Route {
   /** Further access rules and scopes that a write can require, for fields or other rows; undefined refuses everyone. */
   readonly furtherRules?: readonly (AccessRule | undefined)[]
   readonly offer?: () => ListOffer
+  /** Whether it also answers with a stream of events (`text/event-stream`). R213. */
+  readonly streams?: boolean
   /** Whether it takes idempotency keys; `replayed` if a repeat gets the first answer in every mode. R108. */
   readonly claims: 'required' | 'optional' | 'replayed' | null
   /** Of batches: how many operations one may have; missing for other routes. R229. */
@@ -71,6 +73,8 @@ export interface OperationDescription {
   readonly input?: readonly InputField[]
   /** The fields of an answer that is the output of an operation. */
   readonly output?: readonly InputField[]
+  /** The events that are answered: those of a resource, with their types. */
+  readonly events?: readonly { readonly resource: Resource; readonly types: readonly string[] }[]
   /** The resource whose item is answered; its own unless given. */
   readonly answered?: Resource
   /** The headers it reads, besides those that every operation reads. */
@@ -86,7 +90,7 @@ export type RequestHeader = 'match' | 'noneMatch' | 'creating' | 'unmodifiedSinc
 export interface DescribedAnswer {
   readonly status: number
   readonly says: string
-  readonly body: 'item' | 'page' | 'output' | 'batch' | null
+  readonly body: 'item' | 'page' | 'output' | 'batch' | 'event' | 'events' | null
   /** Its headers, besides those of every answer. */
   readonly headers: readonly string[]
   /** The name it is described under, if several operations answer the same. */

@@ -5,7 +5,7 @@ import { requestIdOf } from '../corridor/message.ts'
 import { stampReply } from '../corridor/reply-headers.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
 import type { Call, Content } from '../flow/call.ts'
-import type { Reply } from '../flow/reply.ts'
+import type { AnswerStream, Reply } from '../flow/reply.ts'
 import type { Cancel } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
 import { makeIntake } from '../limits/intake.ts'
@@ -19,6 +19,10 @@ export function fetchDoor(context: ServerContext): (request: Request) => Promise
     const reply = await handle(call, context)
     stampReply(call, reply, context, started)
     const { status, headers, body, held } = reply
+    if (reply.stream && call.method !== 'HEAD') {
+      held?.leave()
+      return new Response(openedStream(reply.stream), { status, headers })
+    }
     const sent = call.method === 'HEAD' || !body ? null : body
     if (sent !== null && sent.length > smallAnswer)
       return new Response(streamOf(sent, held, context), { status, headers })
@@ -62,6 +66,26 @@ function streamOf(body: string | Uint8Array, stay: Reply['held'], context: Serve
     },
     cancel: over,
   })
+}
+
+/** A body that is made while it is read. */
+function openedStream(stream: AnswerStream): ReadableStream<Uint8Array> {
+  const text = new TextEncoder()
+  let ended = (): void => {}
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (control) => {
+        ended = stream.open({
+          write: (piece) => control.enqueue(text.encode(piece)),
+          unread: () => -(control.desiredSize ?? 0),
+          end: () => control.close(),
+          cut: () => control.error(new Error('The stream was not read in time.')),
+        })
+      },
+      cancel: () => ended(),
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
+  )
 }
 
 function callOf(request: Request, context: ServerContext): Call {

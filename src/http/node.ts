@@ -18,7 +18,7 @@ import type { Settings } from '../settings.ts'
 import { discardInput, type EnqueueStep, linger, loopTurns, stepQueues } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './engine-error.ts'
 import { stopServer } from './stop.ts'
-import { makeAnswerReaders, streamBody } from './stream.ts'
+import { makeAnswerReaders, openStream, streamBody } from './stream.ts'
 
 // An import would read every export of the module; one of them loads WebSockets, which takes 15 MB and 20 ms.
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
@@ -219,6 +219,12 @@ function writeAnswer(
   stampReply(call, reply, context, started)
   const body = call.method === 'HEAD' ? null : reply.body
   response.writeHead(status, headers)
+  if (reply.stream && call.method !== 'HEAD') {
+    held?.leave() // a stream may last for days
+    openStream(request.socket, response, reply.stream)
+    logAnswer(call, status, context, started)
+    return headers.Connection !== 'close'
+  }
   const { writeTimeout: timeout } = context.service.settings.limits
   const readers = context.world.state.of(makeAnswerReaders, context)
   const failed = (error: unknown) => abandon(call, request.socket, error, context)

@@ -1,7 +1,7 @@
 /** Stream: sends large answers piece by piece, and disconnects clients that read too slowly. Part 8, limits. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Reply } from '../flow/reply.ts'
+import type { AnswerStream, Reply } from '../flow/reply.ts'
 import type { Cancel, World } from '../flow/world.ts'
 import { makeAnswerMemory, type StoreAndWorld } from '../limits/answer-memory.ts'
 
@@ -131,6 +131,18 @@ export function streamBody(
     }
   }
   go()
+}
+
+/** Sends a body that is made while it is sent. */
+export function openStream(socket: Socket, answer: ServerResponse, stream: AnswerStream): void {
+  if (socket.destroyed) return void answer.destroy()
+  const ended = stream.open({
+    write: (text) => void answer.write(text),
+    unread: () => answer.writableLength,
+    end: () => void answer.end(),
+    cut: () => void socket.resetAndDestroy(),
+  })
+  answer.on('close', ended)
 }
 
 const pieceSize = MiB / 16

@@ -66,6 +66,26 @@ function memberSchema(name: string): object {
   return { type: 'integer', minimum: ['limit', 'pageSize', 'currentPage'].includes(name) ? 1 : 0 }
 }
 
+/** The page information of a list that is only read forward by cursor, as a member of its body. */
+export function cursorInformation(
+  settings: Settings,
+  { limit, next, hasMore }: { readonly limit: number; readonly next: string; readonly hasMore: boolean },
+): string {
+  const members = { limit, nextCursor: next, hasMore }
+  const named = Object.entries(members).map(([name, value]) => [memberName(name, settings), value])
+  return `${JSON.stringify(settings.list.pagination.field)}:${JSON.stringify(Object.fromEntries(named))}`
+}
+
+/** The schema of this information. */
+export const cursorInformationSchema = (settings: Settings): object => {
+  const names = ['limit', 'nextCursor', 'hasMore']
+  const all = names.map((name) => [memberName(name, settings), memberSchema(name)])
+  return {
+    ...{ type: 'object', properties: Object.fromEntries(all), required: all.map(([name]) => name) },
+    additionalProperties: false,
+  }
+}
+
 /** Whether the page shows cursors. */
 export function showsCursors({ style, window }: ListQuery, { list }: Settings): boolean {
   return (

@@ -3,6 +3,7 @@ import type { Violation } from '../errors/problem.ts'
 import type { PaginationStyle } from '../flow/intent.ts'
 import type { Term, Window } from '../flow/plan.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import type { Settings } from '../settings.ts'
 import { type CursorFault, readCursor } from './cursor.ts'
 import { type ListRules, styleParameters, windowParameters } from './list-rules.ts'
 import { queryViolation } from './query-string.ts'
@@ -30,7 +31,9 @@ export function readWindow(given: ParameterValues, reading: CursorContext, fault
   const { list } = reading.rules.resource.settings
   const before = faults.length
   const style = readStyle(given, reading.rules, faults)
-  const [limit, pageSize] = ['limit', 'page_size'].map((name) => readPageSize(given, name, reading.rules, faults))
+  const [limit, pageSize] = ['limit', 'page_size'].map((name) =>
+    readPageSize(given, name, reading.rules.resource.settings, faults),
+  )
   const [offset, page] = [readNumber(given, 'offset', 0, 0, faults), readNumber(given, 'page', 1, 1, faults)]
   const size = (style === 'page' ? pageSize : limit) as number
   if (style === 'cursor') return { style, window: windowAtCursor(given.get('cursor') ?? '', size, reading, faults) }
@@ -66,8 +69,8 @@ function readStyle(given: ParameterValues, { resource }: ListRules, faults: Viol
 }
 
 /** The size of a page from `limit` or `page_size`. R79. */
-function readPageSize(given: ParameterValues, name: string, { resource }: ListRules, faults: Violation[]): number {
-  const { maxPageSize, pageSize, overMax } = resource.settings.list
+export function readPageSize(given: ParameterValues, name: string, { list }: Settings, faults: Violation[]): number {
+  const { maxPageSize, pageSize, overMax } = list
   const text = given.get(name)
   if (text === undefined) return Math.min(pageSize, maxPageSize)
   const size = parseDigits(text)
@@ -92,7 +95,7 @@ function readNumber(given: ParameterValues, name: string, usual: number, least: 
 
 const parseDigits = (text: string): number => (/^(0|[1-9][0-9]{0,9})$/.test(text) ? Number(text) : Number.NaN)
 
-const cursorFaultMessages: Readonly<Record<CursorFault, string>> = {
+export const cursorFaultMessages: Readonly<Record<CursorFault, string>> = {
   'invalid-cursor':
     'The cursor does not belong to this list. Send it unchanged, or start again with an empty one: cursor=',
   'cursor-mismatch':

@@ -13,7 +13,6 @@ import { olderRepresentation, storedRepresentation } from '../changes/representa
 import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
-import { batchPath } from '../endpoints/batch-route.ts'
 import { type EndpointContext, itemPath } from '../endpoints/item.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
 import type { FieldKinds } from '../fields/kind.ts'
@@ -60,6 +59,15 @@ export interface ServiceLists {
   readonly kinds: FieldKinds
 }
 
+/** A version with the contexts of its resources. */
+export interface VersionScenes {
+  readonly label: string
+  readonly scenes: ReadonlyMap<string, EndpointContext>
+}
+
+/** A route that belongs to no resource, with its path. */
+export type ServiceRoute = readonly [path: string, route: Route]
+
 interface DeclaredService extends Omit<ServiceLists, 'effects'> {
   /** Makes the writes of rows. */
   readonly writer: RowWriter
@@ -68,8 +76,8 @@ interface DeclaredService extends Omit<ServiceLists, 'effects'> {
   /** The resources as they are stored. */
   readonly today: ReadonlyMap<string, Resource>
   readonly settings: Settings
-  /** The route of batches; null if there are none. */
-  readonly batches: Route | null
+  /** Makes the routes of a version that belong to no resource. */
+  readonly serviceRoutes: (version: VersionScenes) => readonly ServiceRoute[]
   /** The challenge (WWW-Authenticate) for callers without the rights. R169. */
   readonly challenge: string
 }
@@ -101,7 +109,7 @@ function servedVersion(
     contexts.set(scene.resource.name, context)
     return resourceEndpoints(context, declared.operations)
   })
-  if (declared.batches) found.push(endpointOf(batchPath, [declared.batches]))
+  for (const [path, route] of declared.serviceRoutes({ label, scenes: contexts })) found.push(endpointOf(path, [route]))
   const forms = new Map(scenes.map(({ resource, representation }) => [resource.name, representation]))
   return {
     label,

@@ -1,5 +1,6 @@
 /** Open: opens the store of a service at a URL, on SQLite or PostgreSQL. The cellar. */
 import { apiKeyTable } from '../auth/key-table.ts'
+import { hasEvents } from '../events/event-relay.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
 import type { Table } from '../flow/table.ts'
@@ -27,9 +28,6 @@ export const tablesOf = ({ resources }: Pick<Service, 'resources'>): readonly Ta
   ...(hasJobs(resources) ? [jobTable, stepTable] : []),
   ...(hasEvents(resources) ? outboxTables : []),
 ]
-
-const hasEvents = (resources: Service['resources']): boolean =>
-  [...resources.values()].some(({ collection }) => collection.eventPrefix !== undefined)
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)
 

@@ -1,5 +1,9 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
+
+import type { Authenticate } from '../auth/authenticate.ts'
 import { callerGate, handlerSources, type ServerContext } from '../corridor/server-context.ts'
+import { makeEventFeed } from '../events/event-feed.ts'
+import { hasEvents, type RelayContext, relayEventsEvery } from '../events/event-relay.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
@@ -75,6 +79,18 @@ const jobInterval = 1000
 const startWorker = ({ resources, settings }: Service, sources: HandlerSources) =>
   hasJobs(resources) ? runJobsEvery({ sources, settings: settings.operations }, jobInterval) : undefined
 
+/** Follows the events of the service, if it has any; returns what stops that and ends all streams. */
+function startRelay(
+  { resources, settings }: Service,
+  context: Pick<RelayContext, 'store' | 'world' | 'log'>,
+  authenticate: Authenticate,
+): () => Promise<void> {
+  if (!hasEvents(resources)) return async () => {}
+  const { store, world, log } = context
+  world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
+  return relayEventsEvery({ ...context, resources, retention: settings.events.retention })
+}
+
 /** The service with its handlers watched, and what ends that. */
 async function watchOwn(service: Service, json: boolean) {
   const { name, ownHandlers, settings } = service
@@ -111,9 +127,11 @@ export async function startService(
   const written = flushUsageEvery({ store, world }, usageWriteInterval)
   const { resources, writer } = service
   const timersStopped = runTimersEvery({ resources, writer, store, world, log: rest.log, handlers }, timerInterval)
+  const eventsStopped = startRelay(service, { store, world, log: rest.log }, authenticate)
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
     open = false // readiness fails first
     await pause(world, grace)
+    await eventsStopped()
     await listening.stop(drain)
     counting?.close()
     await timersStopped()

@@ -1,0 +1,74 @@
+/** Event bodies: the schemas of events, one for each resource. Part 13; part 6. R207, R208. */
+import type { OperationDescription, Route } from '../flow/route.ts'
+import { cursorInformationSchema } from '../lists/page-text.ts'
+import type { Resource } from '../resources/resource.ts'
+import { recordedRef } from './bodies.ts'
+import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
+import type { SchemaContext } from './schemas.ts'
+
+type DescribedEvents = NonNullable<OperationDescription['events']>
+
+const text = { type: 'string' }
+const moment = { type: 'string', format: 'date-time' }
+
+/** An event of any of the resources. */
+export function eventRef(events: DescribedEvents, resource: Resource, around: SchemaContext): ComponentRef {
+  const anyOf = events.map((one) => resourceEventRef(one, resource, around))
+  return around.components.put('schemas', ['Event'], { title: 'The event of a change', anyOf })
+}
+
+/** A page of events. */
+export function eventsRef(events: DescribedEvents, resource: Resource, around: SchemaContext): ComponentRef {
+  const { settings } = resource
+  const data = { type: 'array', items: eventRef(events, resource, around), maxItems: settings.list.maxPageSize }
+  const { field } = settings.list.pagination
+  return around.components.put('schemas', ['EventList'], {
+    ...{ title: 'A page of events', type: 'object' },
+    properties: { data, [field]: cursorInformationSchema(settings) },
+    ...{ required: ['data', field], additionalProperties: false },
+  })
+}
+
+/** The parameters of a list of events. */
+export function eventParameters({ at, about: { events }, resource }: Route): DocumentPart[] {
+  if (!events || at !== 'collection') return []
+  const { maxPageSize, pageSize } = resource.settings.list
+  const oneOf = (values: readonly string[]) => ({
+    anyOf: [{ enum: values }, { type: 'string', pattern: '^in:\\(.*\\)$' }],
+  })
+  const parameter = (name: string, description: string, schema: object) => ({ name, in: 'query', description, schema })
+  const types = events.flatMap((one) => one.types)
+  const names = events.map((one) => one.resource.name)
+  return [
+    parameter('type', 'Only events of a type, or of a set of types.', oneOf(types)),
+    parameter('resource', 'Only events of a resource, or of a set of resources.', oneOf(names)),
+    parameter('item', 'Only events of the item with this id.', text),
+    parameter('since', 'Only events of changes at this time or later.', moment),
+    parameter('cursor', 'The place to go on from: `nextCursor` of an earlier page; empty for the first events.', text),
+    parameter('limit', 'How many events the page has at most.', {
+      ...{ type: 'integer', minimum: 1, maximum: maxPageSize, default: Math.min(pageSize, maxPageSize) },
+    }),
+  ]
+}
+
+function resourceEventRef(
+  { resource, types }: DescribedEvents[number],
+  { settings }: Resource,
+  around: SchemaContext,
+): ComponentRef {
+  const thin = resource.settings.events.payload === 'thin'
+  const id = { type: 'object', properties: { id: text }, required: ['id'], additionalProperties: false }
+  const data = thin ? id : recordedRef(resource, around)
+  const type = { type: 'string', enum: types }
+  const own: DocumentPart =
+    settings.events.format === 'cloudevents'
+      ? {
+          ...{ specversion: { const: '1.0' }, id: text, source: { const: `/${resource.name}` }, type, subject: text },
+          ...{ time: moment, datacontenttype: { const: 'application/json' }, dataschema: text, sequence: text, data },
+        }
+      : { id: text, type, timestamp: moment, version: text, sequence: { type: 'integer', minimum: 1 }, data }
+  return around.components.put('schemas', [`${pascalCase(resource.singular)}Event`], {
+    ...{ title: `The event of a change: ${resource.title.toLowerCase()}`, type: 'object', properties: own },
+    ...{ required: Object.keys(own), additionalProperties: false },
+  })
+}

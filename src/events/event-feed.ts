@@ -1,0 +1,68 @@
+/** Event feed: tells the streams of a process about events as they get their positions. Part 6. R213. */
+import type { Authenticate } from '../auth/authenticate.ts'
+import type { StoredEvent } from '../flow/outcome.ts'
+import type { Store } from '../flow/store.ts'
+import type { Cancel, Log } from '../flow/world.ts'
+
+/** Events that follow a position. */
+export interface NewEvents {
+  readonly from: number
+  readonly to: number
+  readonly events: readonly StoredEvent[]
+}
+
+export interface Subscriber {
+  readonly take: (found: NewEvents) => void
+  /** Called every few seconds. */
+  readonly beat: () => void
+  /** Called when the process stops. */
+  readonly end: () => void
+}
+
+/** What streams need besides their requests. */
+export interface FeedSources {
+  readonly store: Store
+  readonly authenticate: Authenticate
+  readonly log: Log
+}
+
+/** How many streams a process has at most. */
+const mostStreams = 5000
+
+export class EventFeed {
+  readonly #subscribers = new Set<Subscriber>()
+  /** The last position that was read; null before the first one. */
+  position: number | null = null
+  /** Null until the process follows events. */
+  sources: FeedSources | null = null
+
+  get isFull(): boolean {
+    return this.#subscribers.size >= mostStreams
+  }
+
+  get isWatched(): boolean {
+    return this.#subscribers.size > 0
+  }
+
+  subscribe(subscriber: Subscriber): Cancel {
+    this.#subscribers.add(subscriber)
+    return () => void this.#subscribers.delete(subscriber)
+  }
+
+  publish(found: NewEvents): void {
+    this.position = found.to
+    for (const one of this.#subscribers) one.take(found)
+  }
+
+  beat(): void {
+    for (const one of this.#subscribers) one.beat()
+  }
+
+  /** Ends all streams; their clients come back to another process. */
+  close(): void {
+    this.sources = null
+    for (const one of [...this.#subscribers]) one.end()
+  }
+}
+
+export const makeEventFeed = (): EventFeed => new EventFeed()

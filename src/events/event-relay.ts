@@ -1,0 +1,88 @@
+/** Event relay: gives committed events their positions, tells the streams, and deletes old events. Part 6. R230. */
+import type { EventPage, Outcome } from '../flow/outcome.ts'
+import type { Plan } from '../flow/plan.ts'
+import type { Store } from '../flow/store.ts'
+import type { Cancel, Log, ServiceWorld } from '../flow/world.ts'
+import type { Resource } from '../resources/resource.ts'
+import { type EventFeed, makeEventFeed } from './event-feed.ts'
+
+export interface RelayContext {
+  readonly resources: ReadonlyMap<string, Resource>
+  readonly store: Store
+  readonly world: ServiceWorld
+  readonly log: Log
+  /** How long events are kept, in milliseconds; null for ever. */
+  readonly retention: number | null
+}
+
+/** Whether a service records events. */
+export const hasEvents = (resources: ReadonlyMap<string, Resource>): boolean =>
+  [...resources.values()].some(({ collection }) => collection.eventPrefix !== undefined)
+
+const pageSize = 500
+
+/** Numbers the events that have been committed, and publishes them to the streams of the process. */
+export async function relayEvents({ resources, store, world }: RelayContext): Promise<void> {
+  const feed = world.state.of(makeEventFeed, null)
+  let head = numbered(await store.execute({ do: 'head' }))
+  while (head.more) head = numbered(await store.execute({ do: 'number' }))
+  if (feed.position === null || !feed.isWatched) feed.position = head.position
+  await publishUpTo(head.position, feed, [...resources.keys()], store)
+}
+
+async function publishUpTo(head: number, feed: EventFeed, open: readonly string[], store: Store): Promise<void> {
+  for (let from = feed.position ?? head; from < head; from = feed.position ?? head) {
+    const plan: Plan = { do: 'events', after: from, limit: pageSize, open, owned: [], account: null }
+    const { events, position } = (await store.execute(plan)) as EventPage
+    feed.publish({ from, to: position, events })
+  }
+}
+
+function numbered(outcome: Outcome): Extract<Outcome, { is: 'numbered' }> {
+  if (outcome.is !== 'numbered') throw new Error(`The store answered ${outcome.is} to a plan for events.`)
+  return outcome
+}
+
+/** Deletes the events that are kept no longer. */
+export async function sweepOldEvents({ store, world, retention }: RelayContext): Promise<void> {
+  if (retention === null) return
+  const before = world.due() - retention
+  for (let more = true; more; ) {
+    const outcome = await store.execute({ do: 'expire', before })
+    more = outcome.is === 'swept' && outcome.more
+  }
+}
+
+/** How often events are looked for, streams are kept alive and old events are deleted, in milliseconds. */
+const [relayInterval, beatInterval, sweepInterval] = [100, 5000, 60_000]
+
+/** Relays events at an interval, until the returned function stops it. */
+export function relayEventsEvery(context: RelayContext): () => Promise<void> {
+  const { world, log } = context
+  const feed = world.state.of(makeEventFeed, null)
+  const relay = oneAtATime(() => relayEvents(context), log, 'Events could not be read; the next try is soon.')
+  const sweep = oneAtATime(() => sweepOldEvents(context), log, 'Old events could not be deleted; the next try is soon.')
+  const cancels: readonly Cancel[] = [
+    world.every(relayInterval, relay.run),
+    world.every(sweepInterval, sweep.run),
+    world.every(beatInterval, () => feed.beat()),
+  ]
+  return async () => {
+    for (const cancel of cancels) cancel()
+    feed.close()
+    await Promise.all([relay.ended(), sweep.ended()])
+  }
+}
+
+/** Runs a task unless it is running; a failure is logged. */
+function oneAtATime(task: () => Promise<void>, log: Log, failed: string) {
+  let running: Promise<void> | null = null
+  const run = (): void => {
+    running ??= task()
+      .catch((err: unknown) => log.warn({ err }, failed))
+      .finally(() => {
+        running = null
+      })
+  }
+  return { run, ended: async () => running }
+}

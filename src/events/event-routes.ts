@@ -1,0 +1,151 @@
+/** Event routes: GET /events, as a list or as a stream, and GET of one event. Part 6. */
+
+import { prefersStream, streamType } from '../endpoints/accept.ts'
+import { describedUnchanged, itemConditions } from '../endpoints/described.ts'
+import { listTag } from '../endpoints/list-items.ts'
+import { Problem } from '../errors/problem.ts'
+import type { EventQuery, Intent, RequestContext } from '../flow/intent.ts'
+import type { EventPage, Outcome, StoredEvent } from '../flow/outcome.ts'
+import type { Plan } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { OperationDescription, Route } from '../flow/route.ts'
+import { typeIdCheck } from '../formats/id.ts'
+import { writeCursor } from '../lists/cursor.ts'
+import { cursorInformation } from '../lists/page-text.ts'
+import { refuseParameters } from '../lists/query-string.ts'
+import { type AccessRule, ruleFor } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
+import { eventBinding, eventParameters, readEventQuery } from './event-query.ts'
+import { type EventScope, eventTypesOf, maySee } from './event-scope.ts'
+import { eventStream } from './event-stream.ts'
+import { eventText } from './event-text.ts'
+
+export const eventPath = '/events'
+
+/** The routes of events in a version, by their paths. */
+export const eventRoutes = (
+  scope: EventScope,
+  resource: Resource,
+  challenge: string,
+): readonly (readonly [path: string, route: Route])[] => [
+  [eventPath, listEventsRoute(scope, resource, challenge)],
+  [`${eventPath}/{id}`, readEventRoute(scope, resource)],
+]
+
+/** The rule for events: what a caller sees depends on the resources that it may read. */
+function ruleOf({ sources }: EventScope): AccessRule {
+  const rules = sources.map(({ scene }) => ruleFor(scene.resource.access, 'read'))
+  return rules.includes('public') ? 'public' : 'authenticated'
+}
+
+function listEventsRoute(scope: EventScope, resource: Resource, challenge: string): Route {
+  const { settings } = resource
+  const rule = ruleOf(scope)
+  const queryFor = (asked: RequestContext) => readEventQuery(scope, asked, settings, challenge)
+  const isStreamed = ({ call }: RequestContext) => settings.events.stream && prefersStream(call)
+  return {
+    ...{ operation: 'events', method: 'GET', at: 'collection', safe: true, resource, rule, content: [] },
+    query: () => null,
+    target: () => ({ read: null, admit: () => {} }),
+    streams: settings.events.stream,
+    parse: (asked) => {
+      const events = queryFor(asked)
+      if (isStreamed(asked) && events.lastId !== null && !isEventId(events.lastId))
+        throw new Problem('malformed-request', 'Last-Event-ID is not the id of an event. Send the last one unchanged.')
+      return { ...intentOf(asked), events }
+    },
+    plan: (intent) => (isStreamed(intent) ? { do: 'head' } : pagePlan(intent.events as EventQuery)),
+    render: (intent, outcome) =>
+      isStreamed(intent)
+        ? {
+            ...{ status: 200, headers: { 'Content-Type': streamType }, body: null },
+            stream: eventStream({ scope, rule, queryFor: (caller) => queryFor({ ...intent, caller }) }, intent),
+          }
+        : pageReply(scope, resource, intent, outcome as EventPage),
+    claims: null,
+    about: listDescription(scope, resource),
+  }
+}
+
+const intentOf = (asked: RequestContext): Intent => ({
+  ...asked,
+  ...{ key: { id: '', parent: null, account: null }, time: 0, document: null, claim: null },
+})
+
+const pagePlan = ({ where, after, limit }: EventQuery): Plan => ({ do: 'events', after: after ?? 0, limit, ...where })
+
+function pageReply(scope: EventScope, { settings }: Resource, intent: Intent, page: EventPage): Reply {
+  const { after, limit, bound } = intent.events as EventQuery
+  const { events, position, head, base } = page
+  if (after !== null && after > 0 && after < base)
+    throw new Problem(
+      'cursor-expired',
+      'Events after this cursor are no longer kept. Start again with an empty one: cursor=',
+    )
+  const data = events.map((event) => textOf(scope, intent, event)).join(',')
+  const at = { position: [String(position)], back: false, including: false }
+  const next = writeCursor(at, eventBinding(bound, settings), intent.world)
+  const information = cursorInformation(settings, { limit, next, hasMore: position < head })
+  const body = `{"data":[${data}],${information}}`
+  return { status: 200, headers: { ETag: listTag('strong', body) }, body }
+}
+
+function textOf(scope: EventScope, { caller, world }: Intent, event: StoredEvent): string {
+  const source = scope.sources.find(({ collection }) => collection === event.collection)
+  if (!source) throw new Error(`An event of ${event.collection} was read that the version does not have.`)
+  return eventText(scope, source, event, caller, world)
+}
+
+const isEventId = typeIdCheck('evt')
+
+function readEventRoute(scope: EventScope, resource: Resource): Route {
+  const missing = (id: string) => new Problem('resource-not-found', `Event ${id.slice(0, 100)} was not found.`)
+  const idOf = ({ params }: Pick<RequestContext, 'params'>) => params[0] as string
+  const visible = ({ caller }: Intent, outcome: Outcome): StoredEvent | undefined => {
+    const [event] = (outcome as EventPage).events
+    const source = event && scope.sources.find(({ collection }) => collection === event.collection)
+    if (!source || !maySee(source, caller)) return undefined
+    const owned = source.scene.resource.collection.account !== null
+    return owned && event.key.account !== caller.account ? undefined : event
+  }
+  return {
+    ...{ operation: 'event', method: 'GET', at: 'item', safe: true, resource, rule: ruleOf(scope), content: [] },
+    query: (call) => refuseParameters(call, resource.settings),
+    target: () => ({ read: null, admit: () => {} }),
+    parse: (asked) => {
+      if (!isEventId(idOf(asked))) throw missing(idOf(asked))
+      return intentOf(asked)
+    },
+    plan: (intent) => ({ do: 'event', id: idOf(intent) }),
+    render: (intent, outcome) => {
+      const event = visible(intent, outcome)
+      if (!event) throw missing(idOf(intent))
+      const body = textOf(scope, intent, event)
+      return { status: 200, headers: { ETag: listTag('strong', body) }, body }
+    },
+    claims: null,
+    about: {
+      events: describedEvents(scope),
+      ...{ id: 'get', summary: () => 'Reads one event', notes: [], body: null, headers: [...itemConditions] },
+      answers: [{ status: 200, says: 'The event.', body: 'event', headers: ['ETag'] }, describedUnchanged(resource)],
+      refusals: ['resource-not-found', 'precondition-failed'],
+    },
+  }
+}
+
+/** The events of a version, for its description. */
+const describedEvents = ({ sources }: EventScope): NonNullable<OperationDescription['events']> =>
+  sources.map((one) => ({ resource: one.scene.resource, types: eventTypesOf(one) }))
+
+const listDescription = (scope: EventScope, resource: Resource): OperationDescription => ({
+  events: describedEvents(scope),
+  ...{ id: 'list', summary: () => 'Lists events, the oldest first', body: null, headers: [...itemConditions] },
+  notes: [
+    `Each change of an item is an event, in the order in which changes of the item happened. \`nextCursor\` is never null: at the end it is the place to ask from again. Parameters: ${eventParameters.join(', ')}.`,
+  ],
+  answers: [
+    { status: 200, says: 'A page of events.', body: 'events', headers: ['ETag'] },
+    describedUnchanged(resource),
+  ],
+  refusals: ['precondition-failed', 'access-denied', 'insufficient-scope', 'maintenance'],
+})

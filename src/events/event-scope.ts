@@ -1,0 +1,82 @@
+/** Event scope: the events of a version, and those of them that a caller may read. Part 6. */
+import type { EndpointContext } from '../endpoints/item.ts'
+import { type Caller, permits } from '../flow/caller.ts'
+import type { StoredEvent } from '../flow/outcome.ts'
+import type { ReadEvents } from '../flow/plan.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { eventPrefixOf } from '../resources/resource-collection.ts'
+
+/** The events of a resource, by the names of a version. */
+export interface EventSource {
+  readonly scene: EndpointContext
+  /** The name of the resource in the version. */
+  readonly name: string
+  /** The name of the stored collection. */
+  readonly collection: string
+  /** What types begin with, as `order`. */
+  readonly prefix: string
+  /** The actions as they are stored, each with its name in the version. */
+  readonly actions: ReadonlyMap<string, string>
+}
+
+export interface EventScope {
+  /** The version. */
+  readonly label: string
+  readonly service: string
+  readonly sources: readonly EventSource[]
+}
+
+/** The resources of a version whose changes are events. */
+export function eventScope(service: string, label: string, scenes: Iterable<EndpointContext>): EventScope {
+  const sources = [...scenes].flatMap((scene): EventSource[] => {
+    const { resource, representation } = scene
+    if (representation.today.collection.eventPrefix === undefined) return []
+    const { name, declaration, settings } = resource
+    const collection = representation.today.name
+    return [{ scene, name, collection, prefix: eventPrefixOf(name, declaration, settings), actions: actionsOf(scene) }]
+  })
+  return { label, service, sources }
+}
+
+/** The actions of rows without states. */
+const plainActions: readonly string[] = ['created', 'updated', 'deleted']
+
+/** A transition to a state that the version does not have is an update there. */
+function actionsOf({ resource, representation, transitions }: EndpointContext): ReadonlyMap<string, string> {
+  const [own, today] = [resource.machine, representation.today.machine]
+  const called = transitions.map(({ own: { to }, today: stored }) => [stored.to, to] as const)
+  const timed = (today?.timed ?? []).flatMap(({ name, to }) => {
+    const same = own?.timed.find((one) => one.name === name)
+    return same ? [[to, same.to] as const] : []
+  })
+  const named = new Map([...timed, ...called])
+  const entered = (today?.states ?? []).map((state) => {
+    const name = named.get(state) ?? (own?.states.includes(state) ? state : 'updated')
+    return [state, name] as const
+  })
+  return new Map([...plainActions.map((one) => [one, one] as const), ...entered])
+}
+
+/** Whether a caller may read the events of a resource: those whose items it may read. */
+export const maySee = ({ scene: { resource } }: EventSource, caller: Caller): boolean =>
+  permits(caller, ruleFor(resource.access, 'read')) && (resource.collection.account === null || caller.account !== null)
+
+/** The events of resources that a caller may read. */
+export function visibleEvents(
+  sources: readonly EventSource[],
+  caller: Caller,
+): Pick<ReadEvents, 'open' | 'owned' | 'account'> {
+  const seen = sources.filter((one) => maySee(one, caller))
+  const namesOf = (own: boolean) =>
+    seen.filter(({ scene }) => (scene.resource.collection.account !== null) === own).map(({ collection }) => collection)
+  return { open: namesOf(false), owned: namesOf(true), account: caller.account }
+}
+
+/** The type of an event in a version. R205. */
+export const eventTypeOf = ({ prefix, actions }: EventSource, { action }: Pick<StoredEvent, 'action'>): string =>
+  `${prefix}.${actions.get(action) ?? 'updated'}`
+
+/** All types of events of a resource in a version. */
+export const eventTypesOf = ({ prefix, actions }: EventSource): readonly string[] => [
+  ...new Set([...actions.values()].map((action) => `${prefix}.${action}`)),
+]

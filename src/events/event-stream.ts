@@ -1,0 +1,181 @@
+/** Event stream: sends events as they happen (`text/event-stream`), from where a client left off. Part 6. R213. */
+import { Problem } from '../errors/problem.ts'
+import type { Caller } from '../flow/caller.ts'
+import type { EventQuery, Intent } from '../flow/intent.ts'
+import type { EventPage, StoredEvent } from '../flow/outcome.ts'
+import type { AnswerStream, StreamTarget } from '../flow/reply.ts'
+import type { AccessRule } from '../resources/declaration.ts'
+import { type EventFeed, type FeedSources, makeEventFeed, type NewEvents } from './event-feed.ts'
+import { type EventScope, eventTypeOf } from './event-scope.ts'
+import { eventText } from './event-text.ts'
+
+/** What a stream shows, and how it checks that its caller may still see it. */
+export interface StreamRules {
+  readonly scope: EventScope
+  readonly rule: AccessRule
+  /** Reads the parameters again for a caller whose rights may have changed; throws if it may see nothing. */
+  readonly queryFor: (caller: Caller) => EventQuery
+}
+
+/** The stream of a request. Throws if this process cannot send another one. */
+export function eventStream(rules: StreamRules, intent: Intent): AnswerStream {
+  const feed = intent.world.state.of(makeEventFeed, null)
+  const { sources } = feed
+  if (sources === null || feed.isFull)
+    throw new Problem('overloaded', 'This process cannot send another stream of events. Try again later.')
+  return {
+    open: (target) => {
+      const stream = new OpenStream(rules, intent, { feed, sources, target })
+      return stream.end
+    },
+  }
+}
+
+interface StreamParts {
+  readonly feed: EventFeed
+  readonly sources: FeedSources
+  readonly target: StreamTarget
+}
+
+/** A client that has so many bytes to read is disconnected; it goes on from its last event. */
+const mostUnread = 1024 * 1024
+const pageSize = 100
+/** A comment is sent after this time without an event, and the caller is checked again, in milliseconds. */
+const commentInterval = 15_000
+
+class OpenStream {
+  readonly #rules: StreamRules
+  readonly #intent: Intent
+  readonly #parts: StreamParts
+  readonly #unsubscribe: () => void
+  #query: EventQuery
+  #caller: Caller
+  /** The position up to which events were sent; null until the beginning is known. */
+  #position: number | null = null
+  #catchingUp = true
+  #ended = false
+  #lastSent: number
+
+  constructor(rules: StreamRules, intent: Intent, parts: StreamParts) {
+    this.#rules = rules
+    this.#intent = intent
+    this.#parts = parts
+    this.#query = intent.events as EventQuery
+    this.#caller = intent.caller
+    this.#lastSent = intent.world.monotonic()
+    this.#unsubscribe = parts.feed.subscribe({ take: this.#take, beat: this.#beat, end: this.#leave })
+    parts.target.write(': events\n\n')
+    void this.#catchUp()
+  }
+
+  /** Ends the stream without a word: its client has gone. */
+  end = (): void => {
+    this.#ended = true
+    this.#unsubscribe()
+  }
+
+  /** Sends the client away: it comes back after a second, and goes on from its last event. */
+  #leave = (): void => {
+    if (this.#ended) return
+    this.#send('retry: 1000\n\n')
+    this.end()
+    this.#parts.target.end()
+  }
+
+  /** Breaks the stream off, so that its client does not take it for complete. R162. */
+  #cut(): void {
+    this.end()
+    this.#parts.target.cut()
+  }
+
+  #send(text: string): void {
+    if (this.#ended || text === '') return
+    this.#lastSent = this.#intent.world.monotonic()
+    this.#parts.target.write(text)
+    if (this.#parts.target.unread() > mostUnread) this.#cut()
+  }
+
+  #take = ({ from, to, events }: NewEvents): void => {
+    if (this.#catchingUp || this.#ended) return
+    if (from !== this.#position) {
+      void this.#catchUp()
+      return
+    }
+    this.#send(this.#textOf(events.filter((event) => this.#matches(event))))
+    this.#position = to
+  }
+
+  /** Sends what was stored before, and then what happened meanwhile. */
+  async #catchUp(): Promise<void> {
+    this.#catchingUp = true
+    const { feed, sources } = this.#parts
+    try {
+      this.#position ??= await this.#begin()
+      while (!this.#ended && this.#position < (feed.position ?? 0)) {
+        const plan = { do: 'events', after: this.#position, limit: pageSize, ...this.#query.where } as const
+        const { events, position, base } = (await sources.store.execute(plan)) as EventPage
+        if (base > this.#position && this.#position > 0) this.#send(gap)
+        this.#send(this.#textOf(events))
+        this.#position = position
+      }
+      this.#catchingUp = false
+    } catch (err) {
+      sources.log.warn(
+        { err, requestId: this.#intent.call.id },
+        'A stream of events ended, as events could not be read.',
+      )
+      this.#cut()
+    }
+  }
+
+  /** The position after which the stream begins. */
+  async #begin(): Promise<number> {
+    const { feed, sources } = this.#parts
+    const { lastId, after, where } = this.#query
+    if (lastId !== null) {
+      const { events, position } = (await sources.store.execute({ do: 'event', id: lastId })) as EventPage
+      if (events.length > 0) return position
+      this.#send(gap)
+      return 0
+    }
+    return after ?? (where.since === undefined ? (feed.position ?? 0) : 0)
+  }
+
+  #matches({ collection, key, action, time }: StoredEvent): boolean {
+    const { open, owned, account, types, item, since } = this.#query.where
+    const isVisible = open.includes(collection) || (owned.includes(collection) && key.account === account)
+    const isNamed = types?.some(([own, stored]) => own === collection && stored === action) ?? true
+    return isVisible && isNamed && (item === undefined || item === key.id) && (since === undefined || time >= since)
+  }
+
+  #textOf(events: readonly StoredEvent[]): string {
+    const { scope } = this.#rules
+    return events
+      .map((event) => {
+        const source = scope.sources.find(({ collection }) => collection === event.collection)
+        if (!source) return ''
+        const text = eventText(scope, source, event, this.#caller, this.#intent.world)
+        return `id: ${event.id}\nevent: ${eventTypeOf(source, event)}\ndata: ${text}\n\n`
+      })
+      .join('')
+  }
+
+  /** Keeps the connection alive, and ends the stream of a caller whose credentials have ended. */
+  #beat = (): void => {
+    if (this.#intent.world.monotonic() - this.#lastSent >= commentInterval) this.#send(': alive\n\n')
+    void this.#checkCaller()
+  }
+
+  async #checkCaller(): Promise<void> {
+    const { call } = this.#intent
+    try {
+      this.#caller = await this.#parts.sources.authenticate(call, this.#rules.rule)
+      this.#query = { ...this.#query, where: this.#rules.queryFor(this.#caller).where }
+    } catch (error) {
+      // While the database is away nothing is known of the caller, and there is nothing to send either.
+      if (error instanceof Problem && error.type !== 'dependency-unavailable') this.#leave()
+    }
+  }
+}
+
+const gap = 'event: gap\ndata: {}\n\n'

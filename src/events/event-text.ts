@@ -1,0 +1,44 @@
+/** Event text: an event as a version shows it to a caller. Part 6. R207, R208. */
+import { shownDocument, viewNow } from '../endpoints/item.ts'
+import type { Caller } from '../flow/caller.ts'
+import type { StoredEvent } from '../flow/outcome.ts'
+import type { ServiceWorld } from '../flow/world.ts'
+import { timestampOf } from '../formats/time.ts'
+import { type EventScope, type EventSource, eventTypeOf } from './event-scope.ts'
+
+/** An event as JSON: its content, in the form of the settings. */
+export function eventText(
+  scope: EventScope,
+  source: EventSource,
+  event: StoredEvent,
+  caller: Caller,
+  world: ServiceWorld,
+): string {
+  const { settings } = source.scene.resource
+  const type = eventTypeOf(source, event)
+  const data =
+    settings.events.payload === 'thin' ? JSON.stringify({ id: event.key.id }) : dataText(source, event, caller, world)
+  const form =
+    settings.events.format === 'cloudevents' ? cloudEvent(scope, source, event, type) : plainEvent(scope, event, type)
+  return `${JSON.stringify(form).slice(0, -1)},"data":${data}}`
+}
+
+function dataText({ scene }: EventSource, { doc }: StoredEvent, caller: Caller, world: ServiceWorld): string {
+  return shownDocument(scene.representation, viewNow(scene, caller, world), { doc })
+}
+
+/** R207. */
+const plainEvent = ({ label }: EventScope, { id, time, sequence }: StoredEvent, type: string) => ({
+  ...{ id, type, timestamp: timestampOf(time), version: label, sequence },
+})
+
+/** R208: the sequence is that of the extension, the version is named by the schema of the data. */
+const cloudEvent = (
+  { label, service }: EventScope,
+  { name }: EventSource,
+  { id, key, time, sequence }: StoredEvent,
+  type: string,
+) => ({
+  ...{ specversion: '1.0', id, source: `/${name}`, type, subject: key.id, time: timestampOf(time) },
+  ...{ datacontenttype: 'application/json', dataschema: `urn:${service}:${label}`, sequence: String(sequence) },
+})
