@@ -43,7 +43,7 @@ import type {
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
 import { withServiceFields } from './resources/service-fields.ts'
-import type { ChangedTransitions, FormerWritable } from './resources/states-before.ts'
+import type { ChangedOperations, ChangedTransitions, FormerWritable } from './resources/states-before.ts'
 import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type ServiceLists, type ServiceRoute, servedVersions, type VersionScenes } from './routing/served-versions.ts'
@@ -212,8 +212,8 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
       readonly writable?: FormerWritable
       /** The states of the parent that allowed writes before, if fewer do now; null for all: `while: ['draft', 'placed']`. */
       readonly while?: readonly string[] | null
-      /** Declared operations that only the new version has: `operations: { added: ['quotes'] }`. */
-      readonly operations?: { readonly added?: readonly string[] }
+      /** How declared operations differed: `operations: { added: ['audits'], renamed: { prices: 'quotes' } }`. */
+      readonly operations?: ChangedOperations
       /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. */
       readonly deprecations?: Deprecations
       /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */

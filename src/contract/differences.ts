@@ -259,7 +259,7 @@ const operationDifferences = (
       ...fieldDifferences(`${at}.output`, had.output, has.output, answeredOutput),
     ]
     const way = had.asynchronous === has.asynchronous ? [] : [asynchronousDifference(at, has.asynchronous === true)]
-    return [...found, ...way].map((one) => ({ ...one, what: 'fixed' }))
+    return [...found, ...way]
   })
 
 const asynchronousDifference = (place: string, now: boolean): Difference =>
@@ -270,4 +270,5 @@ const asynchronousDifference = (place: string, now: boolean): Difference =>
       ? 'Requests are answered 202 with a status, no longer with the output.'
       : 'Requests are answered with the output, no longer 202.',
     'Leave it as it was, and add an operation with another name.',
+    'fixed',
   )

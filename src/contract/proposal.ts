@@ -2,13 +2,13 @@
 
 import type { FieldTerms } from '../fields/kind.ts'
 import { listInWords } from '../formats/naming.ts'
+import { type FormKind, type ProposedLines, proposeOperations, proposeStates } from './action-proposal.ts'
 import { fieldCode, valueCode } from './code.ts'
 import type { ResourceContract } from './contract.ts'
 import { convertExpression } from './convert.ts'
 import { answersOnly, type Difference, type FieldExposure, requestsOnly, weighShift } from './difference.ts'
 import { valueShifts } from './field-differences.ts'
 import { placeholderCode } from './placeholder.ts'
-import { type ProposedLines, proposeStates } from './state-proposal.ts'
 
 /** A resource with breaking differences, and the version that would publish them. */
 export interface UnclaimedDifferences {
@@ -44,21 +44,23 @@ export function proposeChange(unclaimed: UnclaimedDifferences): ProposedChange {
   const { resource, version } = unclaimed
   const parts = changeParts(unclaimed)
   const fields = proposeFields(parts, unclaimed.after)
-  const states = proposeStates(unclaimed, parts, (inputs) => {
-    const own = changeParts({ ...unclaimed, ...inputs, former: {} })
-    return { ...proposeFields(own, inputs.after, false), says: [] }
-  })
-  const lacking = [...fields.lacking, ...states.lacking]
-  const lines = [...fields.lines, ...states.lines]
+  const proposeForm = (form: Pick<UnclaimedDifferences, 'before' | 'after' | 'found'>, kind: FormKind) => {
+    const own = changeParts({ ...unclaimed, ...form, former: {} })
+    return { ...proposeFields(own, form.after, kind), says: [] }
+  }
+  const actions = [proposeStates(unclaimed, parts, proposeForm), proposeOperations(unclaimed, proposeForm)]
+  const lacking = [fields, ...actions].flatMap((one) => one.lacking)
+  const lines = [fields, ...actions].flatMap((one) => one.lines)
   if (lines.length === 0 || lacking.length > 0) return { lacking }
-  const about = `${[...aboutParts(parts), ...states.says].join('; ')}.`
+  const about = `${[...aboutParts(parts), ...actions.flatMap(({ says }) => says)].join('; ')}.`
   const change = [`.change('${version}', '${resource}', {`, `  about: ${valueCode(about)},`, ...lines, '})']
   return { change: change.join('\n'), lacking }
 }
 
-/** The lines of a change that concern fields. Inputs of transitions are not answered. */
-function proposeFields(parts: ChangeParts, after: ResourceContract, answered = true): Omit<ProposedLines, 'says'> {
-  const [request, response] = [requestSources(parts, after), answered ? responseSources(parts, after) : []]
+/** The lines of a change that concern fields. Inputs are not answered, and outputs are not sent. */
+function proposeFields(parts: ChangeParts, after: ResourceContract, kind?: FormKind): Omit<ProposedLines, 'says'> {
+  const request = kind === 'output' ? [] : requestSources(parts, after)
+  const response = kind === 'input' ? [] : responseSources(parts, after)
   const required = Object.entries(parts.required).map(
     ([name, terms]): FieldSource => [name, terms.unique ? undefined : placeholderCode(terms)],
   )

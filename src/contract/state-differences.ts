@@ -50,7 +50,7 @@ function timerDifferences(place: string, name: string, had?: TimedContract, has?
   const delay = ({ after }: TimedContract) => durationMilliseconds(after ?? '') ?? 0
   const [same, other] = [had, has].map((one) => one && { ...one, after: undefined })
   const later = had?.after && has?.after && isSameValue(same, other) && delay(has) >= delay(had)
-  return [makeDifference(place, later ? 'additive' : 'breaking', says, timerMend, 'states-changed')]
+  return [makeDifference(place, later ? 'additive' : 'breaking', says, timerMend, 'actions-changed')]
 }
 
 function timerText({ from, to, after, at }: TimedContract): string {
@@ -67,7 +67,7 @@ function allowanceDifferences(place: string, says: string, was: AllowingStates, 
   const wider = is === null || was?.every((one) => is.includes(one)) === true
   const text = `${says} ${stateList(is)}, before ${stateList(was)}.`
   return [
-    makeDifference(place, wider ? 'additive' : 'breaking', text, 'Leave the states as they were.', 'states-changed'),
+    makeDifference(place, wider ? 'additive' : 'breaking', text, 'Leave the states as they were.', 'actions-changed'),
   ]
 }
 

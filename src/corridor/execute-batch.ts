@@ -16,7 +16,7 @@ import { admitQuota, spendQuota } from '../limits/quota.ts'
 import { locate } from '../routing/locate.ts'
 import { methodNotAllowed } from '../routing/options.ts'
 import type { Parts, Way } from './phase.ts'
-import { fieldNamesOf } from './versioned-path.ts'
+import { pointedNamesOf } from './versioned-path.ts'
 
 type BatchWay = Pick<Way, 'context' | 'rate'> & Pick<Parts, 'versioned' | 'route' | 'intent' | 'identified'>
 
@@ -105,7 +105,7 @@ class Batch {
       isWritePlan(plan) ? context.store.execute(plan) : context.store.execute(this.#readingPlan(index, plan))
     const namesOf = (field: string) => {
       const route = this.#read[index]?.route
-      return route ? fieldNamesOf(this.#way.versioned.version, route.resource)(field) : [field]
+      return route ? pointedNamesOf(this.#way.versioned.version, route)(field) : [field]
     }
     const sources = { ...handlers, store: { ...handlers.store, execute }, exclusive: true } as const
     return new HandledRun(sources, {

@@ -20,7 +20,7 @@ import type { ExplainedWay } from './corridor-phase.ts'
 import { executeBatch } from './execute-batch.ts'
 import { check, type Parts, phase } from './phase.ts'
 import { completeHeaders } from './reply-headers.ts'
-import { fieldNamesOf } from './versioned-path.ts'
+import { pointedNamesOf } from './versioned-path.ts'
 
 /** Waits for memory for the answer; its size is estimated from earlier answers of the route. */
 export const memoryPhase = check({
@@ -72,7 +72,7 @@ function executeHandled(
 ): Outcome | Promise<Outcome> {
   const { caller, call, world } = intent
   const { settings } = route.resource
-  const namesOf = fieldNamesOf(versioned.version, route.resource)
+  const namesOf = pointedNamesOf(versioned.version, route)
   const dryRun = isDryRun(call, settings)
   const request = { caller, account: caller.account, requestId: call.id, namesOf, dryRun }
   const decisions = new HandledRun(handlers, request)

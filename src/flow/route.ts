@@ -38,6 +38,8 @@ export interface Route {
   readonly target: (asked: RequestContext) => Target
   /** Throws if the state of the item does not allow the operation; for explanations, as a request is judged when it is decided. */
   readonly admitState?: (stored: Readonly<Record<string, unknown>>) => void
+  /** The version's names of an input that a handler points to; undefined for what is no input. */
+  readonly inputNames?: (name: string) => readonly string[] | undefined
   readonly parse: (asked: RequestContext) => Intent
   readonly plan: (intent: Intent) => Plan
   readonly render: (intent: Intent, outcome: Outcome) => Reply

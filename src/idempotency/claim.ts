@@ -85,7 +85,7 @@ export function claimOfBatch(asked: RequestContext, resource: Resource): ClaimAn
 /** Bodies are compared in their newest form. One that cannot be converted is refused later. */
 function newestInput(body: Document, older: ServedTransition['older']): Document {
   try {
-    return older ? older.convert(body) : body
+    return older ? older.payload(body) : body
   } catch {
     return body
   }

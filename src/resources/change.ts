@@ -15,8 +15,10 @@ import { oldValues, oldValuesByNew, type ValueMap } from './old-values.ts'
 import { parentFieldRenaming, renameTerms, repointFields, repointResource, without } from './repoint.ts'
 import { defaultPrefix } from './resource.ts'
 import {
+  type ChangedOperations,
   type ChangedTransitions,
   type FormerWritable,
+  operationsBefore,
   parentBefore,
   statesBefore,
   withFormerWhile,
@@ -94,8 +96,8 @@ export interface ResourceChange {
   readonly writable?: FormerWritable
   /** The states of the parent that allowed writes before, if fewer do now; null for all: `while: ['draft', 'placed']`. */
   readonly while?: readonly string[] | null
-  /** Declared operations that only the new version has: `operations: { added: ['quotes'] }`. */
-  readonly operations?: { readonly added?: readonly string[] }
+  /** The operations of the version before, as `transitions`: `operations: { renamed: { prices: 'quotes' } }`. */
+  readonly operations?: ChangedOperations
   /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. R198. */
   readonly deprecations?: Deprecations
   /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */
@@ -170,14 +172,14 @@ export function declarationBefore(declaration: VersionedDeclaration, change: Cha
 function resourceBefore(own: ResourceDeclaration, change: Change, around: VersionedDeclaration): ResourceDeclaration {
   const names = new Map(Object.entries(change.renamed ?? {}).map(([old, now]) => [now, old]))
   const gone = new Set(change.added)
-  const states = own.states && statesBefore(own.states, change, (fields, of) => fieldsBefore({ fields }, of, around))
+  const formBefore = (fields: Fields, of: Partial<Change>) => fieldsBefore({ fields }, of, around)
+  const states = own.states && statesBefore(own.states, change, formBefore)
   const { states: _, derived: __, operations: all, ...rest } = own
-  const left = Object.entries(all ?? {}).filter(([name]) => !change.operations?.added?.includes(name))
   const parent = parentDeclarationOf(own)
   const stated = {
     ...rest,
     ...(states && { states }),
-    ...(all && { operations: Object.fromEntries(left) }),
+    ...((all || change.operations) && { operations: operationsBefore(all ?? {}, change.operations ?? {}, formBefore) }),
     ...(parent && change.while !== undefined && { parent: withFormerWhile(parent, change.while) }),
   }
   const named = renameTerms({ ...stated, fields: fieldsBefore(own, change, around) }, (name) =>

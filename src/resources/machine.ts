@@ -53,17 +53,26 @@ export function stateProblem(title: string, state: string, refused: string, allo
   return new Problem('invalid-state', `${title} is ${state} and ${refused}; ${possible}.`)
 }
 
-/** A transition as a version declares it, and as it changes stored rows. */
-export interface ServedTransition {
-  readonly own: Transition
-  readonly today: Transition
+/** A transition or an operation as a version declares it, and the newest one, which is carried out. */
+export interface ServedAction<T> {
+  readonly own: T
+  readonly today: T
   /** Converts the inputs of the version to those of today, and gives today's names back; null if they are the same. */
   readonly older: {
     readonly convert: (input: Document) => Document
     readonly names: (input: string) => readonly string[]
+    /** Converts a body as it was sent, so that those of different versions can be compared. */
+    readonly payload: (body: Document) => Document
   } | null
   /** The status of its refusal, and the version that withdrew it; null if it is carried out. */
   readonly refused: { readonly status: 409 | 410; readonly version: string } | null
+}
+
+export type ServedTransition = ServedAction<Transition>
+
+export interface ServedOperation extends ServedAction<OwnOperation> {
+  /** Converts an output as JSON to that of the version; null if they are the same. */
+  readonly answer: ((output: string) => string) | null
 }
 
 /** A transition by the clock: some time after the state was entered, or at the time in a field. */

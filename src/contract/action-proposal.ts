@@ -1,4 +1,4 @@
-/** State proposal: the parts of a proposed change that concern states, transitions and timers. Part 9, versioning. */
+/** Action proposal: the parts of a proposed change that concern states, transitions, timers and operations. Part 9, versioning. */
 import type { FieldTerms } from '../fields/kind.ts'
 import { oldValuesByNew, type ValueMap } from '../resources/old-values.ts'
 import { fieldCode, valueCode } from './code.ts'
@@ -25,7 +25,9 @@ interface MappedStates {
   readonly shown: Readonly<Record<string, ValueMap>>
 }
 
-type ProposeFields = (inputs: ContractPair) => ProposedLines
+/** Whether fields are sent or answered. */
+export type FormKind = 'input' | 'output'
+type ProposeFields = (form: ContractPair, kind: FormKind) => ProposedLines
 /** The source code of members by name; undefined leaves one out. */
 type Code = Readonly<Record<string, string | undefined>>
 
@@ -79,18 +81,28 @@ function transitionsCode(pair: ContractPair, values: MappedStates, proposeFields
     withdrawn: objectCode(withdrawn),
     changed: objectCode(changed),
   })
+  return { code, says: actionsText({ renamed, withdrawn, added: started, changed }), lacking }
+}
+
+interface ActionParts {
+  readonly renamed: ValueMap
+  readonly withdrawn: Code
+  readonly added: readonly string[]
+  readonly changed: Code
+}
+
+function actionsText({ renamed, withdrawn, added, changed }: ActionParts): string[] {
   const named = (does: string, names: readonly string[]) =>
     names.length > 0 ? [`${names.map((name) => `\`${name}\``).join(', ')} ${does}`] : []
-  const says = [
+  return [
     ...Object.entries(renamed).map(([old, now]) => `\`${old}\` is called \`${now}\``),
     ...named('withdrawn', Object.keys(withdrawn)),
-    ...named('added', started),
+    ...named('added', added),
     ...named(
       'changed',
       Object.keys(changed).filter((name) => changed[name] !== undefined),
     ),
   ]
-  return { code, says, lacking }
 }
 
 /** For a field that clients wrote: the transitions without required input that lead to its values. */
@@ -155,12 +167,35 @@ function withdrawnCode(
   })
 }
 
+type Terms = Readonly<Record<string, FieldTerms>>
+
+/** The change of an input or an output, whose differences are at `place`; undefined if there are none. */
+function formCode(
+  { before, after, found }: ContractPair,
+  place: string,
+  [had, has]: readonly [Terms, Terms],
+  propose: (form: ContractPair) => ProposedLines,
+): { readonly code: string; readonly lacking: readonly string[] } | undefined {
+  const own = found.flatMap((one) => {
+    const [, field] = one.place.split(place)
+    return field === undefined ? [] : [{ ...one, place: `resources.x.fields.${field}` }]
+  })
+  if (own.length === 0) return undefined
+  const only = ({ states: _, while: __, ...rest }: ResourceContract, fields: Terms) => ({
+    ...rest,
+    ...{ fields, operations: [] },
+  })
+  const { lines, lacking } = propose({ before: only(before, had), after: only(after, has), found: own })
+  return { code: `{ ${lines.map((one) => one.trim().replace(/,$/, '')).join(', ')} }`, lacking }
+}
+
 /** What was different about transitions that both versions have. */
 function changedCode(
-  { before, after, found }: ContractPair,
+  pair: ContractPair,
   shown: StateContract,
   proposeFields: ProposeFields,
 ): { readonly changed: Code; readonly lacking: readonly string[] } {
+  const { before, found } = pair
   const was = before.states as StateContract
   const lacking: string[] = []
   const called = Object.entries(was.transitions).map(([name, had]) => {
@@ -168,24 +203,9 @@ function changedCode(
     if (!has) return [name, undefined]
     const place = `.states.transitions.${name}`
     const isNarrower = !had.from.every((state) => has.from.includes(state))
-    const sent = found.flatMap((one) => {
-      const [, input] = one.place.split(`${place}.input.`)
-      return input === undefined ? [] : [{ ...one, place: `resources.x.fields.${input}` }]
-    })
-    const own = ({ states: _, ...rest }: ResourceContract, fields: Readonly<Record<string, FieldTerms>>) => ({
-      ...rest,
-      ...{ fields, operations: [], while: undefined as never },
-    })
-    const inputs = proposeFields({ before: own(before, had.input), after: own(after, has.input), found: sent })
-    lacking.push(...(sent.length > 0 ? inputs.lacking : []))
-    return [
-      name,
-      objectCode({
-        from: isNarrower ? valueCode(had.from) : undefined,
-        input:
-          sent.length > 0 ? `{ ${inputs.lines.map((one) => one.trim().replace(/,$/, '')).join(', ')} }` : undefined,
-      }),
-    ]
+    const input = formCode(pair, `${place}.input.`, [had.input, has.input], (form) => proposeFields(form, 'input'))
+    lacking.push(...(input?.lacking ?? []))
+    return [name, objectCode({ from: isNarrower ? valueCode(had.from) : undefined, input: input?.code })]
   })
   const timed = Object.entries(was.timed).map(([name, had]) => {
     const has = shown.timed[name]
@@ -195,4 +215,61 @@ function changedCode(
     return [name, valueCode({ ...(from.join() !== has.from.join() && { from }), ...when })]
   })
   return { changed: Object.fromEntries([...called, ...timed]), lacking }
+}
+
+/** `proposeFields` proposes the changes of inputs and outputs. */
+export function proposeOperations(pair: ContractPair, proposeFields: ProposeFields): ProposedLines {
+  const { before, after, found } = pair
+  const [was, is] = [formsOf(before), formsOf(after)]
+  const isLost = (name: string) => found.some(({ place }) => place.endsWith(`.operations.${name}`))
+  const lost = Object.keys(was).filter(isLost)
+  const come = Object.keys(is).filter((name) => !was[name])
+  const like = (name: string, among: readonly string[]) => among.filter((one) => isSameValue(was[name], is[one]))
+  const [first = ''] = lost
+  const alike = like(first, come)
+  const renamed: ValueMap = lost.length === 1 && alike.length === 1 ? { [first]: alike[0] as string } : {}
+  const gone = lost.filter((name) => !Object.hasOwn(renamed, name))
+  const withdrawn = gone.map((name) => [name, withdrawnOperation(name, before, like(name, Object.keys(is))[0])])
+  const lacking: string[] = []
+  const changed = Object.entries(was).map(([name, had]) => {
+    const codes = (['input', 'output'] as const).map((kind) => {
+      const [terms, place] = [is[name]?.[kind] ?? {}, `.operations.${name}.${kind}.`]
+      const form = formCode(pair, place, [had[kind], terms], (own) => proposeFields(own, kind))
+      lacking.push(...(form?.lacking ?? []))
+      return [kind, form?.code]
+    })
+    return [name, objectCode(Object.fromEntries(codes))]
+  })
+  const added = gone.filter((name) => is[name])
+  const parts = { renamed, added: [], withdrawn: Object.fromEntries(withdrawn), changed: Object.fromEntries(changed) }
+  const code = objectCode({
+    added: added.length > 0 ? valueCode(added) : undefined,
+    renamed: Object.keys(renamed).length > 0 ? valueCode(renamed) : undefined,
+    withdrawn: objectCode(parts.withdrawn),
+    changed: objectCode(parts.changed),
+  })
+  return { lines: code === undefined ? [] : [`  operations: ${code},`], says: actionsText(parts), lacking }
+}
+
+/** The operations of a contract, each with its place. */
+const formsOf = ({ calls = {}, paths }: ResourceContract) =>
+  Object.fromEntries(Object.entries(calls).map(([name, one]) => [name, { ...one, at: placeOf(name, paths).at }]))
+
+function placeOf(name: string, paths: ResourceContract['paths']) {
+  const [path = '', methods] = Object.entries(paths).find(([one]) => one.endsWith(`/${name}`)) ?? []
+  const at = path.slice(0, -name.length - 1).endsWith('}') ? 'item' : 'collection'
+  return { at, access: methods?.POST } as const
+}
+
+/** A withdrawn operation: carried out as one that has the same input and output, or else refused. */
+function withdrawnOperation(name: string, { calls, paths }: ResourceContract, by: string | undefined) {
+  const { input = {}, output = {}, asynchronous } = calls?.[name] ?? {}
+  const { at, access } = placeOf(name, paths)
+  const fields = (all: Terms) =>
+    objectCode(Object.fromEntries(Object.entries(all).map(([one, t]) => [one, fieldCode(t)])))
+  return objectCode({
+    ...{ at: valueCode(at), access: access && valueCode(access), asynchronous: asynchronous && 'true' },
+    ...{ input: fields(input), output: fields(output) },
+    ...(by === undefined ? { refused: '410' } : { by: valueCode(by) }),
+  })
 }
