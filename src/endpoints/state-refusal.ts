@@ -34,12 +34,15 @@ export function admitTransition(
   document: Document,
 ): void {
   const { title } = scene.resource
-  const { state, words } = stateWords(scene, scene.representation.today, document)
-  if (refused)
+  const { today: stored } = scene.representation
+  const { state, words } = stateWords(scene, stored, document)
+  if (refused) {
+    const is = stored.machine === null ? 'has no states' : `is ${words([state])}`
     throw new Problem(
       refused.status === 410 ? 'gone' : 'invalid-state',
-      `${title} is ${words([state])}; ${name} are not possible any more since ${refused.version}.`,
+      `${title} ${is}; ${name} are not possible any more since ${refused.version}.`,
     )
+  }
   if (!from.includes(state))
     throw new Problem(
       'invalid-state',

@@ -16,8 +16,10 @@ import { parentFieldRenaming, renameTerms, repointFields, repointResource, witho
 import { defaultPrefix } from './resource.ts'
 import {
   type ChangedTransitions,
+  childrenBefore,
+  type FormerStates,
   type FormerWritable,
-  parentBefore,
+  formerStates,
   statesBefore,
   withFormerWhile,
 } from './states-before.ts'
@@ -90,6 +92,8 @@ export interface ResourceChange {
    * @example transitions: { added: ['refunds'], renamed: { dispatches: 'shipments' } }
    */
   readonly transitions?: ChangedTransitions
+  /** The states that only the version before has; their transitions are in `withdrawn`: `states: { field: 'status', initial: 'draft' }`. */
+  readonly states?: FormerStates
   /** The states that allowed writes before, if fewer do now; null for all: `writable: { change: ['draft', 'placed'] }`. */
   readonly writable?: FormerWritable
   /** The states of the parent that allowed writes before, if fewer do now; null for all: `while: ['draft', 'placed']`. */
@@ -125,8 +129,8 @@ export interface Change extends ResourceChange {
 
 export const changeKeys = [
   ...['about', 'feature', 'was', 'begins', 'ends', 'renamed', 'removed', 'added', 'retyped', 'required', 'mapped'],
-  ...['shown', 'moved', 'methods', 'transitions', 'operations', 'writable', 'while', 'deprecations', 'errors'],
-  ...['request', 'response', 'revision', 'filters', 'sorts'],
+  ...['shown', 'moved', 'methods', 'states', 'transitions', 'operations', 'writable', 'while', 'deprecations'],
+  ...['errors', 'request', 'response', 'revision', 'filters', 'sorts'],
 ] as readonly (keyof ResourceChange)[]
 export const majorOf = (label: string): number => Number(label.slice(1))
 
@@ -170,7 +174,9 @@ export function declarationBefore(declaration: VersionedDeclaration, change: Cha
 function resourceBefore(own: ResourceDeclaration, change: Change, around: VersionedDeclaration): ResourceDeclaration {
   const names = new Map(Object.entries(change.renamed ?? {}).map(([old, now]) => [now, old]))
   const gone = new Set(change.added)
-  const states = own.states && statesBefore(own.states, change, (fields, of) => fieldsBefore({ fields }, of, around))
+  const states = own.states
+    ? statesBefore(own.states, change, (fields, of) => fieldsBefore({ fields }, of, around))
+    : formerStates(change)
   const { states: _, derived: __, operations: all, ...rest } = own
   const left = Object.entries(all ?? {}).filter(([name]) => !change.operations?.added?.includes(name))
   const parent = parentDeclarationOf(own)
@@ -190,20 +196,6 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   const kept = Object.entries(own.deprecations ?? {}).filter(([one]) => offered(one as Operation))
   const deprecations = { ...Object.fromEntries(kept), ...change.deprecations }
   return { ...named, methods: operations.filter(offered), deprecations }
-}
-
-/** Gives the children of a resource the old names of its states in `while`. */
-function childrenBefore(
-  resources: VersionedDeclaration['resources'],
-  { states }: ResourceDeclaration,
-  change: Change,
-): VersionedDeclaration['resources'] {
-  if (!states) return resources
-  const known = Object.entries(resources).map(([name, one]) => {
-    const parent = parentDeclarationOf(one)
-    return [name, parent?.resource === change.resource ? { ...one, parent: parentBefore(parent, states, change) } : one]
-  })
-  return Object.fromEntries(known)
 }
 
 /** The old fields in order: removed and moved fields are where the first added field is, or else at the end. */

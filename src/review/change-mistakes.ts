@@ -92,7 +92,7 @@ function checkVersionOfChange(
 /** The keys whose values are objects by name. */
 const objectKeys = [
   ...['renamed', 'removed', 'retyped', 'required', 'mapped', 'shown', 'moved'],
-  ...['transitions', 'operations', 'writable', 'deprecations', 'errors', 'filters', 'sorts'],
+  ...['states', 'transitions', 'operations', 'writable', 'deprecations', 'errors', 'filters', 'sorts'],
 ]
 
 function checkChange(scene: ChangeCheck): void {
@@ -161,7 +161,7 @@ function checkNames(scene: ChangeCheck): void {
     ]),
   ]
   for (const [key, names] of present)
-    for (const name of names.filter((one) => !hasMember(own.fields, one)))
+    for (const name of names.filter((one) => !hasMember(own.fields, one) && one !== change.states?.field))
       report(
         { found },
         [...path, key],

@@ -6,7 +6,7 @@ import type { Fields } from '../fields/field.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { parentDeclarationOf, resolveConcepts } from '../resources/declaration.ts'
 import type { StatesDeclaration, TransitionDeclaration } from '../resources/states.ts'
-import { beginsStates, oldStates, type WithdrawnTransition } from '../resources/states-before.ts'
+import { beginsStates, isFormerStates, oldStates, type WithdrawnTransition } from '../resources/states-before.ts'
 import { type ChangeCheck, checkValueSources, isOmittable } from './value-sources.ts'
 
 type Transitions = StatesDeclaration['transitions']
@@ -19,8 +19,9 @@ export function checkChangedStates(scene: ChangeCheck, checkFields: (inputs: Cha
   const strange = Object.keys(parts).filter((one) => !transitionParts.includes(one))
   for (const key of strange)
     report({ found }, [...at, key], `\`${key}\` is not known here.`, nameHint(key, transitionParts))
-  const { states } = own
   checkFormerAllowance(scene)
+  checkFormerStates(scene)
+  const states = own.states ?? (isFormerStates(change.states) ? { ...change.states, transitions: {} } : undefined)
   if (strange.length > 0 || (!states && Object.keys(parts).length === 0)) return
   const all = states?.transitions ?? {}
   checkNamesOfTransitions(scene, all)
@@ -38,6 +39,19 @@ export function checkChangedStates(scene: ChangeCheck, checkFields: (inputs: Cha
 }
 
 const transitionParts = ['added', 'renamed', 'withdrawn', 'changed', 'written']
+
+/** States that ended leave their field, or `removed` has it with a value for old answers. */
+function checkFormerStates({ change, path, own, found }: ChangeCheck): void {
+  const { states, removed = {}, renamed = {} } = change
+  const refuse = (reason: string, mend: string) => report({ found }, [...path, 'states'], reason, mend)
+  if (states === undefined) return
+  if (own.states)
+    refuse(`${change.resource} still has states.`, 'Leave it out, and name what differs in `transitions`.')
+  else if (!isFormerStates(states))
+    refuse(`It is ${valueInWords(states)}.`, "Write states: { field: 'status', initial: 'draft' }.")
+  else if (!hasMember(own.fields, renamed[states.field] ?? states.field) && !hasMember(removed, states.field))
+    refuse(`There is no field \`${states.field}\`.`, 'Declare it in `removed`, or keep it as a field.')
+}
 
 /** Named transitions must exist, and no two may have had the same name. */
 function checkNamesOfTransitions({ change, path, found }: ChangeCheck, all: Transitions): void {
@@ -84,7 +98,7 @@ function replacedFault(
   { by, to, input = {} }: WithdrawnTransition & { readonly by: string },
   scene: ChangeCheck,
 ): DeclarationFault | undefined {
-  const states = scene.own.states as StatesDeclaration
+  const states = scene.own.states ?? { field: '', initial: '', transitions: {} }
   const other = callable(states, by)
   if (!other) return [`There is no transition ${valueInWords(by)} that callers carry out.`, withdrawnMend]
   const [end] = oldStates(states, scene.change)([other.to])
