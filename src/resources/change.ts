@@ -12,7 +12,7 @@ import {
   type VersionedDeclaration,
 } from './declaration.ts'
 import { oldValues, oldValuesByNew, type ValueMap } from './old-values.ts'
-import { parentFieldRenaming, renameTerms, repointFields, repointResource, without } from './repoint.ts'
+import { mapMembers, parentFieldRenaming, renameTerms, repointFields, repointResource, without } from './repoint.ts'
 import { defaultPrefix } from './resource.ts'
 import {
   type ChangedTransitions,
@@ -154,7 +154,8 @@ export function declarationAt<D extends VersionedDeclaration>(
 }
 
 /** The declaration before a change. */
-export function declarationBefore(declaration: VersionedDeclaration, change: Change): VersionedDeclaration {
+export function declarationBefore(given: VersionedDeclaration, change: Change): VersionedDeclaration {
+  const declaration = { ...given, resources: withNewestSources(given.resources, change.resource) }
   const { resource, was, begins, ends, errors } = change
   const errorsBefore = errors && declaration.errors ? { errors: underOldNames(declaration.errors, errors) } : {}
   if (begins) return { ...declaration, ...errorsBefore, resources: without(declaration.resources, [resource]) }
@@ -225,6 +226,14 @@ function withoutMigration(field: Field): Field {
 
 /** In older versions, the source of a derived field is that of the newest version. */
 const fromNewest = Object.freeze({ of: 'newest', resource: '', field: '' }) as unknown as Aggregate
+
+/** Resources whose totals of rows of a changed resource are those of the newest version. */
+const withNewestSources = (resources: VersionedDeclaration['resources'], changed: string) =>
+  mapMembers(resources, (one) => {
+    const isOther = ({ options: { derived } }: Field) => typeof derived === 'object' && derived.resource === changed
+    if (!Object.values(one.fields).some(isOther)) return one
+    return { ...one, fields: mapMembers(one.fields, (field) => (isOther(field) ? withoutMigration(field) : field)) }
+  })
 
 /** Whether new values sort like their old ones, and no two have the same old one, as equal values are sorted by id. */
 export function keepsOrder(values: readonly string[], mapped: ValueMap, shown: ValueMap): boolean {
