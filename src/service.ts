@@ -43,7 +43,13 @@ import type {
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
 import { withServiceFields } from './resources/service-fields.ts'
-import type { ChangedOperations, ChangedTransitions, FormerWritable } from './resources/states-before.ts'
+import {
+  type ChangedOperations,
+  type ChangedTransitions,
+  type FormerStates,
+  type FormerWritable,
+  withFormerStateField,
+} from './resources/states-before.ts'
 import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type ServiceLists, type ServiceRoute, servedVersions, type VersionScenes } from './routing/served-versions.ts'
@@ -208,6 +214,8 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
       readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
       /** Transitions that only the new version has, and old names of others: `transitions: { added: ['refunds'] }`. */
       readonly transitions?: ChangedTransitions
+      /** The states that only the version before has; their transitions are in `withdrawn`: `states: { field: 'status', initial: 'draft' }`. */
+      readonly states?: FormerStates
       /** The states that allowed writes before, if fewer do now; null for all: `writable: { change: ['draft', 'placed'] }`. */
       readonly writable?: FormerWritable
       /** The states of the parent that allowed writes before, if fewer do now; null for all: `while: ['draft', 'placed']`. */
@@ -279,7 +287,7 @@ function serviceWithChanges<D extends Declaration>(
     change: (version: string, resource: string, change: object) =>
       serviceWithChanges(
         declaration,
-        [...changes, { ...(change as ResourceChange), version, resource }],
+        [...changes, withFormerStateField({ ...(change as ResourceChange), version, resource })],
         lists,
         ownHandlers,
       ),

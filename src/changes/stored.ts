@@ -20,7 +20,7 @@ import {
 } from './conversion.ts'
 import { runConversion } from './conversion-error.ts'
 import { movedFieldFinder, type VersionAt, versionHistory } from './history.ts'
-import { originalNames, resourceAt, withOriginalNames } from './original-names.ts'
+import { originalNames, resourceAt, withFormerSources, withOriginalNames } from './original-names.ts'
 import { translateSort } from './queries.ts'
 
 interface DeclaredHistory {
@@ -39,7 +39,10 @@ export function withStoredVersions(
   const all = versionHistory(declared.declaration, declared.changes, declared.rules.kinds)
   const origins = originalNames(today, all)
   const kept = new Map(
-    [...today].map(([name, one]) => [name, withOriginalNames(withKeptFields(one, all, declared.rules), origins)]),
+    [...today].map(([name, one]) => [
+      name,
+      withOriginalNames(withFormerSources(withKeptFields(one, all, declared.rules), all), origins),
+    ]),
   )
   const elsewhere = movedFieldFinder(all, (name) => kept.get(name)?.members.map((member) => member.name) ?? [])
   const made = new Map(

@@ -39,7 +39,12 @@ export function proposeStates(pair: ContractPair, values: MappedStates, proposeF
   const writable = allowed.map((key) => [key, valueCode(before.states?.writable[key] ?? null)] as const)
   const below = isFound('.parent.while') ? valueCode(before.while ?? null) : undefined
   const { code, lacking, says } = transitionsCode(pair, values, proposeFields)
-  const parts = { transitions: code, writable: objectCode(Object.fromEntries(writable)), while: below }
+  const { field, initial } = before.states ?? {}
+  const ended = pair.after.states ? undefined : objectCode({ field: valueCode(field), initial: valueCode(initial) })
+  const parts = {
+    states: before.states && ended,
+    ...{ transitions: code, writable: objectCode(Object.fromEntries(writable)), while: below },
+  }
   return {
     lines: Object.entries(parts).flatMap(([name, text]) => (text === undefined ? [] : [`  ${name}: ${text},`])),
     says: [...says, ...(writable.length > 0 || below ? ['fewer states allow writes'] : [])],
@@ -60,19 +65,19 @@ interface TransitionsCode extends Omit<ProposedLines, 'lines'> {
 
 function transitionsCode(pair: ContractPair, values: MappedStates, proposeFields: ProposeFields): TransitionsCode {
   const [was, is] = [pair.before.states, pair.after.states]
-  if (!is) return { code: undefined, says: [], lacking: [] }
-  if (!was) return { code: objectCode({ written: writtenCode(pair.before, is) }), says: [], lacking: [] }
+  if (!was) return { code: is && objectCode({ written: writtenCode(pair.before, is) }), says: [], lacking: [] }
+  if (!is)
+    return {
+      code: objectCode({ withdrawn: objectCode(goneCode(pair.before, nothing)) }),
+      says: ['the states ended'],
+      lacking: [],
+    }
   const shown = inFormerWords(is, pair.after, values)
   const renamed = renamedTransition(was, shown)
   const [formerName] = Object.keys(renamed)
-  const lost = Object.entries(was.transitions).filter(([name]) => !is.transitions[name] && name !== formerName)
-  const stopped = Object.entries(was.timed).filter(([name]) => !is.timed[name])
+  const withdrawn = goneCode(pair.before, shown, formerName)
   const started = Object.keys(is.timed).filter((name) => !was.timed[name])
-  const withdrawn = {
-    ...Object.fromEntries(lost.map(([name, one]) => [name, withdrawnCode(name, one, pair.before, shown)])),
-    ...Object.fromEntries(stopped.map(([name, one]) => [name, valueCode(one)])),
-  }
-  const again = Object.keys(withdrawn).filter((name) => is.transitions[name])
+  const again = Object.keys(withdrawn).filter((name) => is.transitions[name] ?? is.timed[name])
   const { changed, lacking } = changedCode(pair, shown, proposeFields)
   const added = [...new Set([...started, ...again])]
   const code = objectCode({
@@ -105,6 +110,25 @@ function actionsText({ renamed, withdrawn, added, changed }: ActionParts): strin
   ]
 }
 
+/** A transition with the same end. One with another end is another transition, whatever its name is. */
+const isKept = <T extends { readonly to: string }>(had: T, has: T | undefined): has is T => has?.to === had.to
+
+/** The transitions and timers that the new version does not have, but for one that only has another name. */
+function goneCode(before: ResourceContract, is: Ways, formerName?: string): Code {
+  const { transitions = {}, timed = {} } = before.states ?? {}
+  const lost = Object.entries(transitions).filter(
+    ([name, one]) => !isKept(one, is.transitions[name]) && name !== formerName,
+  )
+  const stopped = Object.entries(timed).filter(([name, one]) => !isKept(one, is.timed[name]))
+  return Object.fromEntries([
+    ...lost.map(([name, one]) => [name, withdrawnCode(name, one, before, is)]),
+    ...stopped.map(([name, one]) => [name, valueCode(one)]),
+  ])
+}
+
+type Ways = Pick<StateContract, 'transitions' | 'timed'>
+const nothing: Ways = { transitions: {}, timed: {} }
+
 /** For a field that clients wrote: the transitions without required input that lead to its values. */
 function writtenCode({ fields }: ResourceContract, { field, transitions }: StateContract): string | undefined {
   const found = (fields[field]?.values ?? []).flatMap((value) => {
@@ -115,6 +139,21 @@ function writtenCode({ fields }: ResourceContract, { field, transitions }: State
 }
 
 const needsInput = ({ input }: TransitionContract): boolean => Object.values(input).some(({ required }) => required)
+
+/** A new state is shown as the one in whose place it came: as the initial one, or as the end of a transition. */
+export function formerEnds(
+  values: Readonly<Record<string, string>>,
+  was?: StateContract,
+  is?: StateContract,
+): Record<string, string> {
+  const all = ({ initial, transitions, timed }: StateContract) => [
+    ['', initial] as const,
+    ...Object.entries({ ...transitions, ...timed }).map(([name, { to }]) => [name, to] as const),
+  ]
+  const ends = new Map(was && all(was))
+  const found = (is ? all(is) : []).filter(([name, to]) => Object.hasOwn(values, to) && ends.has(name))
+  return Object.fromEntries(found.toReversed().map(([name, to]) => [to, ends.get(name) as string]))
+}
 
 /** The states of the newest version, each with the name that it had before. */
 function inFormerWords(
@@ -148,7 +187,7 @@ function withdrawnCode(
   name: string,
   { from, to, input }: TransitionContract,
   { paths }: ResourceContract,
-  { transitions }: StateContract,
+  { transitions }: Ways,
 ): string | undefined {
   const [path, methods] = Object.entries(paths).find(([one]) => one.endsWith(`/${name}`)) ?? []
   const access = methods?.POST
@@ -200,7 +239,7 @@ function changedCode(
   const lacking: string[] = []
   const called = Object.entries(was.transitions).map(([name, had]) => {
     const has = shown.transitions[name]
-    if (!has) return [name, undefined]
+    if (!isKept(had, has)) return [name, undefined]
     const place = `.states.transitions.${name}`
     const isNarrower = !had.from.every((state) => has.from.includes(state))
     const input = formCode(pair, `${place}.input.`, [had.input, has.input], (form) => proposeFields(form, 'input'))
@@ -211,7 +250,7 @@ function changedCode(
     const has = shown.timed[name]
     const { from, to: _, ...when } = had
     const isFound = found.some(({ place }) => place.endsWith(`.states.transitions.${name}`))
-    if (!has || !isFound || isSameValue(had, has)) return [name, undefined]
+    if (!isKept(had, has) || !isFound || isSameValue(had, has)) return [name, undefined]
     return [name, valueCode({ ...(from.join() !== has.from.join() && { from }), ...when })]
   })
   return { changed: Object.fromEntries([...called, ...timed]), lacking }

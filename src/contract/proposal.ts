@@ -2,7 +2,7 @@
 
 import type { FieldTerms } from '../fields/kind.ts'
 import { listInWords } from '../formats/naming.ts'
-import { type FormKind, type ProposedLines, proposeOperations, proposeStates } from './action-proposal.ts'
+import { type FormKind, formerEnds, type ProposedLines, proposeOperations, proposeStates } from './action-proposal.ts'
 import { fieldCode, valueCode } from './code.ts'
 import type { ResourceContract } from './contract.ts'
 import { convertExpression } from './convert.ts'
@@ -177,7 +177,7 @@ function changeParts({ before, after, found, former }: UnclaimedDifferences): Ch
   )
   return {
     renamed,
-    removed: pick(gone, before),
+    removed: withInitialState(pick(gone, before), before),
     added: pick(come, after),
     retyped: {
       ...pick(
@@ -191,6 +191,12 @@ function changeParts({ before, after, found, former }: UnclaimedDifferences): Ch
     withdrawn: before.operations.filter((name) => !after.operations.includes(name)),
   }
 }
+
+/** A removed state has the initial one as its value, as every item had it once. */
+const withInitialState = (removed: Record<string, FieldTerms>, { states }: ResourceContract) =>
+  states && removed[states.field]
+    ? { ...removed, [states.field]: { ...removed[states.field], default: states.initial } as FieldTerms }
+    : removed
 
 /** Whether one field could be the other under a new name: same kind, target and uniqueness. */
 const isAlike = (one: FieldTerms | undefined, other: FieldTerms | undefined): boolean =>
@@ -218,7 +224,13 @@ function otherValues(
     const [gone, come] = [only(was, is), only(is, was)]
     if (isState(old, now, before, after) && gone.length === 1 && come.length === 1)
       return { mapped: [[now, { [gone[0] as string]: come[0] as string }] as const], shown: [] }
-    return { mapped: goneValues(now, [was, is], true), shown: goneValues(now, [is, was], false) }
+    const [mapped, shown] = [goneValues(now, [was, is], true), goneValues(now, [is, was], false)]
+    return {
+      mapped,
+      shown: shown.map(
+        ([own, values]) => [own, { ...values, ...formerEnds(values, before.states, after.states) }] as const,
+      ),
+    }
   })
   return {
     mapped: Object.fromEntries(parts.flatMap(({ mapped }) => mapped)),

@@ -6,7 +6,7 @@ import { Problem } from '../errors/problem.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Plan, Read } from '../flow/plan.ts'
+import type { EffectReadResult, Plan, Read } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
@@ -51,6 +51,7 @@ export const storePhase = phase({
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
   explains: [
     { step: 'item', check: explainItem },
+    { step: 'waits', tells: true, check: explainWaiting },
     { step: 'fields', tells: true, check: explainFields },
     { step: 'limits', tells: true, check: explainLimits },
   ],
@@ -140,7 +141,8 @@ async function explainItem(way: ExplainedWay, note: (says: string) => void): Pro
   admit(found)
   if (!read) return null
   if (found?.is === 'found') {
-    route.admitState?.(JSON.parse(found.doc))
+    const guard = route.judgeState?.(JSON.parse(found.doc), asked)
+    if (guard) guard.admit(await Promise.all(guard.reads.map((one) => store.execute(one) as Promise<EffectReadResult>)))
     return `${read.key.id} exists`
   }
   // R170: an id that the service made exists in one account only
@@ -161,6 +163,20 @@ function absenceText({ collection, key }: Read, found: ReadResult, accounts: rea
   if (found.is === 'gone') return `${key.id} was deleted`
   if (accounts.length === 0) return `there is no ${key.id} in ${collection}`
   return `${key.id} belongs to ${accounts.length === 1 ? 'another account' : 'other accounts'} (${accounts.join(', ')}), so it does not exist for this caller`
+}
+
+/** The rules of the resource that begin with the second phase of a change of the database. */
+function explainWaiting({ world, route: { resource } }: ExplainedWay): string | null {
+  const parts = world.waiting(resource.collection.name)
+  if (parts === null) return null
+  const { states, timers, guards, totals } = parts
+  const rules = [
+    ...(states.size > 0 ? [`transitions to ${[...states].join(', ')} answer 503`] : []),
+    ...(timers ? ['transitions by the clock do not take place'] : []),
+    ...[...guards].map((one) => `\`${one === 'while' ? one : `writable.${one}`}\` refuses nothing`),
+    ...(totals.size > 0 ? [`${[...totals].join(', ')} ${totals.size > 1 ? 'are' : 'is'} null`] : []),
+  ]
+  return `until \`bylaw migrate apply\` has finished the change of the database: ${rules.join('; ')}`
 }
 
 function explainFields({ route: { resource, safe }, asked: { caller } }: ExplainedWay): string | null {

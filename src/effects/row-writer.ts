@@ -2,17 +2,7 @@
 import type { Decision, Decisions, ProposedWrite } from '../flow/decision.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import type {
-  Consequences,
-  Create,
-  Effect,
-  EffectRead,
-  EffectReadResult,
-  Remove,
-  RemovedRow,
-  RowChange,
-  RowWrite,
-} from '../flow/plan.ts'
+import type { Consequences, Create, Effect, Remove, RemovedRow, RowChange, RowGuard, RowWrite } from '../flow/plan.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { encodeDocument, withDerivedValues } from '../rows/collection.ts'
@@ -26,13 +16,6 @@ import {
 import { type ChangedRowPlan, changed, creation, type NewRowPlan } from './encoded-writes.ts'
 
 type NewRow = NewRowPlan & Guarded
-
-/** A check of other rows, which are locked until the write is committed. */
-export interface RowGuard {
-  readonly reads: readonly EffectRead[]
-  /** Throws to refuse the write. */
-  readonly admit: (seen: readonly EffectReadResult[]) => void
-}
 
 interface Guarded {
   readonly guard?: RowGuard | undefined

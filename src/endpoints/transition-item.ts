@@ -34,7 +34,10 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
       admitOpen(scene, today.to, asked)
       admitUnlessKeyed(scene)(asked, seen)
     },
-    admitState: (stored) => admitTransition(scene, served, stored),
+    judgeState: (stored) => {
+      admitTransition(scene, served, stored)
+      return undefined
+    },
     decide: (intent, seen) => planTransition(scene, served, intent, seen),
     claims: 'replayed',
     about: transitionDescription(scene, served),

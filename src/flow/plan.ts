@@ -179,6 +179,13 @@ export interface WaitingParts {
   readonly parts: Waiting | null
 }
 
+/** A check of other rows, which are locked until the write is committed. */
+export interface RowGuard {
+  readonly reads: readonly EffectRead[]
+  /** Throws to refuse the write. */
+  readonly admit: (seen: readonly EffectReadResult[]) => void
+}
+
 /** A read for a decision. Rows must not change before the commit; a table operation that writes locks its rows. */
 export type EffectRead = Read | TablePlan | FamilyRead | WaitingRead
 export type EffectReadResult = ReadResult | TableRows | FamilyRows | WaitingParts

@@ -1,10 +1,10 @@
 /** Queued operation: the status of an asynchronous operation that a worker will run. R28, R228. */
 import { allowAccount } from '../auth/allow.ts'
-import type { RowGuard, RowWriter } from '../effects/row-writer.ts'
+import type { RowWriter } from '../effects/row-writer.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import type { Create, Effect } from '../flow/plan.ts'
+import type { Create, Effect, RowGuard } from '../flow/plan.ts'
 import { timestampOf } from '../formats/time.ts'
 import { completeDocumentBy, stampDocument } from '../resources/document.ts'
 import type { OwnOperation } from '../resources/machine.ts'

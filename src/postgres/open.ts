@@ -15,8 +15,9 @@ import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prep
 import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
+import { readUnendedNodes } from '../schema/presence.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
-import { readAppliedPlans, type SchemaComparison, type StoredParts } from '../schema/state.ts'
+import { layoutName, readAppliedPlans, type SchemaComparison, type StoredParts } from '../schema/state.ts'
 import { blankStatement } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import { mapCollections } from '../sql/layout.ts'
@@ -110,6 +111,7 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
       explainErrors(url, async () => run(findChangeHazards(surveyed, withMisfitSurvey(consent, await misfitReport())))),
     admit: () => withMisfits((own) => run(requireNoHazards(surveyed, own.consent.surveys ?? []))),
     apply: () => withMisfits(migratePostgres),
+    otherNodes: () => explainErrors(url, () => run(readUnendedNodes(postgresDialect, layoutName(change.after)))),
     appliedPlans: () =>
       explainErrors(url, async () => run(readAppliedPlans(await readPostgresSchemaState(connection.ask)))),
     applyPlan: (plan) => withMisfits((own) => applyPostgresPlan(own, plan)),

@@ -1,12 +1,21 @@
 /** States before: the states, transitions and other actions of a resource before a change of a version. Part 9, versions. */
 import type { Fields } from '../fields/field.ts'
-import type { ParentDeclaration } from './declaration.ts'
+import { isObject } from '../fields/value-check.ts'
+import {
+  type ParentDeclaration,
+  parentDeclarationOf,
+  type ResourceDeclaration,
+  type VersionedDeclaration,
+} from './declaration.ts'
 import { oldValuesByNew, type ValueMap } from './old-values.ts'
 import type { DeclaredOperations, OperationDeclaration } from './own-operations.ts'
+import { stateField } from './service-fields.ts'
 import { type StatesDeclaration, stateNames, type TransitionDeclaration } from './states.ts'
 
 /** The parts of a change that states depend on. */
 interface Change {
+  readonly removed?: Fields
+  readonly states?: FormerStates
   readonly renamed?: ValueMap
   readonly added?: readonly string[]
   readonly retyped?: Fields
@@ -82,6 +91,9 @@ export interface ChangedTransitions {
   readonly written?: Readonly<Record<string, string>>
 }
 
+/** The states of the version before, if the new one has none; their transitions are all in `transitions.withdrawn`. */
+export type FormerStates = Pick<StatesDeclaration, 'field' | 'initial'>
+
 /** The states that allowed writes before a change; null if all did. Where the newest version refuses the write, the answer is 409. */
 export interface FormerWritable {
   readonly change?: readonly string[] | null
@@ -91,6 +103,23 @@ export interface FormerWritable {
 /** Whether a change made states of a field that clients wrote, or of no field. */
 export const beginsStates = ({ field }: StatesDeclaration, { added = [], retyped = {} }: Change): boolean =>
   added.includes(field) || Object.hasOwn(retyped, field)
+
+/** The states before a change that ended them; undefined if it ended none. */
+export const formerStates = ({ states, transitions = {} }: Change): StatesDeclaration | undefined =>
+  states && { ...states, transitions: withdrawnBefore(transitions) }
+
+/** A change that ended states and left their field; this has another type since then. It is not checked yet. */
+export function withFormerStateField<C extends Change>(change: C): C {
+  const { states, removed, retyped, renamed, transitions } = change
+  const ways = Object.values(isObject(transitions?.withdrawn) ? transitions.withdrawn : {})
+  const isWhole = ways.every((one) => isObject(one) && Array.isArray(one.from))
+  if (!isFormerStates(states) || !isWhole || (removed && Object.hasOwn(removed, states.field))) return change
+  const field = stateField(formerStates(change) as StatesDeclaration)
+  return { ...change, retyped: { [renamed?.[states.field] ?? states.field]: field, ...retyped } }
+}
+
+export const isFormerStates = (one: unknown): one is FormerStates =>
+  isObject(one) && typeof one.field === 'string' && typeof one.initial === 'string'
 
 /** Returns the fields before a change. */
 type FieldsBefore = (fields: Fields, change: ChangedInput) => Fields
@@ -142,6 +171,9 @@ export function statesBefore(
   }
 }
 
+const withdrawnBefore = ({ withdrawn = {} }: ChangedTransitions): StatesDeclaration['transitions'] =>
+  Object.fromEntries(Object.entries(withdrawn).map(([name, { by: _, refused: __, ...one }]) => [name, one]))
+
 function writableBefore(
   { writable }: StatesDeclaration,
   change: Change,
@@ -157,10 +189,24 @@ function writableBefore(
 }
 
 /** The `parent` of a child with the old names of the parent's states. `change` is that of the parent. */
-export function parentBefore(parent: ParentDeclaration, states: StatesDeclaration, change: Change): ParentDeclaration {
+function parentBefore(parent: ParentDeclaration, states: StatesDeclaration, change: Change): ParentDeclaration {
   if (parent.while === undefined) return parent
   if (beginsStates(states, change)) return withFormerWhile(parent, null)
   return { ...parent, while: oldStates(states, change)(parent.while) }
+}
+
+/** Gives the children of a resource the old names of its states in `while`. */
+export function childrenBefore(
+  resources: VersionedDeclaration['resources'],
+  { states }: ResourceDeclaration,
+  change: Change & { readonly resource: string },
+): VersionedDeclaration['resources'] {
+  if (!states) return resources
+  const known = Object.entries(resources).map(([name, one]) => {
+    const parent = parentDeclarationOf(one)
+    return [name, parent?.resource === change.resource ? { ...one, parent: parentBefore(parent, states, change) } : one]
+  })
+  return Object.fromEntries(known)
 }
 
 /** The `parent` of a child with the states that allowed writes before; null if all did. */

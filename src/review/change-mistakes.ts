@@ -93,7 +93,7 @@ function checkVersionOfChange(
 /** The keys whose values are objects by name. */
 const objectKeys = [
   ...['renamed', 'removed', 'retyped', 'required', 'mapped', 'shown', 'moved'],
-  ...['transitions', 'operations', 'writable', 'deprecations', 'errors', 'filters', 'sorts'],
+  ...['states', 'transitions', 'operations', 'writable', 'deprecations', 'errors', 'filters', 'sorts'],
 ]
 
 function checkChange(scene: ChangeCheck): void {
@@ -162,7 +162,7 @@ function checkNames(scene: ChangeCheck): void {
     ]),
   ]
   for (const [key, names] of present)
-    for (const name of names.filter((one) => !hasMember(own.fields, one)))
+    for (const name of names.filter((one) => !hasMember(own.fields, one) && one !== change.states?.field))
       report(
         { found },
         [...path, key],

@@ -4,7 +4,7 @@ import { type DeclarationFault, hasMember } from '../check/kind-options.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { parentDeclarationOf } from '../resources/declaration.ts'
 import type { StatesDeclaration, TransitionDeclaration } from '../resources/states.ts'
-import { beginsStates, oldStates, type WithdrawnTransition } from '../resources/states-before.ts'
+import { beginsStates, isFormerStates, oldStates, type WithdrawnTransition } from '../resources/states-before.ts'
 import {
   checkActionNames,
   checkForm,
@@ -22,8 +22,9 @@ export function checkChangedStates(scene: ChangeCheck, checkFields: (inputs: Cha
   const parts = change.transitions ?? {}
   const at = [...path, 'transitions']
   const isKnown = checkParts(at, parts, transitionParts, found)
-  const { states } = own
   checkFormerAllowance(scene)
+  checkFormerStates(scene)
+  const states = own.states ?? (isFormerStates(change.states) ? { ...change.states, transitions: {} } : undefined)
   if (!isKnown || (!states && Object.keys(parts).length === 0)) return
   const all = states?.transitions ?? {}
   checkActionNames(scene, 'transitions', Object.keys(all))
@@ -40,6 +41,19 @@ export function checkChangedStates(scene: ChangeCheck, checkFields: (inputs: Cha
 }
 
 const transitionParts = ['added', 'renamed', 'withdrawn', 'changed', 'written']
+
+/** States that ended leave their field, or `removed` has it with a value for old answers. */
+function checkFormerStates({ change, path, own, found }: ChangeCheck): void {
+  const { states, removed = {}, renamed = {} } = change
+  const refuse = (reason: string, mend: string) => report({ found }, [...path, 'states'], reason, mend)
+  if (states === undefined) return
+  if (own.states)
+    refuse(`${change.resource} still has states.`, 'Leave it out, and name what differs in `transitions`.')
+  else if (!isFormerStates(states))
+    refuse(`It is ${valueInWords(states)}.`, "Write states: { field: 'status', initial: 'draft' }.")
+  else if (!hasMember(own.fields, renamed[states.field] ?? states.field) && !hasMember(removed, states.field))
+    refuse(`There is no field \`${states.field}\`.`, 'Declare it in `removed`, or keep it as a field.')
+}
 
 /** A withdrawn transition of callers is carried out as another one, or refused: older versions never lose it silently. */
 function withdrawnFault(gone: WithdrawnTransition, scene: ChangeCheck): DeclarationFault | undefined {
@@ -58,7 +72,7 @@ function replacedFault(
   { by, to, input = {} }: WithdrawnTransition & { readonly by: string },
   scene: ChangeCheck,
 ): DeclarationFault | undefined {
-  const states = scene.own.states as StatesDeclaration
+  const states = scene.own.states ?? { field: '', initial: '', transitions: {} }
   const other = callable(states, by)
   if (!other) return [`There is no transition ${valueInWords(by)} that callers carry out.`, withdrawnMend]
   const [end] = oldStates(states, scene.change)([other.to])

@@ -18,8 +18,9 @@ import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prep
 import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
+import { readUnendedNodes } from '../schema/presence.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
-import { readAppliedPlans, type StoredParts } from '../schema/state.ts'
+import { layoutName, readAppliedPlans, type StoredParts } from '../schema/state.ts'
 import { blankStatement } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
 import { runSteps } from '../store/steps.ts'
@@ -96,6 +97,7 @@ export function openSqliteMigration(
         explainErrors(url, () => runSteps(findChangeHazards(surveyed, withMisfitSurvey(consent, misfitReport())), run)),
       admit: () => withMisfits((own) => runSteps(requireNoHazards(surveyed, own.consent.surveys ?? []), run)),
       apply: () => withMisfits(migrateSqlite),
+      otherNodes: () => runSteps(readUnendedNodes(sqliteDialect, layoutName(change.after)), run),
       appliedPlans: () => runSteps(readAppliedPlans(readSqliteSchemaState(run)), run),
       applyPlan: (plan) => withMisfits((own) => applySqlitePlan(own, plan)),
       inspect: (see) => runSteps(inspectRows(change, stored.collections, sqliteDialect, see), run),
