@@ -81,7 +81,7 @@ export interface Service<D extends Declaration = Declaration> {
   /** Its handlers; null without any. */
   readonly ownHandlers: OwnHandlers | null
   readonly resources: ReadonlyMap<string, Resource>
-  /** Makes the writes of rows, with all that follows from them. */
+  /** Makes the writes of rows, with their effects. */
   readonly writer: RowWriter
   readonly errors: Catalogue
   /** Null if no tiers are declared. */
@@ -294,10 +294,10 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
-/** Batches are no resource that is stored, but have the settings of one. */
+/** Batches are not stored, but their route has the settings of a resource. */
 const batchDeclaration: ResourceDeclaration = { fields: {}, access: 'public', methods: [] }
 
-/** What follows from writes, besides the effects of the service's lists. */
+/** The effects of writes in every service; the service's lists can add others. */
 const standardMakers = (resources: ReadonlyMap<string, Resource>, { operations }: Settings) => [
   ...aggregateMakers(resources),
   ...timerMakers(resources),

@@ -19,7 +19,7 @@ import {
 import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { parentFieldOf, parentNameOf, type ResourceCheck } from './resource-check.ts'
 
-/** Checks what all resources must agree on. */
+/** Checks the names that all resources must agree on. */
 export function checkConsistency(ground: DeclarationCheck): void {
   const resources = Object.entries(ground.resources).filter((one): one is [string, UncheckedObject] => isObject(one[1]))
   checkPrefixes(resources, ground)

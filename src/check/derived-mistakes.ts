@@ -111,7 +111,7 @@ function checkFunction(
   checkSources(path, field, seen, fields, ground)
 }
 
-/** Checks that all readers of a derived field may read what its function reads. */
+/** Checks that all readers of a derived field may read the fields that its function reads. */
 function checkSources(
   path: DeclarationPath,
   field: Field,

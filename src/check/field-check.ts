@@ -172,11 +172,11 @@ function checkInside(
 export function checkFormerName(
   path: DeclarationPath,
   given: unknown,
-  beside: UncheckedObject,
+  siblings: UncheckedObject,
   ground: DeclarationCheck,
 ): void {
   const { was } = isField(given, ground.rules) ? given.options : {}
-  if (was !== undefined && hasMember(beside, was))
+  if (was !== undefined && hasMember(siblings, was))
     report(ground, path, `\`was\` names \`${was}\`, which is still declared.`, 'Leave out `was` or that field.')
 }
 

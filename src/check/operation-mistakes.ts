@@ -26,7 +26,7 @@ export function checkOperations(judged: ResourceCheck, ground: DeclarationCheck)
   }
 }
 
-/** The service adds the resource of the statuses. */
+/** A declaration must not have a resource with the name of the statuses, which the service adds. */
 function checkAsynchronous(path: DeclarationPath, given: unknown, ground: DeclarationCheck): void {
   if (given !== true)
     report(ground, path, `\`asynchronous\` is ${valueInWords(given)}.`, 'Write true, or leave it out.')
@@ -108,7 +108,7 @@ function calendarFault(cron: unknown, zone: unknown): string | null {
   }
 }
 
-/** A transition has the URL of an item's operation, and its handler has the same key as that of any operation. */
+/** Refuses an operation with the name of a transition: their handlers have the same key, and on items both have the same URL. */
 function checkTwin(path: DeclarationPath, { given: { states } }: ResourceCheck, ground: DeclarationCheck): void {
   const name = path.at(-1)
   if (isObject(states) && isObject(states.transitions) && hasMember(states.transitions, name))

@@ -195,7 +195,7 @@ function checkKey({ name, given }: ResourceCheck, ground: DeclarationCheck): voi
   checkKeyField([...path, 'key'], key, isObject(fields) ? fields : {}, ground)
 }
 
-/** A key must always have a value, and one that fits into a URL. */
+/** A key must always have a value, and the value must fit into a URL. */
 function checkKeyField(path: DeclarationPath, key: unknown, fields: UncheckedObject, ground: DeclarationCheck): void {
   if (!hasMember(fields, key)) {
     report(ground, path, `There is no field ${valueInWords(key)}.`, nameHint(key, Object.keys(fields), 'Declare it.'))

@@ -1,4 +1,4 @@
-/** Visibility: mistakes in the ownership of items, and in who may read which field. Part 5, authentication. */
+/** Visibility: mistakes in the ownership of items, and in the scopes of fields. Part 5, authentication. */
 
 import type { Field } from '../fields/field.ts'
 import { absentValue, isObject, valueInWords } from '../fields/value-check.ts'

@@ -22,7 +22,7 @@ interface ExplanationStep {
 
 export interface Explanation {
   readonly steps: readonly ExplanationStep[]
-  /** The refusal; null if nothing that is known without its content refuses it. */
+  /** The refusal; null if no check that works without content refuses it. */
   readonly refusal: { readonly status: number; readonly type: string; readonly message: string } | null
 }
 
@@ -69,13 +69,13 @@ export async function explainRequest(
     const { operation, resource } = way.route
     steps.push({ step, passes: true, says: `${operation} of ${resource.name}, at ${place.template}` })
     const checks = corridor.phases.flatMap(({ explains = [] }) => explains)
-    for (const { step: name, check, tells } of checks) {
+    for (const { step: name, check, informs } of checks) {
       step = name
       const note = (says: string) => {
         noted = says
       }
       const says = await check(way, note)
-      if (says !== null) steps.push({ step, passes: tells ? null : true, says })
+      if (says !== null) steps.push({ step, passes: informs ? null : true, says })
     }
     return { steps, refusal: null }
   } catch (problem) {

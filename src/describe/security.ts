@@ -4,7 +4,7 @@ import type { Route } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import type { Components, DocumentPart } from './components.ts'
 
-/** The security requirements of an operation; none if it is public. */
+/** The security requirements of an operation; empty if it is public. */
 export type OperationSecurity = (route: Route) => readonly DocumentPart[]
 
 export function operationSecurity({ settings, declaration }: Service, shelf: Components): OperationSecurity {

@@ -36,7 +36,7 @@ export interface RowGuard {
 
 interface Guarded {
   readonly guard?: RowGuard | undefined
-  /** The handlers that decide on the write; undefined if none does. */
+  /** The handlers that decide on the write; undefined without such handlers. */
   readonly handled?: HandledWrite | undefined
 }
 
@@ -52,15 +52,15 @@ export const handledBy = (
   input?: ProposedWrite['input'],
 ): HandledWrite | undefined => decisions && { decisions, operations: operations(), ...(input && { input }) }
 
-/** A row that is there, and when it is changed. */
+/** An existing row, and when it is changed. */
 interface SeenRow extends ChangedRowPlan, Guarded {
   /** Whether the write counts as a change even if the document stays the same. R112 */
   readonly always: boolean
-  /** Whether a transition enters the state anew, even if it is the same one. */
+  /** Whether a transition enters the state, even if the item was in it already. */
   readonly entered?: boolean
 }
 
-/** Makes all writes of rows, so that none is without its effects. */
+/** Makes all writes of rows, so that no write lacks its effects. */
 export interface RowWriter {
   readonly create: (resource: Resource, document: Document, row: NewRow) => Create
   /** Writes nothing if the row has this document already. */
@@ -264,7 +264,7 @@ function guarded<W extends RowWrite>(write: W, follows: Consequences | undefined
   return { ...write, consequences }
 }
 
-/** A change of the document of a row; a row that is not there stays so. */
+/** A change of the document of a row; does nothing if the row does not exist. */
 const rowChange = (
   { update }: RowWriter,
   resource: Resource,

@@ -94,7 +94,7 @@ function collectionOperationRoute(scene: EndpointContext, own: OwnOperation): Ro
   }
 }
 
-/** The answer and what the handler writes; the item is written only if the handler says so. */
+/** The answer and the writes of the handler; the item is written only if the handler writes it. */
 function planCall(
   { resource, representation: { today } }: EndpointContext,
   operation: OwnOperation,
@@ -122,10 +122,10 @@ function planStart(scene: EndpointContext, operation: OwnOperation, intent: Inte
   }
 }
 
-/** How often a request looks whether its operation has ended, in milliseconds. */
+/** The pause between two checks whether an operation has ended, in milliseconds. */
 const lookInterval = 100
 
-/** Waits until the operation has ended, as long as the client prefers and stays. */
+/** Waits until the operation has ended, for as long as the client prefers and stays connected. */
 async function awaitEnd({ call, key, world }: Intent, outcome: Outcome, store: Store): Promise<Outcome> {
   const doc = outcome.is === 'claimed' ? outcome.answer?.doc : outcome.is === 'answered' ? outcome.doc : undefined
   const until = world.monotonic() + preferredWait(call) * 1000
@@ -168,7 +168,7 @@ function renderAnswer(scene: EndpointContext, intent: Intent, outcome: Outcome, 
 
 const outputReply = (body: string): Reply => ({ status: 200, headers: {}, body })
 
-/** The refusal of what a handler writes. A reference to nothing is the mistake of the input that it came from. */
+/** The refusal of a write of a handler. A reference to a missing row is reported at the input that it came from. */
 function callRefusal(scene: EndpointContext, { body, key }: Intent, outcome: Outcome): Error {
   if (outcome.is !== 'unmet') return writeRefusal(scene, outcome, key)
   const inputOf = (id: string) =>

@@ -1,4 +1,4 @@
-/** Verify: checks what a declaration promises between its versions, with generated items. Part 9, versioning. */
+/** Verify: checks the promises between the versions of a declaration with generated items. Part 9, versioning. */
 import type { Service } from '../service.ts'
 import { type Chance, pickOne, replayedChance, seededChance, shrinkChoices } from './chance.ts'
 import { mendOfFault } from './fault.ts'
@@ -22,7 +22,7 @@ import { firstBrokenPromise } from './promises.ts'
 export interface VerifyFailure {
   /** The promise that did not hold. */
   readonly says: string
-  /** Which part of which change to look at; empty if no change is involved. */
+  /** Names the part of a change to look at; empty if no change is involved. */
   readonly mend: string
   /** The requests that led to the failure, each with its answer. */
   readonly steps: readonly VerifyStep[]

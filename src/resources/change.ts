@@ -86,7 +86,7 @@ export interface ResourceChange {
   /** Operations that only the new version has, and those that only the old one has: `methods: { added: ['remove'] }`. */
   readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
   /**
-   * The transitions of the version before: those that it lacks, names, and those that only it has.
+   * The transitions of the version before: new transitions that it lacks, its own names, and transitions that only it has.
    * @example transitions: { added: ['refunds'], renamed: { dispatches: 'shipments' } }
    */
   readonly transitions?: ChangedTransitions
@@ -234,7 +234,7 @@ function withoutMigration(field: Field): Field {
 /** In older versions, the source of a derived field is that of the newest version. */
 const fromNewest = Object.freeze({ of: 'newest', resource: '', field: '' }) as unknown as Aggregate
 
-/** Whether new values sort like their old ones, and no two have the same old one, as equal values are sorted by id. */
+/** Whether new values sort like their old ones, and all old ones differ: equal values would be sorted by id. */
 export function keepsOrder(values: readonly string[], mapped: ValueMap, shown: ValueMap): boolean {
   const down = [...oldValuesByNew(values, mapped, shown)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, old]) => old)
   return down.every((old, i) => i === 0 || (down[i - 1] as string) < old)

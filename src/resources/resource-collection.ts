@@ -72,7 +72,7 @@ export function collectionOf(
   }
 }
 
-/** What nodes without these states would leave out. Texts that follow from equal declarations are equal. */
+/** The behaviour that nodes without these states would leave out. Equal declarations give equal texts. */
 function behaviourOf({ states, parent }: ResourceDeclaration): Pick<Collection, 'behaviour'> {
   const { transitions = {}, writable = {} } = states ?? {}
   const within = typeof parent === 'object' ? parent.while : undefined

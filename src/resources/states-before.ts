@@ -16,7 +16,7 @@ interface Change {
 }
 type ValuesByField = Readonly<Record<string, ValueMap>>
 
-/** The inputs of a transition before a change, as the change of a resource says it of fields. */
+/** The inputs of a transition before a change, in the form in which the change of a resource declares fields. */
 interface ChangedInput {
   /** Old names of inputs, each with the new name: `renamed: { carrier: 'forwarder' }`. */
   readonly renamed?: Readonly<Record<string, string>>
@@ -35,7 +35,7 @@ interface ChangedInput {
   readonly request?: (old: any) => Readonly<Record<string, unknown>>
 }
 
-/** What was different about a transition: `{ from: ['draft', 'placed'] }`, `{ after: 'P7D' }`. */
+/** The parts of a transition that were different: `{ from: ['draft', 'placed'] }`, `{ after: 'P7D' }`. */
 interface ChangedTransition extends Pick<TransitionDeclaration, 'after' | 'at'> {
   /** The states in which it was possible; requests in other states than today's are refused with 409. */
   readonly from?: readonly string[]
@@ -55,7 +55,7 @@ export interface WithdrawnTransition
   readonly refused?: 409 | 410
 }
 
-/** How the transitions of the version before differ. Its names are old names, unless the other ones are asked for. */
+/** How the transitions of the version before differ. Names are old ones, except where a member asks for new ones. */
 export interface ChangedTransitions {
   /** Transitions that only the new version has: `added: ['refunds']`. */
   readonly added?: readonly string[]
@@ -63,26 +63,26 @@ export interface ChangedTransitions {
   readonly renamed?: Readonly<Record<string, string>>
   /** Transitions that only the version before has. */
   readonly withdrawn?: { readonly [name: string]: WithdrawnTransition }
-  /** What was different about transitions, by their new names: `changed: { expiries: { after: 'P7D' } }`. */
+  /** The parts of transitions that were different, by their new names: `changed: { expiries: { after: 'P7D' } }`. */
   readonly changed?: { readonly [name: string]: ChangedTransition }
   /** For a field that clients wrote before it was a state, the transition of each value: `written: { cancelled: 'cancellations' }`. */
   readonly written?: Readonly<Record<string, string>>
 }
 
-/** The states that allowed writes before a change; null if all did. Where the newest version refuses the write, the answer is 409. */
+/** The states that allowed writes before a change; null if all did. If the newest version refuses the write, the answer is 409. */
 export interface FormerWritable {
   readonly change?: readonly string[] | null
   readonly remove?: readonly string[] | null
 }
 
-/** Whether a change made states of a field that clients wrote, or of no field. */
+/** Whether a change began the states: the field is new, or clients wrote it before. */
 export const beginsStates = ({ field }: StatesDeclaration, { added = [], retyped = {} }: Change): boolean =>
   added.includes(field) || Object.hasOwn(retyped, field)
 
 /** Returns the fields before a change. */
 type FieldsBefore = (fields: Fields, change: ChangedInput) => Fields
 
-/** The states under their old names; undefined if there were none. `set` concerns only the newest version. */
+/** The states under their old names; undefined if the old version had no states. `set` concerns only the newest version. */
 export function statesBefore(
   states: StatesDeclaration,
   change: Change,

@@ -22,7 +22,7 @@ export interface MisfitMemory {
 
 /** The result of the search before a declaration is applied. */
 export interface MisfitReport {
-  /** What to store once it is applied; null if that is stored already. */
+  /** The findings to store once the declaration is applied; null if they are stored already. */
   readonly memory: MisfitMemory | null
   readonly misfits: Misfits
   /** The narrowed fields with rows that do not fit. */
@@ -120,7 +120,7 @@ function* countMisfits(
   return { found: own.misfits(whole), longest: own.longest }
 }
 
-/** How many bytes the indexes of a field can hold. An index holds a short text whole, and a prefix of a long one. */
+/** The most bytes of a value that the indexes of a field can hold. A field that may be too long has only a prefix in them. */
 function maxIndexedBytes(collection: Collection, field: string, dialect: Dialect): number {
   const own = collection.columns.find((column) => column.field === field)?.name
   const isWhole = ({ columns }: Index) =>

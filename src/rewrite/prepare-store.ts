@@ -1,4 +1,4 @@
-/** Prepare store: reads what the store needs from its database, SQLite or PostgreSQL, when it is opened. The cellar. */
+/** Prepare store: reads the layouts, misfits and copies of a database, SQLite or PostgreSQL, when it is opened. The cellar. */
 import type { Misfits } from '../fields/bounds.ts'
 import type { World } from '../flow/world.ts'
 import type { Collection } from '../rows/collection.ts'

@@ -41,7 +41,7 @@ interface RefillContext {
   readonly fill: Refill
   readonly dialect: Dialect
   readonly cellar: StoreContext
-  /** What the change may drop; missing if it drops nothing yet, as old nodes still run. */
+  /** The values that the change may drop; missing if it drops nothing yet, as old nodes still run. */
   readonly dropping?: AllowedDrops
 }
 

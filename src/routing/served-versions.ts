@@ -68,7 +68,7 @@ interface DeclaredService extends Omit<ServiceLists, 'effects'> {
   /** The resources as they are stored. */
   readonly today: ReadonlyMap<string, Resource>
   readonly settings: Settings
-  /** The route of batches; null if there are none. */
+  /** The route of batches; null if they are off. */
   readonly batches: Route | null
   /** The challenge (WWW-Authenticate) for callers without the rights. R169. */
   readonly challenge: string

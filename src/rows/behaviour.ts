@@ -1,4 +1,4 @@
-/** Behaviour: what a declaration does with writes that nodes of another declaration would leave out. Part 3, states. */
+/** Behaviour: states, timers, rules and totals of a declaration that nodes of another one would bypass. Part 3, states. */
 import { isSameJson, type ShapedField } from './shape.ts'
 
 type Guard = 'change' | 'remove' | 'while'
@@ -31,14 +31,14 @@ interface BehavingCollection {
   readonly behaviour?: Behaviour
 }
 
-/** What a database remembers of a collection: its behaviour, and the names of its shapes. */
+/** The stored part of a table's layout: its behaviour, and the names of its shapes. */
 interface RememberedBehaviour {
   readonly behaviour?: Behaviour
   readonly shapes: readonly string[]
   readonly shape: number
 }
 
-/** The parts that the former declaration lacks or has differently; null if there are none. */
+/** The parts that the former declaration does not have or has differently; null if there are no such parts. */
 export function waitingParts(
   { fields, behaviour = {} }: BehavingCollection,
   { behaviour: was = {}, shapes, shape }: RememberedBehaviour,

@@ -88,7 +88,7 @@ export interface Collection {
   readonly called?: string
   /** The fields whose values follow from rows that belong or refer to a row. */
   readonly aggregates: readonly StoredAggregate[]
-  /** What nodes of other declarations may leave out; absent if it only stores rows. */
+  /** The behaviour that nodes of other declarations may leave out; absent if it only stores rows. */
   readonly behaviour?: Behaviour
   /** The rules for stored values, by field. */
   readonly rules: FieldRules

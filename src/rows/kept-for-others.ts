@@ -152,11 +152,11 @@ interface RowChange {
   readonly rows: readonly (Members | null)[]
 }
 
-/** The values of old nodes that differ from the document; those that a write did not change stay as they wrote them. */
+/** The values for old nodes that differ from the document; values that a write did not change stay as old nodes wrote them. */
 function formerView(collection: WritingCollection, former: FormerShape, { seen, now, rows }: RowChange): Members {
   const { fields } = collection
-  const viewOf = (document: Members, beside: RowChange['rows']): Members =>
-    collection.toOlder?.(former.shape, document, beside) ?? formerDocument(fields, document, former.knows)
+  const viewOf = (document: Members, joined: RowChange['rows']): Members =>
+    collection.toOlder?.(former.shape, document, joined) ?? formerDocument(fields, document, former.knows)
   const next = viewOf(now, rows)
   const known = seen?.others[former.shape]
   const all =

@@ -25,7 +25,7 @@ export const plainStatement = (text: string): Statement => ({ text, values: [] }
 
 /** One statement in place of several that differ only in their values. */
 export interface CoalescedStatement {
-  /** Takes an array for each value. A result row names the row that it is about in its columns `at0`, `at1` and so on. */
+  /** Takes an array for each value. The columns `at0`, `at1` and so on of a result identify the row that it is about. */
   readonly text: string
   /** The element types of the arrays. */
   readonly types: readonly ('text' | 'bigint')[]
@@ -42,9 +42,9 @@ export interface StatementTexts {
   readonly exists: string
   /** As `exists`, with a lock: the row cannot be deleted until the transaction ends. */
   readonly existsShared: string
-  /** Locks a row: nobody can change it or refer to it until the transaction ends. */
+  /** Locks a row: no other transaction can change it or refer to it. */
   readonly lock: string
-  /** Finds a row at a revision and locks it: nobody can change it or refer to it until the transaction ends. */
+  /** Finds a row at a revision and locks it: no other transaction can change it or refer to it. */
   readonly lockUnchanged: string
   readonly insert: string
   readonly remove: string
@@ -53,9 +53,9 @@ export interface StatementTexts {
 /** The tables that all collections share. */
 export const tombstoneTable = 'bylaw_tombstones'
 export const metaTable = 'bylaw_meta'
-/** The unique values of rows on shards, where no index covers all rows. */
+/** The unique values of rows of a sharded database, where no index covers all rows. */
 export const reservationTable = 'bylaw_values'
-/** Which rows refer to a row, where they may be on another shard. */
+/** References between rows of a sharded database, by the row that they refer to. */
 export const linkTable = 'bylaw_links'
 /** The running nodes, and when each was last seen. */
 export const nodeTable = 'bylaw_nodes'

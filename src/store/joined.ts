@@ -1,4 +1,4 @@
-/** Joined rows: reads the rows that documents refer to, and updates what old nodes read of such rows. The cellar. */
+/** Joined rows: reads the rows that documents refer to, and updates the copies of their values for old nodes. The cellar. */
 
 import type { FoundRow, JoinedRow, RowKey } from '../flow/found-row.ts'
 import type { Outcome, Page } from '../flow/outcome.ts'

@@ -66,7 +66,7 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
   }
 }
 
-/** An idempotency key is checked before other rows may refuse the creation, and answered as their effects left the row. R99 */
+/** An idempotency key is checked before other rows may refuse the creation. The row is answered as effects left it. R99 */
 function* performCreation(cellar: StoreContext, plan: Create, held: boolean): Steps<Outcome> {
   const { claim, consequences, key, parent, time } = plan
   if (claim === null || !consequences) return yield* writeWithEffects(cellar, plan, null, held)
