@@ -171,8 +171,8 @@ function maskUnreadable(
   { read: scope }: Member,
 ): (document: Readonly<VersionDocument>) => VersionDocument {
   const shown = members.filter(({ writeOnly }) => !writeOnly)
-  const veiled = new Set(shown.filter(({ read }) => read !== null && read !== scope).map(({ name }) => name))
-  return (document) => Object.fromEntries(shown.map(({ name }) => [name, veiled.has(name) ? null : document[name]]))
+  const unreadable = new Set(shown.filter(({ read }) => read !== null && read !== scope).map(({ name }) => name))
+  return (document) => Object.fromEntries(shown.map(({ name }) => [name, unreadable.has(name) ? null : document[name]]))
 }
 
 function valueAt(value: unknown, path: string): unknown {

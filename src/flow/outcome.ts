@@ -81,7 +81,7 @@ const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'changed',
   'removed',
   'kept',
-  'raised',
+  'caughtUp',
   'rows',
   'present',
 ])
@@ -102,7 +102,7 @@ export type Outcome =
   | FamilyRows
   | WaitingParts
   | TableRows
-  | { readonly is: 'raised' }
+  | { readonly is: 'caughtUp' }
   /** With the consequences of rows that a cascade removed. */
   | { readonly is: 'removed'; readonly consequences?: readonly Consequences[] }
   | { readonly is: 'used'; readonly collection: string }

@@ -285,7 +285,7 @@ export interface SequenceRun {
 
 /** Converts the rows that old nodes have written. */
 interface CatchUp {
-  readonly do: 'raise'
+  readonly do: 'catchUp'
 }
 
 /** Finds the accounts that have a row with this key; for operators only, never shown to callers. */

@@ -84,10 +84,10 @@ export function viewRow(
     return { document, others: { ...rest, [shape]: whole }, views: isCompleteView(mine) ? [document] : [] }
   }
   const others = { ...rest, [shape]: { [keptForOthersKey]: true, ...whole } }
-  const raise = (one: Members, kept?: Members) => completeDocument(fields, toToday?.(shape, one) ?? one, kept)
-  if (views.length === 0) return { document: raise(whole, mine), others, views: [] }
+  const convert = (one: Members, kept?: Members) => completeDocument(fields, toToday?.(shape, one) ?? one, kept)
+  if (views.length === 0) return { document: convert(whole, mine), others, views: [] }
   // Only the changes that nodes of the older shape made are applied to the document that nodes of this shape wrote.
-  const all = [...views, whole].map((one) => raise(one))
+  const all = [...views, whole].map((one) => convert(one))
   const document = all.reduce((now, is, i) => (i === 0 ? now : mergeAllMembers(now, all[i - 1] as Members, is)), mine)
   return { document: inFieldOrder(fields, document), others, views: [] }
 }

@@ -85,7 +85,7 @@ export function rangesAfter(order: readonly Term[], place: readonly Cell[]): rea
   }
   const here: KeyBound =
     value === null ? { column: first.column, is: 'null' } : { column: first.column, is: 'at', value }
-  const equal = rangesAfter(rest, others).map((stretch) => ({ ...stretch, bounds: [here, ...stretch.bounds] }))
+  const equal = rangesAfter(rest, others).map((range) => ({ ...range, bounds: [here, ...range.bounds] }))
   if (value === null)
     return first.nulls === 'first'
       ? [...equal, { bounds: [{ column: first.column, is: 'present' }], order: [withoutNulls(first), ...rest] }]

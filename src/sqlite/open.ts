@@ -66,7 +66,7 @@ function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): Prepared
   const admission =
     mode === 'apply' ? rememberMisfits(sqliteDialect, sighting) : admitDeclaration(surveyed, consent, sighting)
   runSteps(admission, run)
-  return { ground: readSqliteSchemaState(run) as SchemaState, misfits: sighting.misfits }
+  return { layouts: readSqliteSchemaState(run) as SchemaState, misfits: sighting.misfits }
 }
 
 export function openSqliteMigration(

@@ -85,7 +85,7 @@ export function storeContext(
   dialect: Dialect,
   isFull: (collection: Collection, column: string) => boolean = () => true,
 ): StoreContext {
-  const shelves = new Map<string, PreparedCollection>()
+  const preparedCollections = new Map<string, PreparedCollection>()
   for (const { collection, table, columnName } of mapCollections(collections, layout)) {
     const pending = new Set(table.pending)
     const required = collection.columns.filter(({ name, required }) => required && !pending.has(name))
@@ -94,7 +94,7 @@ export function storeContext(
     const alike = shapes.flatMap((name, i) => (name === shapes[shape - 1] ? [i + 1] : []))
     const before = Object.values(former?.tables ?? {}).find((one) => one.table === collection.table)
     const waiting = before ? waitingParts(collection, before) : null
-    shelves.set(collection.name, {
+    preparedCollections.set(collection.name, {
       collection: waiting
         ? { ...collection, fields: withUnknownTotals(collection.fields, waiting.totals) }
         : collection,
@@ -110,7 +110,7 @@ export function storeContext(
       columnName,
     })
   }
-  return { dialect, collections: shelves, operations: new Memo(100), caches: true }
+  return { dialect, collections: preparedCollections, operations: new Memo(100), caches: true }
 }
 
 /** The former declaration, for whose nodes rows keep values. */

@@ -49,9 +49,9 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return yield* performDecision(cellar, plan, held)
     case 'sequence':
       return yield* performSequence(cellar, plan, held)
-    case 'raise':
+    case 'catchUp':
       if (cellar.backlog) yield* cellar.backlog.catchUp()
-      return { is: 'raised' }
+      return { is: 'caughtUp' }
     case 'family':
       return yield* readFamily(cellar, plan)
     case 'waiting':
