@@ -92,7 +92,7 @@ export interface Service<D extends Declaration = Declaration> {
   /** Its handlers; null without any. */
   readonly ownHandlers: OwnHandlers | null
   readonly resources: ReadonlyMap<string, Resource>
-  /** Makes the writes of rows, with all that follows from them. */
+  /** Makes the writes of rows, with their effects. */
   readonly writer: RowWriter
   readonly errors: Catalogue
   /** Null if no tiers are declared. */
@@ -322,7 +322,7 @@ function serviceRoutesOf(service: string, around: DeclarationContext, challenge:
   }
 }
 
-/** What follows from writes, besides the effects of the service's lists. */
+/** The effects of writes in every service; the service's lists can add others. */
 const standardMakers = (resources: ReadonlyMap<string, Resource>, { operations }: Settings) => [
   ...aggregateMakers(resources),
   ...timerMakers(resources),

@@ -64,7 +64,7 @@ interface LoggedLine {
 }
 
 interface TestingOptions {
-  /** Replaces what handlers use: `use: () => ({ mail: { send: (text) => sent.push(text) } })`. */
+  /** Replaces the option `use` of the handlers: `use: () => ({ mail: { send: (text) => sent.push(text) } })`. */
   readonly use?: () => unknown
   /** The URL of the database; by default SQLite in memory: `database: 'sqlite:./test.db'`. */
   readonly database?: string

@@ -12,7 +12,7 @@ interface ContractPair {
   readonly found: readonly Difference[]
 }
 
-/** Lines of a change, what they say, and the fields without a placeholder. */
+/** Lines of a change, their descriptions, and the fields without a placeholder. */
 export interface ProposedLines {
   readonly lines: readonly string[]
   readonly says: readonly string[]

@@ -51,7 +51,7 @@ function settingDifferences(before: Contract, after: Contract): Difference[] {
   const own = (name: string, path: string) =>
     Object.hasOwn((before.resources[name] as ResourceContract).settings, path) ||
     Object.hasOwn((after.resources[name] as ResourceContract).settings, path)
-  // Only settings that both contracts name are compared: a release that did not know a setting had no such behaviour.
+  // A setting that only one contract names is not compared: the other one is of a release that did not have this setting.
   const known = Object.keys(before.settings).filter((path) => Object.hasOwn(after.settings, path))
   return known.flatMap((path) => {
     const [had, has] = [before.settings[path], after.settings[path]]

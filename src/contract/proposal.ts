@@ -80,7 +80,7 @@ function proposeFields(parts: ChangeParts, after: ResourceContract, kind?: FormK
   return { lines, lacking }
 }
 
-/** A field with the source code of its value; undefined if it needs a placeholder and has none. */
+/** A field with the source code of its value; undefined if it needs a placeholder and there is none. */
 type FieldSource = readonly [name: string, text: string | undefined]
 
 const objectCode = (written: readonly FieldSource[]): string =>
@@ -209,7 +209,7 @@ const isDifferent = (one: FieldTerms | undefined, other: FieldTerms | undefined)
 const isState = (old: string, now: string, before: ResourceContract, after: ResourceContract): boolean =>
   before.states?.field === old && after.states?.field === now
 
-/** The values of enums that only one version has. A state that went was probably renamed if exactly one came. */
+/** The values of enums that only one version has. A removed state was probably renamed if exactly one state was added. */
 function otherValues(
   enums: readonly string[],
   renamed: Readonly<Record<string, string>>,
@@ -246,7 +246,7 @@ function goneValues(name: string, [one, other]: readonly [FieldTerms, FieldTerms
   return gone.length > 0 ? [[name, Object.fromEntries([...own, ...gone].map((value) => [value, to]))] as const] : []
 }
 
-/** Renames from the declaration, and a guess if exactly one field went and exactly one like it came. */
+/** Renames from the declaration, and a guess if exactly one field was removed and exactly one like it was added. */
 function renamedFields(
   before: ResourceContract,
   after: ResourceContract,

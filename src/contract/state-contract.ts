@@ -17,7 +17,7 @@ export interface TimedContract {
   readonly at?: string
 }
 
-/** The states that allow a write; null if all do. */
+/** The states that allow a write; null if all states do. */
 export type AllowingStates = readonly string[] | null
 
 export interface StateContract {

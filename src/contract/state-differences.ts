@@ -55,8 +55,8 @@ function initialDifferences(place: string, was: StateContract, is: StateContract
 const timerMend = 'Leave the timer as it was.'
 
 /**
- * Items leave a state without a request: sooner than before, consumers miss the time that they had; never, they wait in
- * vain. Later is what they have to expect, as a timer may always be late.
+ * Items leave a state without a request. An earlier time or no time breaks consumers, which have less time to act or wait in
+ * vain. A later time does not, as a timer may always be late.
  */
 function timerDifferences(place: string, name: string, had?: TimedContract, has?: TimedContract): Difference[] {
   if (isSameValue(had, has)) return []

@@ -38,7 +38,7 @@ export async function executeBatch(way: Way & BatchWay, most: number, dryRun: bo
   }
 }
 
-/** What a member asks for, once its references are known. */
+/** A member with its references resolved: its route, and its intent. */
 interface ReadMember {
   readonly asked: string
   readonly route: Route
@@ -97,7 +97,7 @@ class Batch {
     return first
   }
 
-  /** What the handlers of a member read is as the members before leave it. */
+  /** The handlers of a member, which read what the members before it have written. */
   #runOf(index: number, handlers: HandlerSources): HandledRun {
     const { identified, intent, context } = this.#way
     const { caller } = identified

@@ -97,7 +97,7 @@ export const renderPhase = phase({
     const reply = completeHeaders(call.method, route, route.render(intent, outcome))
     const bytes = reply.body?.length ?? 0
     learnSize(admission.memory, route, intent, bytes)
-    // Only a read may still wait for memory, and be refused: a write is committed.
+    // Only a read may still wait for memory and be refused: a write is committed already.
     if (bytes <= smallAnswer || admission.space || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
     const room = waitForMemory({ call, admission }, () => bytes)
     return room ? room.then(() => reply) : reply

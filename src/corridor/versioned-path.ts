@@ -90,7 +90,7 @@ export const versionPhase = phase({
   explains: [
     {
       step: 'version',
-      tells: true,
+      informs: true,
       check: ({ service, asked: { carried } }) => (service.declaration.versions ? `served by ${carried.label}` : null),
     },
   ],

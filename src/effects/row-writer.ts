@@ -19,7 +19,7 @@ type NewRow = NewRowPlan & Guarded
 
 interface Guarded {
   readonly guard?: RowGuard | undefined
-  /** The handlers that decide on the write; undefined if none does. */
+  /** The handlers that decide on the write; undefined without such handlers. */
   readonly handled?: HandledWrite | undefined
 }
 
@@ -35,13 +35,13 @@ export const handledBy = (
   input?: ProposedWrite['input'],
 ): HandledWrite | undefined => decisions && { decisions, operations: operations(), ...(input && { input }) }
 
-/** A row that is there, and when it is changed. */
+/** An existing row, and when it is changed. */
 interface SeenRow extends ChangedRowPlan, Guarded {
   /** Whether the write counts as a change even if the document stays the same. R112 */
   readonly always: boolean
 }
 
-/** Makes all writes of rows, so that none is without its effects. */
+/** Makes all writes of rows, so that no write lacks its effects. */
 export interface RowWriter {
   readonly create: (resource: Resource, document: Document, row: NewRow) => Create
   /** Writes nothing if the row has this document already. */
@@ -245,7 +245,7 @@ function guarded<W extends RowWrite>(write: W, follows: Consequences | undefined
   return { ...write, consequences }
 }
 
-/** A change of the document of a row; a row that is not there stays so. */
+/** A change of the document of a row; does nothing if the row does not exist. */
 const rowChange = (
   { update }: RowWriter,
   resource: Resource,

@@ -145,10 +145,10 @@ function planStart(scene: EndpointContext, served: ServedOperation, intent: Inte
   }
 }
 
-/** How often a request looks whether its operation has ended, in milliseconds. */
+/** The pause between two checks whether an operation has ended, in milliseconds. */
 const lookInterval = 100
 
-/** Waits until the operation has ended, as long as the client prefers and stays. */
+/** Waits until the operation has ended, for as long as the client prefers and stays connected. */
 async function awaitEnd({ call, key, world }: Intent, outcome: Outcome, store: Store): Promise<Outcome> {
   const doc = outcome.is === 'claimed' ? outcome.answer?.doc : outcome.is === 'answered' ? outcome.doc : undefined
   const until = world.monotonic() + preferredWait(call) * 1000
@@ -194,7 +194,7 @@ const outputReply = ({ answer }: ServedOperation, output: string): Reply => ({
   body: answer ? answer(output) : output,
 })
 
-/** The refusal of what a handler writes. A reference to nothing is the mistake of the input that it came from. */
+/** The refusal of a write of a handler. A reference to a missing row is reported at the input that it came from. */
 function callRefusal(scene: EndpointContext, { body, key }: Intent, outcome: Outcome): Error {
   if (outcome.is !== 'unmet') return writeRefusal(scene, outcome, key)
   const inputOf = (id: string) =>

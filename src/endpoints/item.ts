@@ -175,14 +175,14 @@ export function admitConvertible(
   scene: EndpointContext,
   caller: Caller,
   document: Document,
-  beside: ItemRow['joined'] = [],
+  joined: ItemRow['joined'] = [],
 ): void {
   const { representation } = scene
   if (representation.answer === null) return
   const view = scene.view(caller)
   representation.answer(
     maskDocuments(view, encodeDocument(representation.today.collection, document).doc),
-    maskJoined(view, beside),
+    maskJoined(view, joined),
   )
 }
 

@@ -74,9 +74,9 @@ export function admitConditionalWrite(given: Preconditions | null, seen: FoundRo
 }
 
 /** When a row, or a joined row of its answer, was last changed, as a timestamp of documents. */
-export function lastChange(doc: string, beside: FoundRow['joined'] = []): string {
+export function lastChange(doc: string, joined: FoundRow['joined'] = []): string {
   let last = updatedAtIn(doc)
-  for (const one of beside) if (one !== null && updatedAtIn(one.doc) > last) last = updatedAtIn(one.doc)
+  for (const one of joined) if (one !== null && updatedAtIn(one.doc) > last) last = updatedAtIn(one.doc)
   return last
 }
 

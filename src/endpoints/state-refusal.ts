@@ -65,8 +65,8 @@ export function admitWritable(scene: EndpointContext, today: Resource, { operati
 }
 
 /**
- * Refuses a write that the state of the item does not allow, and returns the guard of what the state of its owner allows. A rule
- * that old nodes do not have refuses nothing, unless the second phase begins before the write is committed.
+ * Refuses a write that the state of the item does not allow, and returns a guard that checks the state of its owner. A rule that
+ * old nodes do not have refuses nothing yet, unless the second phase begins before the write is committed.
  */
 export function stateGuard(
   scene: EndpointContext,
@@ -167,8 +167,8 @@ function stateInVersion(
 }
 
 /**
- * A body of an older version may write the state. Carries out the transition that leads to this state; refuses others.
- * Returns its name; null if there is none. `before` is null for a new item, `document` what the body asks for. R220, R222.
+ * A body of an older version may write the state. Carries out the transition to that state, and returns its name; null if the
+ * state stays. Refuses a state without a transition to it. `before` is null for a new item. R220, R222.
  */
 export function enterWrittenState(
   scene: EndpointContext,

@@ -48,7 +48,7 @@ interface AnsweredWrite {
 export interface Duplicate {
   readonly is: 'duplicate'
   readonly fields: readonly string[]
-  /** The collection of the refused row, if it can be another one than that of the request. */
+  /** The collection of the refused row; missing if it can only be that of the request. */
   readonly collection?: string
 }
 

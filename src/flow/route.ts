@@ -43,7 +43,7 @@ export interface Route {
   readonly parse: (asked: RequestContext) => Intent
   readonly plan: (intent: Intent) => Plan
   readonly render: (intent: Intent, outcome: Outcome) => Reply
-  /** Waits for what follows an asynchronous operation, as long as the caller prefers; missing for other routes. R28 */
+  /** Waits for the end of an asynchronous operation, as long as the caller prefers; missing for other routes. R28 */
   readonly settle?: (intent: Intent, outcome: Outcome, store: Store) => Promise<Outcome>
   /** The claim of a request that cannot be parsed; missing if such keys are not looked up. R99. */
   readonly claim?: (asked: RequestContext) => Claim | null
@@ -66,7 +66,7 @@ export interface Route {
 export interface OperationDescription {
   /** The last part of its `operationId`. */
   readonly id: string
-  /** One line, given what to add at a collection below its owner. */
+  /** One line; `below` is the text to add for a collection below its owner. */
   readonly summary: (below: string) => string
   readonly notes: readonly string[]
   /** The schema of its content; null if it takes none. */

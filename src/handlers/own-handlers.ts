@@ -7,12 +7,12 @@ import type { Mistake, ResourceDeclaration } from '../resources/declaration.ts'
 /** A handler as the engine calls it. */
 export type HandlerFunction = (given: never) => unknown
 
-/** The handlers of a service, and what they use. */
+/** The handlers of a service, and the value that they share. */
 export interface OwnHandlers {
   readonly handlers: { readonly [resource: string]: { readonly [operation: string]: HandlerFunction } }
-  /** Makes what handlers use, once per process. */
+  /** Makes the value that handlers share, once per process. */
   readonly use?: () => unknown
-  /** Releases what `use` made. */
+  /** Releases the value. */
   readonly close?: (used: never) => unknown
 }
 
@@ -89,7 +89,7 @@ function resourceMistakes(resource: string, own: unknown, resources: Resources):
   })
 }
 
-/** Makes what handlers use when it is first needed, and ends it. */
+/** Makes the value that handlers share at its first use, and releases it. */
 export function usedByHandlers({ use, close }: OwnHandlers): {
   readonly used: () => Promise<unknown>
   readonly close: () => Promise<void>

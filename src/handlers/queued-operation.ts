@@ -11,7 +11,7 @@ import type { OwnOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { statusResource } from '../resources/service-fields.ts'
 
-/** What is run: an operation of a resource, on an item or on its collection. */
+/** A call to run later: an operation of a resource, on an item or on its collection. */
 export interface QueuedCall {
   readonly resource: Resource
   readonly operation: Pick<OwnOperation, 'name'>
@@ -19,7 +19,7 @@ export interface QueuedCall {
   readonly input: ReadonlyMap<string, unknown>
 }
 
-/** What the worker needs besides the row: it is stored with it and never shown. */
+/** The data for the worker that are stored with the status and never shown. */
 export interface QueuedRequest {
   readonly input: Document
   readonly caller: { readonly id: string; readonly account: string | null; readonly scopes: readonly string[] }
@@ -41,10 +41,10 @@ export interface QueuedOperation extends Pick<Create, 'key' | 'time'> {
   readonly document: Document
 }
 
-/** The key of a status; one that belongs to no account has an empty one. */
+/** The key of a status; a status of no account has the account ''. */
 export const statusKey = (id: string, account: string | null): RowKey => ({ id, parent: null, account: account ?? '' })
 
-/** Stores the status, and with it the job; `guard` can refuse that. */
+/** Stores the status, and with it the job; `guard` can refuse the write. */
 export const effectOfQueued = (
   writer: RowWriter,
   { statuses, document, key, time }: QueuedOperation,

@@ -72,7 +72,7 @@ export function claimOfTransition(
   return { claim: { ...makeClaim(key, payload, resource, asked, { rule, space }), keeps: true }, body: rest }
 }
 
-/** The claim of a batch. Its answer has what only its caller may see, so a repeat is one of the same caller. R229 */
+/** The claim of a batch. Only the same caller gets its answer again, as the answer has items that others may not see. R229 */
 export function claimOfBatch(asked: RequestContext, resource: Resource): ClaimAndBody {
   const { call, body, caller } = asked
   const { key, body: rest } = readIdempotencyKey(call, body ?? {}, resource.settings)

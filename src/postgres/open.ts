@@ -149,7 +149,7 @@ async function readStoreParts(
   const { ask } = site.connection
   try {
     const schema = await prepareSchema(site, mode)
-    const { layout } = schema.ground
+    const { layout } = schema.layouts
     const columns = mapCollections(collections, layout).map(({ collection }) => collection)
     const blank = schema.isKept ? null : await blankColumns(site.connection, columns)
     const isFull = (one: Collection, column: string) => blank?.has(`${one.name} ${column}`) === false
@@ -175,7 +175,7 @@ async function prepareSchema(site: MigrationContext, mode: SchemaMode): Promise<
     reportSteps(state, collections, result, consent)
     await runStepsAsync(rememberMisfits(postgresDialect, sighting), ask)
   } else await runStepsAsync(admitDeclaration(surveyed, consent, sighting), ask)
-  return { ground: (await readPostgresSchemaState(ask)) as SchemaState, misfits: sighting.misfits }
+  return { layouts: (await readPostgresSchemaState(ask)) as SchemaState, misfits: sighting.misfits }
 }
 
 /** The required columns that are null in some row. */

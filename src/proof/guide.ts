@@ -175,7 +175,7 @@ function resourcePart(
   ]
 }
 
-/** What the older version does with transitions and states that the newer one does not have. */
+/** How the older version treats transitions and states that the newer one does not have. */
 function olderStateLines({ transitions = {}, writable, while: below }: Change, from: string): string[] {
   const { withdrawn = {}, written = {}, changed = {} } = transitions
   const gone = Object.entries(withdrawn).flatMap(([name, { by, refused }]) => {

@@ -90,7 +90,7 @@ export interface ResourceChange {
   /** Operations that only the new version has, and those that only the old one has: `methods: { added: ['remove'] }`. */
   readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
   /**
-   * The transitions of the version before: those that it lacks, names, and those that only it has.
+   * The transitions of the version before: new transitions that it lacks, its own names, and transitions that only it has.
    * @example transitions: { added: ['refunds'], renamed: { dispatches: 'shipments' } }
    */
   readonly transitions?: ChangedTransitions

@@ -65,7 +65,7 @@ const sourceNames = (
 ): readonly string[] =>
   Object.keys(fields).filter((name) => resolveConcepts(fields[name] as Field, concepts).options.derived !== true)
 
-/** Sums and numbers are null only until they are filled; a function that reads one then has no value yet. */
+/** Sums and counts are null only until they are filled; until then a function that reads one has no value. */
 const isTotal = (aggregate: Aggregate | null): boolean => aggregate?.of === 'sum' || aggregate?.of === 'count'
 const unknownTotal = new Error('The total is not filled yet.')
 
@@ -111,7 +111,7 @@ function derivedNames(
   return nameOf
 }
 
-/** The value of a function in its stored form. One that does not fit its field is a mistake of the request. */
+/** The value of a function in its stored form. The request is refused if the value does not fit the field. */
 function derivedValue(name: string, make: DerivingFunction, check: ValueCheck, document: Members): unknown {
   const faults: Violation[] = []
   const value = make(document) ?? null

@@ -47,7 +47,7 @@ export interface Transition {
   readonly values: (source: TransitionSource) => Document
 }
 
-/** The refusal of a write in a state that does not allow it. `allowed` lists those that do, and is empty if there are none. */
+/** The refusal of a write in a state that does not allow it. `allowed` lists the states that do, and may be empty. */
 export function stateProblem(title: string, state: string, refused: string, allowed: string): Problem {
   const possible = allowed === '' ? 'no state allows that' : `that is possible while it is ${allowed}`
   return new Problem('invalid-state', `${title} is ${state} and ${refused}; ${possible}.`)
@@ -88,7 +88,7 @@ export interface Machine {
   /** The transitions that callers carry out, and those by the clock. */
   readonly transitions: readonly Transition[]
   readonly timed: readonly TimedTransition[]
-  /** The states that allow a write; null if all do. */
+  /** The states that allow a write; null if all states do. */
   readonly writable: { readonly [O in 'change' | 'remove']: readonly string[] | null }
 }
 
@@ -126,7 +126,7 @@ export function machineOf(
   }
 }
 
-/** The fields of a body that is no item. */
+/** The fields of a body that is not an item. */
 const inputFields = (input: Fields, concepts: DeclarationContext['concepts'], rules: ValueRules): InputField[] =>
   Object.entries(input).map(([name, given]) => {
     const field = resolveConcepts(given, concepts)
@@ -180,6 +180,7 @@ export function readInput(
 /** The inputs of a transition that a request without a body of its own carries out. */
 export const absentInput = ({ input }: Transition): ReadonlyMap<string, unknown> =>
   new Map(input.map(({ name, absent }) => [name, absent]))
+
 /** An operation that a resource declares. R88. */
 export interface OwnOperation {
   readonly name: string

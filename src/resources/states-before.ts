@@ -77,7 +77,7 @@ export interface WithdrawnTransition
   extends WithdrawnAction,
     Pick<TransitionDeclaration, 'from' | 'to' | 'access' | 'input' | 'after' | 'at'> {}
 
-/** How the transitions of the version before differ. Its names are old names, unless the other ones are asked for. */
+/** How the transitions of the version before differ. Names are old ones, except where a member asks for new ones. */
 export interface ChangedTransitions {
   /** Transitions that only the new version has: `added: ['refunds']`. */
   readonly added?: readonly string[]
@@ -85,7 +85,7 @@ export interface ChangedTransitions {
   readonly renamed?: Readonly<Record<string, string>>
   /** Transitions that only the version before has. */
   readonly withdrawn?: { readonly [name: string]: WithdrawnTransition }
-  /** What was different about transitions, by their new names: `changed: { expiries: { after: 'P7D' } }`. */
+  /** The parts of transitions that were different, by their new names: `changed: { expiries: { after: 'P7D' } }`. */
   readonly changed?: { readonly [name: string]: ChangedTransition }
   /** For a field that clients wrote before it was a state, the transition of each value: `written: { cancelled: 'cancellations' }`. */
   readonly written?: Readonly<Record<string, string>>
@@ -100,7 +100,7 @@ export interface FormerWritable {
   readonly remove?: readonly string[] | null
 }
 
-/** Whether a change made states of a field that clients wrote, or of no field. */
+/** Whether a change began the states: the field is new, or clients wrote it before. */
 export const beginsStates = ({ field }: StatesDeclaration, { added = [], retyped = {} }: Change): boolean =>
   added.includes(field) || Object.hasOwn(retyped, field)
 

@@ -99,7 +99,7 @@ function checkWritten(path: DeclarationPath, scene: ChangeCheck, states: StatesD
       { found },
       path,
       `Before ${change.version} nobody wrote \`${states.field}\`, as it was a state.`,
-      `Leave it out, or write the field of before into \`retyped\`, as ${states.field}: f.enum(['…']).`,
+      `Leave it out, or write the former field into \`retyped\`, as ${states.field}: f.enum(['…']).`,
     )
   for (const [value, name] of Object.entries(written)) {
     const refuse = (reason: string, mend: string) => report({ found }, [...path, value], reason, mend)

@@ -35,14 +35,14 @@ interface BehavingCollection {
   readonly behaviour?: Behaviour
 }
 
-/** What a database remembers of a collection: its behaviour, and the names of its shapes. */
+/** The stored part of a table's layout: its behaviour, and the names of its shapes. */
 interface RememberedBehaviour {
   readonly behaviour?: Behaviour
   readonly shapes: readonly string[]
   readonly shape: number
 }
 
-/** The parts that the former declaration lacks or has differently; null if there are none. */
+/** The parts that the former declaration does not have or has differently; null if there are no such parts. */
 export function waitingParts(
   { fields, behaviour = {} }: BehavingCollection,
   { behaviour: was = {}, shapes, shape }: RememberedBehaviour,

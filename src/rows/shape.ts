@@ -254,7 +254,7 @@ export interface MovedValue {
   readonly read: (row: Members) => unknown
   readonly put: (row: Members) => Members
   /** Whether the other resource lacked the field in a former version. */
-  readonly isNew: (epoch: string) => boolean
+  readonly isNew: (storedVersion: string) => boolean
 }
 
 /** A row that a document needs values of, and the field that links to it; with `withWriteOnly` it is the row itself. */

@@ -67,7 +67,7 @@ function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): Prepared
   const admission =
     mode === 'apply' ? rememberMisfits(sqliteDialect, sighting) : admitDeclaration(surveyed, consent, sighting)
   runSteps(admission, run)
-  return { ground: readSqliteSchemaState(run) as SchemaState, misfits: sighting.misfits }
+  return { layouts: readSqliteSchemaState(run) as SchemaState, misfits: sighting.misfits }
 }
 
 export function openSqliteMigration(
@@ -122,7 +122,7 @@ function withFile<T>(url: string, world: World, made: (db: DatabaseSync, file: s
   })
 }
 
-/** What an operator can do about errors at start, by SQLite's code. */
+/** Advice to operators for errors at start, by SQLite's code. */
 const mendsByCode: Readonly<Record<number, string>> = {
   5: 'Another process has kept it locked for too long; wait for that one or end it.',
   8: 'Give this user the right to write the file and its folder.',

@@ -245,8 +245,8 @@ export function pageWithExtras(
     all.push(...one.values)
     return `(${one.text})`
   }
-  const probes = ranges.map((stretch) => `EXISTS ${asked((own) => probeStatement(collection, plan, stretch, own))}`)
-  if (probes.length > 0) columns.push(`${probes.join(' OR ')} AS beside`)
+  const probes = ranges.map((range) => `EXISTS ${asked((own) => probeStatement(collection, plan, range, own))}`)
+  if (probes.length > 0) columns.push(`${probes.join(' OR ')} AS other_side`)
   if (countTo !== null) columns.push(`${asked((own) => countStatement(collection, plan, null, countTo, own))} AS total`)
   return { text: `SELECT ${columns.join(', ')} FROM (${text}) AS page`, values: all }
 }

@@ -105,7 +105,7 @@ function* collectCascade(
   return kept ? { is: 'used', collection: kept.collection.name } : null
 }
 
-/** The column by which a row belongs to another one; undefined if it does not. */
+/** The column with the id of the owner, if the second row's collection owns the first one's; otherwise undefined. */
 const ownerColumn = ({ collection: { parent } }: RowToRemove, { collection }: RowToRemove): string | undefined =>
   parent?.collection === collection.name ? parent.column : undefined
 
@@ -152,7 +152,7 @@ const dependentsOf = ({ collection }: RowToRemove, rule: Dependent['onDelete']):
   collection.dependents.filter(({ onDelete }) => onDelete === rule)
 
 interface SearchLimits {
-  /** How many rows are enough. */
+  /** The number of rows after which the search ends. */
   readonly most: number
   readonly time: number
 }

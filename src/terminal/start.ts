@@ -70,12 +70,12 @@ export interface StartOptions {
 /** How often counts of used versions are written to the store, in milliseconds. */
 const usageWriteInterval = 5000
 
-/** How often transitions by the clock are looked for, in milliseconds. */
+/** How often the service looks for due transitions by the clock, in milliseconds. */
 const timerInterval = 5000
-/** How often asynchronous operations of other nodes, schedules and later operations are looked for, in milliseconds. */
+/** How often the service looks for due operations: those of other nodes, of schedules, and of a later time, in milliseconds. */
 const jobInterval = 1000
 
-/** The worker of asynchronous operations; undefined if none is declared. */
+/** The worker of asynchronous operations; undefined if no operation is asynchronous. */
 const startWorker = ({ resources, settings }: Service, sources: HandlerSources) =>
   hasJobs(resources) ? runJobsEvery({ sources, settings: settings.operations }, jobInterval) : undefined
 
@@ -185,7 +185,7 @@ export async function openMigrationFor(service: Service, database: string, conse
   }
 }
 
-/** Drafts plans for what the declaration changes after the last plan. */
+/** Drafts plans for the changes of the declaration since the last plan. */
 export async function draftPlans(
   service: Service,
   target: Target,
@@ -260,7 +260,7 @@ function listenFailure(error: NodeJS.ErrnoException, port: number, host: string)
 export interface FatalLog {
   /** Logs the error that ends the process. */
   readonly fatal: (about: object, message: string) => void
-  /** Settles when all lines are written, or when nobody reads them. */
+  /** Settles when all lines are written, or the reader is gone. */
   readonly written: () => Promise<void>
 }
 

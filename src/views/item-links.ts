@@ -1,4 +1,4 @@
-/** Item links: the URLs of an item, of what belongs to it, and of the actions that a caller can use on it now. R49, R224. */
+/** Item links: the URLs of an item, of its related items, and of the actions that a caller can use on it now. R49, R224. */
 import type { CarriedVersion } from '../flow/call.ts'
 import { documentSeparator } from '../flow/outcome.ts'
 import { toCase } from '../formats/naming.ts'
@@ -9,7 +9,7 @@ import type { Resource } from '../resources/resource.ts'
 import { type LinkedRelations, type PathOf, relationLinks, relationsOf } from './related-links.ts'
 import type { View } from './view.ts'
 
-/** An action on an item of a version: who may use it, and in which stored states; null if in all. */
+/** An action on an item of a version: the rule for its callers, and the stored states that allow it; null if all do. */
 interface ItemAction {
   readonly name: string
   readonly rule: AccessRule
