@@ -88,15 +88,15 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
         : `The name ${valueInWords(given.name)} is not in kebab-case.`
     report(context, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
   }
-  checkSettingContradictions([], [given.settings], settings, ground)
-  checkTokens(given.settings, ground)
-  checkBatches(ground)
-  checkEvents(given, ground)
-  checkScopes(ground)
-  checkErrorTypes(part('errors'), ground)
-  checkTiers(given.tiers, ground)
-  checkVersions(given.versions, ground)
-  checkConcepts(ground)
+  checkSettingContradictions([], [given.settings], settings, context)
+  checkTokens(given.settings, context)
+  checkBatches(context)
+  checkEvents(given, context)
+  checkScopes(context)
+  checkErrorTypes(part('errors'), context)
+  checkTiers(given.tiers, context)
+  checkVersions(given.versions, context)
+  checkConcepts(context)
   if (Object.keys(parts.resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
     report(
       context,
@@ -248,29 +248,29 @@ function conceptsIn(given: unknown, depth = 0): string[] {
 }
 
 /** Batches have a URL of their own. */
-function checkBatches(ground: DeclarationCheck): void {
-  if (ground.settings.batches !== null) reserveName(ground, 'batches', 'leave out `batches` of the settings')
+function checkBatches(context: DeclarationCheck): void {
+  if (context.settings.batches !== null) reserveName(context, 'batches', 'leave out `batches` of the settings')
 }
 
-function reserveName(ground: DeclarationCheck, name: string, otherwise: string): void {
-  if (!hasMember(ground.resources, name)) return
+function reserveName(context: DeclarationCheck, name: string, otherwise: string): void {
+  if (!hasMember(context.resources, name)) return
   const reason = `\`/${name}\` is the URL of ${name}, but a resource has it.`
-  report(ground, ['resources', name], reason, `Give the resource another name, or ${otherwise}.`)
+  report(context, ['resources', name], reason, `Give the resource another name, or ${otherwise}.`)
 }
 
 /** Events have a URL of their own, and types that begin with the name of their resource. */
-function checkEvents(given: UncheckedObject, ground: DeclarationCheck): void {
-  checkSwitch(given, [], ground)
-  const all = Object.entries(ground.resources).filter((one): one is [string, UncheckedObject] => isObject(one[1]))
-  for (const [name, one] of all) checkSwitch(one, ['resources', name], ground)
+function checkEvents(given: UncheckedObject, context: DeclarationCheck): void {
+  checkSwitch(given, [], context)
+  const all = Object.entries(context.resources).filter((one): one is [string, UncheckedObject] => isObject(one[1]))
+  for (const [name, one] of all) checkSwitch(one, ['resources', name], context)
   const recorded = all.filter(([, one]) => (one.events ?? given.events) === true)
-  if (recorded.length > 0) reserveName(ground, 'events', 'leave out `events`')
+  if (recorded.length > 0) reserveName(context, 'events', 'leave out `events`')
   for (const [name, { states }] of recorded) {
     const transitions = isObject(states) && isObject(states.transitions) ? Object.entries(states.transitions) : []
     for (const [transition, one] of transitions)
       if (isObject(one) && plainActions.includes(one.to as string))
         report(
-          ground,
+          context,
           ['resources', name, 'states', 'transitions', transition, 'to'],
           `The event of a transition to \`${one.to}\` would have the type of another change.`,
           'Give the state another name, or write events: false.',
@@ -281,9 +281,9 @@ function checkEvents(given: UncheckedObject, ground: DeclarationCheck): void {
 /** The actions of changes that are no transitions. */
 const plainActions: readonly string[] = ['created', 'updated', 'deleted']
 
-function checkSwitch({ events }: UncheckedObject, path: DeclarationPath, ground: DeclarationCheck): void {
+function checkSwitch({ events }: UncheckedObject, path: DeclarationPath, context: DeclarationCheck): void {
   if (events === undefined || typeof events === 'boolean') return
-  report(ground, [...path, 'events'], `\`events\` is ${valueInWords(events)}.`, 'Write events: true or events: false.')
+  report(context, [...path, 'events'], `\`events\` is ${valueInWords(events)}.`, 'Write events: true or events: false.')
 }
 
 /** `around` are the settings that the service declares. */

@@ -22,7 +22,7 @@ export function addSettingFinding(
       `\`${path}\` is not a setting of a declaration.`,
       'Remove it here, and pass it as a flag of `bylaw serve` or in the environment.',
     )
-  else if (reason === 'unknown') report(ground, at, `There is no setting \`${path}\`.`, nameHint(name, allowed))
+  else if (reason === 'unknown') report(context, at, `There is no setting \`${path}\`.`, nameHint(name, allowed))
   else if (reason === 'value')
     report(context, at, `The setting \`${path || 'settings'}\` has an invalid value.`, `Write ${listInWords(allowed)}.`)
   else report(context, at, `\`${path}\` is a setting of the whole service.`, 'Write it in the settings of the service.')

@@ -51,9 +51,9 @@ export const storePhase = phase({
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
   explains: [
     { step: 'item', check: explainItem },
-    { step: 'waits', tells: true, check: explainWaiting },
-    { step: 'fields', tells: true, check: explainFields },
-    { step: 'limits', tells: true, check: explainLimits },
+    { step: 'waits', informs: true, check: explainWaiting },
+    { step: 'fields', informs: true, check: explainFields },
+    { step: 'limits', informs: true, check: explainLimits },
   ],
 })
 

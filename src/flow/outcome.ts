@@ -107,7 +107,7 @@ const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'changed',
   'removed',
   'kept',
-  'raised',
+  'caughtUp',
   'numbered',
   'swept',
   'rows',
@@ -130,7 +130,7 @@ export type Outcome =
   | FamilyRows
   | WaitingParts
   | TableRows
-  | { readonly is: 'raised' }
+  | { readonly is: 'caughtUp' }
   /** The last position; `more` if events still wait for theirs. */
   | { readonly is: 'numbered'; readonly position: number; readonly more: boolean }
   /** Old events were deleted; `more` if there may be others. */
