@@ -218,6 +218,56 @@ interface RemovalContext<D, R extends ResourceName<D>, Used> extends HandlerCont
 
 type Handler<Context> = (given: Context) => void | Promise<void>
 
+/** The argument of a reaction. */
+interface ReactionContext<Used> {
+  /** The event, in the newest version. */
+  readonly event: {
+    /** The same in every try, so that it fits as an idempotency key for other services: `evt_…`. */
+    readonly id: string
+    readonly type: string
+    readonly timestamp: string
+    readonly version: string
+    /** The revision of the item. */
+    readonly sequence: number
+    /** The item after the change; a deleted one as it was last. */
+    // biome-ignore lint/suspicious/noExplicitAny: the fields of any resource
+    readonly data: any
+  }
+  /** The number of this try; 1 is the first. */
+  readonly attempt: number
+  readonly now: string
+  readonly log: { readonly info: LogLine; readonly warn: LogLine; readonly error: LogLine }
+  /** Aborted when the reaction has ended or its time is over: `fetch(url, { signal })`. */
+  readonly signal: AbortSignal
+  /** The value that the option `use` made. */
+  readonly use: Used
+  /**
+   * Sends a request to the own service, in the account of the event, with every scope. A POST has an idempotency key, so that
+   * a repeated reaction creates nothing twice.
+   * @example await call('POST', '/receipts', { body: { orderId: event.data.id } })
+   */
+  readonly call: (
+    method: string,
+    path: string,
+    options?: { readonly body?: object; readonly headers?: Readonly<Record<string, string>>; readonly key?: string },
+  ) => Promise<{
+    readonly status: number
+    readonly headers: Readonly<Record<string, string>>
+    // biome-ignore lint/suspicious/noExplicitAny: the body of any answer
+    readonly body: any
+  }>
+}
+
+/** A reaction to events; it is tried again with growing pauses until it succeeds, and then parked. */
+interface Reaction<Used> {
+  /** The types of events, as `GET /events` shows them: `on: ['order.placed']`. */
+  readonly on: readonly string[]
+  /** Where a new reaction begins: with new events, or with the oldest one that is kept; by default `'now'`. */
+  readonly from?: 'now' | 'start'
+  /** Called at least once for each event, for each item in order. */
+  readonly run: (given: ReactionContext<Used>) => void | Promise<void>
+}
+
 interface WriteHandlers<D, R extends ResourceName<D>, Used> {
   /** Runs before `create`, `replace` and `change`. */
   readonly write?: Handler<WriteContext<D, R, Used, Item<D, R> | null>>
@@ -238,7 +288,10 @@ type ResourceHandlers<D, R extends ResourceName<D>, Used> = WriteHandlers<D, R, 
 }
 
 /** The handlers of a service, by resource and method, transition or operation. Declared operations need theirs. */
-export type Handlers<D, Used> = { readonly [R in ResourceName<D>]?: ResourceHandlers<D, R, Used> }
+export type Handlers<D, Used> = { readonly [R in ResourceName<D>]?: ResourceHandlers<D, R, Used> } & {
+  /** Functions that follow events, by name. The name is the identity of a reaction: it knows how far it has come. */
+  readonly reactions?: { readonly [name: string]: Reaction<Used> }
+}
 
 /** Makes and ends a value for all handlers, such as clients of other services. */
 export interface HandlerOptions<Used> {

@@ -1,4 +1,5 @@
 /** States before: the states, transitions and other actions of a resource before a change of a version. Part 9, versions. */
+// long because: states, transitions and operations had their older forms by the same rules
 import type { Fields } from '../fields/field.ts'
 import { isObject } from '../fields/value-check.ts'
 import {

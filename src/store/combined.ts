@@ -30,6 +30,7 @@ export function coalescableRead({ collection, prepared, texts }: PreparedCollect
 }
 
 /** Updates a row at a revision; can be coalesced with updates of the same columns. */
+// long because: both texts are built from the same parts
 export function coalescableUpdate(
   { collection, prepared }: PreparedCollection,
   moved: readonly number[],
