@@ -9,7 +9,7 @@ const after = (failures: number, retryAfter: string | null = null, random = 0) =
   deliveryPause({ failures, retryAfter, now, random })
 const pauses = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
 
-test('R210: a delivery is tried ten times', () => {
+test('a delivery is tried ten times', () => {
   assert.deepEqual(
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((failures) => after(failures)),
     [...pauses, null, null],
@@ -56,11 +56,11 @@ test('a malformed Retry-After is ignored', () => {
     assert.equal(after(1, text), 5 * second, text)
 })
 
-test('R231: a reaction is tried eight times, then parked', () => {
+test('a reaction is tried eight times, then parked', () => {
   const expected = [second, 10 * second, minute, 10 * minute, hour, 6 * hour, 24 * hour, null]
   assert.deepEqual([1, 2, 3, 4, 5, 6, 7, 8].map(reactionPause), expected)
 })
 
-test('R210: 410 alone disables an endpoint', () => {
+test('410 alone disables an endpoint', () => {
   assert.deepEqual([410, 404, 500, 200, 301, null].map(disablesEndpoint), [true, false, false, false, false, false])
 })

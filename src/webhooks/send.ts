@@ -22,7 +22,7 @@ const idleLife = 15_000
 /** How many connections an endpoint has at a time; more deliveries would wait for one, within their `patience`. */
 export const mostConnections = 10
 
-export interface Outgoing {
+interface Outgoing {
   /** The id of the endpoint: endpoints share no connections, so that one that hangs cannot delay another of the same host. */
   readonly endpoint: string
   readonly url: string

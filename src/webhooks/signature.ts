@@ -2,7 +2,7 @@
 import { createHmac, createPrivateKey, createPublicKey, sign } from 'node:crypto'
 
 /** What is signed. */
-export interface SignedContent {
+interface SignedContent {
   /** The id of the event; it must not contain a dot. */
   readonly id: string
   /** The time of the attempt, in milliseconds. */
@@ -10,7 +10,7 @@ export interface SignedContent {
   readonly body: string
 }
 
-export type SignatureHeaders = Readonly<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>>
+type SignatureHeaders = Readonly<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>>
 
 export type Sign = (content: SignedContent) => SignatureHeaders
 

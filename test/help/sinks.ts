@@ -77,7 +77,8 @@ export function routePublicToLoopback(t: TestContext, connected: string[]): void
   const connect = net.Socket.prototype.connect as (options: object, listener: () => void) => Socket
   t.mock.method(net.Socket.prototype, 'connect', function (this: Socket, ...given: unknown[]) {
     const [options, listener] = (Array.isArray(given[0]) ? given[0] : given) as [net.TcpNetConnectOpts, () => void]
-    options.lookup?.(options.host as string, { all: true }, (error, found) => {
+    if (!options.lookup) return this.destroy(new Error('The connection has no look-up of its own.'))
+    options.lookup(options.host as string, { all: true }, (error, found) => {
       if (error) return void this.destroy(error)
       connected.push(...(found as { address: string }[]).map(({ address }) => address))
       const { lookup, ...rest } = options
