@@ -30,7 +30,7 @@ export function eventsRef(events: DescribedEvents, resource: Resource, around: S
 }
 
 /** The parameters of a list of events. */
-export function eventParameters({ at, about: { events }, resource }: Route): DocumentPart[] {
+export function eventQueryParameters({ at, about: { events }, resource }: Route): DocumentPart[] {
   if (!events || at !== 'collection') return []
   const { maxPageSize, pageSize } = resource.settings.list
   const oneOf = (values: readonly string[]) => ({
