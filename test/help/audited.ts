@@ -32,6 +32,7 @@ const nameOf = (resource: string, id: unknown, parent: unknown): string =>
   `${resource}/${parent ? `${parent}/` : ''}${id}`
 
 /** A node on a database whose items are looked at after each request. */
+// long because: what was shown, and what is compared with it, belong together
 export function audited(api: Service, { url, rows }: Place, { resources, as }: Auditor) {
   const { call, pass, close } = testing(api, { database: url, allowMisfits: true })
   const shown = new Map<string, string>()
