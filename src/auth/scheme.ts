@@ -58,16 +58,17 @@ export function refuseCredentialsInOptions(
 
 /** The same for the body, a form, an object or a JSON Patch; a declared field may have such a name. R164. */
 export function refuseCredentialsInBody(
-  { body, patch = [] }: Pick<RequestContext, 'body' | 'patch'>,
+  { body, patch }: Pick<RequestContext, 'body' | 'patch'>,
   { about, resource: { byName, settings } }: Pick<Route, 'about' | 'resource'>,
 ): void {
   if (body === null) return
-  const patched = patchedNames(patch)
+  const patched = patch && patchedNames(patch)
   const { credentialNames } = settings.auth
   if (about.body === 'form') refuseCredentialsInForm(String(body.form), credentialNames, 'body')
   else
     for (const name of credentialNames)
-      if ((Object.hasOwn(body, name) || patched.has(name)) && !byName.has(name)) throw misplacedCredential(name, 'body')
+      if ((Object.hasOwn(body, name) || patched?.has(name)) && !byName.has(name))
+        throw misplacedCredential(name, 'body')
 }
 
 function refuseCredentialsInForm(text: string, names: readonly string[], place: 'query' | 'body'): void {

@@ -34,6 +34,8 @@ interface MovedFieldOrigin {
   readonly name: string
   readonly today: Resource
   readonly fields: readonly string[]
+  /** Whether the link to the other row is optional: without one the field is null, or has its default. */
+  readonly isOptional: boolean
 }
 
 export interface Representation extends AnswerRenderer {
@@ -158,7 +160,8 @@ function movedFieldOrigins(
     const source = joinedSource(sources.get(name))
     const there = source?.there && joined[source.at]
     if (!there) return []
-    return [{ name, today: resources.get(there.collection) as Resource, fields: source?.there?.fields ?? [] }]
+    const today = resources.get(there.collection) as Resource
+    return [{ name, today, fields: source?.there?.fields ?? [], isOptional: source?.otherwise != null }]
   })
 }
 

@@ -180,12 +180,8 @@ function newRow(
   )
 }
 
-function changedRow(
-  follow: FollowWrite,
-  resource: Resource,
-  document: Document,
-  { guard, handled, ...row }: SeenRow,
-): RowWrite {
+function changedRow(follow: FollowWrite, resource: Resource, document: Document, row: SeenRow): RowWrite {
+  const { guard, handled } = row
   const { fields } = resource.collection
   const texts = encodeDocument(resource.collection, withDerivedValues(fields, document))
   if (!row.always && texts.doc === row.seen.doc && texts.hidden === row.seen.hidden)
@@ -200,7 +196,8 @@ function changedRow(
         revision: row.seen.revision,
         after: document,
       })
-      return { ...changedRow(follow, resource, { ...decided?.after }, row), ...effectsOf(decided) }
+      const undecided = { ...row, guard: undefined, handled: undefined }
+      return { ...changedRow(follow, resource, { ...decided?.after }, undecided), ...effectsOf(decided) }
     })
   const again = (after: Document) => {
     const derived = withDerivedValues(fields, after)
