@@ -10,6 +10,7 @@ import { type Change, majorOf } from '../resources/change.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { replayedChance } from './chance.ts'
+import { makeValue } from './make.ts'
 import {
   type AskVersion,
   changesSince,
@@ -22,8 +23,7 @@ import {
   resourceInVersion,
   type VersionService,
   versionServices,
-} from './fixture.ts'
-import { makeValue } from './make.ts'
+} from './version-service.ts'
 
 export interface GuideRequest {
   readonly service: Service

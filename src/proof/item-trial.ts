@@ -3,7 +3,7 @@ import type { Violation } from '../errors/problem.ts'
 import type { Service } from '../service.ts'
 import type { Chance } from './chance.ts'
 import type { PromiseFault } from './fault.ts'
-import type { JsonBody, ResourceInVersion, TrialAnswer, TrialRequest } from './fixture.ts'
+import type { JsonBody, ResourceInVersion, TrialAnswer, TrialRequest } from './version-service.ts'
 
 /** The life of one item: written in one version, read in another and in the newest one. */
 export interface ItemTrial {

@@ -4,7 +4,13 @@ import type { Member, Resource } from '../resources/resource.ts'
 import { columnOf } from '../rows/collection.ts'
 import { type Chance, pickOne } from './chance.ts'
 import type { PromiseFault } from './fault.ts'
-import { type JsonBody, operationPath, type ResourceInVersion, type TrialAnswer, type TrialRequest } from './fixture.ts'
+import {
+  type JsonBody,
+  operationPath,
+  type ResourceInVersion,
+  type TrialAnswer,
+  type TrialRequest,
+} from './version-service.ts'
 
 interface OrderTrial {
   readonly reader: ResourceInVersion

@@ -3,6 +3,7 @@ import { filterParameter } from '../lists/list-rules.ts'
 import type { Resource } from '../resources/resource.ts'
 import { everydayChance, seededChance } from './chance.ts'
 import { type RecordedExchange, recordExchange } from './exchanges.ts'
+import { makeValue } from './make.ts'
 import {
   type AskVersion,
   creationRequest,
@@ -14,8 +15,7 @@ import {
   type TrialAnswer,
   type TrialRequest,
   type VersionService,
-} from './fixture.ts'
-import { makeValue } from './make.ts'
+} from './version-service.ts'
 
 /** Sends a version a few requests of every kind, always the same ones. */
 export async function recordExchanges(release: VersionService, ask: AskVersion): Promise<readonly RecordedExchange[]> {

@@ -2,6 +2,8 @@
 import type { Service } from '../service.ts'
 import { type Chance, pickOne, replayedChance, seededChance, shrinkChoices } from './chance.ts'
 import { mendOfFault } from './fault.ts'
+import type { SendRequest } from './item-trial.ts'
+import { firstBrokenPromise } from './promises.ts'
 import {
   type AskVersion,
   creationRequest,
@@ -15,9 +17,7 @@ import {
   type TrialService,
   type VersionService,
   versionServices,
-} from './fixture.ts'
-import type { SendRequest } from './item-trial.ts'
-import { firstBrokenPromise } from './promises.ts'
+} from './version-service.ts'
 
 export interface VerifyFailure {
   /** The promise that did not hold. */

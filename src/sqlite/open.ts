@@ -20,8 +20,8 @@ import { type Consent, reportSteps, requireNoHazards, startError } from '../sche
 import type { Migration, SchemaMode } from '../schema/migration.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
 import { readAppliedPlans, type StoredParts } from '../schema/state.ts'
-import { blankStatement } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
+import { blankStatement } from '../sql/statements.ts'
 import { runSteps } from '../store/steps.ts'
 import { sqliteClock } from './clock.ts'
 import {

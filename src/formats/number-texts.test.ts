@@ -1,8 +1,8 @@
-/** Numbers: whole numbers of 64 bits and decimals, as texts. Part 2. */
+/** Number texts: whole numbers of 64 bits and decimals, as texts. Part 2. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bigintText, decimalText, scaledInteger, sortableText } from './numbers.ts'
+import { bigintText, decimalText, scaledInteger, sortableText } from './number-texts.ts'
 
 test('a whole number of 64 bits', () => {
   for (const text of ['0', '42', '-1', '9007199254740993', '9223372036854775807', '-9223372036854775808'])

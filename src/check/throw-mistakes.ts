@@ -1,4 +1,4 @@
-/** Declaration error: the error that `service` throws, with all mistakes of a declaration. R219. */
+/** Throw mistakes: the error that `service` throws, with all mistakes of a declaration. R219. */
 import type { Mistake } from '../resources/declaration.ts'
 
 /** Throws one error with all mistakes of a declaration, in its message and as `mistakes`. */

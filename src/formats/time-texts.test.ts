@@ -1,7 +1,7 @@
-/** Time: valid and invalid dates, date-times, durations and intervals, and their canonical form. Part 2. */
+/** Time texts: valid and invalid dates, date-times, durations and intervals, and their canonical form. Part 2. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dateText, durationMilliseconds, durationText, intervalText, timestampText } from './time.ts'
+import { dateText, durationMilliseconds, durationText, intervalText, timestampText } from './time-texts.ts'
 
 /** Pairs of a text and its canonical form, undefined if it is invalid. */
 function table<T>(read: (text: string) => T, rows: readonly (readonly [text: string, becomes: T])[]): void {

@@ -1,4 +1,4 @@
-/** Fixture: a service that is called in its versions without a socket, and its resources' paths. Part 9, versioning. */
+/** Version service: a service that is called in its versions without a socket, and its resources' paths. Part 9, versioning. */
 
 import { declarationOfVersion, servedLabels } from '../contract/gate.ts'
 import type { Endpoint } from '../flow/route.ts'

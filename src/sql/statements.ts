@@ -1,4 +1,4 @@
-/** Compiles plans into SQL statements, as text and values. Pure: it runs nothing. The cellar. */
+/** Statements: compiles plans into SQL, as text and values. Pure: it runs nothing. The cellar. */
 import type { RowKey } from '../flow/found-row.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'

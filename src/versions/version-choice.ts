@@ -1,4 +1,4 @@
-/** Chooses the version of a call: from its path, query or header, else by features or a default. Part 9, versions. */
+/** Version choice: chooses the version of a call from its path, query or header, else by features or a default. Part 9, versions. */
 import { Problem } from '../errors/problem.ts'
 import { type Call, type CarriedVersion, headerLines } from '../flow/call.ts'
 import { listInWords } from '../formats/naming.ts'

@@ -1,4 +1,4 @@
-/** Concurrency: limits how many requests run at a time, in the service and for each caller. Part 8, concurrency. */
+/** Running requests: limits how many requests run at a time, in the service and for each caller. Part 8, concurrency. */
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'

@@ -1,4 +1,4 @@
-/** Relations: which resources refer to which, and how the referring rows are found. Part 2, resources. */
+/** References: which resources refer to which, and how the referring rows are found. Part 2, resources. */
 
 import type { Field } from '../fields/field.ts'
 import type { Collection, Dependent, Reference } from '../rows/collection.ts'

@@ -1,4 +1,4 @@
-/** Placement: entries on other shards for a row's unique values and references, as no index covers all. The cellar. */
+/** Remote entries: entries on other shards for a row's unique values and references, as no index covers all. The cellar. */
 import { createHash } from 'node:crypto'
 import { Problem } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
@@ -14,9 +14,9 @@ import {
   type Unique,
   viewRow,
 } from '../rows/collection.ts'
-import { linkTable, reservationTable, type Statement, tombstoneId } from '../sql/compile.ts'
 import { equations, insertStatement, rowShardKey } from '../sql/dialect.ts'
 import { isColocatedUnique, uniqueIndexName } from '../sql/layout.ts'
+import { linkTable, reservationTable, type Statement, tombstoneId } from '../sql/statements.ts'
 import type { PreparedCollection, StoreContext } from './context.ts'
 import { holderOf } from './dropped-copies.ts'
 import { rowConflict, type Steps } from './steps.ts'

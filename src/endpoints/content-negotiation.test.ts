@@ -1,11 +1,11 @@
-/** Accept: negotiation of the representation, and the content that a route takes. Part 4. */
+/** Content negotiation: the representation, and the content that a route takes. Part 4. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Route } from '../flow/route.ts'
-import { admitContent, codingsOf, negotiate, wantsProblem } from './accept.ts'
+import { admitContent, codingsOf, negotiate, wantsProblem } from './content-negotiation.ts'
 
 const call = (headers: Record<string, string>, method = 'POST') => ({ headers, method, raw: [] }) as unknown as Call
 

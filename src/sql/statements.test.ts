@@ -11,9 +11,9 @@ import { makeResource } from '../resources/resource.ts'
 import { type Collection, indexesOf } from '../rows/collection.ts'
 import { changeBetween } from '../schema/schema-change.ts'
 import { readSettings } from '../settings.ts'
-import { countStatement, listStatement, type Statement, statementTexts, tombstoneId, updateText } from './compile.ts'
 import { type Dialect, postgresDialect, rowKeyValues, sqliteDialect } from './dialect.ts'
 import { allRanges } from './ranges.ts'
+import { countStatement, listStatement, type Statement, statementTexts, tombstoneId, updateText } from './statements.ts'
 
 const { resources } = service({
   name: 'statements',

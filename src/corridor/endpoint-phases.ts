@@ -1,5 +1,5 @@
-/** Located: finds the endpoint and the route of a call; answers OPTIONS and redirects. Part 4, path rules and methods. */
-import { refuseCredentialsInOptions } from '../auth/scheme.ts'
+/** Endpoint phases: find the endpoint and the route of a call; answer OPTIONS and redirect. Part 4, path rules and methods. */
+import { refuseCredentialsInOptions } from '../auth/credentials.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'

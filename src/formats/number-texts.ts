@@ -1,4 +1,4 @@
-/** Numbers: 64-bit integers and decimals, which are texts in JSON because many readers round numbers. Part 2, fields. */
+/** Number texts: 64-bit integers and decimals, which are texts in JSON because many readers round numbers. Part 2, fields. */
 
 export const bigintPattern = /^-?(0|[1-9][0-9]{0,18})$/
 const decimalParts = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?$/

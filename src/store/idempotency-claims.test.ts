@@ -1,4 +1,4 @@
-/** Tests idempotency keys on their table: which are kept, released and swept. The cellar. */
+/** Tests idempotency claims on their table: which are kept, released and swept. The cellar. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import type { Outcome } from '../flow/outcome.ts'
 import type { Claim, Create, Plan } from '../flow/plan.ts'
 import { encodeRow } from '../resources/document.ts'
 import { openSqlite } from '../sqlite/open.ts'
-import { claimTable } from './idempotency-keys.ts'
+import { claimTable } from './idempotency-claims.ts'
 
 const yard = service({
   name: 'yard',

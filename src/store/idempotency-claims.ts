@@ -1,4 +1,4 @@
-/** Idempotency keys: stored in the transaction of the write that they belong to. The cellar. */
+/** Idempotency claims: keys that are stored in the transaction of the write that they belong to. The cellar. */
 
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Read, Recall } from '../flow/plan.ts'

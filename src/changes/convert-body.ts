@@ -1,4 +1,4 @@
-/** Writes: converts the body of an older version to the current document. Part 9, versions. */
+/** Convert body: converts the body of an older version to the current document. Part 9, versions. */
 
 import type { Field } from '../fields/field.ts'
 import { isObject } from '../fields/value-check.ts'

@@ -1,4 +1,4 @@
-/** Accept: negotiates the representation, and refuses content that a route does not take. Part 4, path rules. */
+/** Content negotiation: chooses the representation, and refuses content that a route does not take. Part 4, path rules. */
 import { shortName } from '../errors/pointer.ts'
 import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines } from '../flow/call.ts'

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { exportJWK, generateKeyPair } from 'jose'
 import { realWorld } from '../flow/real-world.ts'
-import { keySet, textFetcher } from './jwks.ts'
+import { keySet, textFetcher } from './key-set.ts'
 
 const server = createServer((request, response) => {
   if (request.url === '/away') response.writeHead(302, { location: '/keys' }).end()

@@ -1,4 +1,4 @@
-/** Scheme: reads the credential of a call, from its headers only, and makes the challenges. Part 5, authentication. */
+/** Credentials: reads the credential of a call, from its headers only, and makes the challenges. Part 5, authentication. */
 import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines } from '../flow/call.ts'
 import type { RequestContext } from '../flow/intent.ts'

@@ -1,4 +1,4 @@
-/** JWKS: fetches and caches the public keys of an authorization server, and refreshes them. Part 5, authentication. */
+/** Key set: fetches and caches the public keys of an authorization server, and refreshes them. Part 5, authentication. */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { Problem } from '../errors/problem.ts'
 import { isObject } from '../fields/value-check.ts'

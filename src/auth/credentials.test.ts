@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { redact } from './credentials.ts'
 import { newApiKey } from './keys.ts'
-import { redact } from './scheme.ts'
 
 const key = newApiKey(randomBytes(32))
 const body = key.slice('bylaw_'.length)

@@ -1,4 +1,4 @@
-/** Wait: calls with the same key wait for the first one in this process, not in the store. Part 4, idempotency of POST. */
+/** Execute in turn: calls with the same key wait for the first one in this process, not in the store. Part 4, idempotency of POST. */
 import { Problem } from '../errors/problem.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
 import { type Claim, type Create, type Decide, isDry, type Plan, type Recall, type Sequence } from '../flow/plan.ts'

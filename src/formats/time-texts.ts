@@ -1,4 +1,4 @@
-/** Time: dates, date-times, durations and intervals of ISO 8601, checked as texts. Part 2, date and time. */
+/** Time texts: dates, date-times, durations and intervals of ISO 8601, checked as texts. Part 2, date and time. */
 
 const timestampParts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/
 const dateParts = /^(\d{4})-(\d\d)-(\d\d)$/
