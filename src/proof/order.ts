@@ -15,7 +15,7 @@ import {
 interface OrderTrial {
   readonly reader: ResourceInVersion
   readonly chance: Chance
-  readonly send: (stand: ResourceInVersion, request: TrialRequest) => Promise<TrialAnswer>
+  readonly send: (inVersion: ResourceInVersion, request: TrialRequest) => Promise<TrialAnswer>
 }
 
 /** Requests a list sorted by one of its fields, ascending or descending, and checks its order. */

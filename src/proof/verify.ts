@@ -120,8 +120,8 @@ const isFailure = (outcome: ItemResult): outcome is VerifyFailure => outcome !==
 /** Writes one item in one version, and checks it in another. */
 async function tryItem(name: string, chance: Chance, context: VerifyRun): Promise<ItemResult> {
   const { service, versions, pool } = context
-  const stands = versions.flatMap((release) => resourceInVersion(service.changes, name, release) ?? [])
-  const [writer, reader] = [pickOne(chance, stands), pickOne(chance, stands)]
+  const inVersions = versions.flatMap((release) => resourceInVersion(service.changes, name, release) ?? [])
+  const [writer, reader] = [pickOne(chance, inVersions), pickOne(chance, inVersions)]
   const steps: VerifyStep[] = []
   const tell: SendRequest = async ({ version: { label: version } }, request) => {
     const answer = await context.ask(version, request)
@@ -137,7 +137,7 @@ async function tryItem(name: string, chance: Chance, context: VerifyRun): Promis
     run: context,
     writer,
     reader,
-    newest: stands[0] as ResourceInVersion,
+    newest: inVersions[0] as ResourceInVersion,
     request,
     chance,
     send: tell,

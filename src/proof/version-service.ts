@@ -128,7 +128,7 @@ export function inDependencyOrder(resources: ReadonlyMap<string, Resource>): Res
 
 /** A request that creates an item; undefined if no body can be made, or the resource has no such operation. */
 export function creationRequest(
-  stand: ResourceInVersion,
+  inVersion: ResourceInVersion,
   chance: Chance,
   items: (resource: string) => readonly JsonBody[],
 ): TrialRequest | undefined {
@@ -136,11 +136,11 @@ export function creationRequest(
     const all = items(name)
     return all.length === 0 ? undefined : String((all[chance.below(all.length)] as JsonBody).id)
   }
-  const { parent } = stand.resource
+  const { parent } = inVersion.resource
   const owner = parent ? idOf(parent.resource) : undefined
   if (parent && owner === undefined) return undefined
-  const body = makeBody(stand.resource, { chance, idOf })
-  const path = operationPath(stand, 'create', parent ? { [parent.field]: owner } : {})
+  const body = makeBody(inVersion.resource, { chance, idOf })
+  const path = operationPath(inVersion, 'create', parent ? { [parent.field]: owner } : {})
   return path === undefined || !body ? undefined : { method: 'POST', path, body }
 }
 

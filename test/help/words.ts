@@ -102,7 +102,7 @@ export function exportsOfFiles(files: readonly Source[]): string[] {
 
 /** Words that had many meanings, and their replacements. */
 const givenUp: Readonly<Record<string, string>> = {
-  told: 'what is rendered, written or reported',
+  reported: 'what is rendered, written or reported',
   beside: 'joined, extra or otherSide',
   edition: 'ServedVersion',
   epoch: 'StoredVersion',

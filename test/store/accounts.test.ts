@@ -22,16 +22,16 @@ import { perform } from '../../src/store/perform.ts'
 import { resolveList } from '../../src/store/resolve-list.ts'
 import { runSteps } from '../../src/store/steps.ts'
 import { testWorld } from '../help/world.ts'
-import { board } from './board.ts'
+import { orderedService } from './ordered-service.ts'
 
 /** The service with all kinds of lists, with an account for every item. */
-const owned = Object.entries(board.declaration.resources).map(([name, one]) => [
+const owned = Object.entries(orderedService.declaration.resources).map(([name, one]) => [
   name,
   { ...one, access: 'authenticated', ...('parent' in one ? {} : { owner: 'accountId' }) },
 ])
 const { resources } = service({ name: 'board', resources: Object.fromEntries(owned) })
 const collections = [...resources.values()].map(({ collection }) => collection)
-const plain = [...board.resources.values()].map(({ collection }) => collection)
+const plain = [...orderedService.resources.values()].map(({ collection }) => collection)
 const db = new DatabaseSync(':memory:')
 migrateSqlite({ db, run: statementRunner(db), collections, consent: {}, world: realWorld })
 after(() => db.close())

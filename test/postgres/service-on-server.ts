@@ -20,7 +20,7 @@ export const api = things({
   count: f.integer({ default: 0, filter: true, sort: true }),
 })
 
-export interface Told {
+export interface AnswerSeen {
   readonly status: number
   readonly retryAfter: string | null
   readonly etag: string
@@ -29,7 +29,7 @@ export interface Told {
 }
 
 export interface Node {
-  readonly call: (method: string, path: string, json?: object, headers?: Record<string, string>) => Promise<Told>
+  readonly call: (method: string, path: string, json?: object, headers?: Record<string, string>) => Promise<AnswerSeen>
   /** The entries that were logged as errors. */
   readonly errors: object[]
   readonly close: () => Promise<void>
@@ -57,19 +57,23 @@ export async function node(url: string, service: Service = api): Promise<Node> {
       new Request(`http://localhost${path}`, { method, headers: { ...typed, ...headers }, ...sent }),
     )
     const text = await response.text()
-    const { status, headers: told } = response
+    const { status, headers: reported } = response
     const body = text === '' ? null : JSON.parse(text)
-    return { status, retryAfter: told.get('retry-after'), etag: told.get('etag') ?? '', json: body }
+    return { status, retryAfter: reported.get('retry-after'), etag: reported.get('etag') ?? '', json: body }
   }
   return { call, errors, close: store.close }
 }
 
-export interface Stand extends Node {
+export interface ServiceOnServer extends Node {
   readonly server: Cluster
 }
 
 /** Starts a server and a node on it; both are stopped after the test. */
-export async function stand(t: TestContext, settings: readonly string[] = [], parameters = ''): Promise<Stand> {
+export async function serviceOnServer(
+  t: TestContext,
+  settings: readonly string[] = [],
+  parameters = '',
+): Promise<ServiceOnServer> {
   const server = await cluster(['shared_buffers=16MB', ...settings])
   t.after(server.close)
   const own = await node(server.url + parameters)
@@ -80,7 +84,7 @@ export async function stand(t: TestContext, settings: readonly string[] = [], pa
 }
 
 /** Repeats a request until it succeeds, and returns the milliseconds that this took. */
-export async function untilWell(ask: () => Promise<Told>, most = 10_000): Promise<number> {
+export async function untilWell(ask: () => Promise<AnswerSeen>, most = 10_000): Promise<number> {
   const began = performance.now()
   for (;;) {
     const { status } = await ask()

@@ -1,7 +1,7 @@
 /** A service for tests of lists: orders of all directions, owned children, a composite key. */
 import { f, service } from 'bylaw'
 
-export const board = service({
+export const orderedService = service({
   name: 'board',
   resources: {
     teams: { prefix: 'tea', fields: { name: f.text() }, access: 'public' },

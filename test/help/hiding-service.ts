@@ -12,7 +12,7 @@ export interface Daring {
 }
 
 // long because: it is one declaration
-export function clinic({ sharedPlans, sharedRooms, guardedVisits }: Daring = {}): Service {
+export function hidingService({ sharedPlans, sharedRooms, guardedVisits }: Daring = {}): Service {
   const rooms = {
     rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'authenticated' },
     bookings: {

@@ -22,7 +22,7 @@ const server = createServer((_, response) => response.end(keys))
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 server.unref()
 
-export const office = service({
+export const tokenService = service({
   name: 'office',
   scopes: { 'files:read': 'Read files', 'files:write': 'Change files' },
   settings: {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import type { Answer, Door, Sent } from './door.ts'
 
-export const market = service({
+export const listService = service({
   name: 'market',
   resources: {
     makers: { prefix: 'mak', fields: { name: f.text() }, access: 'public' },

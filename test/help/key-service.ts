@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import type { Answer, Door } from './door.ts'
 
-export const desk = service({
+export const keyService = service({
   name: 'desk',
   resources: {
     customers: {

@@ -96,7 +96,7 @@ async function onServer(): Promise<Database> {
   }
 }
 
-export interface Stand {
+export interface OpenedService {
   /** Answers a request of the Fetch standard. */
   readonly fetch: (request: Request) => Promise<Response>
   /** Where it listens; 0 behind the door of fetch. */
@@ -111,7 +111,7 @@ export interface Stand {
 /** The key of a holder: the same in every run. */
 const keyOf = (name: string): string => newApiKey(Buffer.from(name.padEnd(32, '.').slice(0, 32)))
 
-export async function standOf(
+export async function openService(
   service: Service,
   { url, run }: Pick<Database, 'url' | 'run'>,
   {
@@ -119,7 +119,7 @@ export async function standOf(
     holders,
     fresh = true,
   }: { door: Setting['door']; holders: Readonly<Record<string, Holder>>; fresh?: boolean },
-): Promise<Stand> {
+): Promise<OpenedService> {
   if (fresh) {
     await (await openStore(service, url, 'apply')).close()
     await run(`UPDATE bylaw_meta SET value = '${secret}' WHERE name = 'secret'`)

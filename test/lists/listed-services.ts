@@ -75,7 +75,7 @@ const mixed = {
 const settings = { list: { maxPageSize: 50 } }
 const last = () => 'last' as const
 
-export const halls: readonly Made[] = [
+export const listedServices: readonly Made[] = [
   {
     name: 'a list',
     service: service({ name: 'one', resources: { rows: { fields, sorts: mixed, access: 'public' } }, settings }),
@@ -149,7 +149,7 @@ interface Page {
   readonly pagination: Record<string, unknown>
 }
 
-export interface Hall {
+export interface ServiceWithLists {
   readonly name: string
   readonly add: (inputs: readonly Input[]) => Promise<Row[]>
   readonly ask: (ask: Ask, window: Record<string, string>) => Promise<Page>
@@ -197,7 +197,7 @@ async function emptyDatabase({ file }: Made, kind: Kind): Promise<{ url: string;
   return { url: `sqlite:${join(folder, 'rows.db')}`, drop: () => rmSync(folder, { recursive: true }) }
 }
 
-export async function opened(made: Made, kind: Kind): Promise<Hall> {
+export async function opened(made: Made, kind: Kind): Promise<ServiceWithLists> {
   const { url, drop } = await emptyDatabase(made, kind)
   const store = await openStore(made.service, url, 'apply')
   const close = async () => {
@@ -224,7 +224,7 @@ export async function opened(made: Made, kind: Kind): Promise<Hall> {
     if (beside) await Promise.all(inputs.slice(0, 5).map((input) => post(beside, numbered(input))))
     return Promise.all(inputs.map((input) => post(path, numbered(input))))
   }
-  const change: Hall['change'] = async (deed, rows, touched) => {
+  const change: ServiceWithLists['change'] = async (deed, rows, touched) => {
     if (deed.do === 'add') return void rows.push(...(await add([deed.input])))
     const row = rows[deed.at % rows.length]
     if (!row) return
