@@ -22,9 +22,9 @@ import {
   type VersionDocument,
   type VersionMapping,
 } from './conversion.ts'
+import { convertCreate, convertPatch, convertReplace } from './convert-body.ts'
 import { type JoinedWrite, joinedWrites, keepUnlinkedValues } from './joined-writes.ts'
 import { type JoinedQuery, olderNames, translateFilter, translateSort } from './queries.ts'
-import { convertCreate, convertPatch, convertReplace } from './writes.ts'
 import { writtenDerived } from './written-values.ts'
 
 export type { JoinedTexts } from './answer.ts'

@@ -3,7 +3,7 @@
 import type { Bounds, Misfits } from '../fields/bounds.ts'
 import type { FieldTerms } from '../fields/kind.ts'
 import type { ServedVersion } from '../flow/route.ts'
-import { decimalPattern } from '../formats/numbers.ts'
+import { decimalPattern } from '../formats/number-texts.ts'
 
 export type TermsOf = (resource: string) => Readonly<Record<string, FieldTerms>>
 

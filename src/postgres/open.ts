@@ -21,6 +21,7 @@ import { layoutName, readAppliedPlans, type SchemaComparison, type StoredParts }
 import { blankStatement } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import { mapCollections } from '../sql/layout.ts'
+import { blankStatement } from '../sql/statements.ts'
 import { runStepsAsync, type Steps } from '../store/steps.ts'
 import { postgresClock } from './clock.ts'
 import { type Connection, type ConnectionTimeouts, connect, connectShort } from './connect.ts'

@@ -23,6 +23,7 @@ import type { SchemaState } from '../schema/schema-change.ts'
 import { layoutName, readAppliedPlans, type StoredParts } from '../schema/state.ts'
 import { blankStatement } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
+import { blankStatement } from '../sql/statements.ts'
 import { runSteps } from '../store/steps.ts'
 import { sqliteClock } from './clock.ts'
 import {

@@ -2,7 +2,7 @@
 import type { ReadResult } from '../flow/found-row.ts'
 import { isCommitted, type Outcome, type WrittenRow } from '../flow/outcome.ts'
 import type { Consequences, Effect, EffectReadResult, ListCheck, RowChange, RowWrite } from '../flow/plan.ts'
-import { tombstoneId } from '../sql/compile.ts'
+import { tombstoneId } from '../sql/statements.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { lockLists, performListCheck } from './list-checks.ts'
 import { readWaiting, waitingIn } from './old-nodes.ts'
