@@ -5,7 +5,7 @@ import { type Dialect, quoted, rowKeyValues } from '../sql/dialect.ts'
 import type { KeyRange } from '../sql/ranges.ts'
 import { type CoalescedStatement, countStatement, probeStatement, type Statement } from '../sql/statements.ts'
 import type { PreparedCollection, StoreContext } from './context.ts'
-import { claimTable } from './idempotency-keys.ts'
+import { claimTable } from './idempotency-claims.ts'
 import { type EventValues, eventValueTypes, insertEventsFrom } from './outbox.ts'
 
 const maxRequiredRows = 5
