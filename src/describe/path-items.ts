@@ -7,7 +7,7 @@ import type { Resource } from '../resources/resource.ts'
 import { batchRef } from './batch-bodies.ts'
 import { cachedBodyRef, changeRef, createRef, inputRef, jsonPatchRef, replaceRef } from './bodies.ts'
 import { type DocumentPart, withoutUndefined } from './components.ts'
-import { eventParameters } from './event-bodies.ts'
+import { eventQueryParameters } from './event-bodies.ts'
 import { deprecationNotes } from './introduction.ts'
 import {
   dryRunParameters,
@@ -72,7 +72,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   const listed = listQueryParameters(route, around)
   const parameters = [
     ...(about.body === 'form' ? [] : listed),
-    ...eventParameters(route),
+    ...eventQueryParameters(route),
     ...dryRunParameters(route, around.components),
     ...headerParameters(route, around.components),
   ]

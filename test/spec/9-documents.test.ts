@@ -9,6 +9,7 @@ import type { Service } from '../../src/service.ts'
 import { archive, museum } from '../help/archive.ts'
 import { desk } from '../help/desk.ts'
 import { spec } from '../help/door.ts'
+import { eventShop, thinShop } from '../help/events.ts'
 import history from '../help/history.ts'
 import { linted } from '../help/lint.ts'
 import { market } from '../help/market.ts'
@@ -28,7 +29,7 @@ const plain = () =>
     settings: { methods: { query: true }, auth: { apiKeyHeader: 'X-Key' }, list: { links: 'both' } },
   })
 
-const rich = { shop, market, staff, desk, tenants, history, archive, museum, orders, purchases }
+const rich = { shop, market, staff, desk, tenants, history, archive, museum, orders, purchases, eventShop, thinShop }
 const all = { ...rich, plain: plain() } as unknown as Record<string, Service>
 
 for (const [name, one] of Object.entries(all))

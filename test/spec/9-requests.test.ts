@@ -10,6 +10,7 @@ import { archive, archivist, keeper, museum } from '../help/archive.ts'
 import { desk } from '../help/desk.ts'
 import { type Answer, type Door, spec } from '../help/door.ts'
 import { elsewhere } from '../help/elsewhere.ts'
+import { eventShop, thinShop } from '../help/events.ts'
 import history from '../help/history.ts'
 import { market } from '../help/market.ts'
 import { tried } from '../help/requests.ts'
@@ -27,6 +28,8 @@ const services: readonly [Service, As?, RegExp?][] = [
   [history, {}, /(?:firstName|lastName) must be at most 200 characters long/],
   [archive, archivist],
   [museum, keeper],
+  [eventShop, { scopes: ['orders:read', 'orders:write'] }],
+  [thinShop],
   [tenants, { account: 'acc_a', scopes: ['deals:read', 'deals:write'] }],
 ]
 
