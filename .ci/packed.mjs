@@ -20,6 +20,12 @@ export default service({
 })
 `
 
+const receiver = `import { verify } from 'bylaw/webhooks'
+
+export const typeOf = async (request: Request, secret: string): Promise<string> =>
+  (await verify(request.headers, await request.text(), secret)).type
+`
+
 function run(command, ...args) {
   console.log(`$ ${command} ${args.join(' ')}`)
   return execFileSync(command, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
@@ -79,10 +85,28 @@ async function serve() {
 mkdirSync(folder, { recursive: true })
 writeFileSync(resolve(folder, 'package.json'), '{ "name": "stranger", "private": true, "type": "module" }\n')
 writeFileSync(resolve(folder, 'api.ts'), declaration)
+writeFileSync(resolve(folder, 'receiver.ts'), receiver)
 run('npm', 'install', tarball, `node@${read('node/package.json').version}`)
 assert.match(run('npx', 'bylaw', '--version'), new RegExp(`\\b${read('../package.json').version}$`))
 // Its types stand alone: whoever installs it need not have @types/node.
 const tsc = resolve(import.meta.dirname, '../node_modules/.bin/tsc')
-run(tsc, '--noEmit', '--strict', '--skipLibCheck', 'false', '--module', 'nodenext', '--types', '', 'api.ts')
+run(
+  tsc,
+  '--noEmit',
+  '--strict',
+  '--skipLibCheck',
+  'false',
+  '--module',
+  'nodenext',
+  '--types',
+  '',
+  'api.ts',
+  'receiver.ts',
+)
+run(
+  'node',
+  '--eval',
+  "import('./receiver.ts').then(({ typeOf }) => { if (typeof typeOf !== 'function') process.exit(1) })",
+)
 await serve()
 console.log('The packed package installs, serves and stops, and its types stand alone.')

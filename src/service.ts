@@ -11,7 +11,7 @@ import { type RowWriter, rowWriter } from './effects/row-writer.ts'
 import { batchPath, batchRoute } from './endpoints/batch-route.ts'
 import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
 import { eventRoutes } from './events/event-routes.ts'
-import { eventScope } from './events/event-scope.ts'
+import { type EventScope, eventScope } from './events/event-scope.ts'
 import type { Field, Fields } from './fields/field.ts'
 import { standardKinds } from './fields/kinds.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
@@ -42,8 +42,15 @@ import type {
 } from './resources/infer.ts'
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
+import { declaredEventTypes } from './resources/resource-collection.ts'
 import { withServiceFields } from './resources/service-fields.ts'
-import type { ChangedTransitions, FormerWritable } from './resources/states-before.ts'
+import {
+  type ChangedOperations,
+  type ChangedTransitions,
+  type FormerStates,
+  type FormerWritable,
+  withFormerStateField,
+} from './resources/states-before.ts'
 import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type ServiceLists, type ServiceRoute, servedVersions, type VersionScenes } from './routing/served-versions.ts'
@@ -86,9 +93,11 @@ export interface Service<D extends Declaration = Declaration> {
   /** Its handlers; null without any. */
   readonly ownHandlers: OwnHandlers | null
   readonly resources: ReadonlyMap<string, Resource>
-  /** Makes the writes of rows, with all that follows from them. */
+  /** Makes the writes of rows, with their effects. */
   readonly writer: RowWriter
   readonly errors: Catalogue
+  /** The events of each version, by its name. */
+  readonly events: ReadonlyMap<string, EventScope>
   /** Null if no tiers are declared. */
   readonly quotas: Quotas | null
   /** The versions by name, retired ones too. */
@@ -208,12 +217,14 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
       readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
       /** Transitions that only the new version has, and old names of others: `transitions: { added: ['refunds'] }`. */
       readonly transitions?: ChangedTransitions
+      /** The states that only the version before has; their transitions are in `withdrawn`: `states: { field: 'status', initial: 'draft' }`. */
+      readonly states?: FormerStates
       /** The states that allowed writes before, if fewer do now; null for all: `writable: { change: ['draft', 'placed'] }`. */
       readonly writable?: FormerWritable
       /** The states of the parent that allowed writes before, if fewer do now; null for all: `while: ['draft', 'placed']`. */
       readonly while?: readonly string[] | null
-      /** Declared operations that only the new version has: `operations: { added: ['quotes'] }`. */
-      readonly operations?: { readonly added?: readonly string[] }
+      /** How declared operations differed: `operations: { added: ['audits'], renamed: { prices: 'quotes' } }`. */
+      readonly operations?: ChangedOperations
       /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. */
       readonly deprecations?: Deprecations
       /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */
@@ -279,13 +290,13 @@ function serviceWithChanges<D extends Declaration>(
     change: (version: string, resource: string, change: object) =>
       serviceWithChanges(
         declaration,
-        [...changes, { ...(change as ResourceChange), version, resource }],
+        [...changes, withFormerStateField({ ...(change as ResourceChange), version, resource })],
         lists,
         ownHandlers,
       ),
-    handlers: (handlers: OwnHandlers['handlers'], options: Omit<OwnHandlers, 'handlers'> = {}) => {
-      checkOwnHandlers(declaration.name, declaration.resources, { handlers, ...options })
-      return serviceWithChanges(declaration, changes, lists, { handlers, ...options })
+    handlers: (given: OwnHandlers['handlers'], options: Omit<OwnHandlers, 'handlers' | 'reactions'> = {}) => {
+      const handlers = ownHandlersOf(declaration, given, options)
+      return serviceWithChanges(declaration, changes, lists, handlers)
     },
     ownHandlers,
   }
@@ -293,9 +304,38 @@ function serviceWithChanges<D extends Declaration>(
   return Object.freeze(Object.defineProperties(own, Object.fromEntries(members))) as unknown as ServiceWithChanges<D>
 }
 
+/** The handlers of a service, apart from its reactions. Throws all mistakes in their names. */
+function ownHandlersOf(
+  { name, resources, events, settings }: Declaration,
+  given: OwnHandlers['handlers'],
+  options: Omit<OwnHandlers, 'handlers' | 'reactions'>,
+): OwnHandlers {
+  const { reactions, ...rest } = given as OwnHandlers['handlers'] & Pick<OwnHandlers, 'reactions'>
+  const isOther = reactions === undefined || Object.hasOwn(resources, 'reactions')
+  const own: OwnHandlers = isOther ? { handlers: given, ...options } : { handlers: rest, reactions, ...options }
+  const eventTypes = declaredEventTypes(
+    resources,
+    events,
+    readSettings(settings, undefined, false, () => {}),
+  )
+  checkOwnHandlers({ name, resources, eventTypes }, own)
+  return own
+}
+
 type PreparedParts = Omit<Service, 'declaration' | 'changes' | 'name' | 'ownHandlers'>
 const preparedNames: readonly (keyof PreparedParts)[] = [
-  ...(['settings', 'resources', 'writer', 'errors', 'quotas', 'editions', 'choice', 'notices', 'going'] as const),
+  ...([
+    'settings',
+    'resources',
+    'writer',
+    'errors',
+    'events',
+    'quotas',
+    'editions',
+    'choice',
+    'notices',
+    'going',
+  ] as const),
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
@@ -303,18 +343,24 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
 const unstored: ResourceDeclaration = { fields: {}, access: 'public', methods: [] }
 
 /** Makes the routes of each version that belong to no resource. */
-function serviceRoutesOf(service: string, around: DeclarationContext, challenge: string) {
+function serviceRoutesOf(
+  service: string,
+  around: DeclarationContext,
+  challenge: string,
+  scopes: Map<string, EventScope>,
+) {
   const { batches: most } = around.settings
   const batches: ServiceRoute[] =
     most === null ? [] : [[batchPath, batchRoute(makeResource('batches', unstored, around), most)]]
   const events = makeResource('events', { ...unstored, prefix: 'evt' }, around)
   return ({ label, scenes }: VersionScenes): readonly ServiceRoute[] => {
     const scope = eventScope(service, label, scenes.values())
+    scopes.set(label, scope)
     return [...batches, ...(scope.sources.length > 0 ? eventRoutes(scope, events, challenge) : [])]
   }
 }
 
-/** What follows from writes, besides the effects of the service's lists. */
+/** The effects of writes in every service; the service's lists can add others. */
 const standardMakers = (resources: ReadonlyMap<string, Resource>, { operations }: Settings) => [
   ...aggregateMakers(resources),
   ...timerMakers(resources),
@@ -334,7 +380,8 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const { tokens } = settings.auth
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
-  const serviceRoutes = serviceRoutesOf(declaration.name, around, challenge)
+  const scopes = new Map<string, EventScope>()
+  const serviceRoutes = serviceRoutesOf(declaration.name, around, challenge, scopes)
   const shared = { declaration, changes, today: resources, settings, challenge, writer, serviceRoutes }
   const editions = servedVersions({ ...shared, ...lists })
   const labels = editions.map(({ label }) => label)
@@ -347,6 +394,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     resources,
     writer,
     errors: extendCatalogue(declaration.errors ?? {}),
+    events: scopes,
     quotas: quotasOf(declaration.tiers ?? {}, settings.rateLimit),
     editions: new Map(editions.map((one) => [one.label, one])),
     choice: versionChoice(declaration, changes, served, settings),

@@ -3,7 +3,7 @@
 import { actionVerbs } from './formats/naming.ts'
 import { durationMilliseconds } from './formats/time.ts'
 
-/** One setting. `read` returns the value, or undefined to refuse what is declared; `allowed` describes valid values. */
+/** One setting. `read` returns the value, or undefined to refuse the declared one; `allowed` describes valid values. */
 interface Setting<out In, out Value> {
   readonly value: Value
   readonly read: (given: unknown) => Value | undefined
@@ -440,7 +440,7 @@ const settingsTable = {
     /** Names of credentials, which are refused in URLs and bodies: `credentialNames: ['access_token', 'secret']`. */
     credentialNames: words<string>(['access_token', 'api_key']),
     /**
-     * The access tokens that are accepted; none by default.
+     * The access tokens that are accepted; off by default.
      * @example
      * tokens: {
      *   issuer: 'https://login.example.com/',
@@ -452,7 +452,7 @@ const settingsTable = {
   },
   /** Requests of web pages of other origins: `cors: { origins: ['https://app.example.com'] }`. */
   cors: {
-    /** The origins whose pages may read answers; none by default: `origins: ['https://app.example.com']`. */
+    /** The origins whose pages may read answers; empty by default: `origins: ['https://app.example.com']`. */
     origins: textsThat(
       [],
       isOrigin,
@@ -482,7 +482,7 @@ const settingsTable = {
     headersTimeout: durationSetting(10 * second),
     /** Time for a whole request; 30 seconds by default: `requestTimeout: 'PT60S'`. */
     requestTimeout: durationSetting(30 * second),
-    /** Time for the work of a request in the database; 10 seconds by default: `handlerTimeout: 'PT5S'`. */
+    /** Time for the work of a request in the database, its handlers included; 10 seconds by default: `handlerTimeout: 'PT5S'`. */
     handlerTimeout: durationSetting(10 * second),
     /** Time between two requests of a connection; 75 seconds by default: `idleTimeout: 'PT30S'`. */
     idleTimeout: durationSetting(75 * second),

@@ -1,8 +1,8 @@
 /** Testing: calls a service without a socket, on a separate store. For the tests here and those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
-import { callerGate, handlerSources } from './corridor/server-context.ts'
+import { callerGate, handlerSources, type ServerContext } from './corridor/server-context.ts'
 import { makeEventFeed } from './events/event-feed.ts'
-import { hasEvents, relayEvents, sweepOldEvents } from './events/event-relay.ts'
+import { hasEvents, lastPosition, relayEvents, sweepOldEvents } from './events/event-relay.ts'
 import { callerOf } from './flow/credential.ts'
 import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
@@ -12,6 +12,7 @@ import { fetchDoor } from './http/fetch.ts'
 import { hasJobs } from './jobs/job-maker.ts'
 import { adoptSchedules } from './jobs/schedules.ts'
 import { Worker } from './jobs/worker.ts'
+import { reactionRuns } from './reactions/run-reactions.ts'
 import type { Service } from './service.ts'
 import { openStore } from './terminal/open.ts'
 import { hasTimers, runDueTimers } from './timers/run-timers.ts'
@@ -64,7 +65,7 @@ interface LoggedLine {
 }
 
 interface TestingOptions {
-  /** Replaces what handlers use: `use: () => ({ mail: { send: (text) => sent.push(text) } })`. */
+  /** Replaces the option `use` of the handlers: `use: () => ({ mail: { send: (text) => sent.push(text) } })`. */
   readonly use?: () => unknown
   /** The URL of the database; by default SQLite in memory: `database: 'sqlite:./test.db'`. */
   readonly database?: string
@@ -146,12 +147,10 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     ...(handlers && { handlers }),
   }
   const door = fetchDoor(context)
-  const { retention } = service.settings.events
-  const events = hasEvents(service.resources) ? { resources: service.resources, store, world, log, retention } : null
-  world.state.of(makeEventFeed, null).sources = { store, authenticate: context.authenticate, log }
+  const events = eventsOf(context)
   const doorOf = (as: As | undefined) => {
     const own = as === undefined ? door : fetchDoor({ ...context, authenticate: authenticateAs(as) })
-    return events === null ? own : (request: Request) => relayEvents(events).then(() => own(request))
+    return (request: Request) => events.relay().then(() => own(request))
   }
   const close = async (): Promise<void> => {
     await handlers?.close()
@@ -160,13 +159,32 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
   const { resources, writer } = service
   const jobs = handlers && hasJobs(resources) && { sources: handlers, settings: service.settings.operations }
   const runDue = async () => {
-    if (events) await relayEvents(events).then(() => sweepOldEvents(events))
     if (hasTimers(resources)) await runDueTimers({ resources, writer, store, world, log, handlers })
-    if (!jobs) return
-    await adoptSchedules(jobs)
-    await new Worker(jobs).finish()
+    if (jobs) await adoptSchedules(jobs).then(() => new Worker(jobs).finish())
+    await events.finish()
   }
   return { doorOf, close, world, runDue }
+}
+
+/** The events of a service under test: they are relayed before each request, and reactions run when time passes. */
+function eventsOf(server: ServerContext) {
+  const { service, store, world, log, authenticate, handlers } = server
+  const { resources, settings } = service
+  if (!hasEvents(resources)) return { relay: async () => {}, finish: async () => {} }
+  const events = { resources, store, world, log, retention: settings.events.retention }
+  world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
+  const runs = handlers ? reactionRuns(server, handlers.used) : []
+  const relay = () => relayEvents(events)
+  const finish = async (): Promise<void> => {
+    for (let [before, last] = [-1, 0]; last > before; ) {
+      await relay()
+      for (const run of runs) await run.run()
+      await relay()
+      ;[before, last] = [last, await lastPosition(store)]
+    }
+    await sweepOldEvents(events)
+  }
+  return { relay, finish }
 }
 
 /** A log that also keeps its lines. */

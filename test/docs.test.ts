@@ -1,19 +1,29 @@
 /** Runs every code block of the README and of docs/, page by page. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
+import { realWorld } from '../src/flow/real-world.ts'
 import { readSettings } from '../src/settings.ts'
 import type { Command } from '../src/terminal/command.ts'
+import { makeSender } from '../src/webhooks/send.ts'
+import { ed25519Pair, hmacSecret, makeSigner } from '../src/webhooks/signature.ts'
 import { allProofs, conformance } from './help/conformance.ts'
-import { blocksOf, matches, Page } from './help/pages.ts'
+import { type Block, blocksOf, matches, Page } from './help/pages.ts'
+import { type Program, without } from './help/programs.ts'
+import { until } from './help/until.ts'
 
 const inDocs = readdirSync('docs', { recursive: true })
   .filter((name) => String(name).endsWith('.md'))
   .map((name) => `docs/${name}`)
 const pages = ['README.md', 'CONTRIBUTING.md', 'ARCHITECTURE.md', ...inDocs]
 
+/** Pages whose examples use a program that npm does not install. */
+const used: Readonly<Record<string, Program>> = { 'docs/webhooks.md': 'openssl' }
+
 for (const name of pages) {
-  it(`${name} does what it says`, async () => {
+  const program = used[name]
+  it(`${name} does what it says`, { skip: program !== undefined && without(program) }, async () => {
     const page = await Page.open()
     try {
       for (const block of blocksOf(readFileSync(name, 'utf8'))) await page.run(block)
@@ -22,6 +32,67 @@ for (const name of pages) {
     }
   })
 }
+
+describe('the receivers of docs/webhooks.md', () => {
+  const secrets = [1, 2, 3].map((byte) => hmacSecret(new Uint8Array(32).fill(byte))) as [string, string, string]
+  const pair = ed25519Pair(new Uint8Array(32).fill(4))
+  const blocks = blocksOf(readFileSync('docs/webhooks.md', 'utf8'))
+  const [former, current, unknown] = secrets
+
+  async function checkReceiver(t: TestContext, language: string, start: (page: Page, file: string) => string) {
+    const page = await Page.open()
+    t.after(() => page.close())
+    const file = await page.program(blocks.find((block) => block.language === language) as Block)
+    const command = start(page, file)
+    const keys = [current, former, ...(language === 'python' ? [] : [pair.publicKey])]
+    await page.run({ language: 'sh', line: 0, text: `WEBHOOK_SECRETS=${keys} ${command} &` })
+    const sender = makeSender({ privateTargets: true, resolve: async () => ['127.0.0.1'], world: realWorld })
+    t.after(sender.close)
+    const url = `http://localhost:${page.port}/`
+    const deliver = async (keys: string[], id: string, late = 0, over = {}): Promise<number | null> => {
+      const body = JSON.stringify({ ...event, id })
+      const headers = { ...makeSigner(keys)({ id, at: Date.now() + late, body }), ...over }
+      return (await sender.send({ endpoint: 'whe_1', url, headers, body })).responseStatus
+    }
+    for (const keys of [[current], [current], [unknown, former]]) assert.equal(await deliver(keys, 'evt_1'), 204)
+    assert.equal(await deliver([unknown, current], 'evt_2'), 204)
+    if (language !== 'python') assert.equal(await deliver([pair.secret], 'evt_3'), 204)
+    assert.equal(await deliver([unknown], 'evt_4'), 400)
+    for (const late of [-310_000, 310_000]) assert.equal(await deliver([current], 'evt_4', late), 400)
+    for (const name of ['id', 'timestamp', 'signature'])
+      assert.equal(await deliver([current], 'evt_4', 0, { [`webhook-${name}`]: '' }), 400)
+    assert.equal(await deliver([current], 'evt_4', 0, { 'webhook-id': 'evt_5' }), 400)
+    const handled = ['evt_1', 'evt_2', ...(language === 'python' ? [] : ['evt_3'])].map((id) => `order.placed ${id}`)
+    const text = [`listening on http://localhost:${page.port}`, ...handled].join('\n')
+    await until(() =>
+      page.run({ language: 'console', line: 0, text }).then(
+        () => true,
+        () => false,
+      ),
+    )
+  }
+
+  const event = { type: 'order.placed', timestamp: '2026-01-01T00:00:00.000Z', version: 'v1', sequence: 1, data: {} }
+
+  it('in TypeScript', (t) => checkReceiver(t, 'typescript', (_, file) => `node ${file}`))
+  it('in Python', { skip: without('python3') }, (t) => checkReceiver(t, 'python', (_, file) => `python3 ${file}`))
+  it('in Go', { skip: without('go') }, (t) =>
+    checkReceiver(t, 'go', ({ folder }, file) => {
+      execFileSync('go', ['build', '-o', 'receiver', file], { cwd: folder })
+      return './receiver'
+    }),
+  )
+  it('shows a delivery as the service signs it', () => {
+    const shown = blocks.find(({ text }) => text.includes('Webhook-Id: '))?.text ?? ''
+    const [head = '', body = ''] = shown.split('\n\n')
+    const headerOf = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(head)?.[1] ?? ''
+    const bytes = (from: number) => Uint8Array.from({ length: 32 }, (_, n) => from + n)
+    const signed = makeSigner([hmacSecret(bytes(0)), ed25519Pair(bytes(32)).secret])({
+      ...{ id: headerOf('Webhook-Id'), at: Number(headerOf('Webhook-Timestamp')) * 1000, body },
+    })
+    assert.equal(headerOf('Webhook-Signature'), signed['webhook-signature'])
+  })
+})
 
 it('a page that shows another result is found', () => {
   assert.ok(matches('{"a":1,"b":2}', '{"a":1,…}'))

@@ -38,9 +38,9 @@ export function answerRenderer(resource: Resource, today: Resource, down: Versio
     answer: (doc, rows, document) => text(document ?? JSON.parse(doc), rows.map(parsed)),
     answers: (docs, rows, documents = JSON.parse(`[${docs}]`)) => {
       const known = rows.map((all) => new Map([...all].map(([id, row]) => [id, parsed(row)])))
-      const besides = (doc: Readonly<VersionDocument>) =>
+      const rowsOf = (doc: Readonly<VersionDocument>) =>
         down.joined.map(({ by }, i) => known[i]?.get(doc[by] as string) ?? null)
-      return documents.map((doc, at) => text(doc, besides(doc), at)).join(',')
+      return documents.map((doc, at) => text(doc, rowsOf(doc), at)).join(',')
     },
   }
 }

@@ -134,14 +134,14 @@ function makeVersionColumn({ today, old, column, steps }: ColumnSource, elsewher
   const top = topOf(column.field)
   const member = old.byName.get(top) as Member
   const names = today.members.map(({ name }) => name)
-  const told = compileConversion(
+  const convert = compileConversion(
     steps.reduce((program, step) => mapDown(program, step, elsewhere), identityMapping(today.name, names)),
     [top],
   )
-  const heard = maskUnreadable(today, member)
+  const mask = maskUnreadable(today, member)
   const of = (document: Readonly<VersionDocument>): unknown => {
     try {
-      const value = told(heard(document))[0] ?? member.absent ?? null
+      const value = convert(mask(document))[0] ?? member.absent ?? null
       const faults: Violation[] = []
       const fitting = value === null ? null : member.check(value, '', faults)
       const found = faults.length > 0 ? null : valueAt(fitting, column.field)
@@ -171,8 +171,8 @@ function maskUnreadable(
   { read: scope }: Member,
 ): (document: Readonly<VersionDocument>) => VersionDocument {
   const shown = members.filter(({ writeOnly }) => !writeOnly)
-  const veiled = new Set(shown.filter(({ read }) => read !== null && read !== scope).map(({ name }) => name))
-  return (document) => Object.fromEntries(shown.map(({ name }) => [name, veiled.has(name) ? null : document[name]]))
+  const unreadable = new Set(shown.filter(({ read }) => read !== null && read !== scope).map(({ name }) => name))
+  return (document) => Object.fromEntries(shown.map(({ name }) => [name, unreadable.has(name) ? null : document[name]]))
 }
 
 function valueAt(value: unknown, path: string): unknown {

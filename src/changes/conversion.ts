@@ -123,7 +123,7 @@ export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: Fi
   const old = new Map(Object.entries(renamed).map(([was, is]) => [is, was]))
   const { makers, made } = addChangeFunction(program, program.sources, change.response as ChangeFunction['make'])
   const sources = new Map<string, ValueSource>()
-  const beside = [...program.joined]
+  const joins = [...program.joined]
   for (const [name, source] of program.sources) {
     if (added.includes(name)) continue
     const field = now.fields[name]
@@ -144,19 +144,19 @@ export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: Fi
     const there = target === undefined ? undefined : elsewhere(step, target, to)
     // review/moved-fields.ts has already refused such a declaration.
     if (!link || !there || link.from !== 'document') throw new Error(lostFieldMessage(step, name))
-    const known = beside.findIndex((one) => one.by === link.name && one.collection === there.resource)
-    const at = known >= 0 ? known : beside.push({ by: link.name, collection: there.resource }) - 1
+    const known = joins.findIndex((one) => one.by === link.name && one.collection === there.resource)
+    const at = known >= 0 ? known : joins.push({ by: link.name, collection: there.resource }) - 1
     const kept = keptFieldName(step, name)
-    const otherwise = sources.delete(kept) ? keptFieldSource(program.of, kept, beside) : null
+    const otherwise = sources.delete(kept) ? keptFieldSource(program.of, kept, joins) : null
     sources.set(name, { from: 'row', at, name: kept, there, map: null, otherwise })
   }
-  return { ...program, sources, makers, joined: beside }
+  return { ...program, sources, makers, joined: joins }
 }
 
 /** A kept value is write-only, so the answered document lacks it: join the row with itself to read it. */
-function keptFieldSource(of: string, name: string, beside: RowJoin[]): ValueSource {
-  const known = beside.findIndex(({ withWriteOnly }) => withWriteOnly)
-  const at = known >= 0 ? known : beside.push({ by: 'id', collection: of, withWriteOnly: true }) - 1
+function keptFieldSource(of: string, name: string, joins: RowJoin[]): ValueSource {
+  const known = joins.findIndex(({ withWriteOnly }) => withWriteOnly)
+  const at = known >= 0 ? known : joins.push({ by: 'id', collection: of, withWriteOnly: true }) - 1
   return { from: 'row', at, name, map: null, otherwise: null }
 }
 

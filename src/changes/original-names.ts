@@ -3,6 +3,7 @@ import type { ResourceDeclaration, ResourceRules, VersionedDeclaration } from '.
 import { makeResource, type Resource } from '../resources/resource.ts'
 import { type ShapedField, shapeName } from '../rows/shape.ts'
 import type { VersionAt } from './history.ts'
+import { olderNames } from './queries.ts'
 
 export function resourceAt(
   { declaration, histories }: VersionAt<VersionedDeclaration>,
@@ -35,6 +36,23 @@ function originalName(origins: OriginalNames, name: string): string {
   const first = origins.get(name)?.[0] ?? name
   const isTaken = first === name && [...origins].some(([other, names]) => other !== name && names[0] === first)
   return isTaken ? `${name}__2` : first
+}
+
+/** A resource whose derived fields know how each version calls what they follow from: a rename makes no other value of them. */
+export function withFormerSources(today: Resource, all: readonly VersionAt<VersionedDeclaration>[]): Resource {
+  const { collection } = today
+  const fields = collection.fields.map((field): ShapedField => {
+    const { derived } = field
+    if (!derived) return field
+    const names = all.map(({ histories }) =>
+      derived.named((resource, source) => {
+        const { name = resource, steps = [] } = histories.get(resource) ?? {}
+        return [name, olderNames(steps, source)[0] ?? source]
+      }),
+    )
+    return { ...field, derived: { ...derived, formerNames: [...derived.formerNames, ...names] } }
+  })
+  return { ...today, collection: { ...collection, fields } }
 }
 
 /** References, idempotency keys and the table keep the first name, so that stored data outlives a rename. R196. */

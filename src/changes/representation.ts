@@ -63,11 +63,11 @@ export interface Representation extends AnswerRenderer {
   /** Translate a filter and a sort term to current fields; null if impossible. A null `ask` needs no translation. */
   readonly ask: ((comparison: Comparison) => readonly (Comparison | ResolvedQuery<Comparison>)[] | null) | null
   readonly order: (term: string) => readonly (string | ResolvedQuery<string>)[] | null
-  /** Whether its callers write fields that are derived now. */
+  /** Whether callers of this version write fields that are derived now. */
   readonly writesDerived: boolean
   /** The fields of this version that now belong to other resources. */
   readonly moved: readonly MovedFieldOrigin[]
-  /** What a body writes to other rows, which now have some of its fields; a patch is merged with their values. */
+  /** The writes of a body to the rows that have some of its fields now; a patch is merged with the values of these rows. */
   readonly joinedWrites: (
     body: VersionDocument,
     document: VersionDocument,

@@ -20,7 +20,7 @@ import {
 } from './conversion.ts'
 import { runConversion } from './conversion-error.ts'
 import { movedFieldFinder, type VersionAt, versionHistory } from './history.ts'
-import { originalNames, resourceAt, withOriginalNames } from './original-names.ts'
+import { originalNames, resourceAt, withFormerSources, withOriginalNames } from './original-names.ts'
 import { translateSort } from './queries.ts'
 
 interface DeclaredHistory {
@@ -39,7 +39,10 @@ export function withStoredVersions(
   const all = versionHistory(declared.declaration, declared.changes, declared.rules.kinds)
   const origins = originalNames(today, all)
   const kept = new Map(
-    [...today].map(([name, one]) => [name, withOriginalNames(withKeptFields(one, all, declared.rules), origins)]),
+    [...today].map(([name, one]) => [
+      name,
+      withOriginalNames(withFormerSources(withKeptFields(one, all, declared.rules), all), origins),
+    ]),
   )
   const elsewhere = movedFieldFinder(all, (name) => kept.get(name)?.members.map((member) => member.name) ?? [])
   const made = new Map(
@@ -155,17 +158,17 @@ function withConversions(
   const last = first?.histories.get(today.name)?.steps.find(changesDocuments)
   if (!first || !last) return today
   const ways = new Map(all.map((past) => [past.label, conversionOf(past, today, rules, elsewhere)]))
-  const way = (epoch: string) => ways.get(ways.has(epoch) ? epoch : first.label) ?? null
+  const way = (storedVersion: string) => ways.get(ways.has(storedVersion) ? storedVersion : first.label) ?? null
   const { collection } = today
   const epochs: VersionConversions = {
-    toToday: (epoch, document) => way(epoch)?.toToday(document) ?? document,
-    toOlder: (epoch, document, rows) => way(epoch)?.toOlder(document, rows) ?? document,
-    joined: (epoch) => way(epoch)?.joined ?? [],
+    toToday: (storedVersion, document) => way(storedVersion)?.toToday(document) ?? document,
+    toOlder: (storedVersion, document, rows) => way(storedVersion)?.toOlder(document, rows) ?? document,
+    joined: (storedVersion) => way(storedVersion)?.joined ?? [],
     reshapes: resourceAt(first, today.name, rules)?.collection.shape !== collection.shape,
     receivers: [...new Set([...ways.values()].flatMap((one) => one?.receivers ?? []))],
-    movedValues: (epoch, document) => way(epoch)?.movedValues(document) ?? [],
-    sourceField: (epoch, field) => {
-      const found = way(epoch)
+    movedValues: (storedVersion, document) => way(storedVersion)?.movedValues(document) ?? [],
+    sourceField: (storedVersion, field) => {
+      const found = way(storedVersion)
       return found ? found.source(field) : field
     },
   }
@@ -210,19 +213,19 @@ function conversionOf(
     )
   const down = steps.reduce((program, step) => mapDown(program, step, elsewhere), names(today))
   const up = steps.toReversed().reduce(mapUp, names(own))
-  const raise = documentConverter(up, today)
+  const convertUp = documentConverter(up, today)
   const given = movedFieldsOf(down, up)
   const whole = (document: Members) => completeDocument(own.collection.fields, document)
   return {
     toToday: (document) => {
-      const made = runConversion(today, document, 0, () => raise(whole(document)), true)
+      const made = runConversion(today, document, 0, () => convertUp(whole(document)), true)
       // The linked row has the value.
       for (const { name, by } of given) if (today.byName.has(name) && made[by] != null) made[name] = null
       return made
     },
     receivers: given.map(({ collection }) => collection),
     movedValues: (document) =>
-      given.length === 0 ? [] : given.flatMap((one) => movedValueOf(one, today, whole(document), raise)),
+      given.length === 0 ? [] : given.flatMap((one) => movedValueOf(one, today, whole(document), convertUp)),
     toOlder: documentConverter(down, own),
     joined: down.joined,
     source: (field) => {
@@ -255,9 +258,9 @@ function movedValueOf(
   { value, by, name, put, ...there }: ReturnType<typeof movedFieldsOf>[number],
   today: Resource,
   document: Members,
-  raise: ConvertDocument,
+  convertUp: ConvertDocument,
 ): MovedValue[] {
-  const [found, id] = [value(document), raise(document)[by]]
+  const [found, id] = [value(document), convertUp(document)[by]]
   if (found == null || (id == null && today.byName.has(name))) return []
   return [{ ...there, value: found, id: typeof id === 'string' ? id : null, put: (row) => put(row, found) }]
 }

@@ -1,4 +1,4 @@
-/** Written values: what bodies of an older version say of fields that callers wrote then and the service sets now. Part 9, versions. */
+/** Written values: values in bodies of an older version for fields that only the service sets now. Part 9, versions. */
 import { Problem } from '../errors/problem.ts'
 import type { Permissions } from '../resources/document.ts'
 import type { Member, Resource } from '../resources/resource.ts'
@@ -13,7 +13,7 @@ interface Writer {
   readonly names: (field: string) => readonly string[]
 }
 
-/** The current fields of an item before a write and as the body wants them; `before` is null for a new item. */
+/** The current fields of an item, before a write (`before`, null for a new item) and as its body sets them (`values`). */
 interface WrittenValues {
   readonly before: VersionDocument | null
   readonly values: VersionDocument
@@ -32,8 +32,8 @@ export const writtenDerived = (own: Writer): readonly Member[] =>
   )
 
 /**
- * Puts the state that a body asks for into the document, so that the endpoint carries out a transition in its place, and
- * refuses derived values other than those that follow. What is sent is never ignored. R195, R220, R225.
+ * Puts the state of a body into the document, so that the endpoint carries out the transition to it, and refuses derived
+ * values that differ from the computed ones. No sent value is ignored. R195, R220, R225.
  */
 export function withWrittenValues(own: Writer, document: VersionDocument, written: WrittenValues): VersionDocument {
   refuseOtherValues(own, document, written)
@@ -48,7 +48,7 @@ export function withWrittenValues(own: Writer, document: VersionDocument, writte
   return isWritten ? { ...document, [field]: wanted } : document
 }
 
-/** Refuses values of derived fields that do not follow from the item. A value that the caller does not see is refused too. */
+/** Refuses values of derived fields that do not follow from the item; also any value of a field that the caller cannot read. */
 function refuseOtherValues(
   own: Writer,
   document: VersionDocument,

@@ -23,13 +23,13 @@ export function checkAggregate(
   path: DeclarationPath,
   field: Field,
   judged: ResourceCheck,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   const { of, resource, field: source, by } = field.options.derived as Aggregate
-  const { resources } = ground
+  const { resources } = context
   if (!hasMember(kindsOf, of) || !kindsOf[of].includes(field.kind)) {
     report(
-      ground,
+      context,
       path,
       `A ${of} cannot be a field of kind ${field.kind}.`,
       `Declare it as ${listInWords(kindsOf[of] ?? [])}.`,
@@ -37,66 +37,77 @@ export function checkAggregate(
     return
   }
   if ((of === 'min' || of === 'max') && !field.options.optional)
-    report(ground, path, `Where there are no ${resource}, the ${of} is null.`, 'Write optional: true.')
+    report(context, path, `Where there are no ${resource}, the ${of} is null.`, 'Write optional: true.')
   if ((of === 'sum' || of === 'count') && field.options.optional)
-    report(ground, path, `A ${of} always has a value.`, 'Leave `optional` out.')
+    report(context, path, `A ${of} always has a value.`, 'Leave `optional` out.')
   const other = hasMember(resources, resource) ? resources[resource] : undefined
   if (!isObject(other)) {
-    report(ground, path, `There is no resource ${valueInWords(resource)}.`, nameHint(resource, Object.keys(resources)))
+    report(context, path, `There is no resource ${valueInWords(resource)}.`, nameHint(resource, Object.keys(resources)))
     return
   }
-  checkLink(path, judged.name, resource, by, ground)
+  checkLink(path, judged.name, resource, by, context)
   const fields = isObject(other.fields) ? other.fields : {}
-  const made = of === 'count' ? null : soundField(fields[source], ground)
+  const made = of === 'count' ? null : soundField(fields[source], context)
   if (of !== 'count' && !hasMember(fields, source))
-    report(ground, path, `\`${resource}\` has no field ${valueInWords(source)}.`, nameHint(source, Object.keys(fields)))
-  if (made) checkSource(path, field, made, of, ground)
-  checkSecrets(path, field, { judged, resource, other, made: made ?? null }, ground)
+    report(
+      context,
+      path,
+      `\`${resource}\` has no field ${valueInWords(source)}.`,
+      nameHint(source, Object.keys(fields)),
+    )
+  if (made) checkSource(path, field, made, of, context)
+  checkSecrets(path, field, { judged, resource, other, made: made ?? null }, context)
 }
 
 /** Checks that the rows belong or refer to the item by exactly one field. */
-function checkLink(path: DeclarationPath, name: string, resource: string, by: unknown, ground: DeclarationCheck): void {
-  const { resources, settings, rules } = ground
-  const around = { resources, settings, kinds: rules.kinds, concepts: Object.fromEntries(ground.soundConcepts) }
+function checkLink(
+  path: DeclarationPath,
+  name: string,
+  resource: string,
+  by: unknown,
+  context: DeclarationCheck,
+): void {
+  const { resources, settings, rules } = context
+  const around = { resources, settings, kinds: rules.kinds, concepts: Object.fromEntries(context.soundConcepts) }
   const ways = linkingFields(resource, name, around as unknown as DeclarationContext)
   if (ways.length === 0)
     report(
-      ground,
+      context,
       path,
       `The items of \`${resource}\` neither belong nor refer to those of \`${name}\`.`,
       `Declare \`${name}\` as their parent, or a reference to it.`,
     )
   else if (by === undefined && ways.length > 1)
     report(
-      ground,
+      context,
       path,
       `The items of \`${resource}\` refer to those of \`${name}\` by ${listInWords(ways, 'and')}.`,
       `Say which one counts, as { by: '${ways[0]}' }.`,
     )
   else if (by !== undefined && !ways.includes(by as string))
-    report(ground, path, `\`${resource}\` has no reference ${valueInWords(by)} to \`${name}\`.`, nameHint(by, ways))
+    report(context, path, `\`${resource}\` has no reference ${valueInWords(by)} to \`${name}\`.`, nameHint(by, ways))
 }
 
-function checkSource(path: DeclarationPath, field: Field, source: Field, of: string, ground: DeclarationCheck): void {
+function checkSource(path: DeclarationPath, field: Field, source: Field, of: string, context: DeclarationCheck): void {
   const { kind, options } = source
   const scales = of === 'sum' && field.kind === 'decimal' && kind === 'integer'
   if (kind !== field.kind && !scales)
     report(
-      ground,
+      context,
       path,
       `It is of kind ${field.kind}, and the values there are of kind ${kind}.`,
       `Declare it with f.${kind}().`,
     )
   else if (kind === 'decimal' && (options.scale ?? 0) > (field.options.scale ?? 0))
     report(
-      ground,
+      context,
       path,
       `It has ${field.options.scale} digits after the point, and the values there have ${options.scale}.`,
       `Write scale: ${options.scale}.`,
     )
   if (options.writeOnly)
     report(
-      ground,
+      context,
       path,
       'The values there are write-only, and a derived field would tell them.',
       'Leave one of the two out.',
@@ -116,26 +127,26 @@ function checkSecrets(
   path: DeclarationPath,
   field: Field,
   { judged, resource, other, made }: AggregateSource,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   const { read } = field.options
   const needed = made?.options.read
   if (needed !== undefined && needed !== read)
-    report(ground, path, `The values there can only be read with ${needed}.`, `Write read: '${needed}'.`)
+    report(context, path, `The values there can only be read with ${needed}.`, `Write read: '${needed}'.`)
   const [own, there] = [judged.given.access, other.access].map((access) =>
     typeof access === 'string' || isObject(access) ? ruleFor(access as Access, 'read') : undefined,
   )
   const isCovered = [own, read].some((rule) => rule !== undefined && ruleCovers(there, rule)) // readers need both
   if (!isCovered)
     report(
-      ground,
+      context,
       path,
       `Whoever reads the field would learn of items that only ${there ?? 'nobody'} can read.`,
       `Write read: '${there}', or give both resources the same rule.`,
     )
-  if (accountOwnerOf(resource, ground) !== null && accountOwnerOf(judged.name, ground) === null)
+  if (accountOwnerOf(resource, context) !== null && accountOwnerOf(judged.name, context) === null)
     report(
-      ground,
+      context,
       path,
       'The items there belong to accounts, and those here belong to none.',
       'Declare an `owner` here too.',
@@ -143,11 +154,11 @@ function checkSecrets(
 }
 
 /** Refuses cycles: no derived field may depend on itself. */
-export function checkDerivedCycles(ground: DeclarationCheck): void {
+export function checkDerivedCycles(context: DeclarationCheck): void {
   const aggregates = new Map<string, Aggregate>()
-  for (const [name, given] of Object.entries(ground.resources))
+  for (const [name, given] of Object.entries(context.resources))
     for (const [field, one] of Object.entries(isObject(given) && isObject(given.fields) ? given.fields : {})) {
-      const derived = soundField(one, ground)?.options.derived
+      const derived = soundField(one, context)?.options.derived
       if (isObject(derived)) aggregates.set(`${name}.${field}`, derived as unknown as Aggregate)
     }
   // A function may read every aggregate of its resource.
@@ -156,7 +167,7 @@ export function checkDerivedCycles(ground: DeclarationCheck): void {
     const own = `${resource}.${field}`
     return aggregates.has(own) || field === ''
       ? [own].filter((one) => aggregates.has(one))
-      : isFunction(resource, field, ground)
+      : isFunction(resource, field, context)
         ? [...aggregates.keys()].filter((one) => one.startsWith(`${resource}.`))
         : []
   }
@@ -166,11 +177,11 @@ export function checkDerivedCycles(ground: DeclarationCheck): void {
     'fields',
     place.split('.')[1] as string,
   ]
-  checkCycles(pathOf, Object.fromEntries(aggregates), sources, ground)
+  checkCycles(pathOf, Object.fromEntries(aggregates), sources, context)
 }
 
-function isFunction(resource: string, field: string, ground: DeclarationCheck): boolean {
-  const given = ground.resources[resource]
+function isFunction(resource: string, field: string, context: DeclarationCheck): boolean {
+  const given = context.resources[resource]
   const one = isObject(given) && isObject(given.fields) ? given.fields[field] : undefined
-  return soundField(one, ground)?.options.derived === true
+  return soundField(one, context)?.options.derived === true
 }

@@ -19,24 +19,26 @@ import {
 import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { parentFieldOf, parentNameOf, type ResourceCheck } from './resource-check.ts'
 
-/** Checks what all resources must agree on. */
-export function checkConsistency(ground: DeclarationCheck): void {
-  const resources = Object.entries(ground.resources).filter((one): one is [string, UncheckedObject] => isObject(one[1]))
-  checkPrefixes(resources, ground)
-  checkTables(resources, ground)
-  checkStructures(resources, ground)
+/** Checks the names that all resources must agree on. */
+export function checkConsistency(context: DeclarationCheck): void {
+  const resources = Object.entries(context.resources).filter((one): one is [string, UncheckedObject] =>
+    isObject(one[1]),
+  )
+  checkPrefixes(resources, context)
+  checkTables(resources, context)
+  checkStructures(resources, context)
   checkCycles(
     (name) => ['resources', name, 'parent'],
-    ground.resources,
-    (name) => [parentNameOf(ground.resources[name])],
-    ground,
+    context.resources,
+    (name) => [parentNameOf(context.resources[name])],
+    context,
   )
 }
 
 type Entries = readonly (readonly [name: string, given: UncheckedObject])[]
 
 /** Prefixes of ids must be valid and unique. R36. */
-function checkPrefixes(resources: Entries, ground: DeclarationCheck): void {
+function checkPrefixes(resources: Entries, context: DeclarationCheck): void {
   const owners = new Map<string, string>()
   for (const [name, { prefix: given, singular: own, key }] of resources) {
     const path = ['resources', name, 'prefix']
@@ -45,7 +47,7 @@ function checkPrefixes(resources: Entries, ground: DeclarationCheck): void {
     if (key !== undefined || (given === undefined && !isKebab(String(own ?? name)))) continue
     if (typeof prefix !== 'string' || !prefixPattern.test(prefix)) {
       report(
-        ground,
+        context,
         path,
         `The prefix ${given === undefined ? 'that follows from the name, ' : ''}${valueInWords(prefix)}${given === undefined ? ',' : ''} cannot begin an id.`,
         "Write up to 63 lowercase letters, as prefix: 'cus'; underscores are allowed between them.",
@@ -56,7 +58,7 @@ function checkPrefixes(resources: Entries, ground: DeclarationCheck): void {
     owners.set(prefix, name)
     if (owner)
       report(
-        ground,
+        context,
         path,
         `The ids of \`${owner}\` and of \`${name}\` would both begin with \`${prefix}\`.`,
         `Write another \`prefix\` for one of them.`,
@@ -65,14 +67,14 @@ function checkPrefixes(resources: Entries, ground: DeclarationCheck): void {
 }
 
 /** Every resource needs its own table and view. */
-function checkTables(resources: Entries, ground: DeclarationCheck): void {
+function checkTables(resources: Entries, context: DeclarationCheck): void {
   const owners = new Map<string, string>()
   for (const [name] of resources) {
     const table = name.replaceAll('-', '_').toLowerCase()
     const owner = [table, `${table}_view`].map((one) => owners.get(one)).find((one) => one !== undefined)
     if (owner !== undefined)
       report(
-        ground,
+        context,
         ['resources', name],
         `Its table would have the same name as that of \`${owner}\`.`,
         'Write another name for one of the two.',
@@ -82,19 +84,19 @@ function checkTables(resources: Entries, ground: DeclarationCheck): void {
 }
 
 /** A name must have the same structure everywhere. R37. */
-function checkStructures(resources: Entries, ground: DeclarationCheck): void {
+function checkStructures(resources: Entries, context: DeclarationCheck): void {
   const first = new Map<string, readonly [text: string, path: DeclarationPath]>()
-  for (const [name, field] of ground.soundConcepts) first.set(name, [structureOf(field), ['concepts', name]])
+  for (const [name, field] of context.soundConcepts) first.set(name, [structureOf(field), ['concepts', name]])
   for (const [resource, { fields }] of resources) {
     for (const [name, given] of Object.entries(isObject(fields) ? fields : {})) {
-      const field = soundField(given, ground)
+      const field = soundField(given, context)
       if (!field || field.options.ownMeaning) continue
       const path = ['resources', resource, 'fields', name]
       const [text, place] = first.get(name) ?? [structureOf(field), path]
       if (text === structureOf(field)) first.set(name, [text, place])
       else
         report(
-          ground,
+          context,
           path,
           `\`${name}\` is ${structureOf(field)} here and ${text} at ${pathText(place)}.`,
           "Write one structure for both, or another name; if the two mean different things, say so with ownMeaning: 'why'.",
@@ -108,7 +110,7 @@ export function checkCycles(
   place: (name: string) => DeclarationPath,
   items: UncheckedObject,
   next: (name: string) => readonly unknown[],
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   const reported = new Set<string>()
   for (const start of Object.keys(items)) {
@@ -126,7 +128,7 @@ export function checkCycles(
     const circle = visit(start, [start]) ?? []
     if (circle.length > 0 && !circle.some((name) => reported.has(name)))
       report(
-        ground,
+        context,
         place(start),
         `\`${start}\` is part of a cycle: ${circle.join(' -> ')}.`,
         'Remove one of these links.',
@@ -138,54 +140,54 @@ export function checkCycles(
 type NamedFields = ReadonlyMap<string, Field | undefined>
 
 /** The fields that orders and indexes may name, nested ones with dots; undefined for a field with mistakes. */
-function namedFields(judged: ResourceCheck, ground: DeclarationCheck): NamedFields {
-  const { naming } = ground.settings
+function namedFields(judged: ResourceCheck, context: DeclarationCheck): NamedFields {
+  const { naming } = context.settings
   const time: Field = { kind: 'timestamp', options: { filter: 'range', sort: true } }
   const terms = new Map<string, Field | undefined>([['id', { kind: 'text', options: { filter: true, sort: true } }]])
   const add = (before: string, fields: UncheckedObject): void => {
     for (const [name, one] of Object.entries(fields)) {
-      const field = soundField(one, ground)
+      const field = soundField(one, context)
       terms.set(before + name, field)
       if (field?.kind === 'object') add(`${before}${name}.`, field.fields ?? {})
     }
   }
-  const link = parentFieldOf(judged, ground)
+  const link = parentFieldOf(judged, context)
   if (link) terms.set(link, { kind: 'text', options: { filter: true } })
   if (isObject(judged.given.fields)) add('', judged.given.fields)
   return terms.set(toCase('created-at', naming), time).set(toCase('updated-at', naming), time)
 }
 
 /** Checks that orders, indexes and `uniques` name suitable fields. */
-export function checkOrders(judged: ResourceCheck, ground: DeclarationCheck): void {
+export function checkOrders(judged: ResourceCheck, context: DeclarationCheck): void {
   const { name, given } = judged
   const path = ['resources', name]
-  const terms = namedFields(judged, ground)
-  if (given.order !== undefined) checkNameList([...path, 'order'], given.order, orderRule, terms, ground)
+  const terms = namedFields(judged, context)
+  if (given.order !== undefined) checkNameList([...path, 'order'], given.order, orderRule, terms, context)
   if (given.sorts !== undefined && !isObject(given.sorts)) {
     const mend = "Write named orders, as sorts: { urgency: ['dueOn', '-total'] }."
-    report(ground, [...path, 'sorts'], `\`sorts\` is ${valueInWords(given.sorts)}.`, mend)
+    report(context, [...path, 'sorts'], `\`sorts\` is ${valueInWords(given.sorts)}.`, mend)
   }
   for (const [sort, listed] of Object.entries(isObject(given.sorts) ? given.sorts : {})) {
-    checkFieldName([...path, 'sorts', sort], ground)
-    checkNameList([...path, 'sorts', sort], listed, orderRule, terms, ground)
+    checkFieldName([...path, 'sorts', sort], context)
+    checkNameList([...path, 'sorts', sort], listed, orderRule, terms, context)
   }
   for (const [key, use] of Object.entries({ indexes: indexRule, uniques: uniqueRule })) {
     const listed = given[key] ?? []
-    if (Array.isArray(listed)) for (const one of listed) checkNameList([...path, key], one, use, terms, ground)
+    if (Array.isArray(listed)) for (const one of listed) checkNameList([...path, key], one, use, terms, context)
     else
-      report(ground, [...path, key], `\`${key}\` is ${valueInWords(listed)}.`, `Write ${key}: [['country', 'name']].`)
+      report(context, [...path, key], `\`${key}\` is ${valueInWords(listed)}.`, `Write ${key}: [['country', 'name']].`)
   }
-  checkSortable(judged, terms, ground)
+  checkSortable(judged, terms, context)
 }
 
 /** The number of sortable fields is limited. R56. */
-function checkSortable({ name, given, settings }: ResourceCheck, terms: NamedFields, ground: DeclarationCheck): void {
+function checkSortable({ name, given, settings }: ResourceCheck, terms: NamedFields, context: DeclarationCheck): void {
   const declared = (term: string) => isObject(given.fields) && hasMember(given.fields, term.split('.')[0])
   const sorted = [...terms].filter(([term, field]) => field?.options.sort && declared(term))
   const most = settings.list.maxSortable
   if (sorted.length <= most) return
   const reason = `There are ${sorted.length} fields with \`sort\`, which is more than list.maxSortable (${most}).`
-  report(ground, ['resources', name, 'fields'], reason, 'Remove `sort` from some of them, or raise list.maxSortable.')
+  report(context, ['resources', name, 'fields'], reason, 'Remove `sort` from some of them, or raise list.maxSortable.')
 }
 
 /** The rule for a list of field names: how many it needs, and which fields are suitable. */
@@ -233,14 +235,14 @@ function checkNameList(
   listed: unknown,
   use: NameListRule,
   terms: NamedFields,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   const names: readonly unknown[] = Array.isArray(listed) ? listed : []
   const bare = names.map((one) => (typeof one === 'string' && use.signed ? one.replace(/^-/, '') : one))
   if (names.length < use.least) {
     const some = use.least === 1 ? 'at least one field' : 'two fields or more'
     report(
-      ground,
+      context,
       path,
       `It is ${Array.isArray(listed) ? `a list of ${names.length}` : valueInWords(listed)}.`,
       `Write a list of ${some}.`,
@@ -252,8 +254,9 @@ function checkNameList(
     const [top = ''] = typeof term === 'string' ? term.split('.') : []
     if (terms.has(top) && !terms.get(top)) continue // the mistakes of the field itself are reported
     if (typeof term !== 'string' || !terms.has(term))
-      report(ground, path, `There is no field ${valueInWords(term)}.`, nameHint(term, [...terms.keys()]))
-    else if (field && !use.fits(field, term, ground.rules.kinds)) report(ground, path, ...use.fault(term))
-    if (bare.indexOf(term) < i) report(ground, path, `${valueInWords(term)} is listed twice.`, 'Write each field once.')
+      report(context, path, `There is no field ${valueInWords(term)}.`, nameHint(term, [...terms.keys()]))
+    else if (field && !use.fits(field, term, context.rules.kinds)) report(context, path, ...use.fault(term))
+    if (bare.indexOf(term) < i)
+      report(context, path, `${valueInWords(term)} is listed twice.`, 'Write each field once.')
   }
 }

@@ -9,6 +9,7 @@ import { readSettings } from '../settings.ts'
 import { checkDerivedCycles } from './aggregate-mistakes.ts'
 import { checkConsistency, checkCycles, checkOrders } from './consistency.ts'
 import { checkDerived, withCompleteFields } from './derived-mistakes.ts'
+import { checkBatches, checkEvents } from './event-mistakes.ts'
 import {
   checkField,
   checkFieldName,
@@ -25,7 +26,7 @@ import { checkOperations, checkSchedules } from './operation-mistakes.ts'
 import { checkKnownKeys, checkResource } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkParentStates, checkStates } from './state-mistakes.ts'
-import { checkTiers } from './tiers.ts'
+import { checkKebabName, checkTiers } from './tiers.ts'
 import { checkTokens } from './tokens.ts'
 import { checkDeprecations, checkVersions } from './version-mistakes.ts'
 import { checkFieldScopes, checkOwner, checkRemoval } from './visibility.ts'
@@ -74,11 +75,11 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
   const settings = readSettings(given.settings, undefined, false, (fault) => addSettingFinding({ found }, [], fault))
   const rules = { settings, isId: () => true, kinds }
   const parts = { resources: part('resources'), concepts: part('concepts'), scopes: part('scopes') }
-  const ground: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found }
-  checkKnownKeys([], given, serviceKeys, [], ground)
+  const context: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found }
+  checkKnownKeys([], given, serviceKeys, [], context)
   for (const name of ['resources', 'concepts', 'scopes', 'errors', 'tiers']) {
     if (given[name] === undefined || isObject(given[name])) continue
-    report(ground, [name], `\`${name}\` is ${valueInWords(given[name])}.`, `Write an object, as ${name}: { … }.`)
+    report(context, [name], `\`${name}\` is ${valueInWords(given[name])}.`, `Write an object, as ${name}: { … }.`)
   }
   if (typeof given.name !== 'string' || !isKebab(given.name)) {
     const better = typeof given.name === 'string' ? toKebab(given.name) : ''
@@ -86,68 +87,68 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
       given.name === undefined
         ? 'The service has no name.'
         : `The name ${valueInWords(given.name)} is not in kebab-case.`
-    report(ground, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
+    report(context, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
   }
-  checkSettingContradictions([], [given.settings], settings, ground)
-  checkTokens(given.settings, ground)
-  checkBatches(ground)
-  checkEvents(given, ground)
-  checkScopes(ground)
-  checkErrorTypes(part('errors'), ground)
-  checkTiers(given.tiers, ground)
-  checkVersions(given.versions, ground)
-  checkConcepts(ground)
+  checkSettingContradictions([], [given.settings], settings, context)
+  checkTokens(given.settings, context)
+  checkBatches(context)
+  checkEvents(given, context)
+  checkScopes(context)
+  checkErrorTypes(part('errors'), context)
+  checkTiers(given.tiers, context)
+  checkVersions(given.versions, context)
+  checkConcepts(context)
   if (Object.keys(parts.resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
     report(
-      ground,
+      context,
       ['resources'],
       'The service has no resources.',
       "Write at least one, as resources: { orders: { fields: { … }, access: 'public' } }.",
     )
   }
-  checkResources(given.settings, { ...ground, resources: withCompleteFields(checkStates(ground)) })
+  checkResources(given.settings, { ...context, resources: withCompleteFields(checkStates(context)) })
 }
 
-function checkScopes(ground: DeclarationCheck): void {
-  for (const [name, about] of Object.entries(ground.scopes)) {
+function checkScopes(context: DeclarationCheck): void {
+  for (const [name, about] of Object.entries(context.scopes)) {
     const path = ['scopes', name]
     if (name === 'public' || name === 'authenticated')
-      report(ground, path, `\`${name}\` is a reserved rule of \`access\`, not a scope.`, 'Write another name.')
+      report(context, path, `\`${name}\` is a reserved rule of \`access\`, not a scope.`, 'Write another name.')
     else if (!/^[a-z][a-z0-9-]*(:[a-z0-9-]+)*$/.test(name))
       report(
-        ground,
+        context,
         path,
         `${valueInWords(name)} is not a valid name of a scope.`,
         "Write lowercase letters, digits and dashes, separated by colons, as 'orders:read'.",
       )
     if (typeof about !== 'string' || about.trim() === '')
-      report(ground, path, 'The scope has no description.', `Describe what it allows, as '${name}': 'Read orders'.`)
+      report(context, path, 'The scope has no description.', `Describe what it allows, as '${name}': 'Read orders'.`)
   }
 }
 
 /** Checks declared types of errors. R160. */
-function checkErrorTypes(errors: UncheckedObject, ground: DeclarationCheck): void {
-  const before = ground.found.length
+function checkErrorTypes(errors: UncheckedObject, context: DeclarationCheck): void {
+  const before = context.found.length
   const known = [...catalogue.keys(), ...Object.keys(errors)]
   const parents = (name: string) =>
     isObject(errors[name]) && Array.isArray(errors[name].parents) ? errors[name].parents : []
-  for (const [name, given] of Object.entries(errors)) checkErrorType(['errors', name], given, known, ground)
-  checkCycles((name) => ['errors', name, 'parents'], errors, parents, ground)
-  if (ground.found.length > before) return
+  for (const [name, given] of Object.entries(errors)) checkErrorType(['errors', name], given, known, context)
+  checkCycles((name) => ['errors', name, 'parents'], errors, parents, context)
+  if (context.found.length > before) return
   const types = extendCatalogue(errors as Record<string, DeclaredError>)
   for (const [name, { status, parents = [] }] of Object.entries(errors as Record<string, DeclaredError>)) {
     const line = typeChain(types, name)
     const stray = parents.find((one) => !line.includes(one))
     if (stray)
       report(
-        ground,
+        context,
         ['errors', name, 'parents'],
         `\`${stray}\` is not among the parents of \`${parents[0]}\`.`,
         `Write parents: ['${line.slice(1).join("', '")}'], or name another type first.`,
       )
     if (line.includes('server-error') !== status >= 500)
       report(
-        ground,
+        context,
         ['errors', name, 'status'],
         `The status ${status} does not belong to \`${line.at(-2)}\`.`,
         'Write a status and parents of the same class: 4xx under client-error, 5xx under server-error.',
@@ -158,14 +159,14 @@ function checkErrorTypes(errors: UncheckedObject, ground: DeclarationCheck): voi
 /** 401 needs a challenge, 422 has a single meaning, and the service is not a gateway. R98, R161, R165. */
 const reservedStatuses: ReadonlySet<unknown> = new Set([401, 422, 502, 504])
 
-function checkErrorStatus(path: DeclarationPath, status: unknown, ground: DeclarationCheck): void {
+function checkErrorStatus(path: DeclarationPath, status: unknown, context: DeclarationCheck): void {
   if (!Number.isInteger(status) || Number(status) < 400 || Number(status) > 599) {
     const mend = 'Write a whole number from 400 to 599, as status: 409.'
-    report(ground, path, `The status is ${valueInWords(status)}.`, mend)
+    report(context, path, `The status is ${valueInWords(status)}.`, mend)
   }
   if (reservedStatuses.has(status))
     report(
-      ground,
+      context,
       path,
       `The status ${status} is reserved, and declared types cannot have it.`,
       'Write another one, as 400.',
@@ -176,29 +177,27 @@ function checkErrorType(
   path: DeclarationPath,
   given: unknown,
   known: readonly string[],
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   const name = path.at(-1) as string
-  const better = toKebab(name)
-  if (!isKebab(name))
-    report(
-      ground,
-      path,
-      'The name is not in kebab-case.',
-      isKebab(better) ? `Write \`${better}\`.` : 'Write lowercase letters, digits and dashes.',
-    )
+  checkKebabName(path, context)
   if (catalogue.has(name))
-    report(ground, path, `Every service has the type \`${name}\` already.`, 'Write another name.')
+    report(context, path, `Every service has the type \`${name}\` already.`, 'Write another name.')
   if (!isObject(given)) {
-    report(ground, path, `It is ${valueInWords(given)}.`, "Write an object, as { status: 409, parents: ['conflict'] }.")
+    report(
+      context,
+      path,
+      `It is ${valueInWords(given)}.`,
+      "Write an object, as { status: 409, parents: ['conflict'] }.",
+    )
     return
   }
-  checkKnownKeys(path, given, ['status', 'parents'], [], ground)
+  checkKnownKeys(path, given, ['status', 'parents'], [], context)
   const { status, parents = [] } = given
-  checkErrorStatus([...path, 'status'], status, ground)
+  checkErrorStatus([...path, 'status'], status, context)
   if (!Array.isArray(parents))
     report(
-      ground,
+      context,
       [...path, 'parents'],
       `\`parents\` is ${valueInWords(parents)}.`,
       "Write a list, as parents: ['conflict'].",
@@ -206,7 +205,7 @@ function checkErrorType(
   else
     for (const parent of parents.filter((one) => !known.includes(one)))
       report(
-        ground,
+        context,
         [...path, 'parents'],
         `There is no type ${valueInWords(parent)}.`,
         nameHint(parent, known, "Declare it too, or write a type that every service has, as 'conflict'."),
@@ -214,17 +213,17 @@ function checkErrorType(
 }
 
 /** Checks concepts, each after those that it contains. */
-function checkConcepts(ground: DeclarationCheck): void {
-  const { concepts, soundConcepts, found } = ground
+function checkConcepts(context: DeclarationCheck): void {
+  const { concepts, soundConcepts, found } = context
   const visited = new Set<string>()
   const visit = (name: string): void => {
     if (visited.has(name) || !hasMember(concepts, name)) return
     visited.add(name)
     for (const other of conceptsIn(concepts[name])) visit(other)
     const before = found.length
-    checkFieldName(['concepts', name], ground)
-    checkField(['concepts', name], concepts[name], 'concept', ground)
-    const field = soundField(concepts[name], ground)
+    checkFieldName(['concepts', name], context)
+    checkField(['concepts', name], concepts[name], 'concept', context)
+    const field = soundField(concepts[name], context)
     if (field && found.length === before) soundConcepts.set(name, field)
   }
   for (const name of Object.keys(concepts)) visit(name)
@@ -232,7 +231,7 @@ function checkConcepts(ground: DeclarationCheck): void {
     (name) => ['concepts', name],
     concepts,
     (name) => conceptsIn(concepts[name]),
-    ground,
+    context,
   )
 }
 
@@ -249,76 +248,37 @@ function conceptsIn(given: unknown, depth = 0): string[] {
   return inner.flatMap((one) => conceptsIn(one, depth + 1))
 }
 
-/** Batches have a URL of their own. */
-function checkBatches(ground: DeclarationCheck): void {
-  if (ground.settings.batches !== null) reserveName(ground, 'batches', 'leave out `batches` of the settings')
-}
-
-function reserveName(ground: DeclarationCheck, name: string, otherwise: string): void {
-  if (!hasMember(ground.resources, name)) return
-  const reason = `\`/${name}\` is the URL of ${name}, but a resource has it.`
-  report(ground, ['resources', name], reason, `Give the resource another name, or ${otherwise}.`)
-}
-
-/** Events have a URL of their own, and types that begin with the name of their resource. */
-function checkEvents(given: UncheckedObject, ground: DeclarationCheck): void {
-  checkSwitch(given, [], ground)
-  const all = Object.entries(ground.resources).filter((one): one is [string, UncheckedObject] => isObject(one[1]))
-  for (const [name, one] of all) checkSwitch(one, ['resources', name], ground)
-  const recorded = all.filter(([, one]) => (one.events ?? given.events) === true)
-  if (recorded.length > 0) reserveName(ground, 'events', 'leave out `events`')
-  for (const [name, { states }] of recorded) {
-    const transitions = isObject(states) && isObject(states.transitions) ? Object.entries(states.transitions) : []
-    for (const [transition, one] of transitions)
-      if (isObject(one) && plainActions.includes(one.to as string))
-        report(
-          ground,
-          ['resources', name, 'states', 'transitions', transition, 'to'],
-          `The event of a transition to \`${one.to}\` would have the type of another change.`,
-          'Give the state another name, or write events: false.',
-        )
-  }
-}
-
-/** The actions of changes that are no transitions. */
-const plainActions: readonly string[] = ['created', 'updated', 'deleted']
-
-function checkSwitch({ events }: UncheckedObject, path: DeclarationPath, ground: DeclarationCheck): void {
-  if (events === undefined || typeof events === 'boolean') return
-  report(ground, [...path, 'events'], `\`events\` is ${valueInWords(events)}.`, 'Write events: true or events: false.')
-}
-
 /** `around` are the settings that the service declares. */
-function checkResources(around: unknown, ground: DeclarationCheck): void {
-  for (const [name, given] of Object.entries(ground.resources)) {
+function checkResources(around: unknown, context: DeclarationCheck): void {
+  for (const [name, given] of Object.entries(context.resources)) {
     const path = ['resources', name]
     if (!isObject(given)) {
       report(
-        ground,
+        context,
         path,
         `It is ${valueInWords(given)}.`,
         "Write an object, as { fields: { name: f.text() }, access: 'public' }.",
       )
       continue
     }
-    const settings = readSettings(given.settings, ground.settings, true, (fault) =>
-      addSettingFinding(ground, path, fault),
+    const settings = readSettings(given.settings, context.settings, true, (fault) =>
+      addSettingFinding(context, path, fault),
     )
     const judged = { name, given, settings }
     if (isObject(given.settings) && (given.settings.list || given.settings.idempotency))
-      checkSettingContradictions(path, [given.settings, around], settings, ground)
-    checkResource(judged, ground)
-    checkParentStates(judged, ground)
-    checkOperations(judged, ground)
-    checkSchedules(judged, ground)
-    checkDerived(judged, ground)
-    checkLinks(judged, ground)
-    checkDeprecations([...path, 'deprecations'], given, ground)
-    checkOwner(judged, ground)
-    checkFieldScopes(judged, ground)
-    checkRemoval(judged, ground)
-    checkOrders(judged, ground)
+      checkSettingContradictions(path, [given.settings, around], settings, context)
+    checkResource(judged, context)
+    checkParentStates(judged, context)
+    checkOperations(judged, context)
+    checkSchedules(judged, context)
+    checkDerived(judged, context)
+    checkLinks(judged, context)
+    checkDeprecations([...path, 'deprecations'], given, context)
+    checkOwner(judged, context)
+    checkFieldScopes(judged, context)
+    checkRemoval(judged, context)
+    checkOrders(judged, context)
   }
-  checkConsistency(ground)
-  checkDerivedCycles(ground)
+  checkConsistency(context)
+  checkDerivedCycles(context)
 }

@@ -25,28 +25,28 @@ export function withCompleteFields(resources: UncheckedObject): UncheckedObject 
 }
 
 /** Checks the derived fields of a resource. */
-export function checkDerived(judged: ResourceCheck, ground: DeclarationCheck): void {
+export function checkDerived(judged: ResourceCheck, context: DeclarationCheck): void {
   const { name, given } = judged
   const fields = isObject(given.fields) ? given.fields : {}
-  const functions = functionsOf(['resources', name, 'derived'], given, ground)
+  const functions = functionsOf(['resources', name, 'derived'], given, context)
   for (const [field, one] of Object.entries(fields)) {
-    const made = soundField(one, ground)
+    const made = soundField(one, context)
     if (made?.options.derived === undefined || isFromNewest(made)) continue
     const at = ['resources', name, 'fields', field]
     const make = functions[field]
-    checkDerivedOptions(at, made, given.key === field, ground)
-    if (isObject(made.options.derived)) checkAggregate(at, made, judged, ground)
+    checkDerivedOptions(at, made, given.key === field, context)
+    if (isObject(made.options.derived)) checkAggregate(at, made, judged, context)
     else if (made.options.derived !== true)
       report(
-        ground,
+        context,
         at,
         `\`derived\` is ${valueInWords(made.options.derived)}.`,
         "Write derived: true, or sum('order-lines', 'amount').",
       )
-    else if (typeof make === 'function') checkFunction(at, made, make as DerivingFunction, fields, ground)
+    else if (typeof make === 'function') checkFunction(at, made, make as DerivingFunction, fields, context)
     else if (make === undefined)
       report(
-        ground,
+        context,
         at,
         'The field is derived, and no function gives its value.',
         `Write derived: { ${field}: (item) => … } at the resource.`,
@@ -61,11 +61,11 @@ const isFromNewest = ({ options: { derived } }: Field): boolean => isObject(deri
 function functionsOf(
   path: DeclarationPath,
   { derived, fields }: UncheckedObject,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): UncheckedObject {
   if (derived === undefined) return {}
   if (!isObject(derived)) {
-    report(ground, path, `\`derived\` is ${valueInWords(derived)}.`, 'Write an object of functions, by field.')
+    report(context, path, `\`derived\` is ${valueInWords(derived)}.`, 'Write an object of functions, by field.')
     return {}
   }
   for (const [name, make] of Object.entries(derived)) {
@@ -73,9 +73,9 @@ function functionsOf(
     const options = isObject(field) && isObject(field.options) ? field.options : {}
     if (options.derived !== true) {
       const reason = `\`${name}\` is not a field with \`derived: true\`.`
-      report(ground, [...path, name], reason, 'Write `derived: true` at the field, or leave the function out.')
+      report(context, [...path, name], reason, 'Write `derived: true` at the field, or leave the function out.')
     } else if (typeof make !== 'function')
-      report(ground, [...path, name], `It is ${valueInWords(make)}.`, 'Write a function of the other fields.')
+      report(context, [...path, name], `It is ${valueInWords(make)}.`, 'Write a function of the other fields.')
   }
   return derived
 }
@@ -88,51 +88,51 @@ function checkFunction(
   field: Field,
   make: DerivingFunction,
   fields: UncheckedObject,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   const sources = Object.entries(fields).flatMap(([name, one]) => {
-    const made = soundField(one, ground)
+    const made = soundField(one, context)
     return made && made.options.derived !== true
-      ? [{ name, field: made, check: valueCheckOf(made, ground.rules), writeOnly: false }]
+      ? [{ name, field: made, check: valueCheckOf(made, context.rules), writeOnly: false }]
       : []
   })
   const seen = new Set<string>()
-  for (const document of samples({ members: sources, rules: ground.rules })) {
+  for (const document of samples({ members: sources, rules: context.rules })) {
     const [once, again] = [resultOf(make, document, seen), resultOf(make, document, seen)]
     if (once === again) continue
     report(
-      ground,
+      context,
       path,
       'Its function gives different values for the same item.',
       'Let it depend on the fields of the item alone.',
     )
     break
   }
-  checkSources(path, field, seen, fields, ground)
+  checkSources(path, field, seen, fields, context)
 }
 
-/** Checks that all readers of a derived field may read what its function reads. */
+/** Checks that all readers of a derived field may read the fields that its function reads. */
 function checkSources(
   path: DeclarationPath,
   field: Field,
   seen: ReadonlySet<string>,
   fields: UncheckedObject,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   for (const name of [...seen].filter((one) => hasMember(fields, one))) {
-    const { read, writeOnly, derived } = soundField(fields[name], ground)?.options ?? {}
+    const { read, writeOnly, derived } = soundField(fields[name], context)?.options ?? {}
     if (derived === true)
       report(
-        ground,
+        context,
         path,
         `Its function reads \`${name}\`, whose value is that of a function too.`,
         'Let it read the fields that both depend on.',
       )
     if (writeOnly)
-      report(ground, path, `Its function reads \`${name}\`, which is write-only.`, 'Leave one of the two out.')
+      report(context, path, `Its function reads \`${name}\`, which is write-only.`, 'Leave one of the two out.')
     if (read !== undefined && read !== field.options.read)
       report(
-        ground,
+        context,
         path,
         `Its function reads \`${name}\`, which can only be read with ${read}.`,
         `Write read: '${read}'.`,
@@ -163,14 +163,14 @@ function checkDerivedOptions(
   path: DeclarationPath,
   { options }: Field,
   isKey: boolean,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   const useless = (['fill', 'immutable', 'writeOnly', 'write', 'was'] as const).filter(
     (name) => options[name] !== undefined,
   )
   if (useless.length > 0)
     report(
-      ground,
+      context,
       path,
       `The field is derived, and ${listInWords(
         useless.map((one) => `\`${one}\``),
@@ -178,5 +178,5 @@ function checkDerivedOptions(
       )} would have no effect.`,
       'Leave it out.',
     )
-  if (isKey) report(ground, path, 'A derived field cannot be the key.', 'Write another key.')
+  if (isKey) report(context, path, 'A derived field cannot be the key.', 'Write another key.')
 }

@@ -47,22 +47,22 @@ export const isField = (given: unknown, { kinds }: Pick<ValueRules, 'kinds'>): g
 /** A field with its concepts resolved; undefined if that is impossible. */
 export function soundField(
   given: unknown,
-  ground: Pick<DeclarationCheck, 'soundConcepts' | 'rules'>,
+  context: Pick<DeclarationCheck, 'soundConcepts' | 'rules'>,
   depth = 0,
 ): Field | undefined {
-  if (!isField(given, ground.rules) || depth > mostDepth) return undefined
+  if (!isField(given, context.rules) || depth > mostDepth) return undefined
   if (given.kind === 'concept') {
-    const concept = ground.soundConcepts.get(given.target as string)
+    const concept = context.soundConcepts.get(given.target as string)
     return concept && { ...concept, options: { ...concept.options, ...given.options } }
   }
   if (given.kind === 'list') {
-    const item = soundField(given.item, ground, depth + 1)
+    const item = soundField(given.item, context, depth + 1)
     return item && { ...given, item }
   }
   if (given.kind === 'ref' && typeof given.target !== 'string') return undefined
   if (given.kind !== 'object') return given
   const members = Object.entries(given.fields ?? {}).map(
-    ([name, one]) => [name, soundField(one, ground, depth + 1)] as const,
+    ([name, one]) => [name, soundField(one, context, depth + 1)] as const,
   )
   const fields = Object.fromEntries(members) as Record<string, Field>
   return members.every(([, one]) => one) ? { ...given, fields } : undefined
@@ -78,25 +78,25 @@ export function structureOf({ kind, item, fields = {}, target }: Field): string 
 }
 
 /** Checks that a name follows the setting `naming`. R41a. */
-export function checkFieldName(path: DeclarationPath, ground: DeclarationCheck): void {
-  const { naming } = ground.settings
+export function checkFieldName(path: DeclarationPath, context: DeclarationCheck): void {
+  const { naming } = context.settings
   const name = path.at(-1) as string
   const better = toCase(name, naming)
   const mend = isInCase(better, naming)
     ? `Write \`${better}\`.`
     : 'Write letters and digits, starting with a lowercase letter.'
   if (!isInCase(name, naming))
-    report(ground, path, `The name is not in ${naming === 'camel' ? 'camelCase' : 'snake_case'}.`, mend)
+    report(context, path, `The name is not in ${naming === 'camel' ? 'camelCase' : 'snake_case'}.`, mend)
   if (name === 'constructor' || name === 'prototype')
-    report(ground, path, 'The name is reserved in JavaScript.', 'Write another name.')
+    report(context, path, 'The name is reserved in JavaScript.', 'Write another name.')
 }
 
 /** Checks that the target is a resource whose items have a single id. */
-export function checkReferenceTarget(path: DeclarationPath, target: unknown, ground: DeclarationCheck): void {
-  const { resources } = ground
+export function checkReferenceTarget(path: DeclarationPath, target: unknown, context: DeclarationCheck): void {
+  const { resources } = context
   if (!hasMember(resources, target)) {
     report(
-      ground,
+      context,
       path,
       `There is no resource ${valueInWords(target)}.`,
       nameHint(target, Object.keys(resources), 'Declare it in `resources`.'),
@@ -106,7 +106,7 @@ export function checkReferenceTarget(path: DeclarationPath, target: unknown, gro
   const { key, parent } = isObject(resources[target]) ? resources[target] : {}
   if (key === undefined || parent === undefined) return
   const mend = `Refer to their parent resource, or leave out \`key\` at \`${target}\` so that they get ids.`
-  report(ground, path, `The items of \`${target}\` have a composite key, so one id does not name them.`, mend)
+  report(context, path, `The items of \`${target}\` have a composite key, so one id does not name them.`, mend)
 }
 
 /** Checks a field and its parts. */
@@ -114,36 +114,36 @@ export function checkField(
   path: DeclarationPath,
   given: unknown,
   place: FieldSite,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
   depth = 0,
 ): void {
-  const before = ground.found.length
-  if (!isField(given, ground.rules)) {
-    const kind = hasMember(ground.rules.kinds, given) ? given : 'text'
-    report(ground, path, `It is ${valueInWords(given)}, not a field.`, `Write a field, as f.${kind}().`)
+  const before = context.found.length
+  if (!isField(given, context.rules)) {
+    const kind = hasMember(context.rules.kinds, given) ? given : 'text'
+    report(context, path, `It is ${valueInWords(given)}, not a field.`, `Write a field, as f.${kind}().`)
     return
   }
   if (depth > mostDepth) {
     report(
-      ground,
+      context,
       path,
       `It is nested more than ${mostDepth} levels deep.`,
       'Move the inner fields into a resource of their own.',
     )
     return
   }
-  const field = given.kind === 'concept' ? soundField(given, ground) : given
-  for (const fault of fieldFaults(given, field, place, ground.rules)) report(ground, path, ...fault)
-  if (given.kind === 'concept') checkConcept(path, given, place, ground)
-  else checkInside(path, given, place, ground, depth)
-  const complete = soundField(given, ground)
-  if (ground.found.length > before || !complete) return
-  const check = valueCheckOf(complete, ground.rules)
+  const field = given.kind === 'concept' ? soundField(given, context) : given
+  for (const fault of fieldFaults(given, field, place, context.rules)) report(context, path, ...fault)
+  if (given.kind === 'concept') checkConcept(path, given, place, context)
+  else checkInside(path, given, place, context, depth)
+  const complete = soundField(given, context)
+  if (context.found.length > before || !complete) return
+  const check = valueCheckOf(complete, context.rules)
   for (const option of ['default', 'fill'] as const) {
     const faults: Violation[] = []
     if (complete.options[option] !== undefined) check(complete.options[option], `/${option}`, faults)
     const mend = `Write a ${option} that the field allows.`
-    if (faults[0]) report(ground, path, `The field refuses its own ${option}: ${faults[0].message}`, mend)
+    if (faults[0]) report(context, path, `The field refuses its own ${option}: ${faults[0].message}`, mend)
   }
 }
 
@@ -152,45 +152,45 @@ function checkInside(
   path: DeclarationPath,
   { kind, item, fields, target }: Field,
   place: FieldSite,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
   depth: number,
 ): void {
-  if (kind === 'ref') checkReferenceTarget(path, target, ground)
-  if (kind === 'list') checkField([...path, 'item'], item, 'item', ground, depth + 1)
+  if (kind === 'ref') checkReferenceTarget(path, target, context)
+  if (kind === 'list') checkField([...path, 'item'], item, 'item', context, depth + 1)
   if (kind !== 'object') return
   const members = isObject(fields) ? Object.entries(fields) : []
   for (const [name, one] of members) {
-    checkFieldName([...path, name], ground)
-    checkField([...path, name], one, place === 'item' || place === 'inner' ? 'inner' : 'member', ground, depth + 1)
-    checkFormerName([...path, name], one, fields as UncheckedObject, ground)
+    checkFieldName([...path, name], context)
+    checkField([...path, name], one, place === 'item' || place === 'inner' ? 'inner' : 'member', context, depth + 1)
+    checkFormerName([...path, name], one, fields as UncheckedObject, context)
   }
   if (members.length === 0)
-    report(ground, path, 'The object has no fields.', 'Declare them, or use f.metadata() if callers choose the keys.')
+    report(context, path, 'The object has no fields.', 'Declare them, or use f.metadata() if callers choose the keys.')
 }
 
 /** The former name of a field must not be the name of another field of the same object. */
 export function checkFormerName(
   path: DeclarationPath,
   given: unknown,
-  beside: UncheckedObject,
-  ground: DeclarationCheck,
+  siblings: UncheckedObject,
+  context: DeclarationCheck,
 ): void {
-  const { was } = isField(given, ground.rules) ? given.options : {}
-  if (was !== undefined && hasMember(beside, was))
-    report(ground, path, `\`was\` names \`${was}\`, which is still declared.`, 'Leave out `was` or that field.')
+  const { was } = isField(given, context.rules) ? given.options : {}
+  if (was !== undefined && hasMember(siblings, was))
+    report(context, path, `\`was\` names \`${was}\`, which is still declared.`, 'Leave out `was` or that field.')
 }
 
 /** A field of a concept must have the concept's name, or a name that ends with it. R37. */
-function checkConcept(path: DeclarationPath, { target }: Field, place: FieldSite, ground: DeclarationCheck): void {
-  const { concepts, settings } = ground
+function checkConcept(path: DeclarationPath, { target }: Field, place: FieldSite, context: DeclarationCheck): void {
+  const { concepts, settings } = context
   if (!hasMember(concepts, target)) {
     const mend = nameHint(target, Object.keys(concepts), 'Declare it in `concepts` of the service.')
-    report(ground, path, `There is no concept ${valueInWords(target)}.`, mend)
+    report(context, path, `There is no concept ${valueInWords(target)}.`, mend)
     return
   }
   const name = path.at(-1) as string
   const end = settings.naming === 'camel' ? target.charAt(0).toUpperCase() + target.slice(1) : `_${target}`
   if (place === 'concept' || place === 'item' || name === target || name.endsWith(end)) return
   const mend = `Write \`${target}\`, or a name that ends with it, as \`billing${end}\`.`
-  report(ground, path, `The name does not say that the field is the concept \`${target}\`.`, mend)
+  report(context, path, `The name does not say that the field is the concept \`${target}\`.`, mend)
 }

@@ -1,4 +1,5 @@
 /** Matching text: generates texts that a declared pattern matches. Part 9, versioning. */
+
 /** Chooses a whole number from 0 to below `count`; 0 is the simplest choice. */
 interface Chance {
   readonly below: (count: number) => number

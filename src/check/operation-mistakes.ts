@@ -8,51 +8,52 @@ import { hasMember, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, checkRule, parentNameOf, type ResourceCheck } from './resource-check.ts'
 import { checkActionName, checkInput, checkRuleOf } from './transition-mistakes.ts'
 
-export function checkOperations(judged: ResourceCheck, ground: DeclarationCheck): void {
+export function checkOperations(judged: ResourceCheck, context: DeclarationCheck): void {
   const { operations } = judged.given
   const path = ['resources', judged.name, 'operations']
   if (operations === undefined) return
   if (!isObject(operations)) {
     const mend = "Write an object, as operations: { quotes: { at: 'collection', output: { … } } }."
-    report(ground, path, `\`operations\` is ${valueInWords(operations)}.`, mend)
+    report(context, path, `\`operations\` is ${valueInWords(operations)}.`, mend)
     return
   }
   for (const [name, given] of Object.entries(operations)) {
     const at = [...path, name]
-    checkActionName(at, judged, ground)
-    checkTwin(at, judged, ground)
-    if (isObject(given)) checkOperation(at, given, judged, ground)
-    else report(ground, at, `It is ${valueInWords(given)}.`, "Write an object, as { at: 'collection', output: { … } }.")
+    checkActionName(at, judged, context)
+    checkTwin(at, judged, context)
+    if (isObject(given)) checkOperation(at, given, judged, context)
+    else
+      report(context, at, `It is ${valueInWords(given)}.`, "Write an object, as { at: 'collection', output: { … } }.")
   }
 }
 
-/** The service adds the resource of the statuses. */
-function checkAsynchronous(path: DeclarationPath, given: unknown, ground: DeclarationCheck): void {
+/** A declaration must not have a resource with the name of the statuses, which the service adds. */
+function checkAsynchronous(path: DeclarationPath, given: unknown, context: DeclarationCheck): void {
   if (given !== true)
-    report(ground, path, `\`asynchronous\` is ${valueInWords(given)}.`, 'Write true, or leave it out.')
-  else if (hasMember(ground.resources, statusResource))
+    report(context, path, `\`asynchronous\` is ${valueInWords(given)}.`, 'Write true, or leave it out.')
+  else if (hasMember(context.resources, statusResource))
     report(
-      ground,
+      context,
       path,
       `The statuses of asynchronous operations are the resource \`${statusResource}\`, but it is declared.`,
       'Give that resource another name.',
     )
 }
 
-export function checkSchedules({ given, name }: ResourceCheck, ground: DeclarationCheck): void {
+export function checkSchedules({ given, name }: ResourceCheck, context: DeclarationCheck): void {
   const { schedules } = given
   const path = ['resources', name, 'schedules']
   if (schedules === undefined) return
   if (!isObject(schedules)) {
     const mend = "Write an object, as schedules: { nightly: { cron: '0 2 * * *', run: 'exports' } }."
-    return void report(ground, path, `\`schedules\` is ${valueInWords(schedules)}.`, mend)
+    return void report(context, path, `\`schedules\` is ${valueInWords(schedules)}.`, mend)
   }
   for (const [own, schedule] of Object.entries(schedules)) {
     const at = [...path, own]
-    if (isObject(schedule)) checkSchedule(at, schedule, given.operations, ground)
+    if (isObject(schedule)) checkSchedule(at, schedule, given.operations, context)
     else
       report(
-        ground,
+        context,
         at,
         `It is ${valueInWords(schedule)}.`,
         "Write an object, as { cron: '0 2 * * *', run: 'exports' }.",
@@ -64,17 +65,17 @@ function checkSchedule(
   path: DeclarationPath,
   given: UncheckedObject,
   operations: unknown,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
-  checkKnownKeys(path, given, scheduleKeys, [], ground)
+  checkKnownKeys(path, given, scheduleKeys, [], context)
   const { cron, zone = 'UTC', run } = given
   const reason = calendarFault(cron, zone)
   if (reason !== null)
-    report(ground, path, reason, "Write five parts and a time zone, as cron: '0 2 * * *', zone: 'Europe/Rome'.")
+    report(context, path, reason, "Write five parts and a time zone, as cron: '0 2 * * *', zone: 'Europe/Rome'.")
   const operation = isObject(operations) && hasMember(operations, run) ? operations[String(run)] : undefined
   if (!isObject(operation) || operation.asynchronous !== true || operation.at !== 'collection')
     report(
-      ground,
+      context,
       [...path, 'run'],
       `\`run\` is ${valueInWords(run)}, which is no asynchronous operation of the collection.`,
       "Declare it, as operations: { exports: { at: 'collection', asynchronous: true } }.",
@@ -82,10 +83,10 @@ function checkSchedule(
   else if (
     isObject(operation.input) &&
     Object.values(operation.input).some(
-      (field) => isField(field, ground.rules) && absentValue(field, ground.rules) === undefined,
+      (field) => isField(field, context.rules) && absentValue(field, context.rules) === undefined,
     )
   )
-    report(ground, [...path, 'run'], 'The operation needs input, and a schedule has none.', 'Make its input optional.')
+    report(context, [...path, 'run'], 'The operation needs input, and a schedule has none.', 'Make its input optional.')
 }
 
 function isTimeZone(timeZone: string): boolean {
@@ -108,33 +109,33 @@ function calendarFault(cron: unknown, zone: unknown): string | null {
   }
 }
 
-/** A transition has the URL of an item's operation, and its handler has the same key as that of any operation. */
-function checkTwin(path: DeclarationPath, { given: { states } }: ResourceCheck, ground: DeclarationCheck): void {
+/** Refuses an operation with the name of a transition: their handlers have the same key, and on items both have the same URL. */
+function checkTwin(path: DeclarationPath, { given: { states } }: ResourceCheck, context: DeclarationCheck): void {
   const name = path.at(-1)
   if (isObject(states) && isObject(states.transitions) && hasMember(states.transitions, name))
-    report(ground, path, 'A transition has the same name.', 'Write another name for one of the two.')
+    report(context, path, 'A transition has the same name.', 'Write another name for one of the two.')
 }
 
 function checkOperation(
   path: DeclarationPath,
   given: UncheckedObject,
   judged: ResourceCheck,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
-  checkKnownKeys(path, given, operationKeys, [], ground)
+  checkKnownKeys(path, given, operationKeys, [], context)
   const { at, access, asynchronous } = given
-  if (asynchronous !== undefined) checkAsynchronous([...path, 'asynchronous'], asynchronous, ground)
+  if (asynchronous !== undefined) checkAsynchronous([...path, 'asynchronous'], asynchronous, context)
   if (at !== 'collection' && at !== 'item')
-    report(ground, [...path, 'at'], `\`at\` is ${valueInWords(at)}.`, "Write at: 'collection' or at: 'item'.")
+    report(context, [...path, 'at'], `\`at\` is ${valueInWords(at)}.`, "Write at: 'collection' or at: 'item'.")
   const owner = parentNameOf(judged.given)
   if (at === 'collection' && owner !== undefined && judged.given.key !== undefined)
     report(
-      ground,
+      context,
       [...path, 'at'],
       `\`${judged.name}\` have no URL of their own, only below one of \`${owner}\`.`,
       `Declare it at: 'item' of \`${owner}\`.`,
     )
-  if (access === undefined) checkRuleOf(path, ruleSource(at), judged, ground)
-  else checkRule([...path, 'access'], access, ground)
-  for (const key of ['input', 'output']) checkInput([...path, key], given[key], ground)
+  if (access === undefined) checkRuleOf(path, ruleSource(at), judged, context)
+  else checkRule([...path, 'access'], access, context)
+  for (const key of ['input', 'output']) checkInput([...path, key], given[key], context)
 }

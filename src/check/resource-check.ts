@@ -33,14 +33,14 @@ export interface ResourceCheck {
 }
 
 /** Checks a resource by itself. */
-export function checkResource(judged: ResourceCheck, ground: DeclarationCheck): void {
+export function checkResource(judged: ResourceCheck, context: DeclarationCheck): void {
   const { name, given } = judged
   const path = ['resources', name]
-  checkResourceName(judged, ground)
-  checkKnownKeys(path, given, resourceKeys, ['events'], ground)
+  checkResourceName(judged, context)
+  checkKnownKeys(path, given, resourceKeys, ['events'], context)
   if (given.plural !== undefined && given.plural !== true) {
     report(
-      ground,
+      context,
       [...path, 'plural'],
       `\`plural\` is ${valueInWords(given.plural)}.`,
       'Write plural: true, or leave it out.',
@@ -48,16 +48,16 @@ export function checkResource(judged: ResourceCheck, ground: DeclarationCheck): 
   }
   if (given.singular !== undefined && (typeof given.singular !== 'string' || !isKebab(given.singular))) {
     report(
-      ground,
+      context,
       [...path, 'singular'],
       `\`singular\` is ${valueInWords(given.singular)}.`,
       `Write it in kebab-case, as singular: '${singularOf(toKebab(name))}'.`,
     )
   }
-  checkParent(judged, ground)
-  checkFields(judged, ground)
-  checkKey(judged, ground)
-  checkAccess(judged, ground)
+  checkParent(judged, context)
+  checkFields(judged, context)
+  checkKey(judged, context)
+  checkAccess(judged, context)
 }
 
 /** Reports unknown keys, and keys that only a later release will support. */
@@ -66,17 +66,17 @@ export function checkKnownKeys(
   given: UncheckedObject,
   known: readonly string[],
   later: readonly string[],
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   for (const key of Object.keys(given).filter((one) => given[one] !== undefined && !known.includes(one))) {
     if (later.includes(key))
-      report(ground, [...path, key], `\`${key}\` is not supported by this release.`, 'Leave it out.')
-    else report(ground, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
+      report(context, [...path, key], `\`${key}\` is not supported by this release.`, 'Leave it out.')
+    else report(context, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
   }
 }
 
 /** Paths are plural nouns in kebab-case; some are reserved for the service. R2. */
-function checkResourceName({ name, given, settings }: ResourceCheck, ground: DeclarationCheck): void {
+function checkResourceName({ name, given, settings }: ResourceCheck, context: DeclarationCheck): void {
   const path = ['resources', name]
   const better = given.plural === true || toKebab(name) === '' ? toKebab(name) : pluralOf(toKebab(name))
   const verb = verbIn(toKebab(name), settings.path.verbs)
@@ -87,7 +87,7 @@ function checkResourceName({ name, given, settings }: ResourceCheck, ground: Dec
   if (faults.length > 0) {
     const say = faults.includes('a plural') ? ', or say plural: true if it is one' : ''
     report(
-      ground,
+      context,
       path,
       `The name is not ${listInWords(faults, 'and not')}.`,
       isKebab(better) ? `Write \`${better}\`${say}.` : 'Write a noun of lowercase letters, digits and dashes.',
@@ -95,29 +95,34 @@ function checkResourceName({ name, given, settings }: ResourceCheck, ground: Dec
   }
   if (verb)
     report(
-      ground,
+      context,
       path,
       `The name contains the verb \`${verb}\`; the method of a request says what is done.`,
       `Name the thing itself, as \`${toKebab(name).slice(verb.length + 1) || 'cancellations'}\`, or change the setting path.verbs.`,
     )
-  if (/^v\d+$/.test(name)) report(ground, path, 'The name looks like a version.', 'Name what the items are.')
+  if (/^v\d+$/.test(name)) report(context, path, 'The name looks like a version.', 'Name what the items are.')
   const taken = ['healthz', 'readyz', 'openapi'].includes(name)
   if (taken || /^(bylaw|sqlite)([-_]|$)/.test(name))
-    report(ground, path, 'The name is reserved for the service.', 'Write another name.')
+    report(context, path, 'The name is reserved for the service.', 'Write another name.')
 }
 
-function checkParent({ name, given: { parent } }: ResourceCheck, ground: DeclarationCheck): void {
+function checkParent({ name, given: { parent } }: ResourceCheck, context: DeclarationCheck): void {
   const path = ['resources', name, 'parent']
   if (parent === undefined) return
   if (typeof parent !== 'string' && !isObject(parent)) {
-    report(ground, path, `\`parent\` is ${valueInWords(parent)}.`, "Write the name of a resource, as parent: 'orders'.")
+    report(
+      context,
+      path,
+      `\`parent\` is ${valueInWords(parent)}.`,
+      "Write the name of a resource, as parent: 'orders'.",
+    )
     return
   }
-  checkReferenceTarget(path, isObject(parent) ? parent.resource : parent, ground)
+  checkReferenceTarget(path, isObject(parent) ? parent.resource : parent, context)
   if (!isObject(parent)) return
-  checkKnownKeys(path, parent, ['resource', 'onDelete', 'while'], [], ground)
+  checkKnownKeys(path, parent, ['resource', 'onDelete', 'while'], [], context)
   if (parent.onDelete !== undefined && parent.onDelete !== 'restrict' && parent.onDelete !== 'cascade')
-    report(ground, path, ...onDeleteFault(parent.onDelete))
+    report(context, path, ...onDeleteFault(parent.onDelete))
 }
 
 /** The name of the parent resource, as declared. */
@@ -137,9 +142,9 @@ export function parentFieldOf({ given }: ResourceCheck, { resources, settings }:
 }
 
 /** The names that the service uses itself, each with the reason. R93. */
-export function serviceNames(judged: ResourceCheck, ground: DeclarationCheck): Map<string, string> {
+export function serviceNames(judged: ResourceCheck, context: DeclarationCheck): Map<string, string> {
   const { naming, idempotency } = judged.settings
-  const link = parentFieldOf(judged, ground)
+  const link = parentFieldOf(judged, context)
   const names = new Map([['id', 'Every item has an `id` already.']])
   for (const one of ['created-at', 'updated-at'])
     names.set(toCase(one, naming), 'The service maintains this time already.')
@@ -152,60 +157,60 @@ export function serviceNames(judged: ResourceCheck, ground: DeclarationCheck): M
   return names
 }
 
-function checkFields(judged: ResourceCheck, ground: DeclarationCheck): void {
+function checkFields(judged: ResourceCheck, context: DeclarationCheck): void {
   const fields = judged.given.fields
   const path = ['resources', judged.name, 'fields']
   if (!isObject(fields)) {
     const reason =
       fields === undefined ? 'The resource declares no `fields`.' : `\`fields\` is ${valueInWords(fields)}.`
-    report(ground, path, reason, 'Write an object of fields, as fields: { name: f.text() }.')
+    report(context, path, reason, 'Write an object of fields, as fields: { name: f.text() }.')
     return
   }
-  const reserved = serviceNames(judged, ground)
+  const reserved = serviceNames(judged, context)
   const seen = new Map<string, string>()
   for (const [name, field] of Object.entries(fields)) {
     const at = [...path, name]
     const use = reserved.get(name)
     const twin = seen.get(name.toLowerCase())
     seen.set(name.toLowerCase(), name)
-    if (use) report(ground, at, use, 'Leave the field out, or write another name.')
+    if (use) report(context, at, use, 'Leave the field out, or write another name.')
     if (twin)
-      report(ground, at, `The name differs from \`${twin}\` only in upper and lower case.`, 'Write another name.')
-    checkFieldName(at, ground)
-    checkField(at, field, 'resource', ground)
-    checkFormerName(at, field, fields, ground)
+      report(context, at, `The name differs from \`${twin}\` only in upper and lower case.`, 'Write another name.')
+    checkFieldName(at, context)
+    checkField(at, field, 'resource', context)
+    checkFormerName(at, field, fields, context)
   }
 }
 
 const keyKinds: readonly Kind[] = ['text', 'enum', 'country', 'currency', 'date', 'integer']
 
 /** Checks `key`, the field that replaces generated ids. */
-function checkKey({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
+function checkKey({ name, given }: ResourceCheck, context: DeclarationCheck): void {
   const path = ['resources', name]
   const { key, prefix, fields, settings } = given
   if (key === undefined) return
   if (prefix !== undefined) {
     const reason = 'The `key` identifies an item, so no id with a prefix is generated.'
-    report(ground, [...path, 'prefix'], reason, 'Leave out `prefix` or `key`.')
+    report(context, [...path, 'prefix'], reason, 'Leave out `prefix` or `key`.')
   }
   if (isObject(settings) && isObject(settings.resource) && settings.resource.id !== undefined) {
     const reason = 'The `key` identifies an item, so no id is generated.'
-    report(ground, [...path, 'settings', 'resource', 'id'], reason, 'Leave out this setting or `key`.')
+    report(context, [...path, 'settings', 'resource', 'id'], reason, 'Leave out this setting or `key`.')
   }
-  checkKeyField([...path, 'key'], key, isObject(fields) ? fields : {}, ground)
+  checkKeyField([...path, 'key'], key, isObject(fields) ? fields : {}, context)
 }
 
-/** A key must always have a value, and one that fits into a URL. */
-function checkKeyField(path: DeclarationPath, key: unknown, fields: UncheckedObject, ground: DeclarationCheck): void {
+/** A key must always have a value, and the value must fit into a URL. */
+function checkKeyField(path: DeclarationPath, key: unknown, fields: UncheckedObject, context: DeclarationCheck): void {
   if (!hasMember(fields, key)) {
-    report(ground, path, `There is no field ${valueInWords(key)}.`, nameHint(key, Object.keys(fields), 'Declare it.'))
+    report(context, path, `There is no field ${valueInWords(key)}.`, nameHint(key, Object.keys(fields), 'Declare it.'))
     return
   }
-  const field = soundField(fields[key], ground)
+  const field = soundField(fields[key], context)
   if (!field) return
   if (!keyKinds.includes(field.kind)) {
     const mend = `Write the name of a field of kind ${listInWords(keyKinds)}.`
-    report(ground, path, `A field of kind ${field.kind} cannot be the key.`, mend)
+    report(context, path, `A field of kind ${field.kind} cannot be the key.`, mend)
   }
   const { optional, default: usual, fill, readOnly, writeOnly, read, write, fold } = field.options
   const given = { default: usual !== undefined, fill: fill !== undefined }
@@ -214,35 +219,35 @@ function checkKeyField(path: DeclarationPath, key: unknown, fields: UncheckedObj
     .map(([one]) => `\`${one}\``)
   if (said.length === 0) return
   const reason = `The field \`${key}\` is declared with ${listInWords(said, 'and')}, but a key is required in every item and visible to every caller as it is.`
-  report(ground, path, reason, `Leave out ${listInWords(said, 'and')} there.`)
+  report(context, path, reason, `Leave out ${listInWords(said, 'and')} there.`)
 }
 
 const accessKeys = ['read', 'write', 'create', 'replace', 'change', 'remove']
 
 /** Access must be declared for every operation that the resource offers. */
-function checkAccess({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
+function checkAccess({ name, given }: ResourceCheck, context: DeclarationCheck): void {
   const path = ['resources', name, 'access']
-  const offered = checkMethods(['resources', name, 'methods'], given.methods, ground)
+  const offered = checkMethods(['resources', name, 'methods'], given.methods, context)
   const { access } = given
   const mend =
     "Write access: 'public', 'authenticated' or a scope, or an object of them, as { read: 'public', write: 'orders:write' }."
   if (access === undefined) {
-    report(ground, path, 'The resource declares no `access`.', mend)
+    report(context, path, 'The resource declares no `access`.', mend)
     return
   }
   if (typeof access !== 'string' && !isObject(access)) {
-    report(ground, path, `\`access\` is ${valueInWords(access)}.`, mend)
+    report(context, path, `\`access\` is ${valueInWords(access)}.`, mend)
     return
   }
-  if (isObject(access)) checkKnownKeys(path, access, accessKeys, [], ground)
+  if (isObject(access)) checkKnownKeys(path, access, accessKeys, [], context)
   for (const [key, rule] of Object.entries(isObject(access) ? access : { '': access })) {
     if (rule !== undefined && (key === '' || accessKeys.includes(key)))
-      checkRule(key ? [...path, key] : path, rule, ground)
+      checkRule(key ? [...path, key] : path, rule, context)
   }
   const open = offered.filter((one) => ruleFor(access as Access, one) === undefined)
   if (open.length > 0)
     report(
-      ground,
+      context,
       path,
       `No rule of \`access\` covers ${listInWords(open, 'and')}.`,
       `Write a rule for it, as ${open.some((one) => one === 'list' || one === 'read') ? 'read' : 'write'}: 'public', or leave it out of \`methods\`.`,
@@ -250,11 +255,11 @@ function checkAccess({ name, given }: ResourceCheck, ground: DeclarationCheck): 
 }
 
 /** Checks that an access rule is `public`, `authenticated` or a declared scope. */
-export function checkRule(path: DeclarationPath, rule: unknown, ground: DeclarationCheck): void {
-  const rules = ['public', 'authenticated', ...Object.keys(ground.scopes)]
+export function checkRule(path: DeclarationPath, rule: unknown, context: DeclarationCheck): void {
+  const rules = ['public', 'authenticated', ...Object.keys(context.scopes)]
   if (typeof rule === 'string' && rules.includes(rule)) return
   report(
-    ground,
+    context,
     path,
     `There is no scope ${valueInWords(rule)}.`,
     `${nameHint(rule, rules)} Scopes are declared in \`scopes\` of the service.`,
@@ -262,21 +267,21 @@ export function checkRule(path: DeclarationPath, rule: unknown, ground: Declarat
 }
 
 /** Checks `methods`, and returns the offered operations. */
-function checkMethods(path: DeclarationPath, given: unknown, ground: DeclarationCheck): typeof operations {
+function checkMethods(path: DeclarationPath, given: unknown, context: DeclarationCheck): typeof operations {
   if (given === undefined) return operations
   const listed: readonly unknown[] = Array.isArray(given) ? given : []
   if (listed.length === 0)
     report(
-      ground,
+      context,
       path,
       Array.isArray(given) ? 'The list of methods is empty.' : `\`methods\` is ${valueInWords(given)}.`,
       "List the methods, as methods: ['list', 'read'].",
     )
   for (const [i, one] of listed.entries()) {
     if (!operations.some((operation) => operation === one))
-      report(ground, path, `There is no method ${valueInWords(one)}.`, nameHint(one, operations))
+      report(context, path, `There is no method ${valueInWords(one)}.`, nameHint(one, operations))
     if (listed.indexOf(one) < i)
-      report(ground, path, `${valueInWords(one)} is listed twice.`, 'Write each method once.')
+      report(context, path, `${valueInWords(one)} is listed twice.`, 'Write each method once.')
   }
   return operations.filter((one) => listed.includes(one))
 }

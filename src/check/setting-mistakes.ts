@@ -9,7 +9,7 @@ import { nameHint } from './kind-options.ts'
 const outsideSettings = /^(server|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
 
 export function addSettingFinding(
-  ground: Pick<DeclarationCheck, 'found'>,
+  context: Pick<DeclarationCheck, 'found'>,
   before: DeclarationPath,
   { path, reason, allowed }: SettingFault,
 ): void {
@@ -17,15 +17,15 @@ export function addSettingFinding(
   const name = path.split('.').at(-1) as string
   if (outsideSettings.test(path))
     report(
-      ground,
+      context,
       at,
       `\`${path}\` is not a setting of a declaration.`,
       'Remove it here, and pass it as a flag of `bylaw serve` or in the environment.',
     )
-  else if (reason === 'unknown') report(ground, at, `There is no setting \`${path}\`.`, nameHint(name, allowed))
+  else if (reason === 'unknown') report(context, at, `There is no setting \`${path}\`.`, nameHint(name, allowed))
   else if (reason === 'value')
-    report(ground, at, `The setting \`${path || 'settings'}\` has an invalid value.`, `Write ${listInWords(allowed)}.`)
-  else report(ground, at, `\`${path}\` is a setting of the whole service.`, 'Write it in the settings of the service.')
+    report(context, at, `The setting \`${path || 'settings'}\` has an invalid value.`, `Write ${listInWords(allowed)}.`)
+  else report(context, at, `\`${path}\` is a setting of the whole service.`, 'Write it in the settings of the service.')
 }
 
 /** Reports settings that contradict each other; `style` and `pageSize` only if they were written, not by default. */
@@ -33,12 +33,12 @@ export function checkSettingContradictions(
   before: DeclarationPath,
   given: readonly unknown[],
   settings: Settings,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   const { list } = settings
   const { styles, style, field, names } = list.pagination
   const say: AddContradiction = (path, reason, mend) =>
-    report(ground, [...before, 'settings', ...path.split('.')], reason, mend)
+    report(context, [...before, 'settings', ...path.split('.')], reason, mend)
   const said = (...path: string[]) => given.some((one) => valueAtPath(one, path) !== undefined)
   if (styles.length === 0)
     say('list.pagination.styles', 'The list of styles is empty.', "Write at least one of 'page', 'offset', 'cursor'.")

@@ -12,12 +12,12 @@ import { checkStateName, checkTransitions } from './transition-mistakes.ts'
  * Checks the states of all resources. Returns the resources with the fields of their states, which the other checks
  * treat like declared ones; resources whose states have mistakes stay as they are.
  */
-export function checkStates(ground: DeclarationCheck): UncheckedObject {
-  const sound = Object.entries(ground.resources).map(([name, given]) => {
+export function checkStates(context: DeclarationCheck): UncheckedObject {
+  const sound = Object.entries(context.resources).map(([name, given]) => {
     if (!isObject(given) || given.states === undefined) return [name, given] as const
-    const before = ground.found.length
-    checkOwnStates({ name, given, settings: ground.settings }, ground)
-    return [name, ground.found.length === before ? withStateField(given) : given] as const
+    const before = context.found.length
+    checkOwnStates({ name, given, settings: context.settings }, context)
+    return [name, context.found.length === before ? withStateField(given) : given] as const
   })
   return Object.fromEntries(sound)
 }
@@ -27,52 +27,52 @@ const withStateField = (given: UncheckedObject): UncheckedObject => {
   return { ...given, fields: { ...(given.fields as UncheckedObject), [states.field]: stateField(states) } }
 }
 
-function checkOwnStates(judged: ResourceCheck, ground: DeclarationCheck): void {
+function checkOwnStates(judged: ResourceCheck, context: DeclarationCheck): void {
   const path = ['resources', judged.name, 'states']
   const { states } = judged.given
   if (!isObject(states)) {
     const mend = "Write an object, as states: { field: 'status', initial: 'open', transitions: { … } }."
-    report(ground, path, `\`states\` is ${valueInWords(states)}.`, mend)
+    report(context, path, `\`states\` is ${valueInWords(states)}.`, mend)
     return
   }
-  checkKnownKeys(path, states, statesKeys, [], ground)
-  checkStateField([...path, 'field'], states.field, judged, ground)
-  checkStateName([...path, 'initial'], states.initial, ground)
-  const before = ground.found.length
-  checkTransitions([...path, 'transitions'], judged, ground)
-  if (ground.found.length === before) checkWritable([...path, 'writable'], states as never, ground)
+  checkKnownKeys(path, states, statesKeys, [], context)
+  checkStateField([...path, 'field'], states.field, judged, context)
+  checkStateName([...path, 'initial'], states.initial, context)
+  const before = context.found.length
+  checkTransitions([...path, 'transitions'], judged, context)
+  if (context.found.length === before) checkWritable([...path, 'writable'], states as never, context)
 }
 
-function checkStateField(path: DeclarationPath, name: unknown, judged: ResourceCheck, ground: DeclarationCheck): void {
+function checkStateField(path: DeclarationPath, name: unknown, judged: ResourceCheck, context: DeclarationCheck): void {
   const fields = isObject(judged.given.fields) ? judged.given.fields : {}
   if (typeof name !== 'string') {
-    report(ground, path, `\`field\` is ${valueInWords(name)}.`, "Write the name of the field, as field: 'status'.")
+    report(context, path, `\`field\` is ${valueInWords(name)}.`, "Write the name of the field, as field: 'status'.")
     return
   }
-  const use = serviceNames(judged, ground).get(name)
-  if (use) report(ground, path, use, 'Write another name.')
+  const use = serviceNames(judged, context).get(name)
+  if (use) report(context, path, use, 'Write another name.')
   if (hasMember(fields, name))
     report(
-      ground,
+      context,
       path,
       `\`fields\` declares \`${name}\` too; \`states\` adds the field itself.`,
       `Leave \`${name}\` out of \`fields\`.`,
     )
-  const before = ground.found.length
-  checkFieldName([...path, name], ground)
-  ground.found.splice(before, Infinity, ...ground.found.slice(before).map((one) => ({ ...one, path })))
+  const before = context.found.length
+  checkFieldName([...path, name], context)
+  context.found.splice(before, Infinity, ...context.found.slice(before).map((one) => ({ ...one, path })))
 }
 
-function checkWritable(path: DeclarationPath, states: StatesDeclaration, ground: DeclarationCheck): void {
+function checkWritable(path: DeclarationPath, states: StatesDeclaration, context: DeclarationCheck): void {
   const { writable } = states
   if (writable === undefined) return
   if (!isObject(writable)) {
-    report(ground, path, `\`writable\` is ${valueInWords(writable)}.`, "Write writable: { change: ['draft'] }.")
+    report(context, path, `\`writable\` is ${valueInWords(writable)}.`, "Write writable: { change: ['draft'] }.")
     return
   }
-  checkKnownKeys(path, writable, ['change', 'remove'], [], ground)
+  checkKnownKeys(path, writable, ['change', 'remove'], [], context)
   for (const key of ['change', 'remove'])
-    if (writable[key] !== undefined) checkStateList([...path, key], writable[key], stateNames(states), ground)
+    if (writable[key] !== undefined) checkStateList([...path, key], writable[key], stateNames(states), context)
 }
 
 /** Checks a list of states of a machine; it may be empty. */
@@ -80,27 +80,27 @@ function checkStateList(
   path: DeclarationPath,
   listed: unknown,
   states: readonly string[],
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   if (!Array.isArray(listed)) {
-    report(ground, path, `It is ${valueInWords(listed)}.`, `List the states, as ['${states[0]}'].`)
+    report(context, path, `It is ${valueInWords(listed)}.`, `List the states, as ['${states[0]}'].`)
     return
   }
   for (const state of listed.filter((one) => !states.includes(one)))
-    report(ground, path, `There is no state ${valueInWords(state)}.`, nameHint(state, states))
+    report(context, path, `There is no state ${valueInWords(state)}.`, nameHint(state, states))
 }
 
 /** Checks the states of the parent in which children can be written. */
-export function checkParentStates({ name, given }: ResourceCheck, ground: DeclarationCheck): void {
+export function checkParentStates({ name, given }: ResourceCheck, context: DeclarationCheck): void {
   const path = ['resources', name, 'parent', 'while']
   const { parent } = given
   if (!isObject(parent) || parent.while === undefined) return
   const above = parentNameOf(given)
-  const owner = hasMember(ground.resources, above) ? ground.resources[above] : undefined
+  const owner = hasMember(context.resources, above) ? context.resources[above] : undefined
   if (!isObject(owner)) return // reported already
   if (owner.states === undefined) {
     report(
-      ground,
+      context,
       path,
       `\`${above}\` declares no \`states\`.`,
       `Leave \`while\` out, or declare the states of \`${above}\`.`,
@@ -108,7 +108,7 @@ export function checkParentStates({ name, given }: ResourceCheck, ground: Declar
     return
   }
   const states = soundStates(owner.states)
-  if (states) checkStateList(path, parent.while, states, ground)
+  if (states) checkStateList(path, parent.while, states, context)
 }
 
 /** The states of a valid declaration; null if its mistakes are reported already. */

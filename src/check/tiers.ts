@@ -12,45 +12,45 @@ const day = 86_400_000
 const wholeNumberMend = 'Write a whole number of requests from 1, as'
 
 /** Checks all tiers. R181. */
-export function checkTiers(given: unknown, ground: DeclarationCheck): void {
+export function checkTiers(given: unknown, context: DeclarationCheck): void {
   if (!isObject(given)) return
   for (const [name, tier] of Object.entries(given)) {
     const path = ['tiers', name]
-    checkKebabName(path, ground)
+    checkKebabName(path, context)
     if (!isObject(tier) || Object.keys(tier).every((key) => key === 'features')) {
       const reason = isObject(tier) ? 'The tier has no quota.' : `It is ${valueInWords(tier)}.`
-      report(ground, path, reason, 'Write an object of quotas, as { hourly: 1000 }.')
+      report(context, path, reason, 'Write an object of quotas, as { hourly: 1000 }.')
       continue
     }
     for (const [policy, quota] of Object.entries(tier))
-      if (policy === 'features') checkFeatures([...path, policy], quota, ground)
-      else checkQuota([...path, policy], quota, ground)
+      if (policy === 'features') checkFeatures([...path, policy], quota, context)
+      else checkQuota([...path, policy], quota, context)
   }
 }
 
 /** Checks the features of a tier. R191. */
-function checkFeatures(path: DeclarationPath, given: unknown, ground: DeclarationCheck): void {
+function checkFeatures(path: DeclarationPath, given: unknown, context: DeclarationCheck): void {
   if (Array.isArray(given) && given.every((one) => typeof one === 'string' && one !== '')) return
-  report(ground, path, `\`features\` is ${valueInWords(given)}.`, "Write a list of names, as features: ['v2'].")
+  report(context, path, `\`features\` is ${valueInWords(given)}.`, "Write a list of names, as features: ['v2'].")
 }
 
-/** Names of tiers and quotas appear in headers and errors, so they must be in kebab-case. */
-function checkKebabName(path: DeclarationPath, ground: DeclarationCheck): void {
+/** Names of tiers, quotas and error types appear in headers and errors, so they must be in kebab-case. */
+export function checkKebabName(path: DeclarationPath, context: DeclarationCheck): void {
   const name = path.at(-1) as string
   const better = toKebab(name)
   const mend = isKebab(better) ? `Write \`${better}\`.` : 'Write lowercase letters, digits and dashes.'
-  if (!isKebab(name)) report(ground, path, 'The name is not in kebab-case.', mend)
+  if (!isKebab(name)) report(context, path, 'The name is not in kebab-case.', mend)
 }
 
-function checkQuota(path: DeclarationPath, given: unknown, ground: DeclarationCheck): void {
-  checkKebabName(path, ground)
+function checkQuota(path: DeclarationPath, given: unknown, context: DeclarationCheck): void {
+  checkKebabName(path, context)
   const name = path.at(-1) as string
   if (typeof given === 'number' && name === 'hourly') {
-    if (!isQuota(given)) report(ground, path, `The quota is ${given}.`, `${wholeNumberMend} hourly: 1000.`)
-  } else if (isObject(given)) checkQuotaParts(path, given, ground)
+    if (!isQuota(given)) report(context, path, `The quota is ${given}.`, `${wholeNumberMend} hourly: 1000.`)
+  } else if (isObject(given)) checkQuotaParts(path, given, context)
   else
     report(
-      ground,
+      context,
       path,
       typeof given === 'number' ? 'The quota has no window.' : `It is ${valueInWords(given)}.`,
       `Write ${name}: { quota: ${isQuota(given) ? given : 20}, window: 'PT1M' }; only \`hourly\` may be a number alone.`,
@@ -63,35 +63,35 @@ const isQuota = (given: unknown): given is number =>
 function checkQuotaParts(
   path: DeclarationPath,
   given: Readonly<Record<string, unknown>>,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   const [, tier, name] = path
-  checkKnownKeys(path, given, ['quota', 'window', 'partition'], [], ground)
+  checkKnownKeys(path, given, ['quota', 'window', 'partition'], [], context)
   const { quota, window, partition } = given
   if (!isQuota(quota))
-    report(ground, [...path, 'quota'], `The quota is ${valueInWords(quota)}.`, `${wholeNumberMend} quota: 1000.`)
+    report(context, [...path, 'quota'], `The quota is ${valueInWords(quota)}.`, `${wholeNumberMend} quota: 1000.`)
   const time = typeof window === 'string' ? durationMilliseconds(window) : undefined
   if (name !== 'hourly' && window === undefined)
-    report(ground, path, 'The quota has no window.', "Write window: 'PT1M', or call the quota `hourly`.")
+    report(context, path, 'The quota has no window.', "Write window: 'PT1M', or call the quota `hourly`.")
   if (window !== undefined && (time === undefined || time < 1000 || time % 1000 !== 0 || time > 366 * day))
     report(
-      ground,
+      context,
       [...path, 'window'],
       `The window is ${valueInWords(window)}.`,
       "Write an ISO 8601 duration of whole seconds up to 366 days, as 'PT1S', 'PT1H' or 'P1D'.",
     )
   if (name === 'hourly' && time !== undefined && time !== 3_600_000)
-    report(ground, [...path, 'window'], 'The window of `hourly` is one hour.', 'Leave it out, or rename the quota.')
+    report(context, [...path, 'window'], 'The window of `hourly` is one hour.', 'Leave it out, or rename the quota.')
   if (partition !== undefined && !partitions.some((one) => one === partition))
     report(
-      ground,
+      context,
       [...path, 'partition'],
       `The partition is ${valueInWords(partition)}.`,
       `Write ${listInWords(partitions.map((one) => `'${one}'`))}.`,
     )
   if (partition === 'caller' && tier === 'anonymous')
     report(
-      ground,
+      context,
       [...path, 'partition'],
       'Anonymous callers have no identity to count by.',
       "Write partition: 'address', the default, or 'tier' to count all of them together.",

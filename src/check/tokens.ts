@@ -9,23 +9,24 @@ import { checkKnownKeys } from './resource-check.ts'
 const tokenKeys = ['issuer', 'audience', 'jwks', 'resource', 'algorithms', 'claims']
 const tokensPath = ['settings', 'auth', 'tokens']
 
-export function checkTokens(given: unknown, ground: DeclarationCheck): void {
+export function checkTokens(given: unknown, context: DeclarationCheck): void {
   const auth = isObject(given) && isObject(given.auth) ? given.auth : {}
-  checkHeader(auth.apiKeyHeader, ground)
-  checkCredentialFilters(ground)
+  checkHeader(auth.apiKeyHeader, context)
+  checkCredentialFilters(context)
   if (!isObject(auth.tokens)) return
   const { tokens } = auth as { tokens: UncheckedObject }
-  checkKnownKeys(tokensPath, tokens, tokenKeys, [], ground)
-  checkTexts(tokens, ground)
-  checkAlgorithms(tokens.algorithms, ground)
+  checkKnownKeys(tokensPath, tokens, tokenKeys, [], context)
+  checkTexts(tokens, context)
+  checkAlgorithms(tokens.algorithms, context)
   const { claims } = tokens
   if (claims === undefined) return
-  if (!isObject(claims)) report(ground, [...tokensPath, 'claims'], `\`claims\` is ${valueInWords(claims)}.`, claimsMend)
+  if (!isObject(claims))
+    report(context, [...tokensPath, 'claims'], `\`claims\` is ${valueInWords(claims)}.`, claimsMend)
   else {
-    checkKnownKeys([...tokensPath, 'claims'], claims, ['scopes', 'account', 'tier', 'features'], [], ground)
+    checkKnownKeys([...tokensPath, 'claims'], claims, ['scopes', 'account', 'tier', 'features'], [], context)
     for (const [name, claim] of Object.entries(claims))
       if (typeof claim !== 'string' || claim === '' || claim === '/')
-        report(ground, [...tokensPath, 'claims', name], `The claim is ${valueInWords(claim)}.`, claimsMend)
+        report(context, [...tokensPath, 'claims', name], `The claim is ${valueInWords(claim)}.`, claimsMend)
   }
 }
 
@@ -33,14 +34,14 @@ export function checkTokens(given: unknown, ground: DeclarationCheck): void {
 const reservedHeaders =
   /^(authorization|proxy-.*|cookie2?|host|origin|accept(-.*)?|content-.*|if-.*|idempotency-key|version|prefer|date|connection|transfer-encoding|upgrade|expect|range|forwarded|x-forwarded-.*|traceparent|request-id|user-agent|referer|te|trailer|via|cache-control)$/i
 
-function checkHeader(given: unknown, ground: DeclarationCheck): void {
+function checkHeader(given: unknown, context: DeclarationCheck): void {
   if (typeof given !== 'string' || !reservedHeaders.test(given)) return
   const reason = `The header ${given} is reserved for another purpose.`
-  report(ground, ['settings', 'auth', 'apiKeyHeader'], reason, "Write another one, as apiKeyHeader: 'X-API-Key'.")
+  report(context, ['settings', 'auth', 'apiKeyHeader'], reason, "Write another one, as apiKeyHeader: 'X-API-Key'.")
 }
 
 /** Parameters named like a credential are refused, so no filter can have such a name. R164. */
-function checkCredentialFilters({ resources, settings, ...ground }: DeclarationCheck): void {
+function checkCredentialFilters({ resources, settings, ...context }: DeclarationCheck): void {
   const names = settings.auth.credentialNames.map((name) => name.toLowerCase())
   for (const [name, given] of Object.entries(resources)) {
     const fields = isObject(given) && isObject(given.fields) ? given.fields : {}
@@ -49,7 +50,7 @@ function checkCredentialFilters({ resources, settings, ...ground }: DeclarationC
         continue
       const reason = `\`${field}\` is one of auth.credentialNames, which are refused in URLs, so lists cannot be filtered by it.`
       const mend = 'Leave out `filter`, or remove the name from auth.credentialNames.'
-      report(ground, ['resources', name, 'fields', field], reason, mend)
+      report(context, ['resources', name, 'fields', field], reason, mend)
     }
   }
 }
@@ -57,31 +58,31 @@ function checkCredentialFilters({ resources, settings, ...ground }: DeclarationC
 const claimsMend =
   "Write names of claims, as claims: { scopes: 'scope', tier: 'tier' }; nested ones as '/realm_access/roles'."
 
-function checkTexts({ issuer, audience, jwks, resource }: UncheckedObject, ground: DeclarationCheck): void {
+function checkTexts({ issuer, audience, jwks, resource }: UncheckedObject, context: DeclarationCheck): void {
   if (typeof issuer !== 'string' || issuer === '')
     report(
-      ground,
+      context,
       [...tokensPath, 'issuer'],
       '`issuer` has to be a string that is not empty.',
       "Write the `iss` claim of the tokens, as issuer: 'https://login.example.com/'.",
     )
   if (typeof audience !== 'string' || audience === '')
     report(
-      ground,
+      context,
       [...tokensPath, 'audience'],
       '`audience` has to be a string that is not empty; otherwise tokens for other services would be accepted.',
       "Write the `aud` claim of the tokens, as audience: 'https://api.example.com'.",
     )
   if (!isSafe(jwks))
     report(
-      ground,
+      context,
       [...tokensPath, 'jwks'],
       `\`jwks\` is ${valueInWords(jwks)}, which is not an https URL without a user name.`,
       "Write the URL of the issuer's public keys, as jwks: 'https://login.example.com/.well-known/jwks.json'; http is allowed for localhost only.",
     )
   if (resource === undefined ? typeof audience === 'string' && audience !== '' && !isUrl(audience) : !isUrl(resource))
     report(
-      ground,
+      context,
       [...tokensPath, 'resource'],
       'The URL of this service is not known.',
       "Write it, as resource: 'https://api.example.com'; an audience that is a URL is enough.",
@@ -99,13 +100,13 @@ function isSafe(value: unknown): boolean {
   return username === '' && (protocol === 'https:' || (protocol === 'http:' && here))
 }
 
-function checkAlgorithms(given: unknown, ground: DeclarationCheck): void {
+function checkAlgorithms(given: unknown, context: DeclarationCheck): void {
   if (given === undefined) return
   const known: readonly unknown[] = tokenAlgorithms
   const all: readonly unknown[] = Array.isArray(given) ? given : []
   const at = [...tokensPath, 'algorithms']
   const mend = `Write some of ${tokenAlgorithms.join(', ')}.`
-  if (all.length === 0) report(ground, at, `\`algorithms\` is ${valueInWords(given)}.`, mend)
+  if (all.length === 0) report(context, at, `\`algorithms\` is ${valueInWords(given)}.`, mend)
   for (const one of all.filter((one) => !known.includes(one)))
-    report(ground, at, `${valueInWords(one)} is not an accepted signature algorithm.`, mend)
+    report(context, at, `${valueInWords(one)} is not an accepted signature algorithm.`, mend)
 }

@@ -23,32 +23,32 @@ import { checkKnownKeys, checkRule, parentNameOf, type ResourceCheck } from './r
 const statePattern = /^[A-Za-z][A-Za-z0-9_-]*$/
 
 /** Checks the name of a state. */
-export function checkStateName(path: DeclarationPath, state: unknown, ground: DeclarationCheck): void {
+export function checkStateName(path: DeclarationPath, state: unknown, context: DeclarationCheck): void {
   if (typeof state === 'string' && statePattern.test(state)) return
   const mend = "Write letters, digits, dashes and underscores, as 'draft'."
-  report(ground, path, `The state is ${valueInWords(state)}.`, mend)
+  report(context, path, `The state is ${valueInWords(state)}.`, mend)
 }
 
-export function checkTransitions(path: DeclarationPath, judged: ResourceCheck, ground: DeclarationCheck): void {
+export function checkTransitions(path: DeclarationPath, judged: ResourceCheck, context: DeclarationCheck): void {
   const { transitions } = judged.given.states as UncheckedObject
   if (!isObject(transitions) || Object.keys(transitions).length === 0) {
     const reason = isObject(transitions)
       ? 'There are no transitions.'
       : `\`transitions\` is ${valueInWords(transitions)}.`
-    report(ground, path, reason, "Write at least one, as transitions: { closures: { from: ['open'], to: 'closed' } }.")
+    report(context, path, reason, "Write at least one, as transitions: { closures: { from: ['open'], to: 'closed' } }.")
     return
   }
   for (const [name, given] of Object.entries(transitions)) {
     const at = [...path, name]
-    checkActionName(at, judged, ground)
-    if (isObject(given)) checkTransition(at, given, judged, ground)
-    else report(ground, at, `It is ${valueInWords(given)}.`, "Write an object, as { from: ['open'], to: 'closed' }.")
+    checkActionName(at, judged, context)
+    if (isObject(given)) checkTransition(at, given, judged, context)
+    else report(context, at, `It is ${valueInWords(given)}.`, "Write an object, as { from: ['open'], to: 'closed' }.")
   }
-  checkEndless(path, transitions, ground)
+  checkEndless(path, transitions, context)
 }
 
 /** Refuses transitions that lead back to a state which is left at the same time again: they would never end. */
-function checkEndless(path: DeclarationPath, transitions: UncheckedObject, ground: DeclarationCheck): void {
+function checkEndless(path: DeclarationPath, transitions: UncheckedObject, context: DeclarationCheck): void {
   const keepsTime = ({ at, set }: UncheckedObject) => {
     const next = isObject(set) && typeof at === 'string' && Object.hasOwn(set, at) ? set[at] : undefined
     return typeof at === 'string' && (next === undefined || isMarker(next))
@@ -62,7 +62,7 @@ function checkEndless(path: DeclarationPath, transitions: UncheckedObject, groun
       for (const [, { from, to }] of timed) if ((from as unknown[]).includes(state)) reached.add(to)
     if ((given.from as unknown[]).some((state) => reached.has(state)))
       report(
-        ground,
+        context,
         [...path, name],
         `It would take place again and again, as the time in \`${given.at}\` stays the same.`,
         `Write set: { ${given.at}: null }, or let it lead to a state that no such transition leaves.`,
@@ -74,7 +74,7 @@ function checkEndless(path: DeclarationPath, transitions: UncheckedObject, groun
 export function checkActionName(
   path: DeclarationPath,
   { name: own, settings }: ResourceCheck,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   const name = path.at(-1) as string
   const kebab = toKebab(name)
@@ -83,36 +83,37 @@ export function checkActionName(
   const mend =
     isKebab(noun) && noun !== name ? `Write \`${noun}\`.` : 'Write a plural noun in kebab-case, as `cancellations`.'
   if (verb)
-    report(ground, path, `The name contains the verb \`${verb}\`; the method of a request says what is done.`, mend)
+    report(context, path, `The name contains the verb \`${verb}\`; the method of a request says what is done.`, mend)
   else if (!isKebab(name) || !isPlural(kebab))
-    report(ground, path, 'The name is not a plural noun in kebab-case.', mend)
-  const child = Object.entries(ground.resources).find(([other, one]) => other === name && parentNameOf(one) === own)
-  if (child) report(ground, path, `The list of \`${name}\` has the same URL.`, 'Write another name for one of the two.')
+    report(context, path, 'The name is not a plural noun in kebab-case.', mend)
+  const child = Object.entries(context.resources).find(([other, one]) => other === name && parentNameOf(one) === own)
+  if (child)
+    report(context, path, `The list of \`${name}\` has the same URL.`, 'Write another name for one of the two.')
 }
 
 function checkTransition(
   path: DeclarationPath,
   given: UncheckedObject,
   judged: ResourceCheck,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
-  checkKnownKeys(path, given, transitionKeys, [], ground)
+  checkKnownKeys(path, given, transitionKeys, [], context)
   const { from, to, access } = given
   if (!Array.isArray(from) || from.length === 0)
     report(
-      ground,
+      context,
       [...path, 'from'],
       `\`from\` is ${Array.isArray(from) ? 'an empty list' : valueInWords(from)}.`,
       "List the states in which it is possible, as from: ['draft'].",
     )
-  else for (const state of from) checkStateName([...path, 'from'], state, ground)
-  checkStateName([...path, 'to'], to, ground)
-  if (access !== undefined) checkRule([...path, 'access'], access, ground)
+  else for (const state of from) checkStateName([...path, 'from'], state, context)
+  checkStateName([...path, 'to'], to, context)
+  if (access !== undefined) checkRule([...path, 'access'], access, context)
   if (access === undefined && given.after === undefined && given.at === undefined)
-    checkRuleOf(path, 'change', judged, ground)
-  checkTimer(path, given, judged, ground)
-  checkInput([...path, 'input'], given.input, ground)
-  checkSettings([...path, 'set'], given, judged, ground)
+    checkRuleOf(path, 'change', judged, context)
+  checkTimer(path, given, judged, context)
+  checkInput([...path, 'input'], given.input, context)
+  checkSettings([...path, 'set'], given, judged, context)
 }
 
 /** Checks that the resource has a rule for the methods whose rule an action without `access` has. */
@@ -120,10 +121,10 @@ export function checkRuleOf(
   path: DeclarationPath,
   method: 'create' | 'change',
   { given: { access } }: ResourceCheck,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   if (isObject(access) && ruleFor(access as Access, method) === undefined)
-    report(ground, path, 'No rule of `access` covers it.', "Write access: 'authenticated' or a scope.")
+    report(context, path, 'No rule of `access` covers it.', "Write access: 'authenticated' or a scope.")
 }
 
 /** Checks a transition by the clock: no caller carries it out, so it has no access rule and no input. */
@@ -131,40 +132,40 @@ function checkTimer(
   path: DeclarationPath,
   given: UncheckedObject,
   judged: ResourceCheck,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   const { after, at, catchUp } = given
   if (catchUp !== undefined && (catchUp !== true || after === undefined))
-    report(ground, [...path, 'catchUp'], '`catchUp` has an effect only as `true` beside `after`.', 'Leave it out.')
+    report(context, [...path, 'catchUp'], '`catchUp` has an effect only as `true` beside `after`.', 'Leave it out.')
   if (after === undefined && at === undefined) return
   const mend = 'Leave it out: the transition takes place by the clock.'
   for (const key of ['access', 'input'].filter((one) => given[one] !== undefined))
-    report(ground, [...path, key], `No caller carries it out, so \`${key}\` has no effect.`, mend)
+    report(context, [...path, key], `No caller carries it out, so \`${key}\` has no effect.`, mend)
   if (after !== undefined && at !== undefined)
-    report(ground, path, '`after` and `at` exclude each other.', 'Leave one of the two out.')
+    report(context, path, '`after` and `at` exclude each other.', 'Leave one of the two out.')
   if (after !== undefined && (typeof after !== 'string' || !(durationMilliseconds(after) ?? 0)))
     report(
-      ground,
+      context,
       [...path, 'after'],
       `\`after\` is ${valueInWords(after)}.`,
       "Write an ISO 8601 duration of weeks, days, hours, minutes and seconds, as after: 'P7D'.",
     )
   const fields = isObject(judged.given.fields) ? judged.given.fields : {}
-  const named = hasMember(fields, at) ? soundField(fields[at], ground) : undefined
+  const named = hasMember(fields, at) ? soundField(fields[at], context) : undefined
   if (at !== undefined && named?.kind !== 'timestamp') {
-    const times = Object.keys(fields).filter((one) => soundField(fields[one], ground)?.kind === 'timestamp')
+    const times = Object.keys(fields).filter((one) => soundField(fields[one], context)?.kind === 'timestamp')
     const reason = `There is no timestamp field ${valueInWords(at)}.`
-    report(ground, [...path, 'at'], reason, nameHint(at, times, 'Declare it with f.timestamp().'))
+    report(context, [...path, 'at'], reason, nameHint(at, times, 'Declare it with f.timestamp().'))
   }
 }
 
 /** Checks the fields of an input or an output. */
-export function checkInput(path: DeclarationPath, input: unknown, ground: DeclarationCheck): void {
+export function checkInput(path: DeclarationPath, input: unknown, context: DeclarationCheck): void {
   if (input === undefined) return
   if (!isObject(input)) {
     const key = path.at(-1)
     report(
-      ground,
+      context,
       path,
       `\`${key}\` is ${valueInWords(input)}.`,
       `Write an object of fields, as ${key}: { reason: f.text() }.`,
@@ -172,8 +173,8 @@ export function checkInput(path: DeclarationPath, input: unknown, ground: Declar
     return
   }
   for (const [name, field] of Object.entries(input)) {
-    checkFieldName([...path, name], ground)
-    checkField([...path, name], field, 'input', ground)
+    checkFieldName([...path, name], context)
+    checkField([...path, name], field, 'input', context)
   }
 }
 
@@ -182,25 +183,25 @@ function checkSettings(
   path: DeclarationPath,
   { set, input }: UncheckedObject,
   judged: ResourceCheck,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   if (set === undefined) return
   if (!isObject(set)) {
-    report(ground, path, `\`set\` is ${valueInWords(set)}.`, 'Write an object, as set: { placedAt: now }.')
+    report(context, path, `\`set\` is ${valueInWords(set)}.`, 'Write an object, as set: { placedAt: now }.')
     return
   }
   const fields = isObject(judged.given.fields) ? judged.given.fields : {}
-  const isDerived = (one: string) => soundField(fields[one], ground)?.options.derived !== undefined
+  const isDerived = (one: string) => soundField(fields[one], context)?.options.derived !== undefined
   const names = Object.keys(fields).filter((one) => one !== judged.given.key && !isDerived(one))
   for (const [name, value] of Object.entries(set)) {
     const at = [...path, name]
-    if (!names.includes(name)) report(ground, at, 'It is not a field that can be set.', nameHint(name, names))
-    const target = soundField(fields[name], ground)
+    if (!names.includes(name)) report(context, at, 'It is not a field that can be set.', nameHint(name, names))
+    const target = soundField(fields[name], context)
     if (!names.includes(name) || !target) continue
     const fault = isMarker(value)
-      ? markerFault(value.marker, value.name, target, isObject(input) ? input : {}, ground)
-      : constantFault(value, target, ground)
-    if (fault) report(ground, at, ...fault)
+      ? markerFault(value.marker, value.name, target, isObject(input) ? input : {}, context)
+      : constantFault(value, target, context)
+    if (fault) report(context, at, ...fault)
   }
 }
 
@@ -222,7 +223,7 @@ function markerFault(
   name: string,
   target: Field,
   inputs: UncheckedObject,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): DeclarationFault | undefined {
   const { kind, options } = target
   if (marker === 'now')
@@ -245,8 +246,8 @@ function markerFault(
   if (marker !== 'input') return [`There is no marker ${valueInWords(marker)}.`, 'Write `now`, `caller` or `input(…)`.']
   if (!hasMember(inputs, name))
     return [`There is no input ${valueInWords(name)}.`, nameHint(name, Object.keys(inputs), 'Declare it in `input`.')]
-  const source = soundField(inputs[name], ground)
-  if (!source || !isNarrower(boundsOf(source, ground.rules), boundsOf(target, ground.rules))) return undefined
+  const source = soundField(inputs[name], context)
+  if (!source || !isNarrower(boundsOf(source, context.rules), boundsOf(target, context.rules))) return undefined
   return [
     `The input \`${name}\` allows values that the field refuses.`,
     'Declare both with the same bounds, and both or none as optional.',

@@ -11,21 +11,21 @@ import { checkKnownKeys } from './resource-check.ts'
 const versionKeys = ['released', 'deprecated', 'sunset', 'guide', 'policy', 'format', 'retired']
 
 /** Checks the declared versions. R187 to R204. */
-export function checkVersions(given: unknown, ground: DeclarationCheck): void {
+export function checkVersions(given: unknown, context: DeclarationCheck): void {
   const all = isObject(given) ? given : {}
   if (given !== undefined && (!isObject(given) || Object.keys(all).length === 0))
-    report(ground, ['versions'], `\`versions\` is ${isObject(given) ? 'empty' : valueInWords(given)}.`, versionsMend)
-  for (const [label, one] of Object.entries(all)) checkVersion(label, one, ground)
+    report(context, ['versions'], `\`versions\` is ${isObject(given) ? 'empty' : valueInWords(given)}.`, versionsMend)
+  for (const [label, one] of Object.entries(all)) checkVersion(label, one, context)
   const labels = Object.keys(all).every((label) => isLabel(label)) ? versionLabels({ versions: all as Versions }) : []
   const served = labels.filter((label) => !isObject(all[label]) || all[label].retired === undefined)
   const newest = labels.at(-1)
   if (newest !== undefined && given !== undefined && !served.includes(newest))
-    report(ground, ['versions', newest, 'retired'], 'The newest version cannot be retired.', 'Leave `retired` out.')
-  checkReleaseOrder(labels, all, ground)
-  const { default: usual } = ground.settings.versions
+    report(context, ['versions', newest, 'retired'], 'The newest version cannot be retired.', 'Leave `retired` out.')
+  checkReleaseOrder(labels, all, context)
+  const { default: usual } = context.settings.versions
   if (labels.length > 0 && isLabel(usual) && !served.includes(usual))
     report(
-      ground,
+      context,
       ['settings', 'versions', 'default'],
       `The version ${valueInWords(usual)} is not served.`,
       `Write one of ${served.join(', ')}, 'latest' or 'required'.`,
@@ -37,38 +37,38 @@ const versionsMend = "Write them as versions: { v1: { released: '2026-01-15' }, 
 /** Whether a text can name a version. R189. */
 const isLabel = (label: string): boolean => /^v[1-9][0-9]{0,3}$/.test(label)
 
-function checkVersion(label: string, given: unknown, ground: DeclarationCheck): void {
+function checkVersion(label: string, given: unknown, context: DeclarationCheck): void {
   const path = ['versions', label]
-  if (!isLabel(label)) report(ground, path, 'The name is not that of a version.', 'Write v and a number, as `v2`.')
+  if (!isLabel(label)) report(context, path, 'The name is not that of a version.', 'Write v and a number, as `v2`.')
   if (!isObject(given)) {
-    report(ground, path, `It is ${valueInWords(given)}.`, "Write its release date, as { released: '2026-01-15' }.")
+    report(context, path, `It is ${valueInWords(given)}.`, "Write its release date, as { released: '2026-01-15' }.")
     return
   }
-  checkKnownKeys(path, given, versionKeys, [], ground)
-  if (given.released === undefined) report(ground, path, '`released` is missing.', "Write released: '2026-01-15'.")
-  checkDatesAndUrls(path, given, ground)
+  checkKnownKeys(path, given, versionKeys, [], context)
+  if (given.released === undefined) report(context, path, '`released` is missing.', "Write released: '2026-01-15'.")
+  checkDatesAndUrls(path, given, context)
   if (given.format !== undefined && given.format !== 'true' && given.format !== 'rfc9745')
-    report(ground, [...path, 'format'], `It is ${valueInWords(given.format)}.`, "Write 'true' or 'rfc9745'.")
+    report(context, [...path, 'format'], `It is ${valueInWords(given.format)}.`, "Write 'true' or 'rfc9745'.")
   if (given.retired !== undefined && given.retired !== true && !isReason(given.retired))
     report(
-      ground,
+      context,
       [...path, 'retired'],
       `It is ${valueInWords(given.retired)}.`,
       'Write true, or the reason as a text.',
     )
-  checkTimes(path, given, ground)
+  checkTimes(path, given, context)
 }
 
 /** Checks operations that are deprecated while their version stays. R198. */
 export function checkDeprecations(
   path: DeclarationPath,
   { deprecations, methods }: UncheckedObject,
-  ground: DeclarationCheck,
+  context: DeclarationCheck,
 ): void {
   if (deprecations === undefined) return
   if (!isObject(deprecations)) {
     report(
-      ground,
+      context,
       path,
       `It is ${valueInWords(deprecations)}.`,
       "Write it as { remove: { deprecated: '2026-12-01' } }.",
@@ -79,29 +79,29 @@ export function checkDeprecations(
   for (const [operation, given] of Object.entries(deprecations)) {
     const own = [...path, operation]
     if (!offered.some((one) => one === operation))
-      report(ground, own, `${valueInWords(operation)} is not offered.`, nameHint(operation, offered))
+      report(context, own, `${valueInWords(operation)} is not offered.`, nameHint(operation, offered))
     if (!isObject(given)) {
-      report(ground, own, `It is ${valueInWords(given)}.`, "Write the date, as { deprecated: '2026-12-01' }.")
+      report(context, own, `It is ${valueInWords(given)}.`, "Write the date, as { deprecated: '2026-12-01' }.")
       continue
     }
-    checkKnownKeys(own, given, ['deprecated', 'sunset', 'guide', 'policy', 'successor'], [], ground)
+    checkKnownKeys(own, given, ['deprecated', 'sunset', 'guide', 'policy', 'successor'], [], context)
     if (given.deprecated === undefined)
-      report(ground, own, '`deprecated` is missing.', "Write deprecated: '2026-12-01'.")
-    checkDatesAndUrls(own, given, ground)
-    checkTimes(own, given, ground)
+      report(context, own, '`deprecated` is missing.', "Write deprecated: '2026-12-01'.")
+    checkDatesAndUrls(own, given, context)
+    checkTimes(own, given, context)
   }
 }
 
 /** Checks dates of release, deprecation and sunset, and the URLs that describe them. */
-function checkDatesAndUrls(path: DeclarationPath, given: UncheckedObject, ground: DeclarationCheck): void {
+function checkDatesAndUrls(path: DeclarationPath, given: UncheckedObject, context: DeclarationCheck): void {
   for (const name of ['released', 'deprecated', 'sunset'])
     if (given[name] !== undefined && Number.isNaN(momentOf(given[name])))
-      report(ground, [...path, name], `It is ${valueInWords(given[name])}.`, `Write a date, as ${name}: '2026-12-01'.`)
+      report(context, [...path, name], `It is ${valueInWords(given[name])}.`, `Write a date, as ${name}: '2026-12-01'.`)
   for (const name of ['guide', 'policy', 'successor']) {
     const url = given[name]
     if (url !== undefined && !(typeof url === 'string' && /^(https?:\/)?\/[^\s<>"\\^`{|}]+$/.test(url)))
       report(
-        ground,
+        context,
         [...path, name],
         `It is ${valueInWords(url)}.`,
         'Write an absolute URL, or a path that begins with a slash.',
@@ -118,17 +118,17 @@ function momentOf(given: unknown): number {
 }
 
 /** Release, deprecation and sunset must come in this order. R200. */
-function checkTimes(path: DeclarationPath, given: UncheckedObject, ground: DeclarationCheck): void {
+function checkTimes(path: DeclarationPath, given: UncheckedObject, context: DeclarationCheck): void {
   const [released, deprecated, sunset] = ['released', 'deprecated', 'sunset'].map((name) => momentOf(given[name])) as [
     number,
     number,
     number,
   ]
   if (deprecated < released)
-    report(ground, [...path, 'deprecated'], 'It would be deprecated before it was released.', 'Write a later date.')
+    report(context, [...path, 'deprecated'], 'It would be deprecated before it was released.', 'Write a later date.')
   if (sunset < deprecated || sunset < released)
     report(
-      ground,
+      context,
       [...path, 'sunset'],
       `It would end before it is ${sunset < deprecated ? 'deprecated' : 'released'}.`,
       'Write a later date.',
@@ -136,14 +136,14 @@ function checkTimes(path: DeclarationPath, given: UncheckedObject, ground: Decla
 }
 
 /** A version with a higher number must be released later. */
-function checkReleaseOrder(labels: readonly string[], all: UncheckedObject, ground: DeclarationCheck): void {
+function checkReleaseOrder(labels: readonly string[], all: UncheckedObject, context: DeclarationCheck): void {
   for (const [i, label] of labels.entries()) {
     const former = labels[i - 1]
     if (former === undefined || !hasMember(all, former)) continue
     const [own, last] = [all[label], all[former]].map((one) => (isObject(one) ? momentOf(one.released) : Number.NaN))
     if ((own as number) < (last as number))
       report(
-        ground,
+        context,
         ['versions', label, 'released'],
         `It would be released before ${former}.`,
         'Give the later version the higher number.',

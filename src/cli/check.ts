@@ -1,4 +1,4 @@
-/** `bylaw check`: lists every mistake of a declaration, or what it declares. Part 2. */
+/** `bylaw check`: lists every mistake of a declaration, or its resources if there is no mistake. Part 2. */
 import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { stateWarnings } from '../check/state-mistakes.ts'

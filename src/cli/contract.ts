@@ -57,7 +57,7 @@ async function run(given: CommandInput): Promise<number> {
   throw commandError(`bylaw contract has no action "${word}".`, mend)
 }
 
-/** Writes the contract of every version to the folder beside the declaration. */
+/** Writes the contract of every version to the folder next to the declaration. */
 async function lock(given: CommandInput): Promise<number> {
   const [, file = defaultFile, ...more] = given.arguments
   if (more.length > 0)
@@ -89,12 +89,12 @@ async function lock(given: CommandInput): Promise<number> {
   return 0
 }
 
-/** Records answers of a version, to be stored beside its lock. */
+/** Records answers of a version, to be stored next to its lock. */
 async function recordAnswers(service: Service, label: string): Promise<readonly RecordedExchange[]> {
   const release = versionServices(service).find((one) => one.label === label) as VersionService
-  const stage = await openSandbox(service)
+  const sandbox = await openSandbox(service)
   try {
-    const exchanges = await recordExchanges(release, stage.ask)
+    const exchanges = await recordExchanges(release, sandbox.ask)
     const failed = exchanges.find(({ answer }) => answer.status >= 500)
     if (!failed) return exchanges
     const { method, path, body } = failed.request
@@ -103,7 +103,7 @@ async function recordAnswers(service: Service, label: string): Promise<readonly 
       'Mend that first.',
     )
   } finally {
-    await stage.close()
+    await sandbox.close()
   }
 }
 
@@ -182,7 +182,7 @@ function diffText(from: DiffSide, to: DiffSide): string {
   )
 }
 
-/** Writes a migration guide beside the locked versions. */
+/** Writes a migration guide next to the locked versions. */
 async function guide(given: CommandInput): Promise<number> {
   const [, from = '', to = '', file = defaultFile] = given.arguments
   const service = await loadService(file)
@@ -195,9 +195,9 @@ async function guide(given: CommandInput): Promise<number> {
       )
   if (served.indexOf(from) >= served.indexOf(to))
     throw commandError(`${from} does not come before ${to}.`, 'Name the older version first.')
-  const stage = await openSandbox(service)
+  const sandbox = await openSandbox(service)
   try {
-    const text = await guideFor({ service, from, to, ask: stage.ask })
+    const text = await guideFor({ service, from, to, ask: sandbox.ask })
     const folder = contractFolder(file)
     mkdirSync(folder, { recursive: true })
     const path = join(folder, `${from}-to-${to}.md`)
@@ -205,7 +205,7 @@ async function guide(given: CommandInput): Promise<number> {
     console.log(`${path}  written`)
     return 0
   } finally {
-    await stage.close()
+    await sandbox.close()
   }
 }
 

@@ -27,7 +27,7 @@ export interface Examination {
   readonly findings: () => readonly string[]
 }
 
-/** The checks besides that of values, which the store makes itself. */
+/** The checks of conversions; the store checks values itself. */
 const examinations: readonly ((service: Service) => Examination)[] = [conversionExamination, versionExamination]
 
 /** Rows that the changes between versions cannot convert. */

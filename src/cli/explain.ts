@@ -50,9 +50,9 @@ async function run(given: CommandInput): Promise<number> {
   const service = await loadService(file)
   const store = await openStoreUnchanged(service, databaseOf(given, service))
   try {
-    const ground = { service, store, world: serviceWorld(realWorld, store, cursorSecretsOf(store)) }
-    const question = { method: method.toUpperCase(), target, ...(await callerToExplain(given, ground)) }
-    const explanation = await explainRequest(question, ground).catch(refuseMissingTable)
+    const context = { service, store, world: serviceWorld(realWorld, store, cursorSecretsOf(store)) }
+    const question = { method: method.toUpperCase(), target, ...(await callerToExplain(given, context)) }
+    const explanation = await explainRequest(question, context).catch(refuseMissingTable)
     console.log(given.isOn('json') ? JSON.stringify(explanation, null, 2) : explanationText(question, explanation))
     return 0
   } finally {
@@ -71,13 +71,13 @@ function refuseMissingTable(error: Error & { readonly code?: string }): never {
 
 type ExplainedCaller = Pick<ExplainedRequest, 'caller' | 'invalid'>
 
-async function callerToExplain(given: CommandInput, ground: ExplainContext): Promise<ExplainedCaller> {
+async function callerToExplain(given: CommandInput, context: ExplainContext): Promise<ExplainedCaller> {
   const as = given.flagValue('as')?.text
   const [account, tier] = [given.flagValue('account')?.text ?? null, given.flagValue('tier')?.text ?? null]
-  if (as !== undefined && isApiKey(as)) return callerOfKey(as, ground)
+  if (as !== undefined && isApiKey(as)) return callerOfKey(as, context)
   if (as === undefined && account === null && tier === null) return { caller: null, invalid: null }
   const scopes = (as ?? '').split(/[,\s]+/).filter((one) => one !== '')
-  for (const one of scopes) requireScope(one, ground.service)
+  for (const one of scopes) requireScope(one, context.service)
   return { caller: callerOf('explained', { account, scopes, tier, features: [] }), invalid: null }
 }
 

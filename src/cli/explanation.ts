@@ -22,7 +22,7 @@ interface ExplanationStep {
 
 export interface Explanation {
   readonly steps: readonly ExplanationStep[]
-  /** The refusal; null if nothing that is known without its content refuses it. */
+  /** The refusal; null if no check that works without content refuses it. */
   readonly refusal: { readonly status: number; readonly type: string; readonly message: string } | null
 }
 
@@ -56,39 +56,39 @@ function explainApart({ caller, invalid }: ExplainedRequest, rule: 'public' | 'a
 /** Runs the checks up to the first that refuses. */
 export async function explainRequest(
   question: ExplainedRequest,
-  ground: ExplainContext,
+  context: ExplainContext,
   corridor: Corridor = standardCorridor,
 ): Promise<Explanation> {
-  const apart = unversionedRule(question.target, ground.service)
+  const apart = unversionedRule(question.target, context.service)
   if (apart !== null) return explainApart(question, apart)
   const steps: ExplanationStep[] = []
   let step = 'route'
   let noted: string | null = null
   try {
-    const { way, place } = explainedWay(question, ground)
+    const { way, place } = explainedWay(question, context)
     const { operation, resource } = way.route
     steps.push({ step, passes: true, says: `${operation} of ${resource.name}, at ${place.template}` })
     const checks = corridor.phases.flatMap(({ explains = [] }) => explains)
-    for (const { step: name, check, tells } of checks) {
+    for (const { step: name, check, informs } of checks) {
       step = name
       const note = (says: string) => {
         noted = says
       }
       const says = await check(way, note)
-      if (says !== null) steps.push({ step, passes: tells ? null : true, says })
+      if (says !== null) steps.push({ step, passes: informs ? null : true, says })
     }
     return { steps, refusal: null }
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem
     const { type, message } = problem
     steps.push({ step, passes: false, says: noted ?? message })
-    return { steps, refusal: { status: problemStatus(problem, ground.service.errors), type, message } }
+    return { steps, refusal: { status: problemStatus(problem, context.service.errors), type, message } }
   }
 }
 
 function explainedWay(
   question: ExplainedRequest,
-  { service, world, ...ground }: ExplainContext,
+  { service, world, ...context }: ExplainContext,
 ): { way: ExplainedWay; place: Endpoint } {
   const { method, target, caller } = question
   const headers = { host: 'localhost' }
@@ -107,5 +107,5 @@ function explainedWay(
     query: null,
     body: null,
   }
-  return { way: { ...question, ...ground, service, world, route, asked }, place: match.endpoint }
+  return { way: { ...question, ...context, service, world, route, asked }, place: match.endpoint }
 }

@@ -82,8 +82,8 @@ function limitMemory(): void {
 }
 
 // npm runs a script of this package in its root, but the user names files relative to where npm was called.
-const { npm_lifecycle_event: script, npm_package_name: home, INIT_CWD: stand } = process.env
-if (script === 'bylaw' && home === 'bylaw' && stand) process.chdir(stand)
+const { npm_lifecycle_event: script, npm_package_name: home, INIT_CWD: startedIn } = process.env
+if (script === 'bylaw' && home === 'bylaw' && startedIn) process.chdir(startedIn)
 if (process.argv[2] === 'serve') limitMemory()
 process.stdout.on('error', () => {}) // a closed pipe ends neither a server nor a listing
 const code = await main(process.argv.slice(2)).catch(printError)

@@ -4,6 +4,7 @@ import { listInWords, nearestName } from '../formats/naming.ts'
 import { isPostgresUrl, withoutPassword } from '../postgres/connection-url.ts'
 import { hazardText } from '../schema/hazard.ts'
 import type { Migration, MigrationPlan, UndropResult } from '../schema/migration.ts'
+import { type OtherNode, presenceTimeout } from '../schema/presence.ts'
 import type { SchemaStep } from '../schema/step.ts'
 import { type Target, targets } from '../schema/target.ts'
 import type { Service } from '../service.ts'
@@ -182,18 +183,30 @@ async function applyPlans(
 const planTitle = ({ number, name }: MigrationPlan): string => `${String(number).padStart(4, '0')} ${name}`
 
 const waitingText = (nodes: readonly string[]): string =>
-  `These nodes run the former declaration: ${nodes.join(', ')}. Start them with the new one, then run this command again. Waiting steps:`
+  `These nodes run the former declaration: ${nodes.join(', ')}. Start them with the new one, then run this command again. ${lostText} Waiting steps:`
 
-const waitsText =
-  'These steps wait until no node of the former declaration runs; then run `bylaw migrate apply`. Until then new transitions answer 503, and new totals are null.'
+const lostText = `A node that was killed counts as stopped ${presenceTimeout / 1000} seconds after its last report.`
+
+/** Why the second phase has not begun, and what ends that. */
+function waitsText(nodes: readonly OtherNode[]): string {
+  const [lost, running] = [true, false].map((isLost) => nodes.filter((one) => one.silent >= presenceTimeout === isLost))
+  const named = (some: readonly OtherNode[] = []) =>
+    some
+      .map(({ node, silent }) => `${node} (reported ${Math.max(0, Math.round(silent / 1000))} seconds ago)`)
+      .join(', ')
+  const why = running?.length
+    ? `These steps wait for nodes of the former declaration: ${named(running)}. Start them with the new one. ${lostText} Then`
+    : `No node of the former declaration runs${lost?.length ? `; lost: ${named(lost)}` : ''}. Now`
+  return `${why} run \`bylaw migrate apply\`. Until it is done, new transitions answer 503, and new totals are null.`
+}
 
 async function status({ database, folder, migration }: MigrateCommandContext): Promise<number> {
   const plans = readPlans(folder)
   const pending = plans.length > 0 ? pendingPlans(plans, await migration.appliedPlans(), folder).map(planTitle) : []
   const missing = pending.length > 0 ? pending : migration.steps.map(({ about }) => about)
   if (missing.length === 0) return print(`${database} is as declared.`)
-  const waits =
-    migration.steps.length > 0 && migration.steps.every(({ phase }) => phase === 'contract') ? [waitsText] : []
+  const isBetween = migration.steps.length > 0 && migration.steps.every(({ phase }) => phase === 'contract')
+  const waits = isBetween ? [waitsText(await migration.otherNodes())] : []
   print([`${database} is not as declared. Missing:`, ...missing.map((one) => `  - ${one}`), ...waits].join('\n'))
   return 1
 }

@@ -1,4 +1,4 @@
-/** `bylaw routes` and `bylaw openapi`: what a service offers, as a table or in OpenAPI. Part 4, endpoints; part 13. */
+/** `bylaw routes` and `bylaw openapi`: the operations of a service, as a table or in OpenAPI. Part 4, endpoints; part 13. */
 import { styleText } from 'node:util'
 import type { Endpoint } from '../flow/route.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'

@@ -129,10 +129,10 @@ async function run(given: CommandInput): Promise<number> {
   else announce(started.url)
   const code = await ended
   await log.written()
-  return process.exit(code) // exits even if nobody reads the log
+  return process.exit(code) // exits even if the reader of the log is gone
 }
 
-/** Prints the URL first, then what the start changed in the database, and warnings. */
+/** Prints the URL first, then the changes of the database at this start, and warnings. */
 const announcer =
   ({ name }: Service, log: Log, steps: readonly string[], warn: () => void) =>
   (url: string): void => {

@@ -1,4 +1,4 @@
-/** `bylaw versions`: lists the versions of a service, and who uses each of them. Part 9, versions. */
+/** `bylaw versions`: lists the versions of a service, and the callers of each of them. Part 9, versions. */
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'

@@ -20,8 +20,8 @@ export type DifferenceKind =
   | 'field-changed'
   | 'resource-removed'
   | 'method-removed'
-  /** A transition is gone, or possible in fewer states, or a state allows fewer writes. */
-  | 'states-changed'
+  /** A transition or an operation is gone or changed, or a state allows fewer writes. */
+  | 'actions-changed'
   | 'error-changed'
   /** A part that must be the same in all versions. R194. */
   | 'fixed'

@@ -51,7 +51,7 @@ function settingDifferences(before: Contract, after: Contract): Difference[] {
   const own = (name: string, path: string) =>
     Object.hasOwn((before.resources[name] as ResourceContract).settings, path) ||
     Object.hasOwn((after.resources[name] as ResourceContract).settings, path)
-  // Only settings that both contracts name are compared: a release that did not know a setting had no such behaviour.
+  // A setting that only one contract names is not compared: the other one is of a release that did not have this setting.
   const known = Object.keys(before.settings).filter((path) => Object.hasOwn(after.settings, path))
   return known.flatMap((path) => {
     const [had, has] = [before.settings[path], after.settings[path]]
@@ -259,7 +259,7 @@ const operationDifferences = (
       ...fieldDifferences(`${at}.output`, had.output, has.output, answeredOutput),
     ]
     const way = had.asynchronous === has.asynchronous ? [] : [asynchronousDifference(at, has.asynchronous === true)]
-    return [...found, ...way].map((one) => ({ ...one, what: 'fixed' }))
+    return [...found, ...way]
   })
 
 const asynchronousDifference = (place: string, now: boolean): Difference =>
@@ -270,4 +270,5 @@ const asynchronousDifference = (place: string, now: boolean): Difference =>
       ? 'Requests are answered 202 with a status, no longer with the output.'
       : 'Requests are answered with the output, no longer 202.',
     'Leave it as it was, and add an operation with another name.',
+    'fixed',
   )

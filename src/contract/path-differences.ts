@@ -43,7 +43,7 @@ const lostTransition = (place: string, name: string): Difference =>
     'breaking',
     `The transition \`${name}\` is gone. Consumers request it.`,
     `Keep it; if it was only renamed, declare that in a change of the next version: transitions: { renamed: { '${name}': '…' } }.`,
-    'states-changed',
+    'actions-changed',
   )
 
 const lostOperation = (place: string, name: string): Difference =>
@@ -51,8 +51,8 @@ const lostOperation = (place: string, name: string): Difference =>
     `${place}.operations.${name}`,
     'breaking',
     `The operation \`${name}\` is gone. Consumers request it.`,
-    'Keep it, where it was.',
-    'method-removed',
+    `Keep it, where it was; if it was only renamed, declare that in a change of the next version: operations: { renamed: { '${name}': '…' } }.`,
+    'actions-changed',
   )
 
 /** Deprecating an operation breaks nothing; its announced end may be postponed, but not moved to an earlier date. */

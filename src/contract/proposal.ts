@@ -2,13 +2,13 @@
 
 import type { FieldTerms } from '../fields/kind.ts'
 import { listInWords } from '../formats/naming.ts'
+import { type FormKind, formerEnds, type ProposedLines, proposeOperations, proposeStates } from './action-proposal.ts'
 import { fieldCode, valueCode } from './code.ts'
 import type { ResourceContract } from './contract.ts'
 import { convertExpression } from './convert.ts'
 import { answersOnly, type Difference, type FieldExposure, requestsOnly, weighShift } from './difference.ts'
 import { valueShifts } from './field-differences.ts'
 import { placeholderCode } from './placeholder.ts'
-import { type ProposedLines, proposeStates } from './state-proposal.ts'
 
 /** A resource with breaking differences, and the version that would publish them. */
 export interface UnclaimedDifferences {
@@ -44,21 +44,23 @@ export function proposeChange(unclaimed: UnclaimedDifferences): ProposedChange {
   const { resource, version } = unclaimed
   const parts = changeParts(unclaimed)
   const fields = proposeFields(parts, unclaimed.after)
-  const states = proposeStates(unclaimed, parts, (inputs) => {
-    const own = changeParts({ ...unclaimed, ...inputs, former: {} })
-    return { ...proposeFields(own, inputs.after, false), says: [] }
-  })
-  const lacking = [...fields.lacking, ...states.lacking]
-  const lines = [...fields.lines, ...states.lines]
+  const proposeForm = (form: Pick<UnclaimedDifferences, 'before' | 'after' | 'found'>, kind: FormKind) => {
+    const own = changeParts({ ...unclaimed, ...form, former: {} })
+    return { ...proposeFields(own, form.after, kind), says: [] }
+  }
+  const actions = [proposeStates(unclaimed, parts, proposeForm), proposeOperations(unclaimed, proposeForm)]
+  const lacking = [fields, ...actions].flatMap((one) => one.lacking)
+  const lines = [fields, ...actions].flatMap((one) => one.lines)
   if (lines.length === 0 || lacking.length > 0) return { lacking }
-  const about = `${[...aboutParts(parts), ...states.says].join('; ')}.`
+  const about = `${[...aboutParts(parts), ...actions.flatMap(({ says }) => says)].join('; ')}.`
   const change = [`.change('${version}', '${resource}', {`, `  about: ${valueCode(about)},`, ...lines, '})']
   return { change: change.join('\n'), lacking }
 }
 
-/** The lines of a change that concern fields. Inputs of transitions are not answered. */
-function proposeFields(parts: ChangeParts, after: ResourceContract, answered = true): Omit<ProposedLines, 'says'> {
-  const [request, response] = [requestSources(parts, after), answered ? responseSources(parts, after) : []]
+/** The lines of a change that concern fields. Inputs are not answered, and outputs are not sent. */
+function proposeFields(parts: ChangeParts, after: ResourceContract, kind?: FormKind): Omit<ProposedLines, 'says'> {
+  const request = kind === 'output' ? [] : requestSources(parts, after)
+  const response = kind === 'input' ? [] : responseSources(parts, after)
   const required = Object.entries(parts.required).map(
     ([name, terms]): FieldSource => [name, terms.unique ? undefined : placeholderCode(terms)],
   )
@@ -78,7 +80,7 @@ function proposeFields(parts: ChangeParts, after: ResourceContract, answered = t
   return { lines, lacking }
 }
 
-/** A field with the source code of its value; undefined if it needs a placeholder and has none. */
+/** A field with the source code of its value; undefined if it needs a placeholder and there is none. */
 type FieldSource = readonly [name: string, text: string | undefined]
 
 const objectCode = (written: readonly FieldSource[]): string =>
@@ -175,7 +177,7 @@ function changeParts({ before, after, found, former }: UnclaimedDifferences): Ch
   )
   return {
     renamed,
-    removed: pick(gone, before),
+    removed: withInitialState(pick(gone, before), before),
     added: pick(come, after),
     retyped: {
       ...pick(
@@ -190,6 +192,12 @@ function changeParts({ before, after, found, former }: UnclaimedDifferences): Ch
   }
 }
 
+/** A removed state has the initial one as its value, as every item had it once. */
+const withInitialState = (removed: Record<string, FieldTerms>, { states }: ResourceContract) =>
+  states && removed[states.field]
+    ? { ...removed, [states.field]: { ...removed[states.field], default: states.initial } as FieldTerms }
+    : removed
+
 /** Whether one field could be the other under a new name: same kind, target and uniqueness. */
 const isAlike = (one: FieldTerms | undefined, other: FieldTerms | undefined): boolean =>
   one !== undefined && one.kind === other?.kind && one.to === other.to && one.unique === other.unique
@@ -201,7 +209,7 @@ const isDifferent = (one: FieldTerms | undefined, other: FieldTerms | undefined)
 const isState = (old: string, now: string, before: ResourceContract, after: ResourceContract): boolean =>
   before.states?.field === old && after.states?.field === now
 
-/** The values of enums that only one version has. A state that went was probably renamed if exactly one came. */
+/** The values of enums that only one version has. A removed state was probably renamed if exactly one state was added. */
 function otherValues(
   enums: readonly string[],
   renamed: Readonly<Record<string, string>>,
@@ -216,7 +224,13 @@ function otherValues(
     const [gone, come] = [only(was, is), only(is, was)]
     if (isState(old, now, before, after) && gone.length === 1 && come.length === 1)
       return { mapped: [[now, { [gone[0] as string]: come[0] as string }] as const], shown: [] }
-    return { mapped: goneValues(now, [was, is], true), shown: goneValues(now, [is, was], false) }
+    const [mapped, shown] = [goneValues(now, [was, is], true), goneValues(now, [is, was], false)]
+    return {
+      mapped,
+      shown: shown.map(
+        ([own, values]) => [own, { ...values, ...formerEnds(values, before.states, after.states) }] as const,
+      ),
+    }
   })
   return {
     mapped: Object.fromEntries(parts.flatMap(({ mapped }) => mapped)),
@@ -232,7 +246,7 @@ function goneValues(name: string, [one, other]: readonly [FieldTerms, FieldTerms
   return gone.length > 0 ? [[name, Object.fromEntries([...own, ...gone].map((value) => [value, to]))] as const] : []
 }
 
-/** Renames from the declaration, and a guess if exactly one field went and exactly one like it came. */
+/** Renames from the declaration, and a guess if exactly one field was removed and exactly one like it was added. */
 function renamedFields(
   before: ResourceContract,
   after: ResourceContract,

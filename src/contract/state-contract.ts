@@ -17,11 +17,12 @@ export interface TimedContract {
   readonly at?: string
 }
 
-/** The states that allow a write; null if all do. */
+/** The states that allow a write; null if all states do. */
 export type AllowingStates = readonly string[] | null
 
 export interface StateContract {
   readonly field: string
+  readonly initial: string
   readonly timed: { readonly [name: string]: TimedContract }
   readonly transitions: { readonly [name: string]: TransitionContract }
   readonly writable: { readonly change: AllowingStates; readonly remove: AllowingStates }
@@ -40,6 +41,7 @@ export function stateContract({ machine, parent, rules, declaration }: Resource)
     ...(machine && {
       states: {
         field: machine.field,
+        initial: machine.states[0] as string,
         timed: sortMembers(
           machine.timed.map(({ name, from, to }) => {
             const { after, at } = declared[name] ?? {}

@@ -68,6 +68,20 @@ test('transitions: new ones add, lost ones break, and so do fewer states and oth
   )
 })
 
+test('another initial state breaks, and no change can declare one that consumers know', () => {
+  const late = { transitions, initial: 'late' }
+  const found = (given: object) =>
+    differences(contract(), contract(given)).filter(({ place }) => place.endsWith('.initial'))
+  const [known] = found(late)
+  assert.deepEqual(
+    [known?.weight, known?.what, known?.says],
+    ['breaking', 'fixed', 'A new item is late instead of open.'],
+  )
+  const starts = { from: ['draft'], to: 'open' }
+  const [fresh] = found({ initial: 'draft', transitions: { ...transitions, starts } })
+  assert.deepEqual([fresh?.weight, fresh?.what], ['breaking', 'actions-changed'])
+})
+
 test('inputs are judged like fields that are sent', () => {
   const withInput = (inputs: object) => ({
     transitions: {

@@ -3,7 +3,13 @@ import { durationMilliseconds } from '../formats/time.ts'
 import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 import { fieldDifferences } from './field-differences.ts'
-import type { AllowingStates, StatesOfContract, TimedContract, TransitionContract } from './state-contract.ts'
+import type {
+  AllowingStates,
+  StateContract,
+  StatesOfContract,
+  TimedContract,
+  TransitionContract,
+} from './state-contract.ts'
 
 /** A narrower choice of states refuses requests that were accepted. */
 export function stateDifferences(place: string, before: StatesOfContract, after: StatesOfContract): Difference[] {
@@ -31,14 +37,26 @@ export function stateDifferences(place: string, before: StatesOfContract, after:
   const timed = compareMembers(was?.timed ?? {}, is?.timed ?? {}, (name, had, has) =>
     timerDifferences(`${at}.transitions.${name}`, name, had, has),
   )
-  return [...writable, ...below, ...transitions, ...timed]
+  const initial = was && is ? initialDifferences(`${at}.initial`, was, is) : []
+  return [...initial, ...writable, ...below, ...transitions, ...timed]
+}
+
+/** Old clients expect new items in the state that they know; no conversion of a request can create them in another one. */
+function initialDifferences(place: string, was: StateContract, is: StateContract): Difference[] {
+  if (was.initial === is.initial) return []
+  const ways = [...Object.values(was.transitions), ...Object.values(was.timed)]
+  const isKnown = ways.some(({ from, to }) => to === is.initial || from.includes(is.initial))
+  const says = `A new item is ${is.initial} instead of ${was.initial}.`
+  const mend = `Leave it at ${was.initial}, or begin in a new state that older versions see as ${was.initial} (\`shown\`).`
+  const one = makeDifference(place, 'breaking', says, mend, isKnown ? 'fixed' : 'actions-changed')
+  return [{ ...one, part: 'states.initial' }]
 }
 
 const timerMend = 'Leave the timer as it was.'
 
 /**
- * Items leave a state without a request: sooner than before, consumers miss the time that they had; never, they wait in
- * vain. Later is what they have to expect, as a timer may always be late.
+ * Items leave a state without a request. An earlier time or no time breaks consumers, which have less time to act or wait in
+ * vain. A later time does not, as a timer may always be late.
  */
 function timerDifferences(place: string, name: string, had?: TimedContract, has?: TimedContract): Difference[] {
   if (isSameValue(had, has)) return []
@@ -50,7 +68,7 @@ function timerDifferences(place: string, name: string, had?: TimedContract, has?
   const delay = ({ after }: TimedContract) => durationMilliseconds(after ?? '') ?? 0
   const [same, other] = [had, has].map((one) => one && { ...one, after: undefined })
   const later = had?.after && has?.after && isSameValue(same, other) && delay(has) >= delay(had)
-  return [makeDifference(place, later ? 'additive' : 'breaking', says, timerMend, 'states-changed')]
+  return [makeDifference(place, later ? 'additive' : 'breaking', says, timerMend, 'actions-changed')]
 }
 
 function timerText({ from, to, after, at }: TimedContract): string {
@@ -67,7 +85,7 @@ function allowanceDifferences(place: string, says: string, was: AllowingStates, 
   const wider = is === null || was?.every((one) => is.includes(one)) === true
   const text = `${says} ${stateList(is)}, before ${stateList(was)}.`
   return [
-    makeDifference(place, wider ? 'additive' : 'breaking', text, 'Leave the states as they were.', 'states-changed'),
+    makeDifference(place, wider ? 'additive' : 'breaking', text, 'Leave the states as they were.', 'actions-changed'),
   ]
 }
 
@@ -88,7 +106,7 @@ function transitionDifferences(
             'breaking',
             `\`${name}\` leads to ${has.to} instead of ${had.to}.`,
             'Keep it, and declare the new one under a name of its own.',
-            'fixed',
+            'actions-changed',
           ),
         ]
   return [

@@ -17,7 +17,7 @@ export function fieldTermsOf(resource: Resource, resources: ReadonlyMap<string, 
   )
 }
 
-/** What a derived field follows from: an aggregate of rows, or a function, which its results identify. */
+/** The source of a derived field: an aggregate of rows, or a function, which is identified by its results. */
 function derivation({ name, field }: Member, { collection, declaration }: Resource): Pick<FieldTerms, 'derived'> {
   const { derived } = field.options
   if (derived === true && declaration.derived?.[name])

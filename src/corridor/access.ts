@@ -1,4 +1,4 @@
-/** Access: what the rule of a route and the accounts of its items let a caller do. Part 5, authentication. */
+/** Access: checks a caller against the rule of a route and the accounts of its items. Part 5, authentication. */
 import { allow, allowAccount, isScope } from '../auth/allow.ts'
 import { check } from './phase.ts'
 

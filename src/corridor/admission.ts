@@ -56,7 +56,7 @@ export async function onceSendable(call: Call, reply: Reply, pass: Admission): P
   return reply
 }
 
-/** Hands what the request holds to its answer: the HTTP layer releases it after sending. Most answers hold nothing. */
+/** Passes the slots and the memory of the request to its answer: the HTTP layer releases them after sending. */
 export function holdUntilSent({ method }: Call, reply: Reply, pass: Admission): Reply {
   const { leave, finish, space } = pass
   const bytes = method === 'HEAD' ? 0 : (reply.body?.length ?? 0)

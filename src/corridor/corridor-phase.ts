@@ -26,7 +26,7 @@ export interface ExplainedWay {
 interface ExplainedCheck {
   readonly step: string
   /** Whether it only informs and refuses nothing. */
-  readonly tells?: true
+  readonly informs?: true
   /**
    * Returns what it found, or null if it does not concern the request; throws the Problem of a refusal. A noted text
    * replaces the message of the refusal.

@@ -16,7 +16,7 @@ import { admitQuota, spendQuota } from '../limits/quota.ts'
 import { locate } from '../routing/locate.ts'
 import { methodNotAllowed } from '../routing/options.ts'
 import type { Parts, Way } from './phase.ts'
-import { fieldNamesOf } from './versioned-path.ts'
+import { pointedNamesOf } from './versioned-path.ts'
 
 type BatchWay = Pick<Way, 'context' | 'rate'> & Pick<Parts, 'versioned' | 'route' | 'intent' | 'identified'>
 
@@ -38,7 +38,7 @@ export async function executeBatch(way: Way & BatchWay, most: number, dryRun: bo
   }
 }
 
-/** What a member asks for, once its references are known. */
+/** A member with its references resolved: its route, and its intent. */
 interface ReadMember {
   readonly asked: string
   readonly route: Route
@@ -97,7 +97,7 @@ class Batch {
     return first
   }
 
-  /** What the handlers of a member read is as the members before leave it. */
+  /** The handlers of a member, which read what the members before it have written. */
   #runOf(index: number, handlers: HandlerSources): HandledRun {
     const { identified, intent, context } = this.#way
     const { caller } = identified
@@ -105,7 +105,7 @@ class Batch {
       isWritePlan(plan) ? context.store.execute(plan) : context.store.execute(this.#readingPlan(index, plan))
     const namesOf = (field: string) => {
       const route = this.#read[index]?.route
-      return route ? fieldNamesOf(this.#way.versioned.version, route.resource)(field) : [field]
+      return route ? pointedNamesOf(this.#way.versioned.version, route)(field) : [field]
     }
     const sources = { ...handlers, store: { ...handlers.store, execute }, exclusive: true } as const
     return new HandledRun(sources, {

@@ -78,7 +78,7 @@ export const quotaPhase = check({
     return spending instanceof Promise ? spending.then((rate) => admitRate(way, rate)) : admitRate(way, spending)
   },
   refuses: ({ service }) => (service.quotas === null ? [] : ['quota-exceeded']),
-  explains: [{ step: 'quota', tells: true, check: explainQuota }],
+  explains: [{ step: 'quota', informs: true, check: explainQuota }],
   completes: (reply, { rate }) => addQuotaHeaders(reply, rate),
 })
 
@@ -88,7 +88,7 @@ function admitRate(way: Way & Pick<Parts, 'identified'>, rate: Way['rate']): voi
   if (way.identified.problem) throw way.identified.problem
 }
 
-/** The quotas that apply, but not how much of them is left: only the serving nodes know that. R181. */
+/** The quotas that apply. Only the serving nodes know how much of them is left. R181. */
 function explainQuota({ service: { quotas }, caller }: ExplainedWay): string | null {
   if (!quotas) return null
   const tier = caller ? (caller.tier !== null && quotas.tiers.get(caller.tier)) || quotas.first : quotas.anonymous

@@ -62,7 +62,7 @@ export interface Parts {
 
 export type PartName = keyof Parts
 
-/** What a request holds until its answer has been sent. */
+/** The slots and the memory that a request holds until its answer has been sent. */
 export interface Admission {
   /** `leave` releases its slot among all requests, `finish` that among the requests of its caller. */
   leave: () => void

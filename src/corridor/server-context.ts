@@ -60,7 +60,7 @@ export function callerGate(
   return makeAuthenticate({ auth, challenge, store, peppers, tokens, world, ...(known && { known }) })
 }
 
-/** What the handlers of a service need; undefined if it has none. Throws if an operation has no handler. */
+/** The context of handlers; undefined if the service has none. Throws if an operation has no handler. */
 export function handlerSources(
   { name, declaration, ownHandlers, resources, writer, errors: types, settings }: Service,
   store: Store,

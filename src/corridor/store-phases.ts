@@ -6,7 +6,7 @@ import { Problem } from '../errors/problem.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Plan, Read } from '../flow/plan.ts'
+import type { EffectReadResult, Plan, Read } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
@@ -20,7 +20,7 @@ import type { ExplainedWay } from './corridor-phase.ts'
 import { executeBatch } from './execute-batch.ts'
 import { check, type Parts, phase } from './phase.ts'
 import { completeHeaders } from './reply-headers.ts'
-import { fieldNamesOf } from './versioned-path.ts'
+import { pointedNamesOf } from './versioned-path.ts'
 
 /** Waits for memory for the answer; its size is estimated from earlier answers of the route. */
 export const memoryPhase = check({
@@ -51,8 +51,9 @@ export const storePhase = phase({
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
   explains: [
     { step: 'item', check: explainItem },
-    { step: 'fields', tells: true, check: explainFields },
-    { step: 'limits', tells: true, check: explainLimits },
+    { step: 'waits', informs: true, check: explainWaiting },
+    { step: 'fields', informs: true, check: explainFields },
+    { step: 'limits', informs: true, check: explainLimits },
   ],
 })
 
@@ -72,7 +73,7 @@ function executeHandled(
 ): Outcome | Promise<Outcome> {
   const { caller, call, world } = intent
   const { settings } = route.resource
-  const namesOf = fieldNamesOf(versioned.version, route.resource)
+  const namesOf = pointedNamesOf(versioned.version, route)
   const dryRun = isDryRun(call, settings)
   const request = { caller, account: caller.account, requestId: call.id, namesOf, dryRun }
   const decisions = new HandledRun(handlers, request)
@@ -96,7 +97,7 @@ export const renderPhase = phase({
     const reply = completeHeaders(call.method, route, route.render(intent, outcome))
     const bytes = reply.body?.length ?? 0
     learnSize(admission.memory, route, intent, bytes)
-    // Only a read may still wait for memory, and be refused: a write is committed.
+    // Only a read may still wait for memory and be refused: a write is committed already.
     if (bytes <= smallAnswer || admission.space || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
     const room = waitForMemory({ call, admission }, () => bytes)
     return room ? room.then(() => reply) : reply
@@ -140,7 +141,8 @@ async function explainItem(way: ExplainedWay, note: (says: string) => void): Pro
   admit(found)
   if (!read) return null
   if (found?.is === 'found') {
-    route.admitState?.(JSON.parse(found.doc))
+    const guard = route.judgeState?.(JSON.parse(found.doc), asked)
+    if (guard) guard.admit(await Promise.all(guard.reads.map((one) => store.execute(one) as Promise<EffectReadResult>)))
     return `${read.key.id} exists`
   }
   // R170: an id that the service made exists in one account only
@@ -161,6 +163,20 @@ function absenceText({ collection, key }: Read, found: ReadResult, accounts: rea
   if (found.is === 'gone') return `${key.id} was deleted`
   if (accounts.length === 0) return `there is no ${key.id} in ${collection}`
   return `${key.id} belongs to ${accounts.length === 1 ? 'another account' : 'other accounts'} (${accounts.join(', ')}), so it does not exist for this caller`
+}
+
+/** The rules of the resource that begin with the second phase of a change of the database. */
+function explainWaiting({ world, route: { resource } }: ExplainedWay): string | null {
+  const parts = world.waiting(resource.collection.name)
+  if (parts === null) return null
+  const { states, timers, guards, totals } = parts
+  const rules = [
+    ...(states.size > 0 ? [`transitions to ${[...states].join(', ')} answer 503`] : []),
+    ...(timers ? ['transitions by the clock do not take place'] : []),
+    ...[...guards].map((one) => `\`${one === 'while' ? one : `writable.${one}`}\` refuses nothing`),
+    ...(totals.size > 0 ? [`${[...totals].join(', ')} ${totals.size > 1 ? 'are' : 'is'} null`] : []),
+  ]
+  return `until \`bylaw migrate apply\` has finished the change of the database: ${rules.join('; ')}`
 }
 
 function explainFields({ route: { resource, safe }, asked: { caller } }: ExplainedWay): string | null {

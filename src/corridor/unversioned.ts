@@ -97,7 +97,7 @@ async function pointerReply(call: Call, path: string, context: ServerContext): P
   return reply
 }
 
-/** The description of a version, by default the newest. If it is private, others learn nothing of versions. R214, R218. */
+/** The description of a version, by default the newest. If it is private, anonymous callers learn nothing of versions. R214, R218. */
 async function descriptionReply(
   call: Call,
   label: string | null,

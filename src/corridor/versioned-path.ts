@@ -5,10 +5,9 @@ import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import { nobody } from '../flow/caller.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { ServedVersion } from '../flow/route.ts'
+import type { Route, ServedVersion } from '../flow/route.ts'
 import { admitQuota, featuresOf, spendQuota } from '../limits/quota.ts'
 import { versionsInQuery } from '../lists/query-string.ts'
-import type { Resource } from '../resources/resource.ts'
 import { locate } from '../routing/locate.ts'
 import type { Service } from '../service.ts'
 import { isEnded, isReleased, type NamedVersion, readVersion, unnamedVersion } from '../versions/choose.ts'
@@ -38,11 +37,11 @@ function chooseVersion(
   return { version: editions.get(own.label) as ServedVersion, carried: own, path }
 }
 
-/** How a version names the fields of a resource that show a stored field. */
-export const fieldNamesOf =
-  ({ namesOf }: ServedVersion, { name, collection }: Resource) =>
-  (field: string): readonly string[] =>
-    namesOf(name, collection.name, field)
+/** How a version names the input or the field that a handler points to. */
+export const pointedNamesOf =
+  ({ namesOf }: ServedVersion, { resource: { name, collection }, inputNames }: Route) =>
+  (pointed: string): readonly string[] =>
+    inputNames?.(pointed) ?? namesOf(name, collection.name, pointed)
 
 /** The version that serves a call of a known caller. */
 export const versionedPathOf = (call: Call, caller: Caller, service: Service, now: number): VersionedPath =>
@@ -91,7 +90,7 @@ export const versionPhase = phase({
   explains: [
     {
       step: 'version',
-      tells: true,
+      informs: true,
       check: ({ service, asked: { carried } }) => (service.declaration.versions ? `served by ${carried.label}` : null),
     },
   ],

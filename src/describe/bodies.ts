@@ -223,7 +223,7 @@ function answeredSchema(resource: Resource, { name }: Member, around: SchemaCont
 
 const ignoredSchema = { readOnly: true, description: 'Set by the service; ignored here.' }
 
-/** A field in a PUT or PATCH: one of the URL must agree with it, one that the service sets is ignored. R48. */
+/** A field in a PUT or PATCH. A field of the URL must agree with it; a field that the service sets is ignored. R48. */
 function returnedSchema(
   resource: Resource,
   member: Member,

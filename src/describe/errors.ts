@@ -69,25 +69,25 @@ const errorSchemas: Readonly<Record<'Error' | 'Problem' | 'IdempotencyConflict',
   },
 }
 
-const errorSchemaRef = (shelf: Components, name: keyof typeof errorSchemas): ComponentRef =>
-  shelf.put('schemas', [name], errorSchemas[name])
+const errorSchemaRef = (components: Components, name: keyof typeof errorSchemas): ComponentRef =>
+  components.put('schemas', [name], errorSchemas[name])
 
 /** Stored first: they refer to each other by these names, which schemas of resources must not take. R216. */
-export function putErrorSchemas(shelf: Components): void {
-  for (const [name, part] of Object.entries(errorSchemas)) shelf.put('schemas', [name], part)
+export function putErrorSchemas(components: Components): void {
+  for (const [name, part] of Object.entries(errorSchemas)) components.put('schemas', [name], part)
 }
 
 const oneOfTypes = (types: readonly string[]): DocumentPart =>
   types.length === 1 ? { const: types[0] } : { enum: types }
 
 /** The content of a refusal, by media type. */
-export function refusalContent(refusal: StatusRefusal, minimal: boolean, shelf: Components): DocumentPart {
+export function refusalContent(refusal: StatusRefusal, minimal: boolean, components: Components): DocumentPart {
   const { types, violations, repeats } = refusal
   const listedTypes = { types: { prefixItems: [oneOfTypes(types)] } }
   const inside = violations.length === 0 ? {} : { errors: { items: { properties: { type: oneOfTypes(violations) } } } }
-  const plain = { allOf: [errorSchemaRef(shelf, 'Error'), { properties: { type: oneOfTypes(types), ...inside } }] }
-  const conflict = repeats ? repeatSchema(types, minimal, shelf) : null
-  const rich = { allOf: [errorSchemaRef(shelf, 'Problem'), { properties: { ...listedTypes } }] }
+  const plain = { allOf: [errorSchemaRef(components, 'Error'), { properties: { type: oneOfTypes(types), ...inside } }] }
+  const conflict = repeats ? repeatSchema(types, minimal, components) : null
+  const rich = { allOf: [errorSchemaRef(components, 'Problem'), { properties: { ...listedTypes } }] }
   return {
     'application/json': { schema: conflict === null ? plain : conflict(plain) },
     'application/problem+json': { schema: rich },
@@ -100,16 +100,16 @@ const repeatTypes = ['idempotency-key-reused', 'idempotency-key-payload-mismatch
 function repeatSchema(
   types: readonly string[],
   minimal: boolean,
-  shelf: Components,
+  components: Components,
 ): (plain: DocumentPart) => DocumentPart {
-  const own = errorSchemaRef(shelf, 'IdempotencyConflict')
+  const own = errorSchemaRef(components, 'IdempotencyConflict')
   const rest = types.filter((type) => !repeatTypes.includes(type))
   const typed = {
     properties: { type: oneOfTypes(types.filter((type) => repeatTypes.includes(type))) },
     required: ['type', 'types'],
   }
   const repeat = minimal ? own : { allOf: [own, typed] }
-  const other = { allOf: [errorSchemaRef(shelf, 'Error'), { properties: { type: oneOfTypes(rest) } }] }
+  const other = { allOf: [errorSchemaRef(components, 'Error'), { properties: { type: oneOfTypes(rest) } }] }
   return () => ({ anyOf: [repeat, other] })
 }
 

@@ -27,8 +27,8 @@ export function endpointParameters(
   ]
 }
 
-const requestIdParameter = (shelf: Components): DocumentPart => ({
-  ...shelf.put('parameters', ['RequestId'], {
+const requestIdParameter = (components: Components): DocumentPart => ({
+  ...components.put('parameters', ['RequestId'], {
     name: 'Request-Id',
     in: 'header',
     description: 'A name for the request, which its answer and the logs have too; any other text is replaced.',
@@ -37,7 +37,7 @@ const requestIdParameter = (shelf: Components): DocumentPart => ({
 })
 
 /** The parameters that can name the version; one is required if neither the path nor the default names it. R188, R192. */
-function versionParameters({ choice }: Service, label: string, shelf: Components): DocumentPart[] {
+function versionParameters({ choice }: Service, label: string, components: Components): DocumentPart[] {
   const { carriers, usual, fromFeatures } = choice
   const named = carriers.includes('path') || (usual === label && fromFeatures === null)
   const other = carriers.includes('header') && carriers.includes('query')
@@ -50,7 +50,7 @@ function versionParameters({ choice }: Service, label: string, shelf: Components
       ...(required ? { required } : {}),
       schema: { type: 'string', const: label },
     }
-    return { ...shelf.put('parameters', [where === 'header' ? 'Version' : 'VersionQuery'], part) }
+    return { ...components.put('parameters', [where === 'header' ? 'Version' : 'VersionQuery'], part) }
   }
   return [
     ...(carriers.includes('header') ? [of('header', !named)] : []),
@@ -98,11 +98,11 @@ const requestHeaders: Readonly<
 const longNames: Partial<Record<RequestHeader, string>> = { creating: 'IfNoneMatchToCreate', wait: 'PreferToWait' }
 
 /** The headers that an operation reads. */
-export function headerParameters(route: Route, shelf: Components): DocumentPart[] {
+export function headerParameters(route: Route, components: Components): DocumentPart[] {
   const found = route.about.headers.map((one) => {
     const [name, description, schema] = requestHeaders[one]
     return {
-      ...shelf.put('parameters', [longNames[one] ?? name.replaceAll('-', '')], {
+      ...components.put('parameters', [longNames[one] ?? name.replaceAll('-', '')], {
         name,
         in: 'header',
         description,
@@ -110,16 +110,16 @@ export function headerParameters(route: Route, shelf: Components): DocumentPart[
       }),
     }
   })
-  return route.claims === null ? found : [...found, keyParameter(route, shelf)]
+  return route.claims === null ? found : [...found, keyParameter(route, components)]
 }
 
 /** The parameter of dry runs, which all writes have. R239. */
-export const dryRunParameters = ({ safe, resource, settle }: Route, shelf: Components): DocumentPart[] =>
+export const dryRunParameters = ({ safe, resource, settle }: Route, components: Components): DocumentPart[] =>
   safe || settle
     ? []
     : [
         {
-          ...shelf.put('parameters', ['DryRun'], {
+          ...components.put('parameters', ['DryRun'], {
             name: dryRunName(resource.settings),
             in: 'query',
             description: 'With true the request is checked and answered as otherwise, and changes nothing.',
@@ -131,7 +131,7 @@ export const dryRunParameters = ({ safe, resource, settle }: Route, shelf: Compo
 const secondsText = (milliseconds: number): string => `${milliseconds / 1000} seconds`
 
 /** The header `Idempotency-Key`. R93 to R107. */
-function keyParameter({ resource: { settings, name }, claims }: Route, shelf: Components): DocumentPart {
+function keyParameter({ resource: { settings, name }, claims }: Route, components: Components): DocumentPart {
   const { mode, retention } = settings.idempotency
   const repeat =
     mode === 'replay'
@@ -149,7 +149,7 @@ function keyParameter({ resource: { settings, name }, claims }: Route, shelf: Co
     ...(needed && field === null ? { required: true } : {}),
     schema: { type: 'string', pattern: `^(?:"${key}"|${key})$` },
   }
-  return { ...shelf.put('parameters', ['IdempotencyKey', `IdempotencyKeyOf${pascalCase(name)}`], part) }
+  return { ...components.put('parameters', ['IdempotencyKey', `IdempotencyKeyOf${pascalCase(name)}`], part) }
 }
 
 /** The query parameters of a list. R216. */

@@ -84,13 +84,14 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
 /** The headers of an answer by their names, with those of every answer of the version. */
 export type HeaderRefs = (names: readonly string[], content: boolean) => Record<string, ComponentRef>
 
-export function headerRefs(service: Service, edition: ServedVersion, shelf: Components): HeaderRefs {
+export function headerRefs(service: Service, edition: ServedVersion, components: Components): HeaderRefs {
   const own = commonHeaders(service, edition)
   const version = { description: 'The version that answered.', schema: { type: 'string', const: edition.label } }
   const refs = new Map<string, ComponentRef>()
   const header = (name: string): ComponentRef => {
     const ref =
-      refs.get(name) ?? shelf.put('headers', [name], name === 'Version' ? version : (headerParts[name] as DocumentPart))
+      refs.get(name) ??
+      components.put('headers', [name], name === 'Version' ? version : (headerParts[name] as DocumentPart))
     refs.set(name, ref)
     return ref
   }

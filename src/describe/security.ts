@@ -4,10 +4,10 @@ import type { Route } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import type { Components, DocumentPart } from './components.ts'
 
-/** The security requirements of an operation; none if it is public. */
+/** The security requirements of an operation; empty if it is public. */
 export type OperationSecurity = (route: Route) => readonly DocumentPart[]
 
-export function operationSecurity({ settings, declaration }: Service, shelf: Components): OperationSecurity {
+export function operationSecurity({ settings, declaration }: Service, components: Components): OperationSecurity {
   const { tokens, apiKeyHeader } = settings.auth
   const scopes = Object.entries(declaration.scopes ?? {}).map(([scope, meaning]) => `${scope}: ${meaning}`)
   const meant = scopes.length === 0 ? '' : ` Scopes: ${scopes.join('; ')}.`
@@ -30,7 +30,7 @@ export function operationSecurity({ settings, declaration }: Service, shelf: Com
   return ({ rule }) => {
     if (rule === 'public') return []
     return Object.entries(all).map(([name, scheme]) => {
-      shelf.put('securitySchemes', [name], scheme)
+      components.put('securitySchemes', [name], scheme)
       return { [name]: isScope(rule) ? [rule] : [] }
     })
   }

@@ -72,6 +72,6 @@ function widenTerms(terms: FieldTerms, wide: Bounds): FieldTerms {
 
 const metadataSizes = ({ keys, keyLength, valueLength }: Bounds) => ({ keys, keyLength, valueLength })
 
-/** The values of an enum; none if not all stored values are known. */
+/** The values of an enum; empty if some stored values are unknown. */
 const allValues = (own: readonly string[], stored: readonly string[] | undefined): readonly string[] =>
   stored === undefined ? [] : [...new Set([...own, ...stored])].toSorted()

@@ -7,7 +7,7 @@ import type { Consequences, Effect, EffectRead, EffectReadResult, RowChange, Row
 export interface DocumentWrite {
   readonly key: RowKey
   readonly time: number
-  /** Whether a transition enters the state anew, even if it is the same one. */
+  /** Whether a transition enters the state, even if the item was in it already. */
   readonly entered?: boolean
   /** The document as it is stored; null if the row is created. */
   readonly before: Document | null
@@ -19,7 +19,7 @@ export interface DocumentWrite {
 export interface EffectTools {
   /** The results of `reads`, in their order. */
   readonly seen: readonly EffectReadResult[]
-  /** Changes the document of a row of a resource; a row that is not there stays so. */
+  /** Changes the document of a row of a resource; does nothing if the row does not exist. */
   readonly change: (resource: string, key: RowKey, act: (document: Document) => Document | LaterDocument) => RowChange
 }
 

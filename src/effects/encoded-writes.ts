@@ -8,10 +8,10 @@ import { referencesIn } from '../resources/relations.ts'
 import type { Resource } from '../resources/resource.ts'
 import { cellsIn, type DocumentTexts, type Reference } from '../rows/collection.ts'
 
-/** A new row, without what follows from its document. */
+/** A new row, without the parts that are computed from its document. */
 export type NewRowPlan = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create>
 
-/** A row that is there, and when it is changed. */
+/** An existing row, and when it is changed. */
 export interface ChangedRowPlan extends Pick<RowChange, 'key' | 'time'> {
   readonly seen: FoundRow
   readonly before: Document

@@ -2,17 +2,7 @@
 import type { Decision, Decisions, ProposedWrite } from '../flow/decision.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import type {
-  Consequences,
-  Create,
-  Effect,
-  EffectRead,
-  EffectReadResult,
-  Remove,
-  RemovedRow,
-  RowChange,
-  RowWrite,
-} from '../flow/plan.ts'
+import type { Consequences, Create, Effect, Remove, RemovedRow, RowChange, RowGuard, RowWrite } from '../flow/plan.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { encodeDocument, withDerivedValues } from '../rows/collection.ts'
@@ -27,16 +17,9 @@ import { type ChangedRowPlan, changed, creation, type NewRowPlan } from './encod
 
 type NewRow = NewRowPlan & Guarded
 
-/** A check of other rows, which are locked until the write is committed. */
-export interface RowGuard {
-  readonly reads: readonly EffectRead[]
-  /** Throws to refuse the write. */
-  readonly admit: (seen: readonly EffectReadResult[]) => void
-}
-
 interface Guarded {
   readonly guard?: RowGuard | undefined
-  /** The handlers that decide on the write; undefined if none does. */
+  /** The handlers that decide on the write; undefined without such handlers. */
   readonly handled?: HandledWrite | undefined
 }
 
@@ -52,13 +35,13 @@ export const handledBy = (
   input?: ProposedWrite['input'],
 ): HandledWrite | undefined => decisions && { decisions, operations: operations(), ...(input && { input }) }
 
-/** A row that is there, and when it is changed. */
+/** An existing row, and when it is changed. */
 interface SeenRow extends ChangedRowPlan, Guarded {
   /** Whether the write counts as a change even if the document stays the same. R112 */
   readonly always: boolean
 }
 
-/** Makes all writes of rows, so that none is without its effects. */
+/** Makes all writes of rows, so that no write lacks its effects. */
 export interface RowWriter {
   readonly create: (resource: Resource, document: Document, row: NewRow) => Create
   /** Writes nothing if the row has this document already. */
@@ -262,7 +245,7 @@ function guarded<W extends RowWrite>(write: W, follows: Consequences | undefined
   return { ...write, consequences }
 }
 
-/** A change of the document of a row; a row that is not there stays so. */
+/** A change of the document of a row; does nothing if the row does not exist. */
 const rowChange = (
   { update }: RowWriter,
   resource: Resource,

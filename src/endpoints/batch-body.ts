@@ -1,4 +1,4 @@
-/** Batch body: the members of a batch as they are sent, and what they refer to. Part 4, methods. R229. */
+/** Batch body: the members of a batch as they are sent, and their references to earlier results. Part 4, methods. R229. */
 import { addViolation, escapePointer, shortName } from '../errors/pointer.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
@@ -149,7 +149,7 @@ function referredValue(source: string, results: BatchResults, place: string): un
   throw memberFault(place, `The result of ${name} has no member ${member}.`)
 }
 
-/** Sets a value at a JSON Pointer whose parent is there. */
+/** Sets a value at a JSON Pointer whose parent exists. */
 function setAt(body: Document, pointer: string, value: unknown): void {
   const names = pointer
     .split('/')

@@ -1,4 +1,4 @@
-/** Batch route: POST /batches, which carries out several operations or none. Part 4, methods. R229. */
+/** Batch route: POST /batches, which carries out several operations in one transaction. Part 4, methods. R229. */
 
 import type { Claim } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'

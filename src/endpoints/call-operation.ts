@@ -1,5 +1,7 @@
 /** Calls an operation that a resource declares: POST below the collection or an item. Part 4, methods. R88. */
 
+import { inputNamesOf, readServedInput } from '../changes/actions.ts'
+import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Decisions, ProposedCall } from '../flow/decision.ts'
 import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
@@ -14,8 +16,7 @@ import { effectOfQueued, queueOperation, statusKey } from '../handlers/queued-op
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { decodeDocument } from '../resources/document.ts'
-import type { OwnOperation } from '../resources/machine.ts'
-import { readInput } from '../resources/machine.ts'
+import type { OwnOperation, ServedOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endedStates, statusResource } from '../resources/service-fields.ts'
 import { encodeDocument } from '../rows/collection.ts'
@@ -25,67 +26,78 @@ import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
 import { preferredWait, prefersAsync } from './prefer.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
-/** The routes of the operations of a version that are still declared. */
+/** The routes of the operations of a version. */
 export const ownOperationRoutes = (scene: EndpointContext): Route[] =>
-  scene.resource.operations
-    .filter(({ name }) => scene.representation.today.operations.some((one) => one.name === name))
-    .map((own) => (own.at === 'item' ? itemOperationRoute(scene, own) : collectionOperationRoute(scene, own)))
+  scene.operations.map((served) =>
+    served.own.at === 'item' ? itemOperationRoute(scene, served) : collectionOperationRoute(scene, served),
+  )
 
-const callParts = (scene: EndpointContext, { name, rule, input, asynchronous }: OwnOperation) =>
-  ({
+function callParts(scene: EndpointContext, served: ServedOperation) {
+  const { name, rule, input, asynchronous } = served.own
+  return {
     ...{ operation: name, method: 'POST', rule, content: ['application/json'] },
     contentOptional: input.every(({ absent }) => absent !== undefined),
     claims: 'replayed',
+    inputNames: inputNamesOf(served),
     query: (call: Call) => refuseParameters(call, scene.resource.settings, !asynchronous),
     render: (intent: Intent, outcome: Outcome) =>
-      renderAnswer(scene, intent, outcome, asynchronous ? (doc) => statusReply(scene, intent, doc) : outputReply),
+      renderAnswer(scene, intent, outcome, (doc) =>
+        asynchronous ? statusReply(scene, served, intent, doc) : outputReply(served, doc),
+      ),
     ...(asynchronous && { settle: awaitEnd }),
-  }) as const
+  } as const
+}
 
-function itemOperationRoute(scene: EndpointContext, own: OwnOperation): Route {
+function itemOperationRoute(scene: EndpointContext, served: ServedOperation): Route {
+  const { own, older } = served
   const { today } = scene.representation
-  const { render, query, settle, ...parts } = callParts(scene, own)
+  const { render, query, settle, inputNames, ...parts } = callParts(scene, served)
   const route = writeItemRoute(scene, {
     ...parts,
     at: `item/${own.name}`,
-    claiming: (asked) => claimOfTransition(asked, today, own),
+    claiming: (asked) => claimOfTransition(asked, today, served.today, older),
     headers: () => ({}),
-    admit: admitUnlessKeyed(scene),
+    admit: (asked, seen) => {
+      admitUnlessKeyed(scene)(asked, seen)
+      admitCarriedOut(served)
+    },
     decide: (intent, seen) => {
       admitItem(scene, intent, seen)
-      if (own.asynchronous) return planStart(scene, own, intent, intent.key)
+      if (own.asynchronous) return planStart(scene, served, intent, intent.key)
       const { doc, hidden, revision } = seen as FoundRow
-      return planCall(scene, own, intent, { key: intent.key, revision, before: decodeDocument(today, doc, hidden) })
+      return planCall(scene, served, intent, { key: intent.key, revision, before: decodeDocument(today, doc, hidden) })
     },
-    about: { ...callDescription(scene, own), headers: [...itemConditions, ...waitHeaders(own)] },
+    about: { ...callDescription(scene, served), headers: [...itemConditions, ...waitHeaders(own)] },
   })
-  return { ...route, render, query, ...(settle && { settle }) }
+  return { ...route, render, query, inputNames, ...(settle && { settle }) }
 }
 
-function collectionOperationRoute(scene: EndpointContext, own: OwnOperation): Route {
+function collectionOperationRoute(scene: EndpointContext, served: ServedOperation): Route {
+  const { own, older } = served
   const { resource } = scene
   const { today } = scene.representation
-  const { refusals, ...about } = callDescription(scene, own)
+  const { refusals, ...about } = callDescription(scene, served)
+  const admit = ({ call, time }: { call: Call; time: number }) => {
+    admitConditionalCreate(preconditionsOf(call, time))
+    admitCarriedOut(served)
+  }
   return {
-    ...callParts(scene, own),
+    ...callParts(scene, served),
     ...{ at: `collection/${own.name}`, safe: false, resource },
-    target: (asked: RequestContext) => ({
-      read: null,
-      admit: () => admitConditionalCreate(preconditionsOf(asked.call, asked.world.now())),
-    }),
+    target: ({ call, world }: RequestContext) => ({ read: null, admit: () => admit({ call, time: world.now() }) }),
     parse: (asked) => ({
       ...asked,
       key: { id: '', parent: null, account: asked.caller.account },
       time: asked.world.now(),
       document: null,
-      ...claimOfTransition(asked, today, own),
+      ...claimOfTransition(asked, today, served.today, older),
     }),
     plan: (intent): Decide => ({
       do: 'decide',
       read: { do: 'none', collection: today.name, key: intent.key },
       claim: intent.claim,
-      admit: () => admitConditionalCreate(preconditionsOf(intent.call, intent.time)),
-      decide: () => (own.asynchronous ? planStart(scene, own, intent, null) : planCall(scene, own, intent, null)),
+      admit: () => admit(intent),
+      decide: () => (own.asynchronous ? planStart(scene, served, intent, null) : planCall(scene, served, intent, null)),
     }),
     about: {
       ...{ notes: [], headers: ['creating', ...waitHeaders(own)], ...about },
@@ -94,25 +106,36 @@ function collectionOperationRoute(scene: EndpointContext, own: OwnOperation): Ro
   }
 }
 
+/** Refuses an operation that a later version withdrew. */
+function admitCarriedOut({ own: { name }, refused }: ServedOperation): void {
+  if (refused)
+    throw new Problem(
+      refused.status === 410 ? 'gone' : 'conflict',
+      `${name} are not possible any more since ${refused.version}.`,
+    )
+}
+
 /** The answer and what the handler writes; the item is written only if the handler says so. */
 function planCall(
   { resource, representation: { today } }: EndpointContext,
-  operation: OwnOperation,
+  served: ServedOperation,
   { body, decisions, time }: Intent,
   item: ProposedCall['item'],
 ): RowWrite {
-  const input = readInput(operation.input, body ?? {}, resource.settings)
-  return { do: 'keep', ...(decisions as Decisions).call({ resource: today, operation, input, time, item }) }
+  const input = readServedInput(served, body ?? {}, resource.settings)
+  const decision = (decisions as Decisions).call({ resource: today, operation: served.today, input, time, item })
+  served.answer?.(decision.answer) // an output that cannot be converted must fail before the commit
+  return { do: 'keep', ...decision }
 }
 
 const waitHeaders = ({ asynchronous }: OwnOperation) => (asynchronous ? (['wait'] as const) : [])
 
 /** Stores the status of an operation that a worker will run; the status is the answer. R28, R228. */
-function planStart(scene: EndpointContext, operation: OwnOperation, intent: Intent, item: RowKey | null): RowWrite {
+function planStart(scene: EndpointContext, served: ServedOperation, intent: Intent, item: RowKey | null): RowWrite {
   const { caller, time, world } = intent
   const { settings } = scene.resource
-  const input = readInput(operation.input, intent.body ?? {}, settings)
-  const call = { resource: scene.representation.today, operation, item, input }
+  const input = readServedInput(served, intent.body ?? {}, settings)
+  const call = { resource: scene.representation.today, operation: served.today, item, input }
   const account = caller.account
   const queued = queueOperation(call, { resources: scene.stored, caller, account, time, newId: world.newId })
   return {
@@ -122,10 +145,10 @@ function planStart(scene: EndpointContext, operation: OwnOperation, intent: Inte
   }
 }
 
-/** How often a request looks whether its operation has ended, in milliseconds. */
+/** The pause between two checks whether an operation has ended, in milliseconds. */
 const lookInterval = 100
 
-/** Waits until the operation has ended, as long as the client prefers and stays. */
+/** Waits until the operation has ended, for as long as the client prefers and stays connected. */
 async function awaitEnd({ call, key, world }: Intent, outcome: Outcome, store: Store): Promise<Outcome> {
   const doc = outcome.is === 'claimed' ? outcome.answer?.doc : outcome.is === 'answered' ? outcome.doc : undefined
   const until = world.monotonic() + preferredWait(call) * 1000
@@ -147,9 +170,9 @@ function withDocument(outcome: Outcome, { doc, revision }: FoundRow): Outcome {
 }
 
 /** The output if the client waited for it and the operation has ended well, otherwise its status. */
-function statusReply({ scenes }: EndpointContext, intent: Intent, doc: string): Reply {
+function statusReply({ scenes }: EndpointContext, served: ServedOperation, intent: Intent, doc: string): Reply {
   const { id, status, result } = JSON.parse(doc) as { id: string; status: string; result: unknown }
-  if (status === 'succeeded' && preferredWait(intent.call) > 0) return outputReply(JSON.stringify(result))
+  if (status === 'succeeded' && preferredWait(intent.call) > 0) return outputReply(served, JSON.stringify(result))
   const statuses = scenes.get(statusResource) as EndpointContext
   const { body } = itemReply(statuses, intent, 202, { doc, revision: 1 })
   const headers = {
@@ -166,9 +189,12 @@ function renderAnswer(scene: EndpointContext, intent: Intent, outcome: Outcome, 
   throw callRefusal(scene, intent, outcome)
 }
 
-const outputReply = (body: string): Reply => ({ status: 200, headers: {}, body })
+const outputReply = ({ answer }: ServedOperation, output: string): Reply => ({
+  ...{ status: 200, headers: {} },
+  body: answer ? answer(output) : output,
+})
 
-/** The refusal of what a handler writes. A reference to nothing is the mistake of the input that it came from. */
+/** The refusal of a write of a handler. A reference to a missing row is reported at the input that it came from. */
 function callRefusal(scene: EndpointContext, { body, key }: Intent, outcome: Outcome): Error {
   if (outcome.is !== 'unmet') return writeRefusal(scene, outcome, key)
   const inputOf = (id: string) =>
@@ -185,18 +211,19 @@ const queuedAnswer: DescribedAnswer = {
 
 function callDescription(
   { resource: { name: collection, title }, resources }: EndpointContext,
-  { name, at, input, output, asynchronous }: OwnOperation,
+  { own: { name, at, input, output, asynchronous }, refused }: ServedOperation,
 ): WriteDescription {
   const replayed = ['Idempotency-Replayed']
   return {
     id: name,
     summary: () => `Carries out ${name} of ${at === 'item' ? `one ${title.toLowerCase()}` : collection}`,
+    ...(refused && { notes: [`${refused.version} withdrew it: it is refused with ${refused.status}.`] }),
     ...{ body: 'input', input, output },
     answers: [
       { status: 200, says: 'It was carried out.', body: 'output', headers: replayed },
       ...(asynchronous ? [queuedAnswer] : []),
     ],
     ...(asynchronous && { answered: resources.get(statusResource) as Resource }),
-    refusals: handledTypes,
+    refusals: [...handledTypes, ...(refused ? ([refused.status === 410 ? 'gone' : 'conflict'] as const) : [])],
   }
 }

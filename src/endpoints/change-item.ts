@@ -20,7 +20,7 @@ import {
 } from './described.ts'
 import { writeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, itemPermissions, itemReply, mayRead, restrictedFields } from './item.ts'
-import { admitWritable } from './state-refusal.ts'
+import { judgeWrite } from './state-refusal.ts'
 import {
   admitConditions,
   movedFieldWrites,
@@ -48,7 +48,7 @@ export function changeItemRoute(scene: EndpointContext): Route {
       if (seen.is !== 'found') throw absentItem(scene, seen)
       admitConditions(scene, asked, seen)
     },
-    admitState: (stored) => admitWritable(scene, representation.today, { operation: 'change', document: stored }),
+    judgeState: judgeWrite(scene, 'change'),
     decide: (asked, seen) => {
       const found = seen as FoundRow
       const intent = asked.patch ? { ...asked, body: fieldsByPatch(scene, asked, found, concealed) } : asked

@@ -39,7 +39,7 @@ import {
 import { readOfOwner } from './list-items.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
 import { preferMinimal } from './prefer.ts'
-import { enterWrittenState, operationsOfCreation, stateGuard } from './state-refusal.ts'
+import { enterWrittenState, operationsOfCreation, stateGuard, timed } from './state-refusal.ts'
 import { movedFieldWrites } from './write-item.ts'
 
 export function createItemRoute(scene: EndpointContext): Route {
@@ -62,6 +62,7 @@ export function createItemRoute(scene: EndpointContext): Route {
         admitConditionalCreate(preconditionsOf(asked.call, asked.world.now()))
       },
     }),
+    judgeState: ({ id }, asked) => stateGuard(scene, scene.representation.today, { owner: id }, timed(asked)),
     parse: (asked) => parseCreate(scene, asked, concealed),
     plan: (intent) => planCreate(scene, intent, owner(intent)),
     render: (intent, outcome) => {

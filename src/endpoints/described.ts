@@ -86,8 +86,8 @@ export function stateTypes(
   if (byValue !== null && operation !== 'remove') return ['invalid-state', ...derived]
   const others = operation === 'remove' ? [] : moved.map((one) => one.today)
   const own = operation !== 'create' && (today.machine?.writable[operation] ?? null) !== null
-  const beside = others.some(({ machine, parent }) => (machine?.writable.change ?? parent?.while ?? null) !== null)
-  return own || beside || (today.parent?.while ?? null) !== null ? ['invalid-state', ...derived] : derived
+  const ofOthers = others.some(({ machine, parent }) => (machine?.writable.change ?? parent?.while ?? null) !== null)
+  return own || ofOthers || (today.parent?.while ?? null) !== null ? ['invalid-state', ...derived] : derived
 }
 
 /** The refusal of a write that would make a total of another row too large for its field. */
@@ -100,7 +100,7 @@ export const totalTypes = ({ stored, representation: { today } }: EndpointContex
   return grows(today.name) ? ['conflict'] : []
 }
 
-/** The refusals of what handlers write to other rows. */
+/** The refusals of writes of handlers to other rows. */
 export const handledTypes = ['already-exists', 'invalid-state', 'has-dependents', 'conflict'] as const
 
 export const isBelowOwner = ({ template }: Endpoint, { parent }: Resource): boolean =>

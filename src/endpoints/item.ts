@@ -15,7 +15,7 @@ import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress, Permissions } from '../resources/document.ts'
-import type { ServedTransition, Transition } from '../resources/machine.ts'
+import type { ServedOperation, ServedTransition, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import type { ItemLinker } from '../views/item-links.ts'
@@ -45,6 +45,8 @@ export interface EndpointContext {
   readonly view: (caller: ViewingCaller) => View
   /** The transitions of the version, each with the one that is carried out. */
   readonly transitions: readonly ServedTransition[]
+  /** The operations that the version declares, each with the one that is carried out. */
+  readonly operations: readonly ServedOperation[]
   /** The transitions that are carried out where callers of the version write the state; null if they cannot. */
   readonly byValue: readonly Transition[] | null
   /** Adds links to its documents; null if they have none. */
@@ -173,14 +175,14 @@ export function admitConvertible(
   scene: EndpointContext,
   caller: Caller,
   document: Document,
-  beside: ItemRow['joined'] = [],
+  joined: ItemRow['joined'] = [],
 ): void {
   const { representation } = scene
   if (representation.answer === null) return
   const view = scene.view(caller)
   representation.answer(
     maskDocuments(view, encodeDocument(representation.today.collection, document).doc),
-    maskJoined(view, beside),
+    maskJoined(view, joined),
   )
 }
 

@@ -32,7 +32,7 @@ export function listItemsRoute(scene: EndpointContext): Route {
   const { resource } = scene
   const accepted = listRulesOf(scene)
   const read = listQueryReader(accepted)
-  const veiled = restrictedColumns(scene.representation)
+  const restricted = restrictedColumns(scene.representation)
   const owner = (asked: Pick<RequestContext, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
   return {
     operation: 'list',
@@ -45,7 +45,8 @@ export function listItemsRoute(scene: EndpointContext): Route {
     query: ({ target }, world, { prefix }) => read(target.slice(prefix.length), world),
     target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => {
-      if (veiled.size > 0 || resource.hasScopedFields) admitRestrictedFields(asked, resource, veiled, scene.challenge)
+      if (restricted.size > 0 || resource.hasScopedFields)
+        admitRestrictedFields(asked, resource, restricted, scene.challenge)
       const key = { id: '', parent: null, account: null }
       return { ...asked, key, time: 0, document: null, claim: null }
     },
@@ -132,7 +133,7 @@ const restrictedColumns = ({
 function admitRestrictedFields(
   { caller, query }: Pick<RequestContext, 'caller' | 'query'>,
   { byName, settings: { auth } }: Resource,
-  veiled: ReturnType<typeof restrictedColumns>,
+  restricted: ReturnType<typeof restrictedColumns>,
   challenge: string,
 ): void {
   const { where, order, parameters } = query as ListQuery
@@ -144,7 +145,7 @@ function admitRestrictedFields(
       throw restrictedFieldRefusal(field, 'filter or sort by', [read], asking)
   }
   for (const { column } of [...where, ...order]) {
-    const [field, scope] = veiled.get(column) ?? []
+    const [field, scope] = restricted.get(column) ?? []
     if (field !== undefined && scope !== undefined && !caller.scopes.has(scope))
       throw restrictedFieldRefusal(field, 'filter or sort by', [scope], asking)
   }

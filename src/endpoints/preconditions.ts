@@ -4,6 +4,7 @@ import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import type { EntityTags, Preconditions } from '../flow/intent.ts'
+import { parseHttpDate } from '../formats/http-date.ts'
 import { updatedAtIn } from '../resources/document.ts'
 import { etag, isSameState, tagOf } from '../views/tag.ts'
 import type { View } from '../views/view.ts'
@@ -44,23 +45,6 @@ export function preconditionsOf({ headers }: Call, now: number, secret = ''): Pr
   }
 }
 
-const datePatterns = [
-  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\d\d) (?<month>[A-Z][a-z]{2}) (?<year>\d{4}) (?<clock>[\d:]{8}) GMT$/,
-  /^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\d\d)-(?<month>[A-Z][a-z]{2})-(?<year>\d\d) (?<clock>[\d:]{8}) GMT$/,
-  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?<month>[A-Z][a-z]{2}) (?<day>[ \d]\d) (?<clock>[\d:]{8}) (?<year>\d{4})$/,
-]
-
-/** Parses an HTTP date, in the current form or one of the two obsolete ones, to seconds; null if it is malformed. R130. */
-function parseHttpDate(text: string | undefined): number | null {
-  if (text === undefined) return null
-  const parts = datePatterns.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
-  if (!parts) return null
-  const { day = '', month, year = '', clock } = parts
-  const exact = `${day.replace(' ', '0')} ${month} ${year.length > 2 ? year : year < '70' ? `20${year}` : `19${year}`} ${clock} GMT`
-  const time = Date.parse(exact)
-  return new Date(time).toUTCString().endsWith(exact) ? time / 1000 : null // Date.parse accepts 31 February
-}
-
 const matchesTag = (given: Exclude<EntityTags, 'malformed'>, current: string | null, weakly: boolean): boolean =>
   given === '*'
     ? true
@@ -90,9 +74,9 @@ export function admitConditionalWrite(given: Preconditions | null, seen: FoundRo
 }
 
 /** When a row, or a joined row of its answer, was last changed, as a timestamp of documents. */
-export function lastChange(doc: string, beside: FoundRow['joined'] = []): string {
+export function lastChange(doc: string, joined: FoundRow['joined'] = []): string {
   let last = updatedAtIn(doc)
-  for (const one of beside) if (one !== null && updatedAtIn(one.doc) > last) last = updatedAtIn(one.doc)
+  for (const one of joined) if (one !== null && updatedAtIn(one.doc) > last) last = updatedAtIn(one.doc)
   return last
 }
 

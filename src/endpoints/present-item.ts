@@ -1,11 +1,11 @@
-/** Present item: the item of a request that is there, and that the caller may see. R132, R228. */
+/** Present item: the existing item of a request that the caller may see. R132, R228. */
 import { type Caller, permits } from '../flow/caller.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { RequestContext } from '../flow/intent.ts'
 import { isStatusResource } from '../resources/service-fields.ts'
 import { absentItem, type EndpointContext, missingItem } from './item.ts'
 
-/** The item of a request. Throws if there is none, or none that the caller may see. */
+/** The item of a request. Throws if it does not exist, or the caller may not see it. */
 export function presentItem(
   scene: EndpointContext,
   { caller }: Pick<RequestContext, 'caller'>,

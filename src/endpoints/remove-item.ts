@@ -11,7 +11,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import { stateTypes, totalTypes } from './described.ts'
 import { cascadeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, writeRefusal } from './item.ts'
-import { admitWritable, stateGuard } from './state-refusal.ts'
+import { judgeWrite, stateGuard } from './state-refusal.ts'
 import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 export function removeItemRoute(scene: EndpointContext): Route {
@@ -25,8 +25,7 @@ export function removeItemRoute(scene: EndpointContext): Route {
       content: [],
       headers: () => ({}),
       admit: (asked, seen) => admitRemoval(scene, asked, seen),
-      admitState: (stored) =>
-        admitWritable(scene, scene.representation.today, { operation: 'remove', document: stored }),
+      judgeState: judgeWrite(scene, 'remove'),
       decide: (intent, seen) => (seen.is === 'found' ? planRemoval(scene, intent, seen, going) : { do: 'keep' }),
       furtherRules: [...new Set(going.values())],
       claims: null,

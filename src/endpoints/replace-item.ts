@@ -23,7 +23,7 @@ import {
 } from './described.ts'
 import { mayWriteMovedField, writeRules } from './further-rules.ts'
 import { absentItem, admitConvertible, type EndpointContext, itemPath, itemPermissions, ownerOf } from './item.ts'
-import { admitWritable, enterWrittenState, operationsOfCreation, stateGuard } from './state-refusal.ts'
+import { enterWrittenState, judgeWrite, operationsOfCreation, stateGuard } from './state-refusal.ts'
 import {
   admitConditions,
   movedFieldWrites,
@@ -45,7 +45,7 @@ export function replaceItemRoute(scene: EndpointContext): Route {
       if (seen.is !== 'found') admitPutCreate(scene, seen, asked.caller)
       admitConditions(scene, asked, seen.is === 'found' ? seen : null)
     },
-    admitState: (stored) => admitWritable(scene, scene.representation.today, { operation: 'change', document: stored }),
+    judgeState: judgeWrite(scene, 'change'),
     decide: (intent, seen) =>
       seen.is === 'found' ? planReplace(scene, intent, seen, updated) : planPutCreate(scene, intent, seen),
     furtherRules: writeRules(scene),

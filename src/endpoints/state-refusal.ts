@@ -1,9 +1,10 @@
 /** State refusal: refuses writes that the state of an item or of its owner does not allow. Part 3, states. */
 import { otherRowsRefusal } from '../auth/allow.ts'
-import type { RowGuard } from '../effects/row-writer.ts'
 import { Problem } from '../errors/problem.ts'
 import { permits } from '../flow/caller.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
+import type { RowGuard } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
 import { absentInput, type ServedTransition, stateProblem } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -34,12 +35,15 @@ export function admitTransition(
   document: Document,
 ): void {
   const { title } = scene.resource
-  const { state, words } = stateWords(scene, scene.representation.today, document)
-  if (refused)
+  const { today: stored } = scene.representation
+  const { state, words } = stateWords(scene, stored, document)
+  if (refused) {
+    const is = stored.machine === null ? 'has no states' : `is ${words([state])}`
     throw new Problem(
       refused.status === 410 ? 'gone' : 'invalid-state',
-      `${title} is ${words([state])}; ${name} are not possible any more since ${refused.version}.`,
+      `${title} ${is}; ${name} are not possible any more since ${refused.version}.`,
     )
+  }
   if (!from.includes(state))
     throw new Problem(
       'invalid-state',
@@ -61,8 +65,8 @@ export function admitWritable(scene: EndpointContext, today: Resource, { operati
 }
 
 /**
- * Refuses a write that the state of the item does not allow, and returns the guard of what the state of its owner allows. A rule
- * that old nodes do not have refuses nothing, unless the second phase begins before the write is committed.
+ * Refuses a write that the state of the item does not allow, and returns a guard that checks the state of its owner. A rule that
+ * old nodes do not have refuses nothing yet, unless the second phase begins before the write is committed.
  */
 export function stateGuard(
   scene: EndpointContext,
@@ -85,6 +89,20 @@ export function stateGuard(
     },
   }
 }
+
+/** Judges a write of an existing item for an explanation. */
+export const judgeWrite =
+  (scene: EndpointContext, operation: OwnWrite['operation']): NonNullable<Route['judgeState']> =>
+  (document, asked) => {
+    const { today } = scene.representation
+    const owner = document[today.parent?.field ?? '']
+    return stateGuard(scene, today, { own: { operation, document }, owner }, timed(asked))
+  }
+
+export const timed = <A extends RequestContext>(asked: A): A & Pick<Intent, 'time'> => ({
+  ...asked,
+  time: asked.world.now(),
+})
 
 /** Checks, under a lock, that the state of the owner allows a write of its child; undefined if all states do. */
 function ownerGuard(
@@ -149,8 +167,8 @@ function stateInVersion(
 }
 
 /**
- * A body of an older version may write the state. Carries out the transition that leads to this state; refuses others.
- * Returns its name; null if there is none. `before` is null for a new item, `document` what the body asks for. R220, R222.
+ * A body of an older version may write the state. Carries out the transition to that state, and returns its name; null if the
+ * state stays. Refuses a state without a transition to it. `before` is null for a new item. R220, R222.
  */
 export function enterWrittenState(
   scene: EndpointContext,

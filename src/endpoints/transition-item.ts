@@ -1,6 +1,6 @@
 /** Carries out a transition of an item: POST below its URL. Part 3, states. */
 
-import { withOlderNames } from '../changes/queries.ts'
+import { inputNamesOf, readServedInput } from '../changes/actions.ts'
 import { handledBy } from '../effects/row-writer.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
@@ -8,7 +8,7 @@ import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { decodeDocument } from '../resources/document.ts'
-import { readInput, type ServedTransition } from '../resources/machine.ts'
+import type { ServedTransition } from '../resources/machine.ts'
 import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
 import { admitConvertible, type EndpointContext, itemPath } from './item.ts'
 import { admitOpen, admitTransition } from './state-refusal.ts'
@@ -21,7 +21,7 @@ export const transitionRoutes = (scene: EndpointContext): Route[] =>
 function transitionRoute(scene: EndpointContext, served: ServedTransition): Route {
   const { resource } = scene
   const { own, today, older } = served
-  return writeItemRoute(namedByInputs(scene, served), {
+  const route = writeItemRoute(namedByInputs(scene, served), {
     operation: own.name,
     method: 'POST',
     at: `item/${own.name}`,
@@ -34,23 +34,24 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
       admitOpen(scene, today.to, asked)
       admitUnlessKeyed(scene)(asked, seen)
     },
-    admitState: (stored) => admitTransition(scene, served, stored),
+    judgeState: (stored) => {
+      admitTransition(scene, served, stored)
+      return undefined
+    },
     decide: (intent, seen) => planTransition(scene, served, intent, seen),
     claims: 'replayed',
     about: transitionDescription(scene, served),
   })
+  return { ...route, inputNames: inputNamesOf(served) }
 }
 
 function planTransition(scene: EndpointContext, served: ServedTransition, intent: Intent, seen: ReadResult): RowWrite {
-  const { own, today, older } = served
+  const { today } = served
   admitItem(scene, intent, seen)
   const found = seen as FoundRow
   const { caller, key, time, body } = intent
   const { settings } = scene.resource
-  const sent = readInput(own.input, body ?? {}, settings)
-  const input = older
-    ? withOlderNames(older, () => readInput(today.input, older.convert(Object.fromEntries(sent)), settings))
-    : sent
+  const input = readServedInput(served, body ?? {}, settings)
   const stored = scene.representation.today
   const before = decodeDocument(stored, found.doc, found.hidden)
   admitTransition(scene, served, before)

@@ -1,4 +1,4 @@
-/** Write item: what PUT, PATCH and DELETE share: read, decide and write in one transaction. Part 4, methods. */
+/** Write item: the common part of PUT, PATCH and DELETE: read, decide and write in one transaction. Part 4, methods. */
 
 import { otherRowsRefusal } from '../auth/allow.ts'
 import { withOlderNames } from '../changes/queries.ts'
@@ -42,7 +42,7 @@ export type WriteDescription = Omit<OperationDescription, 'notes' | 'headers'> &
 
 interface WriteOperation
   extends Pick<Route, 'operation' | 'method' | 'rule' | 'content' | 'furtherRules' | 'claims'>,
-    Partial<Pick<Route, 'at' | 'contentOptional' | 'admitState'>> {
+    Partial<Pick<Route, 'at' | 'contentOptional' | 'judgeState'>> {
   /** The claim of an idempotency key, if the method takes keys. */
   readonly claiming?: (asked: RequestContext) => ClaimAndBody
   readonly headers: (intent: Intent) => Record<string, string>
@@ -218,7 +218,7 @@ export function updatePlanner(
       Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
     const { key, time } = intent
     const { today } = scene.representation
-    // A body that only writes the state carries out a transition, which `writable` does not hold.
+    // A body that only writes the state carries out a transition, which `writable` does not restrict.
     const others = scene.byValue === null || changesOthers(today, before, document)
     const entered = enterWrittenState(scene, intent, before, document)
     const { own, owner } = changeOf(today, before)

@@ -30,6 +30,10 @@ export async function relayEvents({ resources, store, world }: RelayContext): Pr
   await publishUpTo(head.position, feed, [...resources.keys()], store)
 }
 
+/** The last position that an event has got. */
+export const lastPosition = async (store: Store): Promise<number> =>
+  numbered(await store.execute({ do: 'head' })).position
+
 async function publishUpTo(head: number, feed: EventFeed, open: readonly string[], store: Store): Promise<void> {
   for (let from = feed.position ?? head; from < head; from = feed.position ?? head) {
     const plan: Plan = { do: 'events', after: from, limit: pageSize, open, owned: [], account: null }

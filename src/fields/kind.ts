@@ -6,7 +6,7 @@ import type { Field, Kind } from './field.ts'
 /** The kinds of fields by name. */
 export type FieldKinds = Readonly<Record<string, FieldKind>>
 
-/** The context of a check, besides its field. */
+/** The context of a check, except for its field. */
 export interface ValueRules {
   readonly settings: Settings
   readonly isId: (resource: string, text: string) => boolean
@@ -48,7 +48,7 @@ export interface FieldTerms {
   readonly fold?: true
   readonly sort?: true
   readonly filter?: readonly string[]
-  /** What the newest version computes its value from; missing in locks that an earlier release wrote. */
+  /** The source from which the newest version computes its value; missing in locks that an earlier release wrote. */
   readonly derived?: string
 }
 
@@ -107,7 +107,7 @@ export const boundedOptions = [...generalOptions, 'min', 'max']
 export interface FieldKind {
   /** The options that a field of this kind accepts. */
   readonly options: readonly string[]
-  /** What lists can do with the values: nothing, filter by equality, also sort, or also filter by ranges. */
+  /** The operations of lists on the values: none, filters by equality, also sorting, or also filters by ranges. */
   readonly order: 'none' | 'equality' | 'sort' | 'range'
   /** The greatest length of a value as a text; missing if the kind does not limit it. */
   readonly longest?: number
@@ -125,7 +125,7 @@ export interface FieldKind {
   readonly parse?: readonly [read: (text: string) => unknown, what: string]
   /** How values are stored in columns; unchanged if it is missing. */
   readonly cell?: (options: Field['options']) => CellForm
-  /** The terms that only this kind has, with bounds written like values; missing if it has none. */
+  /** The terms that only this kind has, with bounds written like values; missing if there are no such terms. */
   readonly terms?: (field: Field, rules: ValueRules) => Partial<FieldTerms>
   readonly schema: (terms: FieldTerms, use: SchemaUse, make: SchemaMaker) => JsonSchema
   /** The pattern of values that need no quotes in a set of a filter; `true` if it is the pattern of the schema. */

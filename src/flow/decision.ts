@@ -1,4 +1,4 @@
-/** Decision: what the code of a service decides about a write before it is committed. Part 3, handlers. R226. */
+/** Decision: the decision of a service's own code on a write, before the write is committed. Part 3, handlers. R226. */
 
 import type { OwnOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -41,7 +41,7 @@ export interface CallDecision {
 export interface Decision {
   /** The document with the fields that handlers have set; null if the row is removed. */
   readonly after: Document | null
-  /** What is committed with the write: writes of other rows, and checks of the rows and lists that were read. */
+  /** The effects that are committed with the write: writes of other rows, and checks of the rows and lists that were read. */
   readonly effects: readonly Effect[]
 }
 

@@ -1,4 +1,5 @@
 /** Found row: a row as the store read it, and how it is addressed. Part 1. */
+
 /** A joined row: its document, and the revision of that document. */
 export interface JoinedRow {
   readonly doc: string

@@ -53,7 +53,7 @@ export function networkOf(text: string): Network | undefined {
   return bits <= own ? { groups, bits: bits + 128 - own } : undefined
 }
 
-function isInNetwork(groups: readonly number[], { groups: own, bits }: Network): boolean {
+export function isInNetwork(groups: readonly number[], { groups: own, bits }: Network): boolean {
   return own.every((group, i) => {
     const counted = Math.min(16, Math.max(0, bits - i * 16))
     return group >> (16 - counted) === (groups[i] as number) >> (16 - counted)

@@ -48,7 +48,7 @@ interface AnsweredWrite {
 export interface Duplicate {
   readonly is: 'duplicate'
   readonly fields: readonly string[]
-  /** The collection of the refused row, if it can be another one than that of the request. */
+  /** The collection of the refused row; missing if it can only be that of the request. */
   readonly collection?: string
 }
 
@@ -107,7 +107,7 @@ const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'changed',
   'removed',
   'kept',
-  'raised',
+  'caughtUp',
   'numbered',
   'swept',
   'rows',
@@ -130,7 +130,7 @@ export type Outcome =
   | FamilyRows
   | WaitingParts
   | TableRows
-  | { readonly is: 'raised' }
+  | { readonly is: 'caughtUp' }
   /** The last position; `more` if events still wait for theirs. */
   | { readonly is: 'numbered'; readonly position: number; readonly more: boolean }
   /** Old events were deleted; `more` if there may be others. */

@@ -26,7 +26,7 @@ export interface Read {
   readonly lock?: 'share' | 'update'
 }
 
-/** Reads no row: the plan does not depend on one. Its key is noted for the collection. */
+/** Reads no row, as the plan does not depend on one. An idempotency key of the plan is stored for this collection. */
 export interface NoRead extends Pick<Read, 'collection' | 'key'> {
   readonly do: 'none'
 }
@@ -108,7 +108,7 @@ export const countKey = ({ collection, parent, account, where, countTo }: ListRo
     typeof value === 'bigint' ? `${value}n` : value,
   )
 
-/** An idempotency key: the first request uses it, later ones get the item of the first one. */
+/** An idempotency key: the first request uses it, later requests get the item of the first one. */
 export interface Claim {
   readonly hash: string
   /** A digest of the payload, to detect another payload under the same key. */
@@ -143,7 +143,7 @@ export interface ListCheck {
   readonly admit: (documents: string) => void
 }
 
-/** What is committed together with a write: changes of other rows, checks, and operations on the service's own tables. */
+/** A change of another row, a check, or an operation on a table of the service, committed together with a write. */
 export type Effect = RowChange | ListCheck | TablePlan
 
 /**
@@ -167,7 +167,7 @@ export interface FamilyRows {
   readonly rows: readonly { readonly key: RowKey; readonly document: Readonly<Record<string, unknown>> }[]
 }
 
-/** Reads what of a collection waits for the second phase of a change; without such a change it runs no statement. */
+/** Reads which behaviour of a collection waits for the second phase of a change; without a change it runs no statement. */
 interface WaitingRead {
   readonly do: 'waiting'
   readonly collection: string
@@ -175,8 +175,15 @@ interface WaitingRead {
 
 export interface WaitingParts {
   readonly is: 'waiting'
-  /** Null if nothing waits. */
+  /** Null if no behaviour waits. */
   readonly parts: Waiting | null
+}
+
+/** A check of other rows, which are locked until the write is committed. */
+export interface RowGuard {
+  readonly reads: readonly EffectRead[]
+  /** Throws to refuse the write. */
+  readonly admit: (seen: readonly EffectReadResult[]) => void
 }
 
 /** A read for a decision. Rows must not change before the commit; a table operation that writes locks its rows. */
@@ -246,13 +253,13 @@ export interface Remove extends WithEffects {
   readonly time: number
   /** The collections that the cascade may delete from; if it needs another one, nothing is deleted. */
   readonly takes: ReadonlySet<string>
-  /** By collection: whether the state of a row forbids its removal. It holds for rows that refer here, not for owned ones. */
+  /** By collection: whether the state of a row forbids its removal. It applies to rows that refer here, not to owned rows. */
   readonly held?: ReadonlyMap<string, (doc: string) => boolean>
   /** The consequences of each row that the cascade deletes, by collection. */
   readonly onRemove?: ReadonlyMap<string, (row: RemovedRow) => Consequences>
 }
 
-/** Nothing to do: the row is as it should be. */
+/** Leaves the row as it is. */
 interface KeepRow extends WithEffects {
   readonly do: 'keep'
 }
@@ -272,9 +279,9 @@ export interface Decide extends MaybeDry {
 /** Several plans in one transaction, all or none; each may depend on the outcomes of those before. R229. */
 export interface Sequence extends MaybeDry, Pick<Read, 'collection' | 'key'> {
   readonly do: 'sequence'
-  /** The idempotency key under which it runs once, noted for the collection. */
+  /** The idempotency key under which it runs once, stored for `collection` and `key`. */
   readonly claim: Claim | null
-  /** Begins anew: it is called again after a conflict. */
+  /** Starts a run of the plans; called again after a conflict. */
   readonly begin: () => SequenceRun
 }
 
@@ -328,7 +335,7 @@ export interface SweepEvents {
 
 /** Converts the rows that old nodes have written. */
 interface CatchUp {
-  readonly do: 'raise'
+  readonly do: 'catchUp'
 }
 
 /** Finds the accounts that have a row with this key; for operators only, never shown to callers. */

@@ -7,7 +7,7 @@ import type { Call, CarriedVersion } from './call.ts'
 import type { ReadResult } from './found-row.ts'
 import type { Intent, ListQuery, RequestContext } from './intent.ts'
 import type { Outcome } from './outcome.ts'
-import type { Claim, Plan, Read } from './plan.ts'
+import type { Claim, Plan, Read, RowGuard } from './plan.ts'
 import type { Reply } from './reply.ts'
 import type { Store } from './store.ts'
 import type { ServiceWorld } from './world.ts'
@@ -36,12 +36,14 @@ export interface Route {
   /** Reads the parameters of the query string. */
   readonly query: (call: Call, world: ServiceWorld, carried: CarriedVersion) => ListQuery | null
   readonly target: (asked: RequestContext) => Target
-  /** Throws if the state of the item does not allow the operation; for explanations, as a request is judged when it is decided. */
-  readonly admitState?: (stored: Readonly<Record<string, unknown>>) => void
+  /** The version's names of an input that a handler points to; undefined for what is no input. */
+  readonly inputNames?: (name: string) => readonly string[] | undefined
+  /** Throws if the state of the item that the target reads does not allow the operation, or returns what else decides; for explanations. */
+  readonly judgeState?: (stored: Readonly<Record<string, unknown>>, asked: RequestContext) => RowGuard | undefined
   readonly parse: (asked: RequestContext) => Intent
   readonly plan: (intent: Intent) => Plan
   readonly render: (intent: Intent, outcome: Outcome) => Reply
-  /** Waits for what follows an asynchronous operation, as long as the caller prefers; missing for other routes. R28 */
+  /** Waits for the end of an asynchronous operation, as long as the caller prefers; missing for other routes. R28 */
   readonly settle?: (intent: Intent, outcome: Outcome, store: Store) => Promise<Outcome>
   /** The claim of a request that cannot be parsed; missing if such keys are not looked up. R99. */
   readonly claim?: (asked: RequestContext) => Claim | null
@@ -64,7 +66,7 @@ export interface Route {
 export interface OperationDescription {
   /** The last part of its `operationId`. */
   readonly id: string
-  /** One line, given what to add at a collection below its owner. */
+  /** One line; `below` is the text to add for a collection below its owner. */
   readonly summary: (below: string) => string
   readonly notes: readonly string[]
   /** The schema of its content; null if it takes none. */

@@ -34,7 +34,7 @@ export interface Store {
   readonly secret: string
   /** The rows that did not fit the declaration when they were last counted. */
   readonly misfits?: Misfits
-  /** What of a collection waits for the second phase of a change, when a plan was last carried out; null if nothing does. */
+  /** The behaviour of a collection that waited for the second phase of a change when a plan was last carried out; null if none did. */
   readonly waiting?: (collection: string) => Waiting | null
   /** Null if the store can answer, otherwise the reason. */
   readonly ready: () => Promise<string | null>

@@ -8,7 +8,7 @@ export interface Table {
   /** The columns in their order. */
   readonly columns: Readonly<Record<string, TableColumn>>
   readonly key: readonly string[]
-  /** The column with the name of a resource. It is stored as the resource was called first, so that a rename keeps the rows. */
+  /** The column with the name of a resource. The first name of the resource is stored, so that a rename keeps the rows. */
   readonly resource?: string
   /** The column that decides on which shard a row is stored; without one, the whole table is on one machine. */
   readonly shardKey?: string
@@ -34,13 +34,13 @@ interface FindRows extends SomeRows {
   readonly do: 'find'
 }
 
-/** Inserts a row, or returns the row that is there. */
+/** Inserts a row, or returns the existing row. */
 export interface InsertRow {
   readonly do: 'insert'
   readonly table: Table
   /** The columns of a unique index; those of the key unless given. */
   readonly by?: readonly string[]
-  /** Replaces the row that is there if it meets this. */
+  /** Replaces the existing row if it meets this. */
   readonly replaces?: TableMatch
 }
 
@@ -50,7 +50,7 @@ interface SetRows extends SomeRows {
   readonly to: Readonly<Record<string, string | { readonly column: string }>>
 }
 
-/** Adds to numbers of a row and returns it; a row that is not there is inserted. */
+/** Adds to numbers of a row and returns it; a missing row is inserted. */
 export interface AddToRow {
   readonly do: 'add'
   readonly table: Table

@@ -57,7 +57,7 @@ export interface ServiceWorld extends World, Clock {
   readonly state: ServiceState
   /** The keys for cursors: the first one signs, all of them verify. The last one is the store's, for ETags too. */
   readonly secrets: readonly string[]
-  /** What of a collection waits until nodes of the former declaration have stopped; null if nothing does. */
+  /** The behaviour of a collection that waits until nodes of the former declaration have stopped; null if none does. */
   readonly waiting: (collection: string) => Waiting | null
 }
 
@@ -84,7 +84,7 @@ const nothingWaits = (): null => null
 export const pause = ({ after }: Pick<World, 'after'>, time: number): Promise<void> =>
   new Promise((resolve) => void after(time, resolve))
 
-/** Waits for a promise, but not longer than a time: then returns what `late` returns. */
+/** Waits for a promise; after `time`, returns the result of `late` instead. */
 export async function within<T>({ after }: World, time: number, promise: Promise<T>, late: () => T): Promise<T> {
   const timeout = Promise.withResolvers<void>()
   const cancel = after(time, timeout.resolve)

@@ -116,7 +116,7 @@ export function singularOf(name: string): string {
 function regularSingularOf(word: string): string {
   if (/[^aeiou]ies$/.test(word)) return `${word.slice(0, -3)}y`
   if (/(ss|x|[^aeiou]z|ch|sh|[^eo]o)es$/.test(word)) return word.slice(0, -2)
-  if (/[^ao]uses$/.test(word)) return word.slice(0, -2) // statuses, bonuses; not houses, clauses
+  if (/[^ao]uses$/.test(word)) return word.slice(0, -2) // statuses, bonuses; not houses or clauses
   return word.replace(/s$/, '')
 }
 

@@ -1,4 +1,4 @@
-/** Execute decided: executes a plan that handlers decide on, and begins anew if what they read has changed. R226. */
+/** Execute decided: executes a plan that handlers decide on, and starts again if rows that they read have changed. R226. */
 import { Problem } from '../errors/problem.ts'
 import { Undecided } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
@@ -13,8 +13,8 @@ import { takeTurn } from './turns.ts'
 const mostRuns = 5
 
 /**
- * Executes a plan that handlers decide on, one of several runs for each part of it; it is made again after each decision.
- * After a conflict all runs begin anew, and queue with other requests for the rows that they have read.
+ * Executes a plan that handlers decide on; a batch has one run for each member. The plan is made again after each decision.
+ * After a conflict all runs start again, and queue with other requests for the rows that they have read.
  */
 export async function executeDecided(
   runs: readonly HandledRun[],
@@ -84,7 +84,7 @@ async function decideBefore(runs: readonly HandledRun[], store: HandlerSources['
     plan.admit?.(seen)
     plan.decide(seen)
   } catch (error) {
-    // A refusal is that of the transaction, which reads again.
+    // A refusal is left to the transaction, which reads the row again.
     if (error instanceof Undecided) await error.decide()
   }
 }

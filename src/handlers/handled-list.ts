@@ -22,7 +22,7 @@ const mostListed = 1000
 /** How many lists are kept prepared, for all resources together. */
 const mostPrepared = 500
 
-/** What the executions of a list share: its filters, its order, and what the store compiles of them. */
+/** The part of a list that its executions share: its filters, its order, and their compiled forms. */
 type PreparedList = Pick<ListRows, 'where' | 'order' | 'prepared'>
 type Parameter = readonly [name: string, value: string]
 
@@ -91,7 +91,7 @@ function orderParameters(sort: string | undefined): Parameter[] {
   ]
 }
 
-/** A filter as parameters of a URL: a value, several of which one has to match, or an object of operators. */
+/** A filter as parameters of a URL. It is one value, a list of alternatives, or an object of operators. */
 function parametersOf([field, wanted]: readonly [field: string, wanted: unknown]): Parameter[] {
   if (wanted === undefined) return []
   if (wanted === null) return [[`${field}[null]`, 'true']]

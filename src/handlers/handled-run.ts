@@ -1,4 +1,4 @@
-/** Handled run: carries out a request whose writes have handlers, outside of transactions and again where that is necessary. R226. */
+/** Handled run: runs the handlers of one request outside of transactions, and keeps their decisions. R226. */
 import { renameViolation } from '../changes/queries.ts'
 import type { Catalogue } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
@@ -22,10 +22,10 @@ import { fieldOperations, type HandlerFunction, type OwnHandlers } from './own-h
 import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
 import { isQueued } from './turns.ts'
 
-/** What handlers need from the service that they run in. */
+/** The parts of a service that handlers use. */
 export interface HandlerSources extends RowSources {
   readonly ownHandlers: OwnHandlers
-  /** What handlers use; made when it is first needed. */
+  /** The value of the option `use`, made at its first use. */
   readonly used: () => Promise<unknown>
   /** Releases what `used` made. */
   readonly close: () => Promise<void>
@@ -37,7 +37,7 @@ export interface HandlerSources extends RowSources {
   readonly timeout: number
 }
 
-/** For whom handlers run. */
+/** The request that handlers run for. */
 export interface HandledRequest {
   readonly caller: Caller
   /** The account whose rows they see. */
@@ -51,10 +51,10 @@ export interface HandledRequest {
   readonly step?: NamedHandler
 }
 
-/** How deep handlers may cause each other. */
+/** How many handlers may run in a chain, each because of a write of the one before. */
 const mostDepth = 5
 
-/** A decision that was made, with what it was made for. */
+/** A decision that was made, with the revision and the proposed write that it was made for. */
 interface Decided {
   readonly revision: number
   readonly proposed: string
@@ -105,12 +105,12 @@ export class HandledRun implements Decisions {
     return { answer: this.#answered.answer, effects: this.#rows?.effects(this) ?? [] }
   }
 
-  /** What was read and written so far. */
+  /** The names of the rows that were read or written so far. */
   rowNames(): readonly string[] {
     return this.#rows?.names() ?? []
   }
 
-  /** Forgets what was read and decided, for a new run; the request has the turn of these rows. */
+  /** Forgets all reads and decisions, for a new run. The request has queued for these rows, and it is its turn. */
   beginAnew(turn: ReadonlySet<string>): void {
     this.#turn = turn
     this.#rows = null
@@ -155,7 +155,7 @@ export class HandledRun implements Decisions {
     return this.#rows
   }
 
-  /** A failure of a handler counts only if everything that it has read is still so. */
+  /** A failure of a handler counts only if nothing that it has read has changed since. */
   async #settled<T>(run: Promise<T>): Promise<T> {
     try {
       return await run
@@ -185,7 +185,7 @@ export class HandledRun implements Decisions {
     }
   }
 
-  /** Calls a handler, and then those of what it said. `row` is its own, null if it has none; `causes` led to it. */
+  /** Calls a handler, then the handlers of its writes. `row` is its own row, null if it has none; `causes` are the handlers above it. */
   async #call<T>(
     [name, act]: NamedHandler,
     tools: HandlerTools,
@@ -222,7 +222,7 @@ export class HandledRun implements Decisions {
       return read(returned)
     }
     const made = await this.#bounded(name, run()).finally(() => ending?.abort())
-    for (const said of tools.said) await this.#runHandlers(said.row, said, said.item, chain)
+    for (const one of tools.requested) await this.#runHandlers(one.row, one, one.item, chain)
     return made
   }
 
@@ -268,7 +268,7 @@ export function handlersOf({ handlers }: OwnHandlers, resource: string, operatio
   })
 }
 
-/** The fields that a write sets; of a change those that it changes. */
+/** The fields that a write sets; for a change, the fields that differ. */
 function inputOf(operations: readonly string[], item: Document | null, next: Document | null): Document {
   const all = Object.entries(copied(next) ?? {})
   if (!operations.includes('change') || item === null) return Object.fromEntries(all)

@@ -8,7 +8,7 @@ export class HandlerFault extends Error {}
 export const violationFault = (says: string, faults: readonly Violation[]): HandlerFault =>
   new HandlerFault(`${says}: ${faults.map(({ message }) => message).join(' ')}`)
 
-/** What `read` returns. Its refusal, which a caller would get, is the fault of the handler. */
+/** Returns the result of `read`. Its refusal, which a caller would get, becomes a fault of the handler. */
 export function readFaultless<T>(says: string, read: () => T): T {
   try {
     return read()
@@ -22,16 +22,16 @@ export const writesWrongly = (resource: string): string => `It writes to ${resou
 /** A refusal of a handler, which names fields of the newest version. */
 export class HandlerRefusal extends Problem {}
 
-/** What the caller is answered if a handler throws: the refusal that it throws, or a failure that hides the cause. */
+/** The error for the caller if a handler throws: the refusal that it throws, or a failure that hides the cause. */
 export function failureOfHandler(name: string, thrown: unknown): unknown {
   if (thrown instanceof Problem) return thrown
   const { message, stack } = thrown instanceof Error ? thrown : new Error(`it throws ${JSON.stringify(thrown)}`)
   const failure = new Error(`The handler ${name} failed: ${message}`, { cause: thrown })
-  // The place in the handler is of use, and that in the engine is not.
+  // The stack leads to the place in the handler; a stack of the engine would not help.
   return Object.assign(failure, { stack: `The handler ${name} failed: ${stack}` })
 }
 
-/** Thrown if a row or a list that a handler has read changed since: it runs again. */
+/** Thrown if a row or a list has changed since a handler read it: the handler runs again. */
 export class ReadsChanged extends Error {
   readonly row: string
   /** Whether nothing has changed yet, but other requests queue for the row. */

@@ -1,4 +1,4 @@
-/** Handler tools: what a handler is given to read, to write and to refuse. Part 3, handlers. R226, R227. */
+/** Handler tools: the functions with which a handler reads, writes and refuses. Part 3, handlers. R226, R227. */
 import type { Catalogue } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
 import { valueInWords } from '../fields/value-check.ts'
@@ -28,15 +28,15 @@ interface LaterOptions {
   readonly at?: string
 }
 
-/** A write that a handler has said, whose own handler runs afterwards. */
-export interface SaidWrite {
+/** A write that a handler has requested; the handler of that write runs afterwards. */
+export interface RequestedWrite {
   readonly row: HeldRow
   readonly operations: readonly string[]
   readonly item: Document | null
   readonly input?: ReadonlyMap<string, unknown>
 }
 
-/** What the tools of one handler need. */
+/** The context of the tools of one handler. */
 export interface ToolContext {
   readonly rows: RequestRows
   readonly lists: ListReader
@@ -53,11 +53,11 @@ export class HandlerTools {
   readonly #context: ToolContext
   /** The row of the handler; null if it belongs to an operation on a collection. */
   readonly #own: HeldRow | null
-  /** Its document before the write that the handler decides on; undefined for operations, which decide on none. */
+  /** Its document before the write that the handler decides on; undefined for operations, which decide on no write. */
   readonly #item: Document | null | undefined
-  /** Ends when everything that was said so far is done. */
+  /** Settles when all calls so far are done. */
   #last: Promise<unknown> = Promise.resolve()
-  readonly said: SaidWrite[] = []
+  readonly requested: RequestedWrite[] = []
 
   constructor(context: ToolContext, own: HeldRow | null, item: Document | null | undefined) {
     this.#context = context
@@ -65,7 +65,7 @@ export class HandlerTools {
     this.#item = item
   }
 
-  /** Waits for everything that the handler said; throws the first mistake. */
+  /** Waits for all calls of the handler; throws the first mistake. */
   readonly finish = async (): Promise<void> => {
     await this.#last
   }
@@ -110,7 +110,7 @@ export class HandlerTools {
       if (row.now !== null) throw new Problem('already-exists', `${resource.title} ${id} exists already.`)
       await this.#admitOwner(resource, document)
       rows.write(row, document)
-      this.said.push({ row, operations: ['create'], item: null })
+      this.requested.push({ row, operations: ['create'], item: null })
     })
     return id
   }
@@ -124,7 +124,7 @@ export class HandlerTools {
       const given = typeof patch === 'function' ? patch(copied(now)) : patch
       const item = copied(now)
       this.#context.rows.write(row, patchedDocument(resource, now as Document, given))
-      if (JSON.stringify(item) !== JSON.stringify(row.now)) this.said.push({ row, operations: ['change'], item })
+      if (JSON.stringify(item) !== JSON.stringify(row.now)) this.requested.push({ row, operations: ['change'], item })
     })
 
   readonly remove = (name: string, id: GivenId): void =>
@@ -134,7 +134,7 @@ export class HandlerTools {
       admitState(row.resource, item, row.resource.machine?.writable.remove, 'cannot be removed')
       await this.#admitOwner(row.resource, item)
       this.#context.rows.write(row, null)
-      this.said.push({ row, operations: ['remove'], item })
+      this.requested.push({ row, operations: ['remove'], item })
     })
 
   readonly move = (name: string, id: GivenId, transition: string, body: Document = {}): void =>
@@ -150,7 +150,7 @@ export class HandlerTools {
       const item = copied(now)
       row.entered = true
       rows.write(row, { ...now, ...found.values({ time, caller: caller.id === '' ? null : caller.id, input }) })
-      this.said.push({ row, operations: [transition], item, input })
+      this.requested.push({ row, operations: [transition], item, input })
     })
 
   readonly later = (called: string, body: Document = {}, when: LaterOptions = {}): string => {
@@ -174,7 +174,7 @@ export class HandlerTools {
     return key.id
   }
 
-  /** The refusal of the request with a declared type. It is thrown by the handler. */
+  /** Makes the refusal of the request with a declared type, for the handler to throw. */
   readonly refuse = (type: string, { pointer, message }: { pointer?: string; message?: string } = {}): Problem => {
     if (!this.#context.types.has(type))
       throw new HandlerFault(`It refuses with the type ${valueInWords(type)}, which is not declared in errors.`)
@@ -184,7 +184,7 @@ export class HandlerTools {
     })
   }
 
-  /** Does what the handler asks for after everything that it asked for before. */
+  /** Runs the calls of the handler one after the other. */
   #next<T>(act: () => Promise<T>): Promise<T> {
     const own = this.#last.then(act)
     this.#last = own
@@ -235,7 +235,7 @@ export class HandlerTools {
       : this.#context.newId(resource.prefix as string)
   }
 
-  /** Refuses a write below an owner whose state does not allow it. The state counts that the owner had before the request. */
+  /** Refuses a write below an owner whose state, as it was before the request, does not allow it. */
   async #admitOwner({ parent }: Resource, document: Document | null): Promise<void> {
     if (parent === null || parent.while === null) return
     const owner = await this.#row(parent.resource, String(document?.[parent.field]))
@@ -259,7 +259,7 @@ export class HandlerTools {
 /** Handlers get copies, as a document must not change behind the engine. */
 export const copied = <T extends Document | null>(document: T): T => structuredClone(document)
 
-/** The log of a handler; it adds what its lines are about. */
+/** The log of a handler; it adds `about` to each line. */
 export function handlerLog(log: Log, about: object) {
   const write =
     (level: keyof Log) =>

@@ -49,7 +49,7 @@ interface ListQueryOf<D, R extends ResourceName<D>> {
   readonly limit?: number
 }
 
-/** The fields that handlers may write: all but those that follow from others, and the state. */
+/** The fields that handlers may write: all except derived ones and the state. */
 type FieldPatch<D, R extends ResourceName<D>> = Patches<
   Omit<FieldsOf<D, R>, DerivedNames<D, R> | keyof StateField<ResourceOf<D, R>>>,
   ConceptsOf<D>
@@ -62,7 +62,7 @@ type DerivedNames<D, R> = FieldNamesWith<
 
 type LogLine = (text: string, fields?: object) => void
 
-/** What every handler is given. Reads see the earlier writes of the same request. */
+/** The argument of every handler. Reads see the earlier writes of the same request. */
 interface HandlerContext<D, Used> {
   /** The caller; its id is null for the clock and for callers without credentials. */
   readonly caller: { readonly id: string | null; readonly account: string | null; readonly scopes: readonly string[] }
@@ -74,9 +74,9 @@ interface HandlerContext<D, Used> {
   readonly log: { readonly info: LogLine; readonly warn: LogLine; readonly error: LogLine }
   /** Aborted when the handler has ended or its time is over: `fetch(url, { signal })`. */
   readonly signal: AbortSignal
-  /** Whether nothing is changed whatever the handler says, as the request is a dry run: `if (!dryRun) await notify(item.id)`. */
+  /** Whether the request is a dry run, so that no write is stored: `if (!dryRun) await notify(item.id)`. */
   readonly dryRun: boolean
-  /** What the option `use` made. */
+  /** The value that the option `use` made. */
   readonly use: Used
   /** Reads an item; null if there is none: `await get('customers', input.customerId)`. */
   readonly get: <R extends ResourceName<D>>(resource: R, id: ItemId) => Promise<Item<D, R> | null>
@@ -113,9 +113,9 @@ interface HandlerContext<D, Used> {
   readonly refuse: (type: DeclaredError<D>, where?: { readonly pointer?: string; readonly message?: string }) => Error
 }
 
-/** What a handler of a write of fields is given. */
+/** The argument of a handler that decides on a write of fields. */
 interface WriteContext<D, R extends ResourceName<D>, Used, Before> extends HandlerContext<D, Used> {
-  /** The fields that are written; of a PATCH those that it changes. */
+  /** The fields that are written; for a PATCH, the fields that it changes. */
   readonly input: Partial<Item<D, R>>
   /** The item before the write; null if it is created. */
   readonly item: Before
@@ -161,10 +161,10 @@ type LaterInput<D, N> = N extends `${infer R extends ResourceName<D> & string}.$
   ? OperationInput<D, R, O & OperationName<D, R>>
   : never
 
-/** What steps of asynchronous operations are given: they read, write and are committed like handlers. */
+/** The argument of a step of an asynchronous operation: it reads, writes and is committed like a handler. */
 type StepContext<D, Used> = Omit<HandlerContext<D, Used>, 'dryRun'>
 
-/** What the handler of an asynchronous operation is given. Its own reads guard nothing; it writes in steps. */
+/** The argument of the handler of an asynchronous operation. Rows that it reads may change meanwhile; it writes in steps. */
 interface JobContext<D, R extends ResourceName<D>, O extends OperationName<D, R>, Used>
   extends Pick<
     HandlerContext<D, Used>,
@@ -177,7 +177,7 @@ interface JobContext<D, R extends ResourceName<D>, O extends OperationName<D, R>
   /** The number of this try; 1 is the first. */
   readonly attempt: number
   /**
-   * Carries out a step: what it writes is committed with what it returns. A later try does not carry it out again.
+   * Carries out a step: its writes are committed with its result. A later try does not carry it out again.
    * @example const url = await step('upload', async ({ get }) => save(await get('orders', input.orderId)))
    */
   readonly step: <T>(name: string, act: (given: StepContext<D, Used>) => T | Promise<T>) => Promise<T>
@@ -196,7 +196,7 @@ interface ItemJobContext<D, R extends ResourceName<D>, O extends OperationName<D
   readonly item: Item<D, R>
 }
 
-/** What the handler of an operation is given. */
+/** The argument of the handler of an operation. */
 type OperationContext<D, R extends ResourceName<D>, O extends OperationName<D, R>, Used> =
   IsAsynchronous<D, R, O> extends true
     ? OperationPlace<D, R, O> extends 'item'
@@ -218,12 +218,62 @@ interface RemovalContext<D, R extends ResourceName<D>, Used> extends HandlerCont
 
 type Handler<Context> = (given: Context) => void | Promise<void>
 
+/** The argument of a reaction. */
+interface ReactionContext<Used> {
+  /** The event, in the newest version. */
+  readonly event: {
+    /** The same in every try, so that it fits as an idempotency key for other services: `evt_…`. */
+    readonly id: string
+    readonly type: string
+    readonly timestamp: string
+    readonly version: string
+    /** The revision of the item. */
+    readonly sequence: number
+    /** The item after the change; a deleted one as it was last. */
+    // biome-ignore lint/suspicious/noExplicitAny: the fields of any resource
+    readonly data: any
+  }
+  /** The number of this try; 1 is the first. */
+  readonly attempt: number
+  readonly now: string
+  readonly log: { readonly info: LogLine; readonly warn: LogLine; readonly error: LogLine }
+  /** Aborted when the reaction has ended or its time is over: `fetch(url, { signal })`. */
+  readonly signal: AbortSignal
+  /** The value that the option `use` made. */
+  readonly use: Used
+  /**
+   * Sends a request to the own service, in the account of the event, with every scope. A POST has an idempotency key, so that
+   * a repeated reaction creates nothing twice.
+   * @example await call('POST', '/receipts', { body: { orderId: event.data.id } })
+   */
+  readonly call: (
+    method: string,
+    path: string,
+    options?: { readonly body?: object; readonly headers?: Readonly<Record<string, string>>; readonly key?: string },
+  ) => Promise<{
+    readonly status: number
+    readonly headers: Readonly<Record<string, string>>
+    // biome-ignore lint/suspicious/noExplicitAny: the body of any answer
+    readonly body: any
+  }>
+}
+
+/** A reaction to events; it is tried again with growing pauses until it succeeds, and then parked. */
+interface Reaction<Used> {
+  /** The types of events, as `GET /events` shows them: `on: ['order.placed']`. */
+  readonly on: readonly string[]
+  /** Where a new reaction begins: with new events, or with the oldest one that is kept; by default `'now'`. */
+  readonly from?: 'now' | 'start'
+  /** Called at least once for each event, for each item in order. */
+  readonly run: (given: ReactionContext<Used>) => void | Promise<void>
+}
+
 interface WriteHandlers<D, R extends ResourceName<D>, Used> {
   /** Runs before `create`, `replace` and `change`. */
   readonly write?: Handler<WriteContext<D, R, Used, Item<D, R> | null>>
   /** Decides on a creation. */
   readonly create?: Handler<CreationContext<D, R, Used>>
-  /** Decides on a PUT of an item that is there. */
+  /** Decides on a PUT of an existing item. */
   readonly replace?: Handler<WriteContext<D, R, Used, Item<D, R>>>
   /** Decides on a PATCH. */
   readonly change?: Handler<WriteContext<D, R, Used, Item<D, R>>>
@@ -238,9 +288,12 @@ type ResourceHandlers<D, R extends ResourceName<D>, Used> = WriteHandlers<D, R, 
 }
 
 /** The handlers of a service, by resource and method, transition or operation. Declared operations need theirs. */
-export type Handlers<D, Used> = { readonly [R in ResourceName<D>]?: ResourceHandlers<D, R, Used> }
+export type Handlers<D, Used> = { readonly [R in ResourceName<D>]?: ResourceHandlers<D, R, Used> } & {
+  /** Functions that follow events, by name. The name is the identity of a reaction: it knows how far it has come. */
+  readonly reactions?: { readonly [name: string]: Reaction<Used> }
+}
 
-/** What handlers use, such as clients of other services. */
+/** Makes and ends a value for all handlers, such as clients of other services. */
 export interface HandlerOptions<Used> {
   /** Makes it, once per process: `use: async () => ({ mail: await connect() })`. */
   readonly use?: () => Used | Promise<Used>

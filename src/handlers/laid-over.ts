@@ -1,4 +1,4 @@
-/** Laid over: a list that was read, with the rows that handlers have written since; filtered and sorted again. R226. */
+/** Laid over: a list from the store with the writes of handlers applied to it, filtered and sorted again. R226. */
 import type { Document } from '../flow/intent.ts'
 import type { Condition, ListRows, Term } from '../flow/plan.ts'
 import type { Resource } from '../resources/resource.ts'

@@ -8,7 +8,7 @@ import { HandlerFault, readFaultless } from './handler-fault.ts'
 /** The handlers of writes return nothing. */
 export function refuseOutput(returned: unknown): void {
   if (returned !== undefined)
-    throw new HandlerFault('It returns a value; what it decides is said by set, change and the like.')
+    throw new HandlerFault('It returns a value, which is not used; write with set, change and the like.')
 }
 
 /** The output of an operation as JSON, checked like a body. */

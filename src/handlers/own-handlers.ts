@@ -7,12 +7,21 @@ import type { Mistake, ResourceDeclaration } from '../resources/declaration.ts'
 /** A handler as the engine calls it. */
 export type HandlerFunction = (given: never) => unknown
 
-/** The handlers of a service, and what they use. */
+/** A reaction: the types of events that it follows, where it begins, and its function. */
+export interface OwnReaction {
+  readonly on: readonly string[]
+  readonly from?: 'now' | 'start'
+  readonly run: HandlerFunction
+}
+
+/** The handlers of a service, and the value that they share. */
 export interface OwnHandlers {
   readonly handlers: { readonly [resource: string]: { readonly [operation: string]: HandlerFunction } }
-  /** Makes what handlers use, once per process. */
+  /** The reactions to events, by name. */
+  readonly reactions?: { readonly [name: string]: OwnReaction }
+  /** Makes the value that handlers share, once per process. */
   readonly use?: () => unknown
-  /** Releases what `use` made. */
+  /** Releases the value. */
   readonly close?: (used: never) => unknown
 }
 
@@ -28,6 +37,13 @@ const handlerNames = ({ states, operations }: ResourceDeclaration): readonly str
 ]
 
 type Resources = { readonly [name: string]: ResourceDeclaration }
+
+/** A service with the types of its events. */
+interface HandledService {
+  readonly name: string
+  readonly resources: Resources
+  readonly eventTypes: readonly string[]
+}
 
 /** The declared operations without a handler. */
 function missingHandlers(resources: Resources, handlers: Partial<OwnHandlers['handlers']>): Mistake[] {
@@ -51,8 +67,12 @@ export function requireHandlers(name: string, resources: Resources, ownHandlers:
 }
 
 /** Throws all mistakes in the names of handlers. */
-export function checkOwnHandlers(name: string, resources: Resources, { handlers, use, close }: OwnHandlers): void {
+export function checkOwnHandlers(
+  { name, resources, eventTypes }: HandledService,
+  { handlers, reactions, use, close }: OwnHandlers,
+): void {
   throwMistakes({ name }, [
+    ...(reactions === undefined ? [] : reactionMistakes(reactions, eventTypes)),
     ...(isObject(handlers)
       ? [
           ...Object.entries(handlers).flatMap(([resource, own]) => resourceMistakes(resource, own, resources)),
@@ -73,6 +93,37 @@ const mistake = (path: readonly string[], value: unknown, mend: string): Mistake
   mend,
 })
 
+function reactionMistakes(reactions: unknown, types: readonly string[]): Mistake[] {
+  const example = "{ receipts: { on: ['order.placed'], async run({ event }) { … } } }"
+  if (!isObject(reactions)) return [mistake(['reactions'], reactions, `Write an object: ${example}.`)]
+  return Object.entries(reactions).flatMap(([name, own]) => {
+    const path = ['reactions', name]
+    if (!isObject(own)) return [mistake(path, own, `Write an object, as ${example}.`)]
+    const { on, from, run, ...rest } = own
+    const unknown = Object.keys(rest).map((key) => ({
+      ...{ place: ['handlers', ...path, key].join('.'), reason: 'There is no option of this name.' },
+      mend: nameHint(key, ['on', 'from', 'run']),
+    }))
+    return [
+      ...unknown,
+      ...(/^[a-z][A-Za-z0-9_-]{0,63}$/.test(name) ? [] : [mistake(path, name, 'Write a name of letters and digits.')]),
+      ...(Array.isArray(on) && on.length > 0
+        ? on.flatMap((type) => typeMistakes([...path, 'on'], type, types))
+        : [mistake([...path, 'on'], on, "Write a list of types: ['order.placed'].")]),
+      ...(from === undefined || from === 'now' || from === 'start'
+        ? []
+        : [mistake([...path, 'from'], from, "Write 'now' or 'start'.")]),
+      ...(typeof run === 'function' ? [] : [mistake([...path, 'run'], run, 'Write a function.')]),
+    ]
+  })
+}
+
+function typeMistakes(path: readonly string[], type: unknown, types: readonly string[]): Mistake[] {
+  if (types.includes(type as string)) return []
+  const mend = types.length === 0 ? 'Declare `events: true`.' : nameHint(String(type), types)
+  return [{ place: ['handlers', ...path].join('.'), reason: `There is no event type ${valueInWords(type)}.`, mend }]
+}
+
 function resourceMistakes(resource: string, own: unknown, resources: Resources): Mistake[] {
   if (!hasMember(resources, resource)) {
     const mend = nameHint(resource, Object.keys(resources))
@@ -89,7 +140,7 @@ function resourceMistakes(resource: string, own: unknown, resources: Resources):
   })
 }
 
-/** Makes what handlers use when it is first needed, and ends it. */
+/** Makes the value that handlers share at its first use, and releases it. */
 export function usedByHandlers({ use, close }: OwnHandlers): {
   readonly used: () => Promise<unknown>
   readonly close: () => Promise<void>

@@ -1,17 +1,17 @@
 /** Queued operation: the status of an asynchronous operation that a worker will run. R28, R228. */
 import { allowAccount } from '../auth/allow.ts'
-import type { RowGuard, RowWriter } from '../effects/row-writer.ts'
+import type { RowWriter } from '../effects/row-writer.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import type { Create, Effect } from '../flow/plan.ts'
+import type { Create, Effect, RowGuard } from '../flow/plan.ts'
 import { timestampOf } from '../formats/time.ts'
 import { completeDocumentBy, stampDocument } from '../resources/document.ts'
 import type { OwnOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { statusResource } from '../resources/service-fields.ts'
 
-/** What is run: an operation of a resource, on an item or on its collection. */
+/** A call to run later: an operation of a resource, on an item or on its collection. */
 export interface QueuedCall {
   readonly resource: Resource
   readonly operation: Pick<OwnOperation, 'name'>
@@ -19,7 +19,7 @@ export interface QueuedCall {
   readonly input: ReadonlyMap<string, unknown>
 }
 
-/** What the worker needs besides the row: it is stored with it and never shown. */
+/** The data for the worker that are stored with the status and never shown. */
 export interface QueuedRequest {
   readonly input: Document
   readonly caller: { readonly id: string; readonly account: string | null; readonly scopes: readonly string[] }
@@ -41,10 +41,10 @@ export interface QueuedOperation extends Pick<Create, 'key' | 'time'> {
   readonly document: Document
 }
 
-/** The key of a status; one that belongs to no account has an empty one. */
+/** The key of a status; a status of no account has the account ''. */
 export const statusKey = (id: string, account: string | null): RowKey => ({ id, parent: null, account: account ?? '' })
 
-/** Stores the status, and with it the job; `guard` can refuse that. */
+/** Stores the status, and with it the job; `guard` can refuse the write. */
 export const effectOfQueued = (
   writer: RowWriter,
   { statuses, document, key, time }: QueuedOperation,

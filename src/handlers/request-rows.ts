@@ -1,4 +1,4 @@
-/** Request rows: what the handlers of a request have read, with what they have written laid over it. Part 3, handlers. R226. */
+/** Request rows: the rows and lists that the handlers of a request have read, with their writes applied. Part 3, handlers. R226. */
 import type { RowWriter } from '../effects/row-writer.ts'
 import type { Decisions, ProposedWrite } from '../flow/decision.ts'
 import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
@@ -10,7 +10,7 @@ import type { Resource } from '../resources/resource.ts'
 import { HandlerFault, ReadsChanged } from './handler-fault.ts'
 import { laidOver } from './laid-over.ts'
 
-/** A row in the hands of handlers. */
+/** A row that handlers read or write. */
 export interface HeldRow {
   readonly resource: Resource
   readonly key: RowKey
@@ -18,7 +18,7 @@ export interface HeldRow {
   readonly revision: number
   /** The document that was read; null if there was no row. */
   readonly before: Document | null
-  /** The document with everything that was written so far; null if there is no row, or none any more. */
+  /** The document with all writes so far; null if there was no row, or a handler has removed it. */
   now: Document | null
   /** Whether it was only read, or is written by a handler or by the request itself. */
   part: 'read' | 'written' | 'requested'
@@ -32,14 +32,14 @@ interface HeldList {
   readonly documents: string
 }
 
-/** What the rows of a request need from the service. */
+/** The parts of a service that the rows of a request use. */
 export interface RowSources {
   readonly store: Store
   readonly writer: RowWriter
   readonly resources: ReadonlyMap<string, Resource>
   /**
-   * Set if a later part of the same transaction may write what was only read here: it is locked like a row that is written,
-   * as two transactions that both want to turn a shared lock into an exclusive one would wait for each other.
+   * Set if a later part of the same transaction may write rows that were only read here. They are locked exclusively at once,
+   * as two transactions that upgrade a shared lock would deadlock.
    */
   readonly exclusive?: true
 }
@@ -94,7 +94,7 @@ export class RequestRows {
     return row
   }
 
-  /** The documents of a list. Rows that are written have their new values, except the one that a handler decides on. */
+  /** The documents of a list, with all writes so far, except the write of `decided`, the row that a handler decides on. */
   async list(resource: Resource, list: ListRows, decided: HeldRow | null): Promise<Document[]> {
     this.#admit(list.collection)
     const documents = await this.#readList(list)
@@ -117,7 +117,7 @@ export class RequestRows {
       )
   }
 
-  /** Throws if something that was read has changed since. */
+  /** Throws if a row or a list has changed since it was read. */
   async verify(): Promise<void> {
     for (const [name, row] of this.#rows)
       if (revisionOf(await this.#read(row.resource, row.key)) !== row.revision) throw new ReadsChanged(name)
@@ -125,7 +125,7 @@ export class RequestRows {
       if ((await this.#readList(list)) !== documents) throw new ReadsChanged(list.collection)
   }
 
-  /** What is committed with the write of the request. */
+  /** The effects that are committed with the write of the request. */
   effects(decisions: Decisions): Effect[] {
     const rows = [...this.#rows]
     return [
@@ -163,7 +163,7 @@ export class RequestRows {
       const parent = owner && { collection: owner.resource, id: String(now?.[owner.field]) }
       return now === null ? { do: 'keep' } : writer.create(resource, { ...now }, { key, parent, time })
     }
-    // The handlers of the row itself have run already; those of what a cascade removes decide in their turn.
+    // The handlers of the row itself have run already; handlers of rows that a cascade removes still decide.
     const handled = { decisions, operations: [] }
     if (now === null) return writer.remove(resource, { key, time, takes: new Set(resources.keys()), handled }, seen)
     return writer.update(resource, { ...now }, { key, time, seen, before: before ?? {}, always: entered, entered })

@@ -1,4 +1,4 @@
-/** Turns: requests whose handlers met each other at rows run one after the other in this process. R226. */
+/** Turns: queues for rows. Requests whose handlers conflicted at a row run one after the other in this process. R226. */
 import { type ServiceWorld, within } from '../flow/world.ts'
 
 /** The end of the last request that queues for a row, by row. */
@@ -8,8 +8,8 @@ const makeTurns = (): Map<string, Promise<unknown>> => new Map()
 export const isQueued = ({ state }: ServiceWorld, row: string): boolean => state.of(makeTurns, null).has(row)
 
 /**
- * Waits until the earlier requests for any of the rows have ended; returns what ends the own turn. All rows are queued for at
- * once, so that no two requests wait for each other. Gives up after a time.
+ * Waits until the earlier requests for any of the rows have ended, or a time has passed; returns a function that ends the
+ * own turn. A request queues for all rows at once, so that no two requests wait for each other.
  */
 export async function takeTurn(world: ServiceWorld, rows: readonly string[], time: number): Promise<() => void> {
   const turns = world.state.of(makeTurns, null)

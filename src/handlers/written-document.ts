@@ -1,4 +1,4 @@
-/** Written document: checks what a handler writes like the body of a caller, but for access. Part 3, handlers. */
+/** Written document: checks the writes of a handler like the body of a caller, without the access rules. Part 3, handlers. */
 import { addViolation } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import { valueInWords } from '../fields/value-check.ts'
@@ -8,7 +8,7 @@ import type { Member, Resource } from '../resources/resource.ts'
 import { withDerivedValues } from '../rows/collection.ts'
 import { HandlerFault, violationFault, writesWrongly } from './handler-fault.ts'
 
-/** A document with changed fields. Handlers may change read-only fields, but not those that follow from others. */
+/** A document with changed fields. Handlers may change read-only fields, but not derived ones. */
 export function patchedDocument(resource: Resource, seen: Document, patch: unknown): Document {
   const given = checkedFields(
     resource,

@@ -219,10 +219,9 @@ function writeAnswer(
   stampReply(call, reply, context, started)
   const body = call.method === 'HEAD' ? null : reply.body
   response.writeHead(status, headers)
+  logAnswer(call, status, context, started)
   if (reply.stream && call.method !== 'HEAD') {
-    held?.leave() // a stream may last for days
-    openStream(request.socket, response, reply.stream)
-    logAnswer(call, status, context, started)
+    openStream(request.socket, response, reply)
     return headers.Connection !== 'close'
   }
   const { writeTimeout: timeout } = context.service.settings.limits
@@ -233,7 +232,6 @@ function writeAnswer(
   else if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
   else response.end(body)
   if (body === null || body.length <= smallAnswer) readers.watch(request.socket, response, timeout)
-  logAnswer(call, status, context, started)
   return headers.Connection !== 'close'
 }
 

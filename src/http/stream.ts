@@ -133,10 +133,11 @@ export function streamBody(
   go()
 }
 
-/** Sends a body that is made while it is sent. */
-export function openStream(socket: Socket, answer: ServerResponse, stream: AnswerStream): void {
+/** Sends a body that is made while it is sent. It may last for days, so it holds no slot of running requests. */
+export function openStream(socket: Socket, answer: ServerResponse, { held, stream }: Reply): void {
+  held?.leave()
   if (socket.destroyed) return void answer.destroy()
-  const ended = stream.open({
+  const ended = (stream as AnswerStream).open({
     write: (text) => void answer.write(text),
     unread: () => answer.writableLength,
     end: () => void answer.end(),

@@ -72,7 +72,7 @@ export function claimOfTransition(
   return { claim: { ...makeClaim(key, payload, resource, asked, { rule, space }), keeps: true }, body: rest }
 }
 
-/** The claim of a batch. Its answer has what only its caller may see, so a repeat is one of the same caller. R229 */
+/** The claim of a batch. Only the same caller gets its answer again, as the answer has items that others may not see. R229 */
 export function claimOfBatch(asked: RequestContext, resource: Resource): ClaimAndBody {
   const { call, body, caller } = asked
   const { key, body: rest } = readIdempotencyKey(call, body ?? {}, resource.settings)
@@ -85,7 +85,7 @@ export function claimOfBatch(asked: RequestContext, resource: Resource): ClaimAn
 /** Bodies are compared in their newest form. One that cannot be converted is refused later. */
 function newestInput(body: Document, older: ServedTransition['older']): Document {
   try {
-    return older ? older.convert(body) : body
+    return older ? older.payload(body) : body
   } catch {
     return body
   }

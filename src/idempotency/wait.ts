@@ -57,7 +57,7 @@ async function executeAlone(
   store: StoreAndWorld['store'],
   all: Map<string, RunningClaim>,
 ): Promise<Outcome> {
-  if (isDry(plan)) return store.execute(plan) // it does not use the key, so nobody waits for it
+  if (isDry(plan)) return store.execute(plan) // it does not use the key, so no other request has to wait for it
   const own: RunningClaim = { waiting: 0, ended: null }
   all.set(claim.hash, own)
   let made: PriorClaim | null = null

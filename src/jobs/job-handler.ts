@@ -1,4 +1,4 @@
-/** Job handler: what the handler of an asynchronous operation is given. It writes in steps. R228. */
+/** Job handler: the argument of the handler of an asynchronous operation, which writes in steps. R228. */
 import type { Caller } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
@@ -25,7 +25,7 @@ export interface JobFace {
   readonly report: (progress: number) => Promise<void>
 }
 
-/** What a handler is given besides its input and its item. Its reads guard nothing; those of its steps do. */
+/** The members of the argument except input and item. Rows that the handler reads may change; rows that a step reads may not. */
 export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
   const { world, resources, lists, types } = sources
   const { id, attempt, name, caller, signal, report } = job
@@ -58,7 +58,7 @@ export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
 }
 
 const pageSize = 500
-/** How many steps an operation may take: so many are read before each try. */
+/** How many steps an operation may take, as their results are read before each try. */
 const mostSteps = 10_000
 
 /** All items of a list, page by page; each page is read when it is asked for. */

@@ -1,4 +1,4 @@
-/** Job maker: a status that is created adds a job, and one that has ended is forgotten later, in the same transaction. R228. */
+/** Job maker: a new status adds a job, and a status that ends sets the time at which it is forgotten, in the same transaction. R228. */
 import type { DocumentWrite, EffectMaker } from '../effects/effect-maker.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import type { Resource } from '../resources/resource.ts'

@@ -142,7 +142,7 @@ export class JobRun {
     return { resource, operation, handler }
   }
 
-  /** Carries out a step: what it writes, and what it returns, is committed together. */
+  /** Carries out a step: its writes and its result are committed together. */
   async #takeStep(label: string, step: NamedHandler, caller: Caller): Promise<string> {
     const { sources } = this.#context
     const decisions = new HandledRun(sources, { caller, account: caller.account, step })
@@ -212,7 +212,7 @@ export class JobRun {
       if (kept.length === 0 || found.is !== 'found' || isEnded(found)) this.#ending.abort(lostReason)
       else this.#job = { ...this.#job, taken }
     } catch {
-      // The lease still holds for a while; the next renewal is soon.
+      // The lease is valid for longer than until the next renewal.
     }
   }
 
@@ -235,7 +235,7 @@ export class JobRun {
     else for (const run of [removeSteps, removeJob]) await store.execute(tablePlan(run, { id }))
   }
 
-  /** What follows from an error: a refusal fails the operation; a failure, of the database too, puts it off. */
+  /** Handles an error: a refusal fails the operation; a failure, also of the database, puts it off. */
   async #ended(error: unknown): Promise<void> {
     if (error instanceof JobLost || this.#stopping) return
     const { sources, settings } = this.#context

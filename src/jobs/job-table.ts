@@ -8,7 +8,7 @@ export const jobTable: Table = {
   columns: {
     id: 'text',
     account: 'text',
-    /** When it is to be run; of an ended operation, when its status is forgotten. */
+    /** When it is to be run; for an ended operation, when its status is forgotten. */
     due: 'integer',
     /** Until when a node has it; others leave it alone. */
     taken: 'integer',
@@ -16,14 +16,14 @@ export const jobTable: Table = {
     holder: 'text',
     /** How often it was started. */
     tries: 'integer',
-    /** Of a schedule: its calendar. */
+    /** The calendar of a schedule. */
     calendar: 'text?',
   },
   key: ['id'],
   indexes: [{ name: 'due', columns: ['due'] }],
 }
 
-/** What a step of an operation returned, as JSON. It is not carried out again. */
+/** The results of steps, as JSON. A step with a result is not carried out again. */
 export const stepTable: Table = {
   name: 'bylaw_steps',
   columns: { id: 'text', name: 'text', result: 'text' },
@@ -33,7 +33,7 @@ export const stepTable: Table = {
 const table = jobTable
 const byId = { id: 'id' } as const
 
-/** Adds a job unless it is there. */
+/** Adds a job unless it exists. */
 export const addJob: TableOperation = { do: 'insert', table }
 /** Adds a job, or replaces it. */
 export const replaceJob: TableOperation = { do: 'insert', table, replaces: byId }

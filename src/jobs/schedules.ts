@@ -32,7 +32,7 @@ const dueAfter = ({ cron, zone = 'UTC' }: ScheduleDeclaration, time: number): nu
 
 const calendarOf = ({ cron, zone = 'UTC', run }: ScheduleDeclaration): string => JSON.stringify([cron, zone, run])
 
-/** Adds the schedules that are new, and begins those anew whose calendar is another one. */
+/** Adds new schedules, and restarts schedules whose calendar has changed. */
 export async function adoptSchedules({ sources: { resources, store, world } }: JobContext): Promise<void> {
   for (const { id, declared } of schedulesOf(resources)) {
     const calendar = calendarOf(declared)

@@ -22,7 +22,7 @@ const mostWaiting = 10_000
 
 /** The memory of one answer. */
 export interface AnswerSpace {
-  /** Sets how many bytes it holds; the first call also says that the answer is made. */
+  /** Sets how many bytes it holds; the first call also marks the answer as made. */
   readonly set: (bytes: number) => void
   readonly leave: () => void
 }

@@ -37,7 +37,7 @@ interface QuotaWindow {
   used: number
   /** Own requests not yet reported to the ledger; negative if requests that were reported did not run. */
   held: number
-  /** When the window ends; 0 until the ledger has said it. */
+  /** When the window ends; 0 until the ledger has reported it. */
   until: number
   asking: boolean
   waiting: QuotaWaiter[]

@@ -11,7 +11,7 @@ export const quotaTable: Table = {
   indexes: [{ name: 'until', columns: ['until'] }],
 }
 
-/** Adds to a running window. One that ends over a window later than a new one would was started by a wrong clock. */
+/** Adds to a running window. A window whose end is too far in the future was started by a wrong clock, and is replaced. */
 const spendQuota: TableOperation = {
   ...{ do: 'add', table: quotaTable, sums: ['used'] },
   while: { until: { above: 'time', upTo: 'latest' } },

@@ -29,7 +29,7 @@ export async function redisLedger(url: string): Promise<RedisLedger> {
     enableOfflineQueue: false,
     retryStrategy: (times) => Math.min(times * 50, patience),
   })
-  let reason: unknown // a failed connect() says only that there is no connection; this event has the cause
+  let reason: unknown // the error of connect() lacks the cause, which this event has
   client.on('error', (error: unknown) => {
     reason = error
   })

@@ -9,7 +9,7 @@ import type { ServiceWorld } from '../flow/world.ts'
 export interface CursorContent {
   readonly position: Position
   readonly back: boolean
-  /** Whether the page includes the row at the position itself: only in a cursor that an empty page gave. */
+  /** Whether the page includes the row at the position itself: only in a cursor of an empty page. */
   readonly including: boolean
 }
 

@@ -141,7 +141,7 @@ function listColumnOf(name: string, field: Field, { collection, parent, rules }:
   return collection.composite && name === parent?.field ? { ...column, name: 'parent' } : column
 }
 
-/** A required field may have been optional when a row was written: only fields that the service sets always have a value. */
+/** Only fields that the service sets always have a value: a required field may have been optional when a row was written. */
 function sortColumnOf({ name, field }: NamedField, resource: Resource): SortColumn {
   const { name: column, type, form } = listColumnOf(name, field, resource)
   const { key, parent, created, updated } = resource

@@ -18,7 +18,7 @@ export function queryStringOf(target: string): string {
   return mark < 0 ? '' : target.slice(mark + 1)
 }
 
-/** The values of a parameter; none if the query cannot be decoded, which is reported when all of it is read. */
+/** The values of a parameter; empty if the query cannot be decoded, which is reported when all of it is read. */
 function valuesInQuery(target: string, wanted: string): readonly string[] {
   const text = queryStringOf(target)
   if (!text.includes(wanted) && !text.includes('%')) return []

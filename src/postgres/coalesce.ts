@@ -98,7 +98,7 @@ function rowName({ many: { at }, values }: CoalescableStatement): string {
 /** The statements of a batch, by the row that they are about. */
 type StatementsByRow = ReadonlyMap<string, readonly QueuedStatement[]>
 
-/** Splits the waiting statements into the next batch and the rest: beyond its limits, or a second write of a row. */
+/** Splits the waiting statements into the next batch and the rest: those beyond its limits, and second writes of a row. */
 function splitBatch(
   members: readonly QueuedStatement[],
   shares: boolean,

@@ -22,7 +22,7 @@ export const databaseStateQuery: DatabaseQuery = {
   flush: true,
 }
 
-/** After `restless` different states in a row somebody writes constantly: do not ask for `rest` milliseconds. */
+/** After `restless` different states in a row the database is under constant writes: do not ask for `rest` milliseconds. */
 const [restless, rest] = [32, 200]
 
 export interface DatabaseStates {

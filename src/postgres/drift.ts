@@ -1,4 +1,4 @@
-/** Drift: finds columns and indexes that somebody else dropped, so that the start fails instead of requests. The cellar. */
+/** Drift: finds indexes and columns that were dropped: a start builds these indexes again, and fails if a column is missing. The cellar. */
 import type { SchemaStep } from '../schema/step.ts'
 import { indexSteps } from '../schema/table-steps.ts'
 import { postgresDialect, truncatedName } from '../sql/dialect.ts'

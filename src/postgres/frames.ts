@@ -20,7 +20,7 @@ interface DriverConnection {
   attachListeners: (stream: Socket) => void
 }
 
-/** Closes a connection that sends malformed messages; the driver would throw where nobody can catch it. */
+/** Closes a connection that sends malformed messages; the driver would throw where no caller can catch it. */
 export function checkFrames(connection: DriverConnection): void {
   const attach = connection.attachListeners.bind(connection)
   connection.attachListeners = (stream) => {

@@ -220,10 +220,10 @@ export function undropPostgres(site: MigrationContext): Promise<UndropResult[]> 
   return withSchemaLease(site, async (work) => {
     const { ask, collections } = work
     const state = admitUndrop(await comparePostgresSchema(ask, work))
-    const shelves = storeContext(collections, state, dialectOf(state.layout), () => false)
+    const cellar = storeContext(collections, state, dialectOf(state.layout), () => false)
     const all: UndropResult[] = []
     const some = (after: readonly string[] | null) =>
-      inFencedTransaction(work, () => runStepsAsync(undropBatch(shelves, after), ask))
+      inFencedTransaction(work, () => runStepsAsync(undropBatch(cellar, after), ask))
     for (let batch = await some(null); ; batch = await some(batch.after)) {
       all.push(...batch.results)
       if (batch.after === null) return all

@@ -15,8 +15,9 @@ import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prep
 import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
+import { readUnendedNodes } from '../schema/presence.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
-import { readAppliedPlans, type SchemaComparison, type StoredParts } from '../schema/state.ts'
+import { layoutName, readAppliedPlans, type SchemaComparison, type StoredParts } from '../schema/state.ts'
 import { blankStatement } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import { mapCollections } from '../sql/layout.ts'
@@ -110,6 +111,7 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
       explainErrors(url, async () => run(findChangeHazards(surveyed, withMisfitSurvey(consent, await misfitReport())))),
     admit: () => withMisfits((own) => run(requireNoHazards(surveyed, own.consent.surveys ?? []))),
     apply: () => withMisfits(migratePostgres),
+    otherNodes: () => explainErrors(url, () => run(readUnendedNodes(postgresDialect, layoutName(change.after)))),
     appliedPlans: () =>
       explainErrors(url, async () => run(readAppliedPlans(await readPostgresSchemaState(connection.ask)))),
     applyPlan: (plan) => withMisfits((own) => applyPostgresPlan(own, plan)),
@@ -147,7 +149,7 @@ async function readStoreParts(
   const { ask } = site.connection
   try {
     const schema = await prepareSchema(site, mode)
-    const { layout } = schema.ground
+    const { layout } = schema.layouts
     const columns = mapCollections(collections, layout).map(({ collection }) => collection)
     const blank = schema.isKept ? null : await blankColumns(site.connection, columns)
     const isFull = (one: Collection, column: string) => blank?.has(`${one.name} ${column}`) === false
@@ -173,7 +175,7 @@ async function prepareSchema(site: MigrationContext, mode: SchemaMode): Promise<
     reportSteps(state, collections, result, consent)
     await runStepsAsync(rememberMisfits(postgresDialect, sighting), ask)
   } else await runStepsAsync(admitDeclaration(surveyed, consent, sighting), ask)
-  return { ground: (await readPostgresSchemaState(ask)) as SchemaState, misfits: sighting.misfits }
+  return { layouts: (await readPostgresSchemaState(ask)) as SchemaState, misfits: sighting.misfits }
 }
 
 /** The required columns that are null in some row. */

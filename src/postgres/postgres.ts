@@ -67,8 +67,8 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   clock.follow(async () => pool.share())
   const execute = (plan: Plan) => (isWritePlan(plan) ? runPostgresWrite(writing, plan) : runPostgresRead(looking, plan))
   const isBehind = async () => runStepsAsync(checkBacklog(cellar), (await pool.share()).ask)
-  const lags = oncePerTurn(() => retryRead(isBehind, world), world)
-  const keepUp = sharedCatchUp(lags, () => runPostgresWrite(writing, { do: 'raise' }))
+  const hasBacklog = oncePerTurn(() => retryRead(isBehind, world), world)
+  const keepUp = sharedCatchUp(hasBacklog, () => runPostgresWrite(writing, { do: 'catchUp' }))
   return {
     execute: (plan) => (needsBacklogCheck(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
     secret: deps.secret,

@@ -1,4 +1,4 @@
-/** Fault: a promise that does not hold, and which part of which change to look at. Part 9, versioning. */
+/** Fault: a promise that does not hold, and the part of a change that may have broken it. Part 9, versioning. */
 import type { Change } from '../resources/change.ts'
 import { changesSince } from './fixture.ts'
 
@@ -13,7 +13,7 @@ export interface PromiseFault {
   readonly by: 'request' | 'response' | 'both' | 'filters' | 'sorts'
 }
 
-/** What to look at; empty if no later change affects the field. */
+/** Names the part of a change to look at; empty if no later change affects the field. */
 export function mendOfFault(changes: readonly Change[], newest: string, { label, field, by }: PromiseFault): string {
   const since = changesSince(changes, newest, label).toReversed()
   let name = field

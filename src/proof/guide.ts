@@ -58,7 +58,7 @@ function withNewNames(old: Contract, now: Contract, { service, from, to }: Omit<
   const named = (name: string) => names.get(name) ?? name
   const bare = (path: string) => path.replace(/\{[^}]*\}/g, '{}')
   const resources = Object.entries(old.resources).map(([name, one]) => {
-    const moves = transitionNames(name, { service, from, to })
+    const moves = actionNames(name, { service, from, to })
     const paths = Object.entries(one.paths).map(([path, methods]) => {
       const [, above = '', last = ''] = /^(.*\/)(.*)$/.exec(path) ?? []
       const renamed = above.split('/').map(named).join('/') + (moves.get(last) ?? named(last))
@@ -72,23 +72,31 @@ function withNewNames(old: Contract, now: Contract, { service, from, to }: Omit<
     const sorts = Object.fromEntries(Object.entries(one.sorts).map(([custom, terms]) => [custom, terms.map(field)]))
     const [order, uniques] = [one.order.map(field), one.uniques.map((terms) => terms.map(field))]
     const parent = one.parent && { ...one.parent, resource: named(one.parent.resource) }
-    const states = one.states && {
-      ...one.states,
-      field: field(one.states.field),
-      transitions: Object.fromEntries(
-        Object.entries(one.states.transitions).map(([own, terms]) => [moves.get(own) ?? own, terms]),
-      ),
-    }
-    const known = { parent, fields, order, sorts, uniques, paths: Object.fromEntries(paths), ...(states && { states }) }
+    const actions = withActionNames(one, moves, field)
+    const known = { parent, fields, order, sorts, uniques, paths: Object.fromEntries(paths), ...actions }
     return [named(name), { ...one, ...known }]
   })
   return { ...old, resources: Object.fromEntries(resources) }
 }
 
+/** The transitions and operations of an older contract under their newer names. */
+function withActionNames(
+  { states, calls }: Contract['resources'][string],
+  names: ReadonlyMap<string, string>,
+  field: (term: string) => string,
+): Pick<Contract['resources'][string], 'states' | 'calls'> {
+  const named = <T>(all: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(all).map(([own, terms]) => [names.get(own) ?? own, terms]))
+  return {
+    ...(states && { states: { ...states, field: field(states.field), transitions: named(states.transitions) } }),
+    ...(calls && { calls: named(calls) }),
+  }
+}
+
 /** The fields of a resource (by its older name) that have another name in the newer version. */
 const fieldNames = (was: string, journey: Omit<GuideRequest, 'ask'>) => newNames(was, journey, ({ renamed }) => renamed)
-const transitionNames = (was: string, journey: Omit<GuideRequest, 'ask'>) =>
-  newNames(was, journey, ({ transitions }) => transitions?.renamed)
+const actionNames = (was: string, journey: Omit<GuideRequest, 'ask'>) =>
+  newNames(was, journey, ({ transitions, operations }) => ({ ...transitions?.renamed, ...operations?.renamed }))
 
 function newNames(
   was: string,
@@ -149,7 +157,7 @@ function resourcePart(
   const isCalled = (old: string, now: string, where = '') => `- **breaking** \`${old}\` is called \`${now}\`${where}.`
   const lines = [
     ...(was && is && was !== is ? [isCalled(was, is, ', in paths and wherever it is referred to')] : []),
-    ...[fieldNames, transitionNames].flatMap((names) =>
+    ...[fieldNames, actionNames].flatMap((names) =>
       was && is ? [...names(was, { service, from, to })].map(([old, now]) => isCalled(old, now)) : [],
     ),
     ...(own.length === 0 ? [] : [differenceList(own)]),
@@ -167,7 +175,7 @@ function resourcePart(
   ]
 }
 
-/** What the older version does with transitions and states that the newer one does not have. */
+/** How the older version treats transitions and states that the newer one does not have. */
 function olderStateLines({ transitions = {}, writable, while: below }: Change, from: string): string[] {
   const { withdrawn = {}, written = {}, changed = {} } = transitions
   const gone = Object.entries(withdrawn).flatMap(([name, { by, refused }]) => {

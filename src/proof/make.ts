@@ -6,7 +6,7 @@ import { firstFault } from '../fields/value-check.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { Chance } from './chance.ts'
 
-/** The choices and the ids for references that values are made from, besides their field. */
+/** The choices, and the ids for references, that values of a field are made from. */
 export interface ValueMaking {
   readonly chance: Chance
   /** The id of an item of a resource; undefined if there is no item. */

@@ -1,4 +1,4 @@
-/** Promises: checks with one item what every version promises of its items. Part 9, versioning. */
+/** Promises: checks the promises of every version with one item. Part 9, versioning. */
 
 import type { Member } from '../resources/resource.ts'
 import { isSameJson } from '../rows/collection.ts'
@@ -70,7 +70,7 @@ function lossFault(
   return null
 }
 
-/** Checks that derived values which come back different are stable: sent again, they come back the same. */
+/** Checks that derived values which come back different are stable: when they are sent again, they come back the same. */
 async function checkSettled(
   item: JsonBody,
   { writer, request, send, another, name: newest, run }: ItemTrial,
@@ -147,7 +147,7 @@ const freeMembers = ({ members, key }: ResourceInVersion['resource']): Member[] 
       from === 'caller' && !immutable && !writeOnly && !field.options.unique && field.kind !== 'ref' && name !== key,
   )
 
-/** Checks that a change of one field changes only that field, and those that follow from it. */
+/** Checks that a change of one field changes only that field, and fields that are computed from it. */
 async function checkChange(
   item: JsonBody,
   path: string,
@@ -187,7 +187,7 @@ async function checkChange(
 /** Whether a patch is merged into the stored value, so that more than the patch comes back. */
 const isMerged = ({ field: { kind } }: Member): boolean => kind === 'object' || kind === 'metadata'
 
-/** A precondition that holds as long as nobody else writes. */
+/** A precondition that holds as long as no other request writes. */
 function ifUnchanged({ etag }: TrialAnswer['headers']): Pick<TrialRequest, 'headers'> {
   return etag === undefined || etag.startsWith('W/') ? {} : { headers: { 'if-match': etag } }
 }

@@ -1,4 +1,4 @@
-/** Record: makes the requests whose answers are kept, from what a version declares. Part 9, versioning. */
+/** Record: makes requests from the declaration of a version, and records their answers. Part 9, versioning. */
 import { filterParameter } from '../lists/list-rules.ts'
 import type { Resource } from '../resources/resource.ts'
 import { everydayChance, seededChance } from './chance.ts'

@@ -1,4 +1,4 @@
-/** Verify: checks what a declaration promises between its versions, with generated items. Part 9, versioning. */
+/** Verify: checks the promises between the versions of a declaration with generated items. Part 9, versioning. */
 import type { Service } from '../service.ts'
 import { type Chance, pickOne, replayedChance, seededChance, shrinkChoices } from './chance.ts'
 import { mendOfFault } from './fault.ts'
@@ -22,7 +22,7 @@ import { firstBrokenPromise } from './promises.ts'
 export interface VerifyFailure {
   /** The promise that did not hold. */
   readonly says: string
-  /** Which part of which change to look at; empty if no change is involved. */
+  /** Names the part of a change to look at; empty if no change is involved. */
   readonly mend: string
   /** The requests that led to the failure, each with its answer. */
   readonly steps: readonly VerifyStep[]
@@ -79,13 +79,14 @@ export async function verifyService(
   const cases = new Map<string, number>()
   const lossy = new Map<string, string>()
   const verdict = { versions: released.map(({ label }) => label), cases, lossy }
-  const within = async <T>(work: (ground: VerifyRun) => Promise<T>): Promise<T> => {
+  const within = async <T>(work: (context: VerifyRun) => Promise<T>): Promise<T> => {
     const { ask, close } = await open()
-    const ground = { service, versions: released, ask, lossy, pool: await fillItemPool(newest, ask, seed) }
-    return work(ground).finally(close)
+    const context = { service, versions: released, ask, lossy, pool: await fillItemPool(newest, ask, seed) }
+    return work(context).finally(close)
   }
-  const alone = (name: string, row: readonly number[]) => within((ground) => tryItem(name, replayedChance(row), ground))
-  const found = await within((ground) => firstFailure(ground, { seed, runs }, cases))
+  const alone = (name: string, row: readonly number[]) =>
+    within((context) => tryItem(name, replayedChance(row), context))
+  const found = await within((context) => firstFailure(context, { seed, runs }, cases))
   const untried = [...service.resources.keys()].filter((name) => !cases.has(name))
   if (!found) return { ...verdict, untried, failure: null }
   const { name, row, failure } = found
@@ -98,14 +99,14 @@ export async function verifyService(
 
 /** The resource and the choices of the first item that breaks a promise. */
 async function firstFailure(
-  ground: VerifyRun,
+  context: VerifyRun,
   { seed, runs }: Pick<VerifyOptions, 'seed' | 'runs'>,
   cases: Map<string, number>,
 ) {
-  for (const name of ground.service.resources.keys()) {
+  for (const name of context.service.resources.keys()) {
     for (let run = 0; run < runs; run++) {
       const row: number[] = []
-      const tried = await tryItem(name, seededChance(seed * 7919 + run, row), ground)
+      const tried = await tryItem(name, seededChance(seed * 7919 + run, row), context)
       if (tried !== 'untried') cases.set(name, (cases.get(name) ?? 0) + 1)
       if (isFailure(tried)) return { name, row, failure: tried }
     }
@@ -117,23 +118,23 @@ type ItemResult = VerifyFailure | 'untried' | null
 const isFailure = (outcome: ItemResult): outcome is VerifyFailure => outcome !== null && outcome !== 'untried'
 
 /** Writes one item in one version, and checks it in another. */
-async function tryItem(name: string, chance: Chance, ground: VerifyRun): Promise<ItemResult> {
-  const { service, versions, pool } = ground
+async function tryItem(name: string, chance: Chance, context: VerifyRun): Promise<ItemResult> {
+  const { service, versions, pool } = context
   const stands = versions.flatMap((release) => resourceInVersion(service.changes, name, release) ?? [])
   const [writer, reader] = [pickOne(chance, stands), pickOne(chance, stands)]
   const steps: VerifyStep[] = []
   const tell: SendRequest = async ({ version: { label: version } }, request) => {
-    const answer = await ground.ask(version, request)
+    const answer = await context.ask(version, request)
     steps.push({ version, request, answer })
     return answer
   }
-  const items = (own: string) => pool.get(nameInNewest(own, writer.version, ground)) ?? []
+  const items = (own: string) => pool.get(nameInNewest(own, writer.version, context)) ?? []
   const request = creationRequest(writer, chance, items)
   if (!request) return 'untried'
   const made = await tell(writer, request)
   const promised = await firstBrokenPromise(made, {
     name,
-    run: ground,
+    run: context,
     writer,
     reader,
     newest: stands[0] as ResourceInVersion,

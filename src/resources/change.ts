@@ -12,12 +12,16 @@ import {
   type VersionedDeclaration,
 } from './declaration.ts'
 import { oldValues, oldValuesByNew, type ValueMap } from './old-values.ts'
-import { parentFieldRenaming, renameTerms, repointFields, repointResource, without } from './repoint.ts'
+import { mapMembers, parentFieldRenaming, renameTerms, repointFields, repointResource, without } from './repoint.ts'
 import { defaultPrefix } from './resource.ts'
 import {
+  type ChangedOperations,
   type ChangedTransitions,
+  childrenBefore,
+  type FormerStates,
   type FormerWritable,
-  parentBefore,
+  formerStates,
+  operationsBefore,
   statesBefore,
   withFormerWhile,
 } from './states-before.ts'
@@ -86,16 +90,18 @@ export interface ResourceChange {
   /** Operations that only the new version has, and those that only the old one has: `methods: { added: ['remove'] }`. */
   readonly methods?: { readonly added?: readonly Operation[]; readonly withdrawn?: readonly Operation[] }
   /**
-   * The transitions of the version before: those that it lacks, names, and those that only it has.
+   * The transitions of the version before: new transitions that it lacks, its own names, and transitions that only it has.
    * @example transitions: { added: ['refunds'], renamed: { dispatches: 'shipments' } }
    */
   readonly transitions?: ChangedTransitions
+  /** The states that only the version before has; their transitions are in `withdrawn`: `states: { field: 'status', initial: 'draft' }`. */
+  readonly states?: FormerStates
   /** The states that allowed writes before, if fewer do now; null for all: `writable: { change: ['draft', 'placed'] }`. */
   readonly writable?: FormerWritable
   /** The states of the parent that allowed writes before, if fewer do now; null for all: `while: ['draft', 'placed']`. */
   readonly while?: readonly string[] | null
-  /** Declared operations that only the new version has: `operations: { added: ['quotes'] }`. */
-  readonly operations?: { readonly added?: readonly string[] }
+  /** The operations of the version before, as `transitions`: `operations: { renamed: { prices: 'quotes' } }`. */
+  readonly operations?: ChangedOperations
   /** Deprecated operations of the version before: `deprecations: { remove: { deprecated: '2026-01-01' } }`. R198. */
   readonly deprecations?: Deprecations
   /** Old names of declared error types, each with the new name: `errors: { 'no-credit': 'credit-exceeded' }`. */
@@ -125,8 +131,8 @@ export interface Change extends ResourceChange {
 
 export const changeKeys = [
   ...['about', 'feature', 'was', 'begins', 'ends', 'renamed', 'removed', 'added', 'retyped', 'required', 'mapped'],
-  ...['shown', 'moved', 'methods', 'transitions', 'operations', 'writable', 'while', 'deprecations', 'errors'],
-  ...['request', 'response', 'revision', 'filters', 'sorts'],
+  ...['shown', 'moved', 'methods', 'states', 'transitions', 'operations', 'writable', 'while', 'deprecations'],
+  ...['errors', 'request', 'response', 'revision', 'filters', 'sorts'],
 ] as readonly (keyof ResourceChange)[]
 export const majorOf = (label: string): number => Number(label.slice(1))
 
@@ -150,7 +156,8 @@ export function declarationAt<D extends VersionedDeclaration>(
 }
 
 /** The declaration before a change. */
-export function declarationBefore(declaration: VersionedDeclaration, change: Change): VersionedDeclaration {
+export function declarationBefore(given: VersionedDeclaration, change: Change): VersionedDeclaration {
+  const declaration = { ...given, resources: withNewestSources(given.resources, change.resource) }
   const { resource, was, begins, ends, errors } = change
   const errorsBefore = errors && declaration.errors ? { errors: underOldNames(declaration.errors, errors) } : {}
   if (begins) return { ...declaration, ...errorsBefore, resources: without(declaration.resources, [resource]) }
@@ -170,14 +177,14 @@ export function declarationBefore(declaration: VersionedDeclaration, change: Cha
 function resourceBefore(own: ResourceDeclaration, change: Change, around: VersionedDeclaration): ResourceDeclaration {
   const names = new Map(Object.entries(change.renamed ?? {}).map(([old, now]) => [now, old]))
   const gone = new Set(change.added)
-  const states = own.states && statesBefore(own.states, change, (fields, of) => fieldsBefore({ fields }, of, around))
+  const formBefore = (fields: Fields, of: Partial<Change>) => fieldsBefore({ fields }, of, around)
+  const states = own.states ? statesBefore(own.states, change, formBefore) : formerStates(change)
   const { states: _, derived: __, operations: all, ...rest } = own
-  const left = Object.entries(all ?? {}).filter(([name]) => !change.operations?.added?.includes(name))
   const parent = parentDeclarationOf(own)
   const stated = {
     ...rest,
     ...(states && { states }),
-    ...(all && { operations: Object.fromEntries(left) }),
+    ...((all || change.operations) && { operations: operationsBefore(all ?? {}, change.operations ?? {}, formBefore) }),
     ...(parent && change.while !== undefined && { parent: withFormerWhile(parent, change.while) }),
   }
   const named = renameTerms({ ...stated, fields: fieldsBefore(own, change, around) }, (name) =>
@@ -190,20 +197,6 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   const kept = Object.entries(own.deprecations ?? {}).filter(([one]) => offered(one as Operation))
   const deprecations = { ...Object.fromEntries(kept), ...change.deprecations }
   return { ...named, methods: operations.filter(offered), deprecations }
-}
-
-/** Gives the children of a resource the old names of its states in `while`. */
-function childrenBefore(
-  resources: VersionedDeclaration['resources'],
-  { states }: ResourceDeclaration,
-  change: Change,
-): VersionedDeclaration['resources'] {
-  if (!states) return resources
-  const known = Object.entries(resources).map(([name, one]) => {
-    const parent = parentDeclarationOf(one)
-    return [name, parent?.resource === change.resource ? { ...one, parent: parentBefore(parent, states, change) } : one]
-  })
-  return Object.fromEntries(known)
 }
 
 /** The old fields in order: removed and moved fields are where the first added field is, or else at the end. */
@@ -233,6 +226,14 @@ function withoutMigration(field: Field): Field {
 
 /** In older versions, the source of a derived field is that of the newest version. */
 const fromNewest = Object.freeze({ of: 'newest', resource: '', field: '' }) as unknown as Aggregate
+
+/** Resources whose totals of rows of a changed resource are those of the newest version. */
+const withNewestSources = (resources: VersionedDeclaration['resources'], changed: string) =>
+  mapMembers(resources, (one) => {
+    const isOther = ({ options: { derived } }: Field) => typeof derived === 'object' && derived.resource === changed
+    if (!Object.values(one.fields).some(isOther)) return one
+    return { ...one, fields: mapMembers(one.fields, (field) => (isOther(field) ? withoutMigration(field) : field)) }
+  })
 
 /** Whether new values sort like their old ones, and no two have the same old one, as equal values are sorted by id. */
 export function keepsOrder(values: readonly string[], mapped: ValueMap, shown: ValueMap): boolean {

@@ -7,7 +7,7 @@ import type { ValueRules } from '../fields/kind.ts'
 import { valueCheckOf } from '../fields/value-check.ts'
 import { digestOf } from '../formats/digest.ts'
 import type { StoredAggregate } from '../rows/aggregates.ts'
-import type { DerivedValue, Members } from '../rows/shape.ts'
+import type { DerivedValue, Members, SourceNames } from '../rows/shape.ts'
 import {
   type DeclarationContext,
   parentDeclarationOf,
@@ -35,6 +35,7 @@ export function derivedValues(
   rules: ValueRules,
 ): ReadonlyMap<string, DerivedValue> {
   const nameOf = derivedNames(around, rules)
+  const formerName: SourceNames = (of, one) => [of, around.resources[of]?.fields[one]?.options.was ?? one]
   const sources = sourceNames(fields, around)
   const totals = members.filter(({ field }) => isTotal(aggregateIn(field))).map(({ name }) => name)
   return new Map(
@@ -47,10 +48,13 @@ export function derivedValues(
           const unknown = totals.filter((one) => (document[one] ?? null) === null)
           return ifKnown(() => derivedValue(name, make, check, frozenSources(document, sources, unknown)))
         })
-      return [[name, { name: nameOf(resource, name), of: of ?? null }]]
+      const named = (called: SourceNames) => nameOf(resource, name, called)
+      return [[name, { name: named(asDeclared), formerNames: [named(formerName)], named, of: of ?? null }]]
     }),
   )
 }
+
+const asDeclared: SourceNames = (resource, field) => [resource, field]
 
 type DerivingFunction = (document: Members) => unknown
 
@@ -61,7 +65,7 @@ const sourceNames = (
 ): readonly string[] =>
   Object.keys(fields).filter((name) => resolveConcepts(fields[name] as Field, concepts).options.derived !== true)
 
-/** Sums and numbers are null only until they are filled; a function that reads one then has no value yet. */
+/** Sums and counts are null only until they are filled; until then a function that reads one has no value. */
 const isTotal = (aggregate: Aggregate | null): boolean => aggregate?.of === 'sum' || aggregate?.of === 'count'
 const unknownTotal = new Error('The total is not filled yet.')
 
@@ -79,14 +83,17 @@ function frozenSources(document: Members, sources: readonly string[], unknown: r
 function derivedNames(
   { resources, concepts }: DeclarationContext,
   rules: ValueRules,
-): (resource: string, field: string) => string {
+): (resource: string, field: string, called: SourceNames) => string {
   const known = new Map<string, string>() // as trying a function is slow, and many sums may depend on it
-  const nameOf = (resource: string, name: string): string => {
+  const nameOf = (resource: string, name: string, called: SourceNames): string => {
     const declaration = resources[resource]
     const field = declaration && Object.hasOwn(declaration.fields, name) ? declaration.fields[name] : undefined
     const aggregate = field && aggregateIn(field)
-    if (aggregate)
-      return `${JSON.stringify(Object.entries(aggregate).toSorted())} ${nameOf(aggregate.resource, aggregate.field)}`
+    if (aggregate) {
+      const own = { ...aggregate, ...(aggregate.by && { by: called(aggregate.resource, aggregate.by)[1] }) }
+      ;[own.resource, own.field] = called(aggregate.resource, aggregate.field)
+      return `${JSON.stringify(Object.entries(own).toSorted())} ${nameOf(aggregate.resource, aggregate.field, called)}`
+    }
     const make = field?.options.derived === true ? declaration?.derived?.[name] : undefined
     if (!declaration || !make) return ''
     const place = `${resource}.${name}`
@@ -104,7 +111,7 @@ function derivedNames(
   return nameOf
 }
 
-/** The value of a function in its stored form. One that does not fit its field is a mistake of the request. */
+/** The value of a function in its stored form. The request is refused if the value does not fit the field. */
 function derivedValue(name: string, make: DerivingFunction, check: ValueCheck, document: Members): unknown {
   const faults: Violation[] = []
   const value = make(document) ?? null

@@ -149,7 +149,7 @@ function checkWritten(
   return next
 }
 
-/** Refuses a new value of an immutable field; if the caller does not see it, any value, or it could guess it. R119. */
+/** Refuses a new value of an immutable field. A caller that does not see the field is refused any value, or it could guess it. R119. */
 function checkImmutable(
   member: Member,
   next: unknown,

@@ -5,7 +5,7 @@ import { isObject, typeInWords } from '../fields/value-check.ts'
 
 type Document = Record<string, unknown>
 
-/** The unescaped names of a JSON Pointer; the whole document has none. */
+/** The unescaped names of a JSON Pointer; empty for the whole document. */
 type Path = readonly string[]
 
 /** One operation. `value` is that of add, replace and test, `from` that of move and copy. */
@@ -64,7 +64,7 @@ function readName(given: unknown, at: string, faults: Violation[]): PatchOperati
   return null
 }
 
-/** The names in a JSON Pointer; none after a mistake. */
+/** The names in a JSON Pointer; empty after a mistake. */
 function readPath(members: Document, name: 'path' | 'from', at: string, faults: Violation[]): Path {
   const text = Object.hasOwn(members, name) ? members[name] : undefined
   if (text === undefined) addFault(faults, `${at}/${name}`, 'field-required', 'is required.')

@@ -47,23 +47,32 @@ export interface Transition {
   readonly values: (source: TransitionSource) => Document
 }
 
-/** The refusal of a write in a state that does not allow it. `allowed` lists those that do, and is empty if there are none. */
+/** The refusal of a write in a state that does not allow it. `allowed` lists the states that do, and may be empty. */
 export function stateProblem(title: string, state: string, refused: string, allowed: string): Problem {
   const possible = allowed === '' ? 'no state allows that' : `that is possible while it is ${allowed}`
   return new Problem('invalid-state', `${title} is ${state} and ${refused}; ${possible}.`)
 }
 
-/** A transition as a version declares it, and as it changes stored rows. */
-export interface ServedTransition {
-  readonly own: Transition
-  readonly today: Transition
+/** A transition or an operation as a version declares it, and the newest one, which is carried out. */
+export interface ServedAction<T> {
+  readonly own: T
+  readonly today: T
   /** Converts the inputs of the version to those of today, and gives today's names back; null if they are the same. */
   readonly older: {
     readonly convert: (input: Document) => Document
     readonly names: (input: string) => readonly string[]
+    /** Converts a body as it was sent, so that those of different versions can be compared. */
+    readonly payload: (body: Document) => Document
   } | null
   /** The status of its refusal, and the version that withdrew it; null if it is carried out. */
   readonly refused: { readonly status: 409 | 410; readonly version: string } | null
+}
+
+export type ServedTransition = ServedAction<Transition>
+
+export interface ServedOperation extends ServedAction<OwnOperation> {
+  /** Converts an output as JSON to that of the version; null if they are the same. */
+  readonly answer: ((output: string) => string) | null
 }
 
 /** A transition by the clock: some time after the state was entered, or at the time in a field. */
@@ -79,7 +88,7 @@ export interface Machine {
   /** The transitions that callers carry out, and those by the clock. */
   readonly transitions: readonly Transition[]
   readonly timed: readonly TimedTransition[]
-  /** The states that allow a write; null if all do. */
+  /** The states that allow a write; null if all states do. */
   readonly writable: { readonly [O in 'change' | 'remove']: readonly string[] | null }
 }
 
@@ -117,7 +126,7 @@ export function machineOf(
   }
 }
 
-/** The fields of a body that is no item. */
+/** The fields of a body that is not an item. */
 const inputFields = (input: Fields, concepts: DeclarationContext['concepts'], rules: ValueRules): InputField[] =>
   Object.entries(input).map(([name, given]) => {
     const field = resolveConcepts(given, concepts)
@@ -171,6 +180,7 @@ export function readInput(
 /** The inputs of a transition that a request without a body of its own carries out. */
 export const absentInput = ({ input }: Transition): ReadonlyMap<string, unknown> =>
   new Map(input.map(({ name, absent }) => [name, absent]))
+
 /** An operation that a resource declares. R88. */
 export interface OwnOperation {
   readonly name: string

@@ -1,6 +1,6 @@
 /** Old values: the values of an enum, or the states, before a change of a version. Part 9, versions. */
 
-/** Values of one version, each with that of another: as in `mapped` (new by old) and in `shown` (old by new). */
+/** Values of one version, each with the value of another one: as in `mapped` (new by old) and in `shown` (old by new). */
 export type ValueMap = Readonly<Record<string, string>>
 
 /** The values of an enum before the change. */
@@ -11,7 +11,7 @@ export function oldValues(values: readonly string[], mapped: ValueMap, shown: Va
   })
 }
 
-/** The old value of each new one. */
+/** The old value of each new value. */
 export function oldValuesByNew(values: readonly string[], mapped: ValueMap, shown: ValueMap): Map<string, string> {
   const first = (value: string) => Object.keys(mapped).find((old) => mapped[old] === value)
   return new Map(values.map((value) => [value, shown[value] ?? first(value) ?? value]))

@@ -1,4 +1,4 @@
-/** Own operations: what a resource offers besides its methods and transitions, as it is declared. Part 4, methods. R88. */
+/** Own operations: the operations and schedules that a resource declares in addition to its methods. Part 4, methods. R88. */
 import type { Fields } from '../fields/field.ts'
 
 /**
@@ -12,7 +12,7 @@ export interface OperationDeclaration {
   readonly input?: Fields
   /** The fields of the answer; by default it has none: `output: { total: f.decimal({ scale: 2 }) }`. */
   readonly output?: Fields
-  /** Who may use it; by default the rule of `change` for an item, of `create` for a collection: `access: 'orders:read'`. */
+  /** The access rule; by default that of `change` for an item, of `create` for a collection: `access: 'orders:read'`. */
   readonly access?: string
   /**
    * It may take long: a request is answered 202 with the URL of its status, and a worker runs the handler afterwards.

@@ -37,7 +37,10 @@ const repointOperations = (operations: DeclaredOperations, now: string, was: str
   )
 
 export const repointFields = (fields: Fields, now: string, was: string): Fields =>
-  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, repointField(field, now, was)]))
+  mapMembers(fields, (field) => repointField(field, now, was))
+
+export const mapMembers = <T>(all: { readonly [name: string]: T }, made: (one: T) => T): Record<string, T> =>
+  Object.fromEntries(Object.entries(all).map(([name, one]) => [name, made(one)]))
 
 function repointField(field: Field, now: string, was: string): Field {
   const { kind, item, fields, target } = field

@@ -83,6 +83,19 @@ const hasEvents = (declaration: ResourceDeclaration, all: boolean | undefined): 
 export const eventPrefixOf = (name: string, { singular }: ResourceDeclaration, { naming }: Settings): string =>
   toCase(singular ?? singularOf(name), naming)
 
+/** The types of the events of a service, by the names of its newest version. R205. */
+export const declaredEventTypes = (
+  resources: DeclarationContext['resources'],
+  all: boolean | undefined,
+  settings: Settings,
+): readonly string[] =>
+  Object.entries(resources).flatMap(([name, one]) => {
+    if (!hasEvents(one, all)) return []
+    const entered = Object.values(one.states?.transitions ?? {}).map(({ to }) => to)
+    const actions = new Set(['created', 'updated', 'deleted', ...entered])
+    return [...actions].map((action) => `${eventPrefixOf(name, one, settings)}.${action}`)
+  })
+
 /** What nodes without these parts would leave out. Texts that follow from equal declarations are equal. */
 function behaviourOf(declaration: ResourceDeclaration, all: boolean | undefined): Pick<Collection, 'behaviour'> {
   const { states, parent } = declaration

@@ -14,7 +14,7 @@ type DerivedFunctions<F> = {
 }
 
 /**
- * A resource whose derived fields are functions of its other fields, typed by them. It returns what it is given.
+ * A resource whose derived fields are functions of its other fields, typed by them. It returns its argument.
  * @example
  * 'order-lines': resource({
  *   fields: {

@@ -1,4 +1,4 @@
-/** Service fields: what a declaration implies: fields of states, derived ones that callers cannot write, and statuses. Part 2. */
+/** Service fields: fields that a declaration implies: of states, of statuses, and derived ones as read-only fields. Part 2. */
 import { type Field, type Fields, f } from '../fields/field.ts'
 import type { ResourceDeclaration } from './declaration.ts'
 import { completeDerivedField } from './derived-fields.ts'
@@ -70,13 +70,13 @@ const statusFields: Fields = {
   progress: f.integer({ ...byService, default: 0, min: 0, max: 100 }),
   result,
   error: f.object({ type: f.text(), message: f.text() }, { ...byService, optional: true }),
-  /** What the worker needs, as JSON. */
+  /** The data for the worker, as JSON. */
   request: f.text({ ...byService, optional: true, writeOnly: true, max: 1_000_000 }),
 }
 
 type Statused = Pick<ResourceDeclaration, 'fields' | 'states' | 'operations' | 'access'> & { readonly owner?: string }
 
-/** Whether a resource is the one of the statuses; another one may have its name if no operation is asynchronous. */
+/** Whether a resource is that of the statuses; a declared one may have its name if no operation is asynchronous. */
 export const isStatusResource = ({ states }: Pick<ResourceDeclaration, 'states'>): boolean =>
   states?.entered !== undefined
 

@@ -27,7 +27,7 @@ export interface TransitionDeclaration {
   readonly from: readonly string[]
   /** The state that it leads to: `to: 'cancelled'`. */
   readonly to: string
-  /** Who may use it; by default the rule of `change`: `access: 'orders:ship'`. */
+  /** The access rule; by default that of `change`: `access: 'orders:ship'`. */
   readonly access?: string
   /** The fields of the request body; by default it has none: `input: { carrier: f.text({ max: 50 }) }`. */
   readonly input?: Fields

@@ -17,6 +17,7 @@ import {
 import { type Mistake, operations, resolveConcepts, type VersionedDeclaration } from '../resources/declaration.ts'
 import { withoutStateFields } from '../resources/service-fields.ts'
 import { readSettings } from '../settings.ts'
+import { checkChangedOperations } from './changed-operations.ts'
 import { checkChangedStates } from './changed-states.ts'
 import { checkDroppedPromises } from './dropped-promises.ts'
 import { checkMovedFields } from './moved-fields.ts'
@@ -92,7 +93,7 @@ function checkVersionOfChange(
 /** The keys whose values are objects by name. */
 const objectKeys = [
   ...['renamed', 'removed', 'retyped', 'required', 'mapped', 'shown', 'moved'],
-  ...['transitions', 'operations', 'writable', 'deprecations', 'errors', 'filters', 'sorts'],
+  ...['states', 'transitions', 'operations', 'writable', 'deprecations', 'errors', 'filters', 'sorts'],
 ]
 
 function checkChange(scene: ChangeCheck): void {
@@ -127,7 +128,7 @@ function checkChange(scene: ChangeCheck): void {
   checkFieldParts(scene)
   checkMethods(scene)
   checkChangedStates(scene, checkFieldParts)
-  checkOperationNames(scene)
+  checkChangedOperations(scene, checkFieldParts)
   checkErrorRenames(scene)
   checkMovedFields(scene)
   checkValueSources(scene)
@@ -161,7 +162,7 @@ function checkNames(scene: ChangeCheck): void {
     ]),
   ]
   for (const [key, names] of present)
-    for (const name of names.filter((one) => !hasMember(own.fields, one)))
+    for (const name of names.filter((one) => !hasMember(own.fields, one) && one !== change.states?.field))
       report(
         { found },
         [...path, key],
@@ -225,17 +226,6 @@ function checkMethods({ change, path, own, found }: ChangeCheck): void {
       [...path, 'methods', 'withdrawn'],
       `There is no method ${valueInWords(one)}.`,
       nameHint(one, operations),
-    )
-}
-
-function checkOperationNames({ change, path, own, found }: ChangeCheck): void {
-  const known = Object.keys(own.operations ?? {})
-  for (const name of (change.operations?.added ?? []).filter((one) => !known.includes(one)))
-    report(
-      { found },
-      [...path, 'operations', 'added'],
-      `There is no operation ${valueInWords(name)} in ${change.version}.`,
-      nameHint(name, known),
     )
 }
 

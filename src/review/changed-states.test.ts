@@ -9,7 +9,11 @@ const declared = {
   versions,
   settings: { resource: { links: 'all' } },
   resources: {
-    sites: { prefix: 'sit', fields: { name: f.text() }, access: 'public' },
+    sites: {
+      prefix: 'sit',
+      fields: { phase: f.enum(['open', 'shut'], { default: 'open', filter: true, sort: true }) },
+      access: 'public',
+    },
     sheep: { prefix: 'she', plural: true, singular: 'voids', fields: {}, access: 'public' },
     orders: {
       prefix: 'ord',
@@ -84,6 +88,7 @@ const cases: readonly (readonly [change: object, mistake: string])[] = [
     inputs({ retyped: { note: f.text({ max: 20 }) } }),
     'transitions.changed.placements.input.retyped.note: Old values of `note` may not fit the new input.',
   ],
+  [{ states: { field: 'status', initial: 'draft' } }, 'states: orders still has states.'],
   [
     transitions({ written: { closed: 'closures' } }),
     'transitions.written: Before v2 nobody wrote `status`, as it was a state.',
@@ -113,6 +118,27 @@ const written: readonly (readonly [written: object, mistake: string])[] = [
 ]
 for (const [parts, mistake] of written)
   test(mistake, () => assert.deepEqual(mistakes({ ...adopted, ...transitions({ written: parts }) }), [mistake]))
+
+const ended: readonly (readonly [change: object, mistake: string])[] = [
+  [{ states: 'status' }, 'changes.v2.sites.states: It is "status".'],
+  [{ states: { field: 'status' } }, 'changes.v2.sites.states: It is an object.'],
+  [{ states: { field: 'status', initial: 'open' } }, 'changes.v2.sites.states: There is no field `status`.'],
+  [
+    {
+      states: { field: 'phase', initial: 'open' },
+      transitions: { withdrawn: { closures: { from: ['open'], to: 'shut' } } },
+    },
+    'changes.v2.sites.transitions.withdrawn.closures: It does not say what its requests get.',
+  ],
+  [
+    {
+      states: { field: 'phase', initial: 'open' },
+      transitions: { withdrawn: { closures: { from: ['open'], to: 'shut', by: 'ends' } } },
+    },
+    'changes.v2.sites.transitions.withdrawn.closures: There is no transition "ends" that callers carry out.',
+  ],
+]
+for (const [change, mistake] of ended) test(mistake, () => assert.deepEqual(mistakes(change, 'sites'), [mistake]))
 
 test('what is right is accepted', () => {
   assert.deepEqual(mistakes({ ...adopted, ...transitions({ written: { closed: 'closures' } }) }), [])

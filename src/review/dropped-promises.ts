@@ -74,7 +74,7 @@ const onDeleteOf = ({ options }: Field): string => options.onDelete ?? 'restrict
 const fieldNow = ({ path, trial }: ConvertedField): Field | undefined =>
   path.at(-2) === 'retyped' ? trial.now[path.at(-1) as string] : undefined
 
-/** Whether an old field is unique or a reference; only then the functions are tried. */
+/** Whether an old field is unique or a reference. The functions are tried only if there is such a field. */
 function promisesAnything({ change, around, own }: ChangeCheck): boolean {
   const { removed = {}, retyped = {}, moved = {} } = change
   if (own.uniques?.flat().some((name) => hasMember(retyped, name))) return true

@@ -10,8 +10,8 @@ import { refill } from './refill.ts'
 
 /** Adds the backlog to a store context, if old nodes may write rows that lack columns or read columns that are gone. */
 export function withBacklog(cellar: StoreContext, { layout }: StoreLayouts): StoreContext {
-  const lag = backlogOf(cellar, layout)
-  return lag ? { ...cellar, backlog: lag } : cellar
+  const backlog = backlogOf(cellar, layout)
+  return backlog ? { ...cellar, backlog: backlog } : cellar
 }
 
 function backlogOf(cellar: StoreContext, layout: Layout): Backlog | undefined {
@@ -38,10 +38,10 @@ function backlogOf(cellar: StoreContext, layout: Layout): Backlog | undefined {
     probe: { text, values: [], autocommit: 'read' },
     closed: { text: `${named} = '${name}'`, values: [] },
     *catchUp() {
-      for (const shelf of all) {
-        const { name } = shelf.collection
+      for (const prepared of all) {
+        const { name } = prepared.collection
         const fill = { collection: name, again: false, ahead: true, latest: true }
-        yield* refill({ shelf, table: tables[name], fill, dialect, cellar }, null)
+        yield* refill({ prepared, table: tables[name], fill, dialect, cellar }, null)
       }
     },
     isOver: false,

@@ -44,7 +44,7 @@ export interface AllowedDrops {
   readonly time: number | null
 }
 
-/** Who may see and write a field; all of the scopes are needed. */
+/** The rights to a field: whether it is write-only, and the scopes that reading and writing need, all of them. */
 export interface FieldRights {
   readonly hidden: boolean
   readonly read: readonly string[]
@@ -194,7 +194,7 @@ function valuesReplacedByFills(
   })
 }
 
-/** Marks a `rest` that holds what a fill put in the place of the copied value, with the list around it. */
+/** Begins a `rest` that holds the value of a fill, which replaced the copied value; in a list, the whole list. */
 export const fillMark = '='
 
 /** The path of a field or, if it lies in a list, of that list. */

@@ -19,11 +19,11 @@ export function* inspectRows(
 ): Steps<Misfits> {
   const found: Record<string, Record<string, Misfit>> = {}
   if (before === null) return found
-  for (const { shelf } of readableCollections(collections, { before: before.layout, after }, dialect)) {
-    const { name, rules } = shelf.collection
+  for (const { prepared } of readableCollections(collections, { before: before.layout, after }, dialect)) {
+    const { name, rules } = prepared.collection
     const judged = [...rules.keys()].map((field) => ({ name: field, wide: null }))
     const own = misfitCounter(rules, judged, maxNamed)
-    yield* readEachRow(shelf, dialect, (row) => {
+    yield* readEachRow(prepared, dialect, (row) => {
       own.see(row)
       see(row)
       return true

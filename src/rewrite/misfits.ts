@@ -22,7 +22,7 @@ export interface MisfitMemory {
 
 /** The result of the search before a declaration is applied. */
 export interface MisfitReport {
-  /** What to store once it is applied; null if that is stored already. */
+  /** The findings to store once the declaration is applied; null if they are stored already. */
   readonly memory: MisfitMemory | null
   readonly misfits: Misfits
   /** The narrowed fields with rows that do not fit. */
@@ -81,7 +81,7 @@ export function* findMisfits({ change, collections, dialect, world }: SurveyedCh
   const [misfits, narrowed]: [Record<string, Record<string, Misfit>>, NarrowedField[]] = [{}, []]
   const until = world.monotonic() + maxCountingTime
   for (const standing of readableCollections(collections, { before: before.layout, after }, dialect)) {
-    const { collection } = standing.shelf
+    const { collection } = standing.prepared
     const doubts = fieldsToJudge(standing, known)
     const still = Object.entries(known?.misfits[standing.name] ?? {})
     const kept = still.filter(([field]) => collection.rules.has(field) && !doubts.some(({ name }) => name === field))
@@ -106,21 +106,21 @@ export function* findMisfits({ change, collections, dialect, world }: SurveyedCh
 }
 
 function* countMisfits(
-  { shelf }: ReadableCollection,
+  { prepared }: ReadableCollection,
   doubts: readonly FieldToJudge[],
   dialect: Dialect,
   isTime: () => boolean,
 ): Steps<{ readonly found: Record<string, Misfit>; readonly longest: MisfitCounter['longest'] }> {
   if (doubts.length === 0) return { found: {}, longest: () => 0 }
-  const own = misfitCounter(shelf.collection.rules, doubts)
-  const whole = yield* readEachRow(shelf, dialect, (row) => {
+  const own = misfitCounter(prepared.collection.rules, doubts)
+  const whole = yield* readEachRow(prepared, dialect, (row) => {
     own.see(row)
     return isTime()
   })
   return { found: own.misfits(whole), longest: own.longest }
 }
 
-/** How many bytes the indexes of a field can hold. An index holds a short text whole, and a prefix of a long one. */
+/** The most bytes of a value that the indexes of a field can hold. A field that may be too long has only a prefix in them. */
 function maxIndexedBytes(collection: Collection, field: string, dialect: Dialect): number {
   const own = collection.columns.find((column) => column.field === field)?.name
   const isWhole = ({ columns }: Index) =>
@@ -130,15 +130,15 @@ function maxIndexedBytes(collection: Collection, field: string, dialect: Dialect
 }
 
 function fieldsToJudge(
-  { shelf: { collection }, was, name }: ReadableCollection,
+  { prepared: { collection }, was, name }: ReadableCollection,
   known: MisfitMemory | null,
 ): FieldToJudge[] {
   const memory = known?.bounds[name]
   const before = memory ?? boundsFromShape(collection, was.shapes[was.shape - 1] as string)
   const converted = isConverted(collection, was)
-  const epoch = storedVersionAt(collection, was, was.shape)
+  const storedVersion = storedVersionAt(collection, was, was.shape)
   return [...collection.rules].flatMap(([field, { bounds }]): FieldToJudge[] => {
-    const from = converted ? (collection.conversions?.sourceField(epoch, field) ?? null) : field
+    const from = converted ? (collection.conversions?.sourceField(storedVersion, field) ?? null) : field
     const old = from === null ? undefined : boundsBefore(before, from, bounds)
     const record = known?.misfits[name]?.[from ?? field]
     const wide = old ? unionBounds(unionBounds(record?.wide ?? old, old), bounds) : null

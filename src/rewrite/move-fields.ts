@@ -74,19 +74,19 @@ interface ReceivedValues {
 /** Writes a value to the row that has the field now; throws if that row already has another value of its own. */
 function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove): Steps<void> {
   const { cellar, latest } = giving
-  const shelf = cellar.collections.get(moved.collection)
-  if (!shelf)
+  const prepared = cellar.collections.get(moved.collection)
+  if (!prepared)
     throw new Error(
       `the rows of ${moved.collection} have to be written too, but they have another form in this declaration.`,
     )
-  const { collection, shape, former } = shelf
+  const { collection, shape, former } = prepared
   const place = `${moved.collection}/${key.id}`
   const keys = rowKeyValues(collection, key, cellar.dialect)
-  const [row] = yield { text: shelf.texts.readForUpdate, values: keys }
+  const [row] = yield { text: prepared.texts.readForUpdate, values: keys }
   if (!row) throw new Error(`${says}, but ${place}, which would have the field now, does not exist. ${mendHint}`)
   const stored = storedDocumentOf(row)
   const mark = stored.shape === shape ? receivedIn(stored.hidden, shape) : { since: stored.shape, given: [] }
-  yield* moveFields(giving, shelf, { ...row, ...key })
+  yield* moveFields(giving, prepared, { ...row, ...key })
   const seen = namingRowInErrors(place, () => viewRow(collection, shape, stored))
   const has = moved.read(seen.document)
   const isSame = isSameJson(has, moved.value)
@@ -102,7 +102,7 @@ function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove):
   const hidden = mark ? withReceived(kept, shape, { ...mark, given: [...mark.given, what] }) : kept
   const values = [shape, texts.doc, hidden, ...cellsIn(collection, document), ...keys, Number(row.revision)]
   const was = { ...encodeDocument(collection, seen.document), shape }
-  const clash = yield* updateRemoteEntries(cellar, shelf, { key, time: 0 }, was, { ...texts, shape })
+  const clash = yield* updateRemoteEntries(cellar, prepared, { key, time: 0 }, was, { ...texts, shape })
   if (clash)
     throw new Error(`${says}, but another row has the same ${clash.fields.join(' and ')} as ${place}. ${mendHint}`)
   const [done] = yield { text: updateText(collection, [...collection.columns.keys()], cellar.dialect), values }

@@ -1,4 +1,4 @@
-/** Prepare store: reads what the store needs from its database, SQLite or PostgreSQL, when it is opened. The cellar. */
+/** Prepare store: reads the layouts, misfits and copies of a database, SQLite or PostgreSQL, when it is opened. The cellar. */
 import type { Misfits } from '../fields/bounds.ts'
 import type { World } from '../flow/world.ts'
 import type { Collection } from '../rows/collection.ts'
@@ -17,7 +17,7 @@ import { readFormerMisfits } from './misfits.ts'
 
 /** The schema that a store works with. */
 export interface PreparedSchema {
-  readonly ground: StoreLayouts
+  readonly layouts: StoreLayouts
   /** Stored values that do not fit the declaration. */
   readonly misfits: Misfits
   /** Whether the database was opened as it is, without checks or changes. */
@@ -32,10 +32,10 @@ export function* usableSchema(
 ): Steps<PreparedSchema | null> {
   const { serves, change, state } = comparison
   const kept = asItIs ? stateToOpenAsIs(comparison) : null
-  if (kept) return { ground: kept, misfits: {}, isKept: true }
+  if (kept) return { layouts: kept, misfits: {}, isKept: true }
   if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
   if (serves !== 'former') return null
-  return { ground: { layout: state?.former as Layout, former: null }, misfits: yield* readFormerMisfits() }
+  return { layouts: { layout: state?.former as Layout, former: null }, misfits: yield* readFormerMisfits() }
 }
 
 /** The parts of a store that SQLite and PostgreSQL have in common. */
@@ -55,20 +55,20 @@ interface StoreSite extends StoredParts {
 
 export function* prepareStore(
   { collections, consent, world }: StoreSite,
-  { ground, misfits, isKept }: PreparedSchema,
+  { layouts, misfits, isKept }: PreparedSchema,
   dialect: Dialect,
   isFull: (collection: Collection, column: string) => boolean,
   due: () => number | null,
 ): Steps<PreparedStore> {
-  const shelves = storeContext(collections, ground, dialect, isFull)
+  const cellar = storeContext(collections, layouts, dialect, isFull)
   const { retention = defaultRetention } = consent
-  const copies = isKept ? {} : yield* prepareCopies(shelves, retention, due)
+  const copies = isKept ? {} : yield* prepareCopies(cellar, retention, due)
   return {
-    cellar: { ...withBacklog(shelves, ground), ...copies },
+    cellar: { ...withBacklog(cellar, layouts), ...copies },
     expire: copies.dropped && retention !== null ? (time) => expireCopies(dialect, retention, time) : null,
     secret: yield* storeSecret(dialect, world),
     misfits,
-    name: layoutName(ground.layout),
+    name: layoutName(layouts.layout),
   }
 }
 
@@ -76,11 +76,11 @@ const defaultRetention = 30 * 24 * 60 * 60 * 1000
 
 /** Stores the rights of fields, deletes expired copies of dropped values, and finds the fields with other copies. */
 function* prepareCopies(
-  { dialect, collections: shelves }: StoreContext,
+  { dialect, collections: preparedCollections }: StoreContext,
   retention: number | null,
   due: () => number | null,
 ): Steps<Pick<StoreContext, 'dropped'>> {
-  const collections = [...shelves.values()].map(({ collection }) => collection)
+  const collections = [...preparedCollections.values()].map(({ collection }) => collection)
   yield* rememberRights(dialect, collections)
   if ((yield findCopyTable(dialect)).length === 0) return {}
   if (retention !== null) yield* expireCopies(dialect, retention, due())

@@ -36,12 +36,12 @@ const batchSize = 500
 
 interface RefillContext {
   /** Undefined if the current declaration is not the one that the rows are rewritten for. */
-  readonly shelf: PreparedCollection | undefined
+  readonly prepared: PreparedCollection | undefined
   readonly table: TableLayout | undefined
   readonly fill: Refill
   readonly dialect: Dialect
   readonly cellar: StoreContext
-  /** What the change may drop; missing if it drops nothing yet, as old nodes still run. */
+  /** The values that the change may drop; missing if it drops nothing yet, as old nodes still run. */
   readonly dropping?: AllowedDrops
 }
 
@@ -52,27 +52,27 @@ export function prepareRefills({ change, collections, dialect }: SurveyedChange,
   const known = writableCollections(collections, layout, dialect)
   const cellar = storeContext(known, { layout, former: formerLayout(before) }, dialect, () => false)
   return (fill) => {
-    const [shelf, table] = [preparedCollection(cellar, fill.collection), layout.tables[fill.collection]]
-    return { shelf, table, fill, dialect, cellar, dropping }
+    const [prepared, table] = [preparedCollection(cellar, fill.collection), layout.tables[fill.collection]]
+    return { prepared, table, fill, dialect, cellar, dropping }
   }
 }
 
 /** Rewrites one batch of rows after a key; returns the last key, or null if no rows are left. */
 export function* refill(refilling: RefillContext, after: readonly string[] | null): Steps<readonly string[] | null> {
-  const { shelf, table, fill, dialect, cellar } = refilling
-  if (!shelf) return yield* requireNoOldRows(fill, table)
-  const { collection } = shelf
+  const { prepared, table, fill, dialect, cellar } = refilling
+  if (!prepared) return yield* requireNoOldRows(fill, table)
+  const { collection } = prepared
   const keys = keyColumns(collection)
   const columns = rowKeyColumns(collection, dialect)
   const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
   const rows = yield {
     text: `SELECT ${columns.join(', ')}, revision, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks})
-      AND ${rowsToRewrite(shelf, fill)} ORDER BY ${key} LIMIT ${batchSize}`,
+      AND ${rowsToRewrite(prepared, fill)} ORDER BY ${key} LIMIT ${batchSize}`,
     values: after ?? keys.map(() => ''),
   }
   for (const row of rows) {
-    yield* moveFields({ cellar, latest: fill.latest === true }, shelf, row)
-    yield* rewriteRow(refilling, shelf, columns, row)
+    yield* moveFields({ cellar, latest: fill.latest === true }, prepared, row)
+    yield* rewriteRow(refilling, prepared, columns, row)
   }
   const last = rows.at(-1)
   return last && rows.length === batchSize ? keys.map((name) => last[name] as string) : null
@@ -86,14 +86,14 @@ function rowsToRewrite({ collection, shape }: PreparedCollection, { ahead }: Ref
 
 /** Rebuilds the reservations and links of one batch of rows of a sharded database; returns the key of the last one, or null if no rows are left. */
 export function* reserveValues(
-  { shelf, dialect, cellar }: RefillContext,
+  { prepared, dialect, cellar }: RefillContext,
   after: readonly string[] | null,
 ): Steps<readonly string[] | null> {
-  if (!shelf)
+  if (!prepared)
     throw new Error(
       'the resource has another form in this declaration. Carry this plan out with the declaration that it was made for.',
     )
-  const { collection } = shelf
+  const { collection } = prepared
   if (after === null) {
     // Starts again from nothing, as an earlier run may have been interrupted.
     for (const { columns } of collection.uniques)
@@ -106,7 +106,7 @@ export function* reserveValues(
   const { rows, last } = yield* readBatch(collection, dialect, after)
   for (const row of rows) {
     const written = { key: rowKeyOf(row), time: 0 }
-    const clash = yield* updateRemoteEntries(cellar, shelf, written, null, storedDocumentOf(row))
+    const clash = yield* updateRemoteEntries(cellar, prepared, written, null, storedDocumentOf(row))
     if (clash) throw new Error(`several rows have the same ${clash.fields.join(' and ')}. Change them first.`)
   }
   return last
@@ -139,14 +139,14 @@ function hiddenText(
 /** Rewrites one row, unless it was written meanwhile; if an old node wrote it, a later pass finds it. */
 function* rewriteRow(
   { fill, dialect, dropping, cellar }: RefillContext,
-  shelf: PreparedCollection,
+  prepared: PreparedCollection,
   keys: readonly string[],
   row: ResultRow,
 ): Steps<void> {
-  const { collection, shape } = shelf
+  const { collection, shape } = prepared
   const own = keys.map((name) => row[name] as string)
   const fills = !fill.ahead && collection.aggregates.length > 0
-  const [locked] = fills ? yield { text: shelf.texts.readForUpdate, values: own } : [row]
+  const [locked] = fills ? yield { text: prepared.texts.readForUpdate, values: own } : [row]
   if (!locked) return
   const stored = storedDocumentOf(locked)
   const viewed = namingRowInErrors(own.join('/'), () => viewRow(collection, shape, stored))
@@ -157,7 +157,7 @@ function* rewriteRow(
   const texts = encodeDocument(collection, seen.document)
   // Nodes of this declaration may have answered the row before it was filled.
   const moved = fills && texts.doc !== encodeDocument(collection, viewed.document).doc
-  const hidden = hiddenText(shelf, fill, stored, seen, texts)
+  const hidden = hiddenText(prepared, fill, stored, seen, texts)
   const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
   const set = equations(names, dialect)
   if ((fill.again && stored.shape < shape) || moved) set.push('revision = revision + 1')

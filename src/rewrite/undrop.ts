@@ -58,10 +58,10 @@ export function* undropBatch(cellar: StoreContext, after: readonly string[] | nu
   const copies = yield* readCopiesAfter(cellar.dialect, after ?? beforeFirst)
   const fates: UndropResult[] = []
   for (const copy of copies) {
-    const shelf = [...cellar.collections.values()].find(({ collection }) => storedNameOf(collection) === copy.called)
+    const prepared = [...cellar.collections.values()].find(({ collection }) => storedNameOf(collection) === copy.called)
     const [account, parent, id] = JSON.parse(copy.holder) as [string | null, string | null, string]
-    const reason = shelf ? yield* putBack(cellar, shelf, { account, parent, id }, copy) : 'undeclared'
-    const field = `${shelf?.collection.name ?? copy.called}.${copy.field}`
+    const reason = prepared ? yield* putBack(cellar, prepared, { account, parent, id }, copy) : 'undeclared'
+    const field = `${prepared?.collection.name ?? copy.called}.${copy.field}`
     if (reason !== 'gone') fates.push({ field, id, because: reason && keptReasons[reason] })
   }
   const last = copies.at(-1)
@@ -92,11 +92,11 @@ function editSinceCopy(
 /** Restores one value, or returns the reason why not. */
 function* putBack(
   cellar: StoreContext,
-  shelf: PreparedCollection,
+  prepared: PreparedCollection,
   key: RowKey,
   copy: StoredCopy,
 ): Steps<KeptReason | 'gone' | null> {
-  const { collection, shape, texts } = shelf
+  const { collection, shape, texts } = prepared
   const target = fieldSources(collection.fields, { [copy.field]: copy.kind }).find(({ from }) => from === copy.field)
   if (!target) return 'undeclared'
   if (target.kind !== copy.kind) return 'kind'
@@ -116,12 +116,12 @@ function* putBack(
   if (!whole) return 'changed'
   if (!fitsRules(collection, path, whole)) return 'unfit'
   if (!(yield* referencesExist(cellar, collection, key, [document, whole]))) return 'reference'
-  if (yield* isUniqueTaken(cellar, shelf, key, whole)) return 'unique'
+  if (yield* isUniqueTaken(cellar, prepared, key, whole)) return 'unique'
   const [before, made] = [document, whole].map((one) => ({ ...encodeDocument(collection, one), shape })) as [
     StoredDocument,
     StoredDocument,
   ]
-  const clash = yield* updateRemoteEntries(cellar, shelf, { key, time: 0 }, before, made)
+  const clash = yield* updateRemoteEntries(cellar, prepared, { key, time: 0 }, before, made)
   if (clash)
     throw new Error(`Another row was given the same ${clash.fields.join(' and ')} as ${collection.name}/${key.id}.`)
   const kept = [...rowKeyValues(collection, key, cellar.dialect), Number(row.revision)]

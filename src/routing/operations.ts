@@ -1,4 +1,4 @@
-/** Operations: everything that can be done at the URLs of a resource, in the order in which they are listed. Part 4, methods. */
+/** Operations: all kinds of operations at the URLs of a resource, in the order in which they are listed. Part 4, methods. */
 
 import { ownOperationRoutes } from '../endpoints/call-operation.ts'
 import { changeItemRoute } from '../endpoints/change-item.ts'
@@ -12,7 +12,7 @@ import { transitionRoutes } from '../endpoints/transition-item.ts'
 import type { Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 
-/** Makes the routes of one kind of operation for a resource; none if the resource does not offer it. */
+/** Makes the routes of one kind of operation for a resource; empty if the resource does not offer it. */
 export type OperationRoutes = (context: EndpointContext) => readonly Route[]
 
 const offered =

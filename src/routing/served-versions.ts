@@ -1,14 +1,7 @@
 /** Served versions: the URLs of the resources in each version, and the methods of each URL. Part 4, endpoints. */
 
-import {
-  type ChangeStep,
-  compileConversion,
-  type FindMovedField,
-  identityMapping,
-  mapUp,
-} from '../changes/conversion.ts'
+import type { ChangeStep, FindMovedField } from '../changes/conversion.ts'
 import { movedFieldFinder, type ResourceHistory, type VersionAt, versionHistory } from '../changes/history.ts'
-import { olderNames } from '../changes/queries.ts'
 import { olderRepresentation, storedRepresentation } from '../changes/representation.ts'
 import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
@@ -19,15 +12,15 @@ import type { FieldKinds } from '../fields/kind.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import { type Change, majorOf } from '../resources/change.ts'
 import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
-import type { ServedTransition, Transition } from '../resources/machine.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
-import { newestTransition, writtenTransitions } from '../resources/states-before.ts'
+import { isStatusResource } from '../resources/service-fields.ts'
 import type { Settings } from '../settings.ts'
 import { itemLinker, linkRulesOf } from '../views/item-links.ts'
 import { type ViewSource, viewsOf } from '../views/view.ts'
 import { routeTreeOf } from './locate.ts'
 import type { OperationRoutes } from './operations.ts'
 import { allMethods, endpointOf } from './options.ts'
+import { servedOperations, servedTransitions, statusForm, transitionsByValue } from './served-actions.ts'
 
 /** R4: a child with an id of its own has top-level item URLs and a flat list; with a composite key it has neither. */
 function resourceEndpoints(scene: EndpointContext, operations: readonly OperationRoutes[]): Endpoint[] {
@@ -97,13 +90,17 @@ function servedVersion(
 ): ServedVersion {
   const { writer } = declared
   const { label, declaration, histories, errors } = past
-  const scenes = [...histories].map(([name, way]) =>
-    contextOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
+  const scenes = withStatusForm(
+    [...histories].map(([name, way]) =>
+      contextOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
+    ),
+    past,
+    declared,
   )
   const resources = new Map(scenes.map(({ resource }) => [resource.name, resource]))
   const contexts = new Map<string, EndpointContext>()
   const found = scenes.flatMap(({ source, ...scene }) => {
-    const seen = viewAndLinks(source, scene.transitions, resources)
+    const seen = viewAndLinks(source, scene, resources)
     const { today: stored, challenge } = declared
     const context = { ...scene, ...seen, resources, stored, writer, challenge, scenes: contexts }
     contexts.set(scene.resource.name, context)
@@ -127,16 +124,28 @@ function servedVersion(
   }
 }
 
+/** Shows the statuses of asynchronous operations as the version does. */
+const withStatusForm = (
+  all: readonly ReturnType<typeof contextOf>[],
+  { label, errors }: VersionAt<VersionedDeclaration>,
+  declared: DeclaredService,
+): typeof all =>
+  all.map((one) => {
+    const representation = isStatusResource(one.resource.declaration) ? statusForm(one, all, errors) : null
+    if (!representation) return one
+    return { ...one, representation, source: { ...one.source, changes: changesAfter(declared, label) } }
+  })
+
 type UnlinkedSource = Omit<ViewSource, 'rules'>
 
 /** How callers see a resource, and the links that are added to its items. */
 function viewAndLinks(
   source: UnlinkedSource,
-  transitions: readonly ServedTransition[],
+  actions: Pick<EndpointContext, 'transitions' | 'operations'>,
   resources: ReadonlyMap<string, Resource>,
 ): Pick<EndpointContext, 'view' | 'linker'> {
   const { resource: own, today } = source
-  const links = linkRulesOf(own, transitions, resources)
+  const links = linkRulesOf(own, actions, resources)
   return {
     view: viewsOf({ ...source, rules: links?.rules ?? [] }),
     linker: links && itemLinker({ own, today }, links, itemPath),
@@ -149,13 +158,16 @@ const changesFields = (step: ChangeStep): boolean => {
   return changesDocuments(step) || [shown, filters, sorts].some((one) => one !== undefined)
 }
 
+const changesAfter = ({ changes }: Pick<DeclaredService, 'changes'>, label: string): readonly Change[] =>
+  changes.filter(({ version }) => majorOf(version) > majorOf(label))
+
 /** A resource as a version has it: the current one if nothing has changed since. */
 function contextOf(
   { label, declaration }: VersionAt<VersionedDeclaration>,
   today: Resource,
   { name, steps }: ResourceHistory,
   { declared, elsewhere }: { declared: DeclaredService; elsewhere: FindMovedField },
-): Pick<EndpointContext, 'resource' | 'representation' | 'transitions' | 'byValue'> & {
+): Pick<EndpointContext, 'resource' | 'representation' | 'transitions' | 'operations' | 'byValue'> & {
   readonly source: UnlinkedSource
 } {
   const given = declaration.resources[name] as ResourceDeclaration
@@ -164,6 +176,7 @@ function contextOf(
       resource: today,
       representation: storedRepresentation(today),
       transitions: servedTransitions(today, today, []),
+      operations: servedOperations(today, today, []),
       byValue: null,
       source: { resource: today, today, major: majorOf(label), changes: [], joined: [] },
     }
@@ -173,7 +186,7 @@ function contextOf(
     settings: declared.settings,
     kinds: declared.kinds,
   })
-  const later = declared.changes.filter(({ version }) => majorOf(version) > majorOf(label))
+  const later = changesAfter(declared, label)
   const form = steps.some(changesFields)
     ? olderRepresentation(own, today, steps, { elsewhere, resources: declared.today })
     : storedRepresentation(today)
@@ -182,44 +195,8 @@ function contextOf(
     resource: { ...own, collection: today.collection },
     representation: form,
     transitions: servedTransitions(own, today, steps),
+    operations: servedOperations(own, today, steps),
     byValue: transitionsByValue(own, today, steps),
     source: { resource: own, today, major: majorOf(label), changes: later, joined: beside },
   }
-}
-
-/** The transitions of a version, each with the one that is carried out. A refused transition is paired with itself. */
-const servedTransitions = (own: Resource, today: Resource, steps: readonly ChangeStep[]): ServedTransition[] =>
-  (own.machine?.transitions ?? []).flatMap((one): ServedTransition[] => {
-    const { name, inputs, refused } = newestTransition(steps, one.name)
-    if (refused) return [{ own: one, today: one, older: null, refused }]
-    return (today.machine?.transitions ?? [])
-      .filter((stored) => stored.name === name)
-      .map((stored) => ({ own: one, today: stored, older: olderInputs(one, stored, inputs), refused }))
-  })
-
-/** Converts the inputs of a transition as the fields of items are converted. */
-function olderInputs(own: Transition, today: Transition, steps: readonly ChangeStep[]): ServedTransition['older'] {
-  const [from, to] = [own, today].map(({ input }) => input.map(({ name }) => name)) as [string[], string[]]
-  if (steps.length === 0 && from.join() === to.join()) return null
-  const convert = compileConversion(steps.reduce(mapUp, identityMapping(today.name, from)), to)
-  return {
-    names: (input) => olderNames(steps.toReversed(), input),
-    convert: (input) => {
-      const values = convert(input)
-      const some = to.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined)
-      return Object.fromEntries(some)
-    },
-  }
-}
-
-/** The transitions that a version carries out for callers that write the state; null if the version has states itself. */
-function transitionsByValue(
-  own: Resource,
-  today: Resource,
-  steps: readonly ChangeStep[],
-): readonly Transition[] | null {
-  const { machine } = today
-  if (machine === null || own.machine !== null) return null
-  const written = writtenTransitions(steps)
-  return machine.transitions.filter(({ name }) => written.has(name))
 }

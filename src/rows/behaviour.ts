@@ -1,5 +1,5 @@
 /** Behaviour: what a declaration does with writes that nodes of another declaration would leave out. Part 3, states. */
-import { isSameJson, type ShapedField } from './shape.ts'
+import { type DerivedValue, isSameJson, type ShapedField } from './shape.ts'
 
 type Guard = 'change' | 'remove' | 'while'
 
@@ -35,20 +35,22 @@ interface BehavingCollection {
   readonly behaviour?: Behaviour
 }
 
-/** What a database remembers of a collection: its behaviour, and the names of its shapes. */
+/** The stored part of a table's layout: its behaviour, and the names of its shapes. */
 interface RememberedBehaviour {
   readonly behaviour?: Behaviour
   readonly shapes: readonly string[]
   readonly shape: number
 }
 
-/** The parts that the former declaration lacks or has differently; null if there are none. */
+/** The parts that the former declaration does not have or has differently; null if there are no such parts. */
 export function waitingParts(
   { fields, behaviour = {} }: BehavingCollection,
   { behaviour: was = {}, shapes, shape }: RememberedBehaviour,
 ): Waiting | null {
   const known = shapes[shape - 1] as string
-  const fresh = fields.filter(({ derived }) => derived && !known.includes(JSON.stringify(derived.name)))
+  const isKnown = ({ name, formerNames }: DerivedValue) =>
+    [name, ...formerNames].some((one) => known.includes(JSON.stringify(one)))
+  const fresh = fields.filter(({ derived }) => derived && !isKnown(derived))
   const totals = fresh.filter(({ derived }) => derived?.of === null)
   const waiting: Waiting = {
     states: new Set(behaviour.states?.filter((one) => !was.states?.includes(one))),

@@ -88,7 +88,7 @@ export interface Collection {
   readonly called?: string
   /** The fields whose values follow from rows that belong or refer to a row. */
   readonly aggregates: readonly StoredAggregate[]
-  /** What nodes of other declarations may leave out; absent if it only stores rows. */
+  /** The behaviour that nodes of other declarations may leave out; absent if it only stores rows. */
   readonly behaviour?: Behaviour
   /** The rules for stored values, by field. */
   readonly rules: FieldRules
@@ -100,13 +100,13 @@ export interface Collection {
 
 /** Converts documents by the version that introduced their structure (`''` for the first one). R196. */
 export interface VersionConversions {
-  readonly toToday: (epoch: string, document: Members) => Members
-  readonly toOlder: (epoch: string, document: Members, rows: readonly (Members | null)[]) => Members
+  readonly toToday: (storedVersion: string, document: Members) => Members
+  readonly toOlder: (storedVersion: string, document: Members, rows: readonly (Members | null)[]) => Members
   /** The other rows that a document of that version needs: the field that links to each, and its collection. */
-  readonly joined: (epoch: string) => readonly DocumentJoin[]
+  readonly joined: (storedVersion: string) => readonly DocumentJoin[]
   /** The field of that version whose value a current field has unchanged; null if it is computed. */
-  readonly sourceField: (epoch: string, field: string) => string | null
-  readonly movedValues: (epoch: string, document: Members) => readonly MovedValue[]
+  readonly sourceField: (storedVersion: string, field: string) => string | null
+  readonly movedValues: (storedVersion: string, document: Members) => readonly MovedValue[]
   /** Whether documents of the first version have another structure than the current ones. */
   readonly reshapes: boolean
   /** The collections that values move to. */

@@ -84,10 +84,10 @@ export function viewRow(
     return { document, others: { ...rest, [shape]: whole }, views: isCompleteView(mine) ? [document] : [] }
   }
   const others = { ...rest, [shape]: { [keptForOthersKey]: true, ...whole } }
-  const raise = (one: Members, kept?: Members) => completeDocument(fields, toToday?.(shape, one) ?? one, kept)
-  if (views.length === 0) return { document: raise(whole, mine), others, views: [] }
+  const convert = (one: Members, kept?: Members) => completeDocument(fields, toToday?.(shape, one) ?? one, kept)
+  if (views.length === 0) return { document: convert(whole, mine), others, views: [] }
   // Only the changes that nodes of the older shape made are applied to the document that nodes of this shape wrote.
-  const all = [...views, whole].map((one) => raise(one))
+  const all = [...views, whole].map((one) => convert(one))
   const document = all.reduce((now, is, i) => (i === 0 ? now : mergeAllMembers(now, all[i - 1] as Members, is)), mine)
   return { document: inFieldOrder(fields, document), others, views: [] }
 }
@@ -152,11 +152,11 @@ interface RowChange {
   readonly rows: readonly (Members | null)[]
 }
 
-/** The values of old nodes that differ from the document; those that a write did not change stay as they wrote them. */
+/** The values for old nodes that differ from the document; values that a write did not change stay as old nodes wrote them. */
 function formerView(collection: WritingCollection, former: FormerShape, { seen, now, rows }: RowChange): Members {
   const { fields } = collection
-  const viewOf = (document: Members, beside: RowChange['rows']): Members =>
-    collection.toOlder?.(former.shape, document, beside) ?? formerDocument(fields, document, former.knows)
+  const viewOf = (document: Members, joined: RowChange['rows']): Members =>
+    collection.toOlder?.(former.shape, document, joined) ?? formerDocument(fields, document, former.knows)
   const next = viewOf(now, rows)
   const known = seen?.others[former.shape]
   const all =

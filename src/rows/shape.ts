@@ -38,11 +38,18 @@ export interface ShapedField {
 export interface DerivedValue {
   /** Identifies the function or the aggregate; if it changes, rows are rewritten. */
   readonly name: string
+  /** The names of the same source where resources or fields were called otherwise: it is no other source then. */
+  readonly formerNames: readonly string[]
+  /** The name of the source with other names of resources and fields. */
+  readonly named: (called: SourceNames) => string
   /** The function of the document; null for an aggregate, whose value is null until it is filled. */
   readonly of: ((document: Members) => unknown) | null
   /** Whether documents of older shapes have no value, or that of another aggregate. */
   readonly unknown?: true
 }
+
+/** Other names of a resource and of a field in it. */
+export type SourceNames = (resource: string, field: string) => readonly [resource: string, field: string]
 
 interface FieldFill {
   readonly value: unknown
@@ -247,7 +254,7 @@ export interface MovedValue {
   readonly read: (row: Members) => unknown
   readonly put: (row: Members) => Members
   /** Whether the other resource lacked the field in a former version. */
-  readonly isNew: (epoch: string) => boolean
+  readonly isNew: (storedVersion: string) => boolean
 }
 
 /** A row that a document needs values of, and the field that links to it; with `withWriteOnly` it is the row itself. */

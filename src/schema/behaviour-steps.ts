@@ -1,4 +1,4 @@
-/** Behaviour steps: the steps that let nodes begin what nodes of the former declaration would bypass. The cellar. */
+/** Behaviour steps: start transitions, timers and rules that nodes of the former declaration would bypass. The cellar. */
 import { type Collection, isSameBehaviour, type Waiting, waitingParts } from '../rows/collection.ts'
 import { metaTable } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -9,7 +9,7 @@ import type { SchemaStep } from './step.ts'
 export const unfinishedRow = 'unfinished'
 export const begunMark = ' begun'
 
-/** A step is needed even if nothing waits, as the database has to remember the new behaviour. */
+/** A step is needed even if no behaviour waits for old nodes to stop, as the database has to remember the new one. */
 export function behaviourSteps(one: Collection, was: TableLayout, is: TableLayout, dialect: Dialect): SchemaStep[] {
   const waiting = waitingParts(one, was)
   if (waiting) return [beginStep(one, waiting, dialect)]
@@ -42,6 +42,6 @@ function beginStep(
   }
 }
 
-/** Timers are adopted once for each declaration; an earlier time with this one does not count. */
+/** Clears the markers of adopted timers: if this declaration was in use before, its timers must be adopted again. */
 const adoptAgain = (collection: string): string =>
   `UPDATE bylaw_timers SET failure = '' WHERE collection = '${collection}' AND id = ''`

@@ -19,7 +19,7 @@ export interface DeclaredRow {
 
 /** A collection that has a table already, and the stored layout of that table. */
 export interface ReadableCollection {
-  readonly shelf: PreparedCollection
+  readonly prepared: PreparedCollection
   readonly was: TableLayout
   /** The name of the collection in that layout. */
   readonly name: string
@@ -32,13 +32,13 @@ export function readableCollections(
   dialect: Dialect,
 ): ReadableCollection[] {
   const layouts = { layout: after, former: null }
-  const { collections: shelves } = storeContext(collections, layouts, dialect, () => false)
+  const { collections: preparedCollections } = storeContext(collections, layouts, dialect, () => false)
   return collections.flatMap((one) => {
     const was = formerTableOf(one, collections, before)
-    const shelf = shelves.get(one.name)
-    if (!was || !shelf || incompatibilityOf(one, was, before) !== null) return []
+    const prepared = preparedCollections.get(one.name)
+    if (!was || !prepared || incompatibilityOf(one, was, before) !== null) return []
     const [name = one.name] = Object.entries(before.tables).find(([, table]) => table === was) ?? []
-    return [{ shelf, was, name }]
+    return [{ prepared, was, name }]
   })
 }
 

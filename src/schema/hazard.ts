@@ -8,7 +8,7 @@ import type { SchemaStep } from './step.ts'
 
 /** One reason to refuse a change: values would be lost, rows would not fit, or callers would be cut off. */
 export interface Hazard {
-  /** What would happen, and to how many rows. The first line is shown as a list item; the others are indented below it. */
+  /** The consequence and the number of rows. The first line is shown as a list item; the others are indented below it. */
   readonly about: string
   /** Ways to fix it, each a label and a text to paste or to run. */
   readonly mends: readonly (readonly [label: string, text: string])[]
@@ -47,7 +47,7 @@ export interface Consent {
   readonly keep?: (copy: DroppedValue) => void
   /** Whether an existing database is opened as it is, without checks or changes. */
   readonly asItIs?: boolean
-  /** Surveys besides those of losses and of earlier releases. They also run if the change has no steps. */
+  /** Surveys in addition to those of losses and of earlier releases. They also run if the change has no steps. */
   readonly surveys?: readonly Survey[]
   /** Called with one line for each step, once the steps have been committed. */
   readonly report?: (line: string) => void
@@ -79,7 +79,7 @@ export function changeRefusal(hazards: readonly Hazard[]): ChangeRefusal {
   return Object.assign(new Error(hazards.map(hazardText).join('\n')), { hazards })
 }
 
-/** The error of a start: why a database was not changed, or cannot be used, and what an operator can do about it. */
+/** The error of a start: why a database was not changed, or cannot be used, and how an operator can mend it. */
 export function startError(database: string, cause: unknown, mend = ''): Error {
   const { message } = cause as Error
   const refused = new Error(`The database ${database} was not changed, because:\n${message}`)

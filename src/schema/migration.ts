@@ -5,6 +5,7 @@ import type { Layout } from '../sql/layout.ts'
 import { collectionsToMerge } from '../sql/merging.ts'
 import type { DeclaredRow } from './declared-rows.ts'
 import type { Hazard } from './hazard.ts'
+import type { OtherNode } from './presence.ts'
 import type { SchemaChange, SchemaState } from './schema-change.ts'
 import { type AppliedPlan, formerLayout, layoutName, type SchemaComparison } from './state.ts'
 import type { SchemaStep, StepPhase } from './step.ts'
@@ -28,6 +29,8 @@ export interface Migration {
   readonly survey: () => readonly Hazard[] | Promise<readonly Hazard[]>
   /** Runs the steps; those of the second phase only if no old nodes run. */
   readonly apply: () => MigrationResult | Promise<MigrationResult>
+  /** The nodes of other declarations, which the second phase waits for, and those that were lost. */
+  readonly otherNodes: () => readonly OtherNode[] | Promise<readonly OtherNode[]>
   /** The plans that were applied, in order. */
   readonly appliedPlans: () => readonly AppliedPlan[] | Promise<readonly AppliedPlan[]>
   /** Applies one plan and records it: on SQLite atomically, on PostgreSQL so that an interrupted plan can continue. */

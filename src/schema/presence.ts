@@ -7,7 +7,7 @@ import { nodeName } from '../sql/merging.ts'
 import type { Steps } from '../store/steps.ts'
 
 /** A node that has not reported for this long, in milliseconds, is considered stopped. */
-const presenceTimeout = 30_000
+export const presenceTimeout = 30_000
 
 /** How often a node reports that it runs, in milliseconds. */
 export const presenceInterval = 10_000
@@ -28,7 +28,7 @@ export function* deletePresence({ mark }: Dialect, node: string): Steps<void> {
   yield { text: `DELETE FROM ${nodeTable} WHERE node = ${mark(1)}`, values: [node] }
 }
 
-/** Deletes nodes that crashed. Needs a clock that nobody sets, or rows of running nodes would be deleted too. */
+/** Deletes nodes that crashed. Needs a clock that is never set, or rows of running nodes would be deleted too. */
 export function* forgetLostNodes({ now }: Dialect): Steps<void> {
   yield { text: `DELETE FROM ${nodeTable} WHERE seen < ${now} - ${presenceTimeout * 10}`, values: [] }
 }
@@ -53,6 +53,18 @@ export function* forgetNode({ mark }: Dialect, { node, seen }: SilentNode): Step
 export function* readOtherNodes({ mark, now }: Dialect, name: string): Steps<string[]> {
   const text = `SELECT node FROM ${nodeTable} WHERE name <> ${mark(1)} AND seen > ${now} - ${presenceTimeout} ORDER BY node`
   return (yield { text, values: [name] }).map(({ node }) => node as string)
+}
+
+/** A node of another declaration, and how long ago it last reported, in milliseconds. */
+export interface OtherNode {
+  readonly node: string
+  readonly silent: number
+}
+
+/** All nodes of other declarations that have not ended in order, also those that were lost. */
+export function* readUnendedNodes({ mark, now }: Dialect, name: string): Steps<readonly OtherNode[]> {
+  const text = `SELECT node, ${now} - seen AS silent FROM ${nodeTable} WHERE name <> ${mark(1)} ORDER BY node`
+  return (yield { text, values: [name] }).map(({ node, silent }) => ({ node: String(node), silent: Number(silent) }))
 }
 
 interface PresenceDeps {

@@ -61,6 +61,7 @@ export const stepsOfPhase = (steps: readonly SchemaStep[], phase: SchemaStep['ph
 /** The layout of the old nodes that may run while the new declaration is applied. */
 export const formerLayout = (before: SchemaState | null): Layout | null =>
   before?.layout.open ? before.former : (before?.layout ?? null)
+
 /** The collections whose rows can be written for a layout, as their current shape is that of the layout. */
 export const writableCollections = (
   collections: readonly Collection[],

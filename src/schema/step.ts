@@ -10,7 +10,7 @@ export interface SchemaStep {
   readonly about: string
   readonly phase: StepPhase
   readonly sql: readonly string[]
-  /** What it locks, and what can go wrong. */
+  /** For operators: its locks, its duration, and its risks. */
   readonly note: string
   /** Its statements run one by one, outside a transaction. */
   readonly apart?: boolean

@@ -149,7 +149,7 @@ function contractSteps(difference: TableDifference): SchemaStep[] {
   ]
 }
 
-/** Says what happens to the values of fields that are no longer declared. */
+/** Describes whether values of fields that are no longer declared are converted or dropped. */
 function lossNote(one: Collection, was: TableLayout): string {
   const gone = lostFields(one, was)
   const fate = isConverted(one, was)

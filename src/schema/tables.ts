@@ -28,15 +28,17 @@ export function refuseFormerName(name: string, all: readonly Collection[], was: 
 
 /** Refuses rows of an undeclared version that is later than all declared ones, or between them: they cannot be converted. */
 export function refuseLaterRows(one: Collection, was: TableLayout): void {
-  const epoch = storedVersionAt(one, was, was.shape)
+  const storedVersion = storedVersionAt(one, was, was.shape)
   const { versions = [] } = one
   const newest = versions.at(-1)
-  const isOver = newest === undefined ? lostFields(one, was).length > 0 : isLaterVersion(epoch, newest)
+  const isOver = newest === undefined ? lostFields(one, was).length > 0 : isLaterVersion(storedVersion, newest)
   const isLeftOut =
-    isConverted(one, was) && versions.some((label) => isLaterVersion(epoch, label)) && !versions.includes(epoch)
-  if (epoch === '' || !(isOver || isLeftOut)) return
+    isConverted(one, was) &&
+    versions.some((label) => isLaterVersion(storedVersion, label)) &&
+    !versions.includes(storedVersion)
+  if (storedVersion === '' || !(isOver || isLeftOut)) return
   throw new Error(
-    `The rows of ${one.name} are stored in the form of ${epoch}, which this declaration does not have. Start with the declaration that has it; it serves the older versions too.`,
+    `The rows of ${one.name} are stored in the form of ${storedVersion}, which this declaration does not have. Start with the declaration that has it; it serves the older versions too.`,
   )
 }
 

@@ -155,7 +155,7 @@ const plan = (
 
 /** The statements of a list, one for each key range of its order. */
 const listed = (collection: Collection, asked: ListRows, dialect: Dialect): Statement[] =>
-  allRanges(asked.order).map((stretch) => listStatement(collection, asked, stretch, { offset: 0, limit: 21 }, dialect))
+  allRanges(asked.order).map((range) => listStatement(collection, asked, range, { offset: 0, limit: 21 }, dialect))
 
 test('conditions', () => {
   const table: readonly (readonly [Condition, values: unknown[], ...expected: string[]])[] = [
@@ -211,8 +211,8 @@ test('a set whose members are each read in index order merges their lists withou
 test('on PostgreSQL skipped rows are read by their keys only', () => {
   const total: Term = { column: 'by_total', descending: true, nulls: 'none' }
   const far = (collection: Collection, order: readonly Term[], parent: ListRows['parent'] = null) =>
-    allRanges(order).map((stretch) =>
-      listStatement(collection, plan([], order, parent), stretch, { offset: 40, limit: 21 }, postgresDialect),
+    allRanges(order).map((range) =>
+      listStatement(collection, plan([], order, parent), range, { offset: 40, limit: 21 }, postgresDialect),
     )
   const [first] = far(orders, [total, id])
   const keys = 'SELECT id AS key0 FROM "orders" ORDER BY "by_total" DESC, "id" LIMIT 0 + 21 OFFSET $1'

@@ -25,7 +25,7 @@ export const plainStatement = (text: string): Statement => ({ text, values: [] }
 
 /** One statement in place of several that differ only in their values. */
 export interface CoalescedStatement {
-  /** Takes an array for each value. A result row names the row that it is about in its columns `at0`, `at1` and so on. */
+  /** Takes an array for each value. The columns `at0`, `at1` and so on of a result identify the row that it is about. */
   readonly text: string
   /** The element types of the arrays. */
   readonly types: readonly ('text' | 'bigint')[]
@@ -42,9 +42,9 @@ export interface StatementTexts {
   readonly exists: string
   /** As `exists`, with a lock: the row cannot be deleted until the transaction ends. */
   readonly existsShared: string
-  /** Locks a row: nobody can change it or refer to it until the transaction ends. */
+  /** Locks a row: no other transaction can change it or refer to it. */
   readonly lock: string
-  /** Finds a row at a revision and locks it: nobody can change it or refer to it until the transaction ends. */
+  /** Finds a row at a revision and locks it: no other transaction can change it or refer to it. */
   readonly lockUnchanged: string
   readonly insert: string
   readonly remove: string
@@ -53,9 +53,9 @@ export interface StatementTexts {
 /** The tables that all collections share. */
 export const tombstoneTable = 'bylaw_tombstones'
 export const metaTable = 'bylaw_meta'
-/** The unique values of rows on shards, where no index covers all rows. */
+/** The unique values of rows of a sharded database, where no index covers all rows. */
 export const reservationTable = 'bylaw_values'
-/** Which rows refer to a row, where they may be on another shard. */
+/** References between rows of a sharded database, by the row that they refer to. */
 export const linkTable = 'bylaw_links'
 /** The running nodes, and when each was last seen. */
 export const nodeTable = 'bylaw_nodes'
@@ -134,7 +134,7 @@ export interface OffsetAndLimit {
 export function listStatement(
   collection: Collection,
   plan: ListRows,
-  stretch: KeyRange,
+  range: KeyRange,
   cut: OffsetAndLimit,
   dialect: Dialect,
 ): Statement {
@@ -143,24 +143,19 @@ export function listStatement(
     ? plan.order.map(({ column }, i) => `, CAST(${say(column)} AS TEXT) AS place${i}`).join('')
     : ''
   const what = `${cut.withWriteOnly ? 'doc, shape, hidden' : 'doc, shape'}${places}`
-  return selectStatement({ what, collection, plan, stretch, cut, dialect })
+  return selectStatement({ what, collection, plan, range, cut, dialect })
 }
 
 /** Finds out whether a key range has a row. */
-export const probeStatement = (
-  collection: Collection,
-  plan: ListRows,
-  stretch: KeyRange,
-  dialect: Dialect,
-): Statement =>
-  selectStatement({ what: '1 AS found', collection, plan, stretch, cut: { offset: 0, limit: 1 }, dialect })
+export const probeStatement = (collection: Collection, plan: ListRows, range: KeyRange, dialect: Dialect): Statement =>
+  selectStatement({ what: '1 AS found', collection, plan, range, cut: { offset: 0, limit: 1 }, dialect })
 
 /** The columns to select, and the rows of a key range to select them from. */
 interface Selection {
   readonly what: string
   readonly collection: Collection
   readonly plan: ListRows
-  readonly stretch: KeyRange
+  readonly range: KeyRange
   readonly cut: OffsetAndLimit
   readonly dialect: Dialect
 }
@@ -173,11 +168,11 @@ function selectStatement(selection: Selection): Statement {
 
 /** Skips rows by their keys alone, which the index contains, and fetches only the rows of the page. */
 function selectViaKeys(selection: Selection): Statement {
-  const { what, collection, plan, stretch, dialect } = selection
+  const { what, collection, plan, range, dialect } = selection
   const key = keyColumns(collection)
   const keys = selectDirectly({ ...selection, what: key.map((name, i) => `${name} AS key${i}`).join(', ') })
   const same = key.map((name, i) => `own.${name} = key${i}`).join(' AND ')
-  const order = orderClause(stretch, statementBinding(dialect, collection, plan))
+  const order = orderClause(range, statementBinding(dialect, collection, plan))
   const text = `SELECT ${what} FROM (${keys.text}) AS place JOIN ${quoted(collection.table)} AS own ON ${same}${order}`
   return { text, values: keys.values }
 }
@@ -185,22 +180,22 @@ function selectViaKeys(selection: Selection): Statement {
 const orderClause = ({ order }: KeyRange, binding: StatementBinding): string =>
   order.length === 0 ? '' : ` ORDER BY ${order.map((one) => orderTerm(one, binding)).join(', ')}`
 
-function selectDirectly({ what, collection, plan, stretch, cut: { offset, limit }, dialect }: Selection): Statement {
+function selectDirectly({ what, collection, plan, range, cut: { offset, limit }, dialect }: Selection): Statement {
   const binding_ = statementBinding(dialect, collection, plan)
   const { bind, values, from, say } = binding_
   const parts = dialect.cutsParts && offset !== 0 ? [plan.where] : listParts(collection, plan, dialect)
   const merged = parts.length > 1
-  const shown = merged ? what + stretch.order.map(({ column }, i) => `, ${say(column)} AS sorted${i}`).join('') : what
+  const shown = merged ? what + range.order.map(({ column }, i) => `, ${say(column)} AS sorted${i}`).join('') : what
   const all = parts
     .map(
-      (where) => `SELECT ${shown} FROM ${from}${whereClause(collection, { ...plan, where }, stretch.bounds, binding_)}`,
+      (where) => `SELECT ${shown} FROM ${from}${whereClause(collection, { ...plan, where }, range.bounds, binding_)}`,
     )
     .map((text) =>
-      merged && dialect.cutsParts ? `(${text}${orderClause(stretch, binding_)} LIMIT 0 + ${Math.trunc(limit)})` : text,
+      merged && dialect.cutsParts ? `(${text}${orderClause(range, binding_)} LIMIT 0 + ${Math.trunc(limit)})` : text,
     )
     .join(' UNION ALL ')
-  const sorted = (column: string) => `sorted${stretch.order.findIndex((one) => one.column === column)}`
-  const order = orderClause(stretch, merged ? { ...binding_, say: sorted } : binding_)
+  const sorted = (column: string) => `sorted${range.order.findIndex((one) => one.column === column)}`
+  const order = orderClause(range, merged ? { ...binding_, say: sorted } : binding_)
   // The limit is a literal: SQLite plans a statement again each time a bound limit is set, and PostgreSQL plans badly if it
   // does not know the limit. It is a sum: for a small literal, SQLite prefers to read and sort the whole table to an index
   // that leaves a little to sort.
@@ -221,13 +216,13 @@ export const aggregateStatement = ({ text, values }: Statement, { documentsAggre
 export function countStatement(
   collection: Collection,
   plan: ListRows,
-  stretch: KeyRange | null,
+  range: KeyRange | null,
   upTo: number,
   dialect: Dialect,
 ): Statement {
   const binding_ = statementBinding(dialect, collection, plan)
-  const where = whereClause(collection, plan, stretch?.bounds ?? [], binding_)
-  const from = stretch === null ? quoted(collection.table) : binding_.from // a count needs no order, so no joins
+  const where = whereClause(collection, plan, range?.bounds ?? [], binding_)
+  const from = range === null ? quoted(collection.table) : binding_.from // a count needs no order, so no joins
   const some = `SELECT 1 FROM ${from}${where} LIMIT ${binding_.bind(upTo)}`
   return { text: `SELECT count(*) AS total FROM (${some}) AS matching`, values: binding_.values }
 }

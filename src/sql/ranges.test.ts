@@ -20,11 +20,11 @@ function boundText(one: KeyBound): string {
   if ('columns' in one) return `(${one.columns}) ${one.is} (${one.values})`
   return 'value' in one ? `${one.column} ${one.is} ${one.value}` : `${one.column} ${one.is}`
 }
-const shown = (stretches: readonly KeyRange[]) =>
-  stretches.map(({ bounds, order }) => `${bounds.map(boundText).join(', ') || 'all'} by ${short(order)}`.trim())
+const shown = (ranges: readonly KeyRange[]) =>
+  ranges.map(({ bounds, order }) => `${bounds.map(boundText).join(', ') || 'all'} by ${short(order)}`.trim())
 
 test('all rows are one range, or two if the first term may be null', () => {
-  const table: [order: string, stretches: string[]][] = [
+  const table: [order: string, ranges: string[]][] = [
     ['id', ['all by id']],
     ['-a -id', ['all by -a -id']],
     ['a?last id', ['a present by a id', 'a null by id']],
@@ -32,12 +32,12 @@ test('all rows are one range, or two if the first term may be null', () => {
     ['-a?last b?first id', ['a present by -a b?first id', 'a null by b?first id']],
     ['a b?last id', ['all by a b?last id']],
   ]
-  for (const [order, stretches] of table) assert.deepEqual(shown(allRanges(terms(order))), stretches, order)
+  for (const [order, ranges] of table) assert.deepEqual(shown(allRanges(terms(order))), ranges, order)
   assert.deepEqual(shown(allRanges([])), ['all by'])
 })
 
 test('after a position in one direction one comparison finds the rest, and nulls follow if they come last', () => {
-  const table: [order: string, place: Cell[], stretches: string[]][] = [
+  const table: [order: string, place: Cell[], ranges: string[]][] = [
     ['id', ['x'], ['(id) beyond (x) by id']],
     ['-id', ['x'], ['(id) before (x) by -id']],
     ['a id', [1, 'x'], ['(a,id) beyond (1,x) by a id']],
@@ -46,8 +46,7 @@ test('after a position in one direction one comparison finds the rest, and nulls
     ['a?first id', [1, 'x'], ['(a,id) beyond (1,x) by a id']],
     ['-a?last -id', [1, 'x'], ['(a,id) before (1,x) by -a -id', 'a null by -id']],
   ]
-  for (const [order, place, stretches] of table)
-    assert.deepEqual(shown(rangesAfter(terms(order), place)), stretches, order)
+  for (const [order, place, ranges] of table) assert.deepEqual(shown(rangesAfter(terms(order), place)), ranges, order)
 })
 
 test('after a null come nulls with a greater identifier, then all values if they come later', () => {
@@ -137,8 +136,8 @@ test('for any order and position the ranges contain every later row once, in ord
       const order: Term[] = [...some, { column: 'id', descending: down, nulls: 'none' }]
       const all = rows.toSorted((a, b) => compared(a, b, order))
       const start = all[at % Math.max(1, all.length)]
-      const walk = (stretches: readonly KeyRange[]) =>
-        stretches.flatMap(({ bounds, order: inside }) =>
+      const walk = (ranges: readonly KeyRange[]) =>
+        ranges.flatMap(({ bounds, order: inside }) =>
           rows.filter((row) => bounds.every((bound) => lies(row, bound))).sort((a, b) => compared(a, b, inside)),
         )
       assert.deepEqual(walk(allRanges(order)), all)

@@ -1,4 +1,4 @@
-/** Key ranges: splits ordered rows into ranges that an index can seek; tells if one serves a list. Pure. The cellar. */
+/** Key ranges: splits ordered rows into ranges that an index can seek; finds out if an index serves a list. Pure. The cellar. */
 import type { Condition, ListRows, Term, Window } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import { type Cell, type Collection, indexesOf, keyColumns } from '../rows/collection.ts'
@@ -31,8 +31,7 @@ export interface Slot {
 }
 
 /**
- * What slots stand for: the account, the owner, its shard key, an offset or the limit of a count, then the cells of a
- * position.
+ * The numbers of slots: the account, the owner, its shard key, an offset or the limit of a count, then the cells of a position.
  */
 export const slotAt = { account: 0, owner: 1, home: 2, offset: 3, place: 4 }
 const slots: readonly Slot[] = Array.from({ length: 64 }, (_, n) => Object.freeze({ slot: n }))
@@ -86,7 +85,7 @@ export function rangesAfter(order: readonly Term[], place: readonly Cell[]): rea
   }
   const here: KeyBound =
     value === null ? { column: first.column, is: 'null' } : { column: first.column, is: 'at', value }
-  const equal = rangesAfter(rest, others).map((stretch) => ({ ...stretch, bounds: [here, ...stretch.bounds] }))
+  const equal = rangesAfter(rest, others).map((range) => ({ ...range, bounds: [here, ...range.bounds] }))
   if (value === null)
     return first.nulls === 'first'
       ? [...equal, { bounds: [{ column: first.column, is: 'present' }], order: [withoutNulls(first), ...rest] }]

@@ -1,4 +1,4 @@
-/** Stored layout: what a database remembers of its tables. Pure. The cellar. */
+/** Stored layout: the description of the tables that a database keeps. Pure. The cellar. */
 
 import type { Behaviour } from '../rows/collection.ts'
 
@@ -31,7 +31,7 @@ export interface TableLayout {
   readonly shape: number
   /** The version that all rows have at least, if no structure name contains it. */
   readonly since?: string
-  /** What nodes of this declaration do with writes, besides storing them. */
+  /** The states, timers and rules that nodes of this declaration apply to writes. */
   readonly behaviour?: Behaviour
 }
 

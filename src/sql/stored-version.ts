@@ -2,7 +2,7 @@
 import { type Collection, storedVersionOf } from '../rows/collection.ts'
 import type { TableLayout } from './stored-layout.ts'
 
-const versionNumber = (epoch: string): number => Number(epoch.slice(1)) // 0 for the first version, whose name is empty
+const versionNumber = (storedVersion: string): number => Number(storedVersion.slice(1)) // 0 for the first version, whose name is empty
 
 export const isLaterVersion = (one: string, other: string): boolean => versionNumber(one) > versionNumber(other)
 
@@ -41,8 +41,8 @@ export function nameStructure(
   const [oldest = 'v1'] = versions
   const own = storedVersionOf(shape)
   const first = conversions || oldest === 'v1' ? '' : oldest // without changes, all declared versions are alike
-  const epoch = newestVersion([own, first, was ? storedVersionAt(one, was, was.shape) : ''])
+  const storedVersion = newestVersion([own, first, was ? storedVersionAt(one, was, was.shape) : ''])
   const isNamed = own !== '' || (was !== undefined && storedVersionOf(was.shapes[was.shape - 1] as string) !== '')
-  const since = isNamed ? was?.since : epoch
-  return { name: isNamed ? `${epoch} ${structureOf(shape)}` : shape, ...(since ? { since } : {}) }
+  const since = isNamed ? was?.since : storedVersion
+  return { name: isNamed ? `${storedVersion} ${structureOf(shape)}` : shape, ...(since ? { since } : {}) }
 }

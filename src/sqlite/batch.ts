@@ -33,7 +33,7 @@ type BatchDeps = Omit<SqliteReadDeps, 'reader' | 'totals'> & { readonly db: Data
 
 /** Collects the writes of one turn of the event loop and commits them together; each is answered after the commit. */
 // long because: its functions share the queue of writes
-export function batchedWrites({ db, run, snapshot, cellar: shelves, patience, counts, rows, world }: BatchDeps) {
+export function batchedWrites({ db, run, snapshot, cellar: opened, patience, counts, rows, world }: BatchDeps) {
   let waiting: QueuedWrite[] = []
   let planned = false
   /** Whether each write gets a savepoint. Set after a write had to be undone, until a batch needs no undo. */
@@ -46,7 +46,7 @@ export function batchedWrites({ db, run, snapshot, cellar: shelves, patience, co
   const idle: (() => void)[] = []
   /** The rows that were written since the last commit. */
   const written: WrittenKey[] = []
-  const cellar: StoreContext = { ...shelves, onWrite: (row) => written.push(row) }
+  const cellar: StoreContext = { ...opened, onWrite: (row) => written.push(row) }
 
   function join(plan: WritePlan): Promise<Outcome> {
     return new Promise((done, fail) => {

@@ -142,9 +142,9 @@ export function applySqlitePlan(site: SqliteMigrationContext, plan: MigrationPla
 /** Restores dropped values, one batch per transaction. */
 export function undropSqlite(site: SqliteMigrationContext): UndropResult[] {
   const { db, run, collections } = site
-  const shelves = storeContext(collections, admitUndrop(compareSqliteSchema(site)), sqliteDialect, () => false)
+  const cellar = storeContext(collections, admitUndrop(compareSqliteSchema(site)), sqliteDialect, () => false)
   const all: UndropResult[] = []
-  const some = (after: readonly string[] | null) => inTransaction(db, () => runSteps(undropBatch(shelves, after), run))
+  const some = (after: readonly string[] | null) => inTransaction(db, () => runSteps(undropBatch(cellar, after), run))
   for (let batch = some(null); ; batch = some(batch.after)) {
     all.push(...batch.results)
     if (batch.after === null) return all

@@ -18,8 +18,9 @@ import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prep
 import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
+import { readUnendedNodes } from '../schema/presence.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
-import { readAppliedPlans, type StoredParts } from '../schema/state.ts'
+import { layoutName, readAppliedPlans, type StoredParts } from '../schema/state.ts'
 import { blankStatement } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
 import { runSteps } from '../store/steps.ts'
@@ -66,7 +67,7 @@ function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): Prepared
   const admission =
     mode === 'apply' ? rememberMisfits(sqliteDialect, sighting) : admitDeclaration(surveyed, consent, sighting)
   runSteps(admission, run)
-  return { ground: readSqliteSchemaState(run) as SchemaState, misfits: sighting.misfits }
+  return { layouts: readSqliteSchemaState(run) as SchemaState, misfits: sighting.misfits }
 }
 
 export function openSqliteMigration(
@@ -96,6 +97,7 @@ export function openSqliteMigration(
         explainErrors(url, () => runSteps(findChangeHazards(surveyed, withMisfitSurvey(consent, misfitReport())), run)),
       admit: () => withMisfits((own) => runSteps(requireNoHazards(surveyed, own.consent.surveys ?? []), run)),
       apply: () => withMisfits(migrateSqlite),
+      otherNodes: () => runSteps(readUnendedNodes(sqliteDialect, layoutName(change.after)), run),
       appliedPlans: () => runSteps(readAppliedPlans(readSqliteSchemaState(run)), run),
       applyPlan: (plan) => withMisfits((own) => applySqlitePlan(own, plan)),
       inspect: (see) => runSteps(inspectRows(change, stored.collections, sqliteDialect, see), run),
@@ -120,7 +122,7 @@ function withFile<T>(url: string, world: World, made: (db: DatabaseSync, file: s
   })
 }
 
-/** What an operator can do about errors at start, by SQLite's code. */
+/** Advice to operators for errors at start, by SQLite's code. */
 const mendsByCode: Readonly<Record<number, string>> = {
   5: 'Another process has kept it locked for too long; wait for that one or end it.',
   8: 'Give this user the right to write the file and its folder.',

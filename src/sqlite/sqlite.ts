@@ -153,7 +153,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
       return null
     }
   }
-  const keepUp = sharedCatchUp(behind, () => writes.join({ do: 'raise' }))
+  const keepUp = sharedCatchUp(behind, () => writes.join({ do: 'catchUp' }))
   return {
     execute: (plan) => {
       if (!needsBacklogCheck(cellar, plan) || !behind()) return execute(plan)

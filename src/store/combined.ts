@@ -30,6 +30,7 @@ export function coalescableRead({ collection, prepared, texts }: PreparedCollect
 }
 
 /** Updates a row at a revision; can be coalesced with updates of the same columns. */
+// long because: both texts are built from the same parts
 export function coalescableUpdate(
   { collection, prepared }: PreparedCollection,
   moved: readonly number[],
@@ -245,8 +246,8 @@ export function pageWithExtras(
     all.push(...one.values)
     return `(${one.text})`
   }
-  const probes = ranges.map((stretch) => `EXISTS ${asked((own) => probeStatement(collection, plan, stretch, own))}`)
-  if (probes.length > 0) columns.push(`${probes.join(' OR ')} AS beside`)
+  const probes = ranges.map((range) => `EXISTS ${asked((own) => probeStatement(collection, plan, range, own))}`)
+  if (probes.length > 0) columns.push(`${probes.join(' OR ')} AS other_side`)
   if (countTo !== null) columns.push(`${asked((own) => countStatement(collection, plan, null, countTo, own))} AS total`)
   return { text: `SELECT ${columns.join(', ')} FROM (${text}) AS page`, values: all }
 }

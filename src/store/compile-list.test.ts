@@ -59,9 +59,9 @@ function shown(
     countTo: null,
     withPositions: places,
   }
-  const stretches = place ? rangesAfter(back ? reverseOrder(order) : order, place) : allRanges(order)
-  return stretches.map((stretch) => {
-    const { text, values } = listStatement(of(name), plan, stretch, { offset: 0, limit: 21 }, sqliteDialect)
+  const ranges = place ? rangesAfter(back ? reverseOrder(order) : order, place) : allRanges(order)
+  return ranges.map((range) => {
+    const { text, values } = listStatement(of(name), plan, range, { offset: 0, limit: 21 }, sqliteDialect)
     return text
       .replace(/\?(\d+)/g, (_, n) => JSON.stringify(values[n - 1]))
       .replace(/^SELECT doc, shape(.*) FROM "\w+" ?/, '$1')

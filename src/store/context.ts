@@ -29,7 +29,7 @@ import { type Layout, mapCollections, type TableLayout } from '../sql/layout.ts'
 import type { OperationText } from '../sql/table-statements.ts'
 import type { ResultRow, Steps } from './steps.ts'
 
-/** A collection with the column names of the database, and what is prepared for it. */
+/** A collection with the column names of the database, its statements, and its state in a rolling upgrade. */
 export interface PreparedCollection {
   readonly collection: Collection & ShapeConversions
   readonly texts: StatementTexts
@@ -43,7 +43,7 @@ export interface PreparedCollection {
   readonly nonNullColumns: ReadonlySet<string>
   /** The columns that rows of the old declaration lack so far; lists cannot use them yet. */
   readonly pending: Set<string>
-  /** What waits for the second phase of a change; null if nothing does. */
+  /** The behaviour that waits for the second phase of a change; null if none waits. */
   readonly waiting: Waiting | null
   readonly columnName: (column: string) => string
   /** The columns whose values can be read from the document of a row. */
@@ -85,7 +85,7 @@ export function storeContext(
   dialect: Dialect,
   isFull: (collection: Collection, column: string) => boolean = () => true,
 ): StoreContext {
-  const shelves = new Map<string, PreparedCollection>()
+  const preparedCollections = new Map<string, PreparedCollection>()
   for (const { collection, table, columnName } of mapCollections(collections, layout)) {
     const pending = new Set(table.pending)
     const required = collection.columns.filter(({ name, required }) => required && !pending.has(name))
@@ -94,7 +94,7 @@ export function storeContext(
     const alike = shapes.flatMap((name, i) => (name === shapes[shape - 1] ? [i + 1] : []))
     const before = Object.values(former?.tables ?? {}).find((one) => one.table === collection.table)
     const waiting = before ? waitingParts(collection, before) : null
-    shelves.set(collection.name, {
+    preparedCollections.set(collection.name, {
       collection: waiting
         ? { ...collection, fields: withUnknownTotals(collection.fields, waiting.totals) }
         : collection,
@@ -110,10 +110,10 @@ export function storeContext(
       columnName,
     })
   }
-  return { dialect, collections: shelves, operations: new Memo(100), caches: true }
+  return { dialect, collections: preparedCollections, operations: new Memo(100), caches: true }
 }
 
-/** The former declaration, as rows are kept for its nodes. */
+/** The former declaration, for whose nodes rows keep values. */
 const formerOf = (collection: Collection, table: TableLayout, before: TableLayout): PreparedCollection['former'] => ({
   shape: before.shape,
   knows: (path) => Object.hasOwn(before.kinds, path),
@@ -152,7 +152,7 @@ export const preparedCollection = ({ collections }: StoreContext, name: string):
 
 export type ResolvedList = Pick<ListRows, 'where' | 'order' | 'prepared'>
 
-/** A row in the current shape, with what it holds for nodes of other shapes, and the number of its stored shape. */
+/** A row in the current shape, with the values that it keeps for nodes of other shapes, and the number of its stored shape. */
 export interface ViewedRow extends FoundRow {
   readonly view: RowView | null
   readonly shape: number
@@ -186,20 +186,20 @@ export function viewStoredRow(
   return { is: 'found', ...encodeDocument(collection, seen.document), revision, view: seen, shape }
 }
 
-/** The hidden column of a row: its write-only fields, and what nodes of other declarations need. */
+/** The hidden column of a row: its write-only fields, and the values that nodes of other declarations need. */
 export function hiddenColumn(
   { collection, shape, former }: PreparedCollection,
   seen: ViewedRow | null,
   row: Stored,
   rows: readonly (Members | null)[] = [],
 ): string | null {
-  const brought = seen?.view ?? null
-  return former || brought ? withKeptForOthers(collection, { own: shape, former }, brought, row, rows) : row.hidden
+  const view = seen?.view ?? null
+  return former || view ? withKeptForOthers(collection, { own: shape, former }, view, row, rows) : row.hidden
 }
 
-/** Rows written by old nodes, which lack what the current declaration reads. */
+/** Finds out about rows written by old nodes, which lack values that the current declaration reads. */
 export interface Backlog {
-  /** Returns as `behind` whether there are such rows (2), there are none now (1), or there can be no more (0). */
+  /** Returns `behind`: 2 if there are such rows, 1 if there are none now, 0 if there can be none any more. */
   readonly probe: Statement
   readonly catchUp: () => Steps<void>
   /** Returns a row until the second phase begins. */

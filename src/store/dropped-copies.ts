@@ -50,11 +50,11 @@ export interface DroppedCopy {
   readonly field: string
   readonly kind: string
   readonly value: unknown
-  /** Who could read and write it. */
+  /** The scopes that reading and writing it needed, as JSON. */
   readonly rights: string
   /**
-   * What the list around the value holds once it is dropped, as it is restored only into that same list; empty outside
-   * lists. If a fill replaced the value: an equals sign and the fill, or the list around it.
+   * The list around the value as it is without the value, which is restored only if the list is still the same; empty
+   * outside lists. If a fill replaced the value: an equals sign, then the value of the fill or the list around it.
    */
   readonly rest: string
   /** When it was dropped; null for the current time of the database. */

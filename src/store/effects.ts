@@ -120,7 +120,7 @@ function* performEffects(
     const { collection, expectedRevision = seen.revision } = effect
     if (expectedRevision !== seen.revision) throw rowConflict(collection)
     const write = effect.change(seen)
-    if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on it is decided from what this one writes
+    if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on it reads the row as this one wrote it
     const outcome = yield* withoutAutocommit(writeWithEffects(cellar, write, seen, true, last))
     if (outcome.is === 'duplicate' || outcome.is === 'unmet') return { collection, ...outcome }
     if (!isCommitted(outcome)) return outcome
@@ -128,7 +128,7 @@ function* performEffects(
   return null
 }
 
-/** Reads and locks the rows that are written: owners before what they own, then in order, so that two writes cannot deadlock. */
+/** Reads and locks the rows that are written: owners before their children, then in order, so that two writes cannot deadlock. */
 function* lockRows(cellar: StoreContext, plan: RowWrite, effects: readonly Effect[]): Steps<Map<string, ReadResult>> {
   const own = plan.do === 'update' || plan.do === 'remove' ? [plan] : []
   const place = (row: LockedRow) =>

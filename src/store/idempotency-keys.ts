@@ -29,7 +29,7 @@ const sweepKeys: TableOperation = {
   ...{ order: ['time'], limit: 10, near: 'hash' },
 }
 
-/** Finds what a key was used for; `free` if it was not used or has expired. */
+/** Finds the earlier claim of a key; `free` if the key was not used or has expired. */
 export function* recallClaim(cellar: StoreContext, { claim }: Recall): Steps<Outcome> {
   const { rows } = yield* performTablePlan(cellar, tablePlan(findKey, { hash: claim.hash }))
   const [row] = rows

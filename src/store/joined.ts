@@ -1,4 +1,4 @@
-/** Joined rows: reads the rows that documents refer to, and updates what old nodes read of such rows. The cellar. */
+/** Joined rows: reads the rows that documents refer to, and updates the copies of their values for old nodes. The cellar. */
 
 import type { FoundRow, JoinedRow, RowKey } from '../flow/found-row.ts'
 import type { Outcome, Page } from '../flow/outcome.ts'
@@ -33,19 +33,19 @@ type ParsedDocument = Readonly<Record<string, unknown>>
 export function* withJoinedRows(
   cellar: StoreContext,
   steps: Steps<Outcome>,
-  beside: readonly RowJoin[],
+  joins: readonly RowJoin[],
   account: string | null,
 ): Steps<Outcome> {
   const outcome = yield* steps
   const read = function* (document: ParsedDocument): Steps<readonly (JoinedRow | null)[]> {
     const all: (JoinedRow | null)[] = []
-    for (const one of beside) all.push(yield* readJoinedRow(cellar, one, document, account))
+    for (const one of joins) all.push(yield* readJoinedRow(cellar, one, document, account))
     return all
   }
   const of = (doc: string) => read(JSON.parse(doc) as ParsedDocument)
   switch (outcome.is) {
     case 'page':
-      return yield* withJoinedTexts(cellar, outcome, beside, account)
+      return yield* withJoinedTexts(cellar, outcome, joins, account)
     case 'found': {
       const document = JSON.parse(outcome.doc) as ParsedDocument
       return { ...outcome, document, joined: yield* read(document) }
@@ -70,12 +70,12 @@ export function* withJoinedRows(
 function* withJoinedTexts(
   cellar: StoreContext,
   page: Page,
-  beside: readonly RowJoin[],
+  joins: readonly RowJoin[],
   account: string | null,
 ): Steps<Page> {
   const documents = JSON.parse(`[${page.data}]`) as ParsedDocument[]
   const joined: Map<string, string>[] = []
-  for (const one of beside) {
+  for (const one of joins) {
     const own = preparedCollection(cellar, one.collection)
     const keys = documents.flatMap((doc) => joinedKey(own, one, doc, account) ?? [])
     const rows = yield* readRowsByKey(cellar, own, [...new Map(keys.map((key) => [key.id, key])).values()])
@@ -173,8 +173,8 @@ export function* writeForOldNodes(cellar: StoreContext, plan: Create | Update, s
 export function* refreshJoiningRows(cellar: StoreContext, name: string, key: RowKey): Steps<void> {
   for (const own of cellar.collections.values()) {
     const { collection, former } = own
-    const besides = former ? (collection.joined?.(former.shape) ?? []) : []
-    for (const { by } of besides.filter((one) => one.collection === name && !one.withWriteOnly)) {
+    const joins = former ? (collection.joined?.(former.shape) ?? []) : []
+    for (const { by } of joins.filter((one) => one.collection === name && !one.withWriteOnly)) {
       const column = collection.columns.find(({ field }) => field === by)?.name ?? collection.parent?.column
       if (column === undefined) continue
       const shared = collection.account === null || key.account === null ? [] : [key.account]

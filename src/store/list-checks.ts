@@ -8,8 +8,9 @@ import { resolveList } from './resolve-list.ts'
 import type { Steps } from './steps.ts'
 
 /**
- * Locks the lists of an owner by the row of the owner, which every new child locks too, and by their rows. Other lists are
- * locked by their table: a lock that conflicts with the one of every writer, so that writers pay nothing for it.
+ * Locks a list below an owner by the owner's row, which each new child locks too, and by the rows of its children. Any other
+ * list is locked by its table: that lock conflicts with the one that PostgreSQL takes for each write, so writers need no
+ * further lock.
  */
 export function* lockLists(cellar: StoreContext, checks: readonly ListCheck[]): Steps<void> {
   const { rowLocks } = cellar.dialect
@@ -41,7 +42,7 @@ function* lockFamily(
   yield { text, values }
 }
 
-/** Reads the list again; its check throws if it is not the same. */
+/** Reads the list again; `admit` throws if it has changed. */
 export function* performListCheck(cellar: StoreContext, { list, admit }: ListCheck): Steps<void> {
   const { data } = yield* readPage(cellar, resolveList(cellar, list))
   admit(data)

@@ -1,4 +1,4 @@
-/** Old nodes: what a store does during a rolling upgrade, while nodes of the former declaration still write. The cellar. */
+/** Old nodes: the checks of a store during a rolling upgrade, while nodes of the former declaration still write. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Create, ListRows, Plan } from '../flow/plan.ts'
 import { cellsIn, encodeDocument, type Waiting, withDerivedValues } from '../rows/collection.ts'
@@ -33,13 +33,13 @@ const migratedColumnProblem = (collection: string, field: string): Problem =>
     `The field ${field} of ${collection} is still being migrated; lists cannot be filtered or sorted by it yet. Try again later.`,
   )
 
-/** What of a collection waits for the second phase, by the last probe. */
+/** The behaviour of a collection that waits for the second phase, as of the last probe; null if none waits. */
 export const waitingIn = ({ backlog, collections }: StoreContext, collection: string): Waiting | null =>
   backlog?.isOver === false ? (collections.get(collection)?.waiting ?? null) : null
 
 /**
- * The same in the transaction of a write. From the beginning of the second phase nodes behave as declared: no old node
- * runs any more, and the phase begins only when no transaction is left that has read otherwise.
+ * The same, read in the transaction of a write. When the second phase begins, no old node runs any more, and the step that
+ * begins it waits for all transactions that have read that it had not begun. From then on nodes behave as declared.
  */
 export function* readWaiting(cellar: StoreContext, collection: string): Steps<Waiting | null> {
   const waiting = waitingIn(cellar, collection)
@@ -75,22 +75,22 @@ const rowPlanKinds: ReadonlySet<Plan['do']> = new Set(['read', 'list', 'create',
 export const needsBacklogCheck = ({ backlog }: StoreContext, plan: Plan): boolean =>
   backlog?.isOver === false && rowPlanKinds.has(plan.do)
 
-/** Whether old nodes may read what is written. */
+/** Whether old nodes may read the rows of a write. */
 export const oldNodesMayRead = ({ backlog }: StoreContext, { former }: PreparedCollection): boolean =>
   backlog?.isOver === false && former !== null
 
 /** Converts the rows that old nodes wrote, batch by batch, before a plan runs; concurrent callers share a batch. */
 export function sharedCatchUp(
-  lags: () => boolean | Promise<boolean>,
-  raise: () => Promise<unknown>,
+  hasBacklog: () => boolean | Promise<boolean>,
+  convertBatch: () => Promise<unknown>,
 ): () => Promise<void> {
-  let raising: Promise<unknown> | null = null
+  let converting: Promise<unknown> | null = null
   return async () => {
-    while (await lags()) {
-      raising ??= raise().finally(() => {
-        raising = null
+    while (await hasBacklog()) {
+      converting ??= convertBatch().finally(() => {
+        converting = null
       })
-      await raising
+      await converting
     }
   }
 }

@@ -18,7 +18,7 @@ import type { FindEvent, ReadEvents, SweepEvents } from '../flow/plan.ts'
 import type { Table } from '../flow/table.ts'
 import { idAt } from '../formats/id.ts'
 import { updatedAtIn } from '../resources/document.ts'
-import { type Collection, storedNameOf } from '../rows/collection.ts'
+import { type Collection, type StoredDocument, storedNameOf } from '../rows/collection.ts'
 import type { Statement } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { declaredName, type PreparedCollection, type StoreContext, storedName, viewStoredRow } from './context.ts'
@@ -82,6 +82,19 @@ export function insertEvent({ mark, outbox: { mark: own } }: Dialect, values: Ev
   const marks = values.map((_, i) => mark(i + 1))
   const text = `INSERT INTO ${outbox} (${columns.join(', ')}) VALUES (${marks.join(', ')}, ${own})`
   return { text, values }
+}
+
+/** Records the event of a deletion, whose number follows the last revision; returns the last number of the row. */
+export function* recordDeletion(
+  cellar: StoreContext,
+  own: PreparedCollection,
+  { key, revision }: Pick<RecordedChange, 'key' | 'revision'>,
+  { stored: { doc, shape }, time }: { readonly stored: StoredDocument; readonly time: number },
+): Steps<number> {
+  if (!(yield* recordsEvents(cellar, own))) return revision
+  const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time }
+  yield insertEvent(cellar.dialect, eventValues(own.collection, change))
+  return revision + 1
 }
 
 /** The types of an event's values but the last one, its document. */

@@ -50,9 +50,9 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return yield* performDecision(cellar, plan, held)
     case 'sequence':
       return yield* performSequence(cellar, plan, held)
-    case 'raise':
+    case 'catchUp':
       if (cellar.backlog) yield* cellar.backlog.catchUp()
-      return { is: 'raised' }
+      return { is: 'caughtUp' }
     case 'family':
       return yield* readFamily(cellar, plan)
     case 'waiting':
@@ -77,7 +77,7 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
   }
 }
 
-/** An idempotency key is checked before other rows may refuse the creation, and answered as their effects left the row. R99 */
+/** An idempotency key is checked before other rows may refuse the creation. The row is answered as effects left it. R99 */
 function* performCreation(cellar: StoreContext, plan: Create, held: boolean): Steps<Outcome> {
   const { claim, consequences, key, parent, time } = plan
   if (claim === null || !consequences) return yield* writeWithEffects(cellar, plan, null, held)

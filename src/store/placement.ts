@@ -167,7 +167,7 @@ const linkGracePeriod = 86_400_000
 /** A row that may refer to another one, according to a link. */
 export interface Referrer {
   readonly key: RowKey
-  /** Whether the link is so old that, if the row does not exist, it cannot be one that is still being committed. */
+  /** Whether the link is so old that its transaction has ended: if the row is missing, it is not still being committed. */
   readonly old: boolean
 }
 

@@ -91,14 +91,14 @@ const readWindow = (reach: ListWithExtras): Steps<PagePart> => {
 /** The rows of one key range. */
 function* readRange(
   taking: ListWithExtras,
-  stretch: PreparedRange,
+  range: PreparedRange,
   { offset, limit }: OffsetAndLimit,
   place: Cells,
 ): Steps<PagePart> {
   const { own, plan, rowByRow, extras, given } = taking
   const cut = { offset: offset === 0 ? offset : slot<number>(slotAt.offset), limit }
   const name = `${offset === 0} ${limit} ${rowByRow} ${plan.withPositions} ${extras?.countTo}`
-  const statement = stretch.prepared.form(name, () => rangeStatement(taking, stretch, cut))
+  const statement = range.prepared.form(name, () => rangeStatement(taking, range, cut))
   const asked = fillSlots(statement, [...given, offset, ...place])
   if (rowByRow) {
     const rows = yield asked
@@ -115,7 +115,7 @@ function* readRange(
   const [row] = yield asked
   const count = Number(row?.count ?? 0)
   const extraAnswers = {
-    otherSide: extras && extras.ranges.length > 0 ? Boolean(row?.beside) : null,
+    otherSide: extras && extras.ranges.length > 0 ? Boolean(row?.other_side) : null,
     total: extras?.countTo == null ? null : Number(row?.total),
   }
   if (!row || count === 0) return { ...emptyPart, ...extraAnswers }
@@ -130,12 +130,12 @@ function* readRange(
 
 function rangeStatement(
   { cellar, own, plan, rowByRow, extras }: ListWithExtras,
-  stretch: KeyRange,
+  range: KeyRange,
   cut: OffsetAndLimit,
 ): Statement {
   const { dialect } = cellar
   const listed = { ...plan, withPositions: rowByRow && plan.withPositions }
-  const statement = listStatement(own.collection, listed, stretch, { ...cut, withWriteOnly: rowByRow }, dialect)
+  const statement = listStatement(own.collection, listed, range, { ...cut, withWriteOnly: rowByRow }, dialect)
   if (rowByRow) return statement
   const joined = aggregateStatement(statement, dialect)
   return extras ? pageWithExtras(joined, own.collection, plan, extras, dialect) : joined
@@ -168,13 +168,13 @@ function* readFromOffset(taking: ListWithExtras, from: number): Steps<PagePart> 
   let all = emptyPart
   let offset = from
   let first = taking
-  for (const stretch of rangesOf(plan)) {
-    const next = yield* readRange(first, stretch, { offset, limit: wanted - all.count }, [])
+  for (const range of rangesOf(plan)) {
+    const next = yield* readRange(first, range, { offset, limit: wanted - all.count }, [])
     all = appendPart(all, next)
     first = { ...taking, extras: null }
     if (all.count === wanted) break
     if (next.count > 0) offset = 0
-    else if (offset > 0) offset -= yield* countRows(taking, stretch, offset)
+    else if (offset > 0) offset -= yield* countRows(taking, range, offset)
   }
   return all
 }
@@ -186,8 +186,8 @@ function* readFromPosition(
 ): Steps<PagePart> {
   let all = emptyPart
   let own = taking
-  for (const stretch of rangesFrom(taking.plan, { position, back, including })) {
-    all = appendPart(all, yield* readRange(own, stretch, { offset: 0, limit: limit + 1 - all.count }, position))
+  for (const range of rangesFrom(taking.plan, { position, back, including })) {
+    all = appendPart(all, yield* readRange(own, range, { offset: 0, limit: limit + 1 - all.count }, position))
     own = { ...taking, extras: null }
     if (all.count > limit) break
   }
@@ -202,12 +202,12 @@ const withoutLastRow = ({ docs, count, positions, ...rest }: PagePart): PagePart
 })
 
 /** Rows in the order of the list: those before a position are read backwards. */
-function inListOrder({ window }: ListRows, haul: PagePart): PagePart {
-  if (window.from === 'offset' || !window.back || haul.count < 2) return haul
+function inListOrder({ window }: ListRows, part: PagePart): PagePart {
+  if (window.from === 'offset' || !window.back || part.count < 2) return part
   return {
-    ...haul,
-    docs: haul.docs.split(documentSeparator).reverse().join(documentSeparator),
-    positions: haul.positions?.toReversed() ?? null,
+    ...part,
+    docs: part.docs.split(documentSeparator).reverse().join(documentSeparator),
+    positions: part.positions?.toReversed() ?? null,
   }
 }
 
@@ -219,11 +219,11 @@ function* countUpTo(reach: ListContext, upTo: number, known: number | null): Ste
 
 function* countRows(
   { cellar, own, plan, given }: ListContext,
-  stretch: PreparedRange | null,
+  range: PreparedRange | null,
   upTo: number,
 ): Steps<number> {
-  const make = () => countStatement(own.collection, plan, stretch, slot(slotAt.offset), cellar.dialect)
-  const [row] = yield fillSlots((stretch ?? plan).prepared.form('count', make), [...given, upTo])
+  const make = () => countStatement(own.collection, plan, range, slot(slotAt.offset), cellar.dialect)
+  const [row] = yield fillSlots((range ?? plan).prepared.form('count', make), [...given, upTo])
   return Number(row?.total)
 }
 
@@ -264,8 +264,8 @@ function* findNeighbours(
   const end = window.back ? last : first
   const from = { position: end ?? window.position, back: !window.back, including: end === window.position }
   let other = false
-  for (const stretch of rangesFrom(plan, from)) {
-    const probe = stretch.prepared.form('probe', () => probeStatement(own.collection, plan, stretch, cellar.dialect))
+  for (const range of rangesFrom(plan, from)) {
+    const probe = range.prepared.form('probe', () => probeStatement(own.collection, plan, range, cellar.dialect))
     other = (yield fillSlots(probe, [...given, null, ...from.position])).length > 0
     if (other) break
   }

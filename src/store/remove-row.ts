@@ -3,14 +3,7 @@
 import type { RowKey } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Consequences, FindAccounts, Remove } from '../flow/plan.ts'
-import {
-  type Collection,
-  type Dependent,
-  keyColumns,
-  type StoredDocument,
-  storedNameOf,
-  viewRow,
-} from '../rows/collection.ts'
+import { type Collection, type Dependent, keyColumns, storedNameOf, viewRow } from '../rows/collection.ts'
 import { tombstoneId, tombstoneTable } from '../sql/compile.ts'
 import { equations, insertStatement, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
 import {
@@ -23,7 +16,7 @@ import {
 import { deleteCopiesStatement } from './dropped-copies.ts'
 import { expiresBy } from './idempotency-keys.ts'
 import { readWaiting } from './old-nodes.ts'
-import { eventValues, insertEvent, recordsEvents } from './outbox.ts'
+import { recordDeletion } from './outbox.ts'
 import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './placement.ts'
 import { readAbsentRow, readRow } from './read-row.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
@@ -67,19 +60,6 @@ export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
   return consequences.length === 0 ? { is: 'removed' } : { is: 'removed', consequences }
 }
 
-/** Records the event of a deletion, whose number follows the last revision; returns the last number of the row. */
-function* recordDeletion(
-  cellar: StoreContext,
-  own: PreparedCollection,
-  { key, revision }: RowToRemove,
-  { stored: { doc, shape }, time }: { readonly stored: StoredDocument; readonly time: number },
-): Steps<number> {
-  if (!(yield* recordsEvents(cellar, own))) return revision
-  const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time }
-  yield insertEvent(cellar.dialect, eventValues(own.collection, change))
-  return revision + 1
-}
-
 /** Locks the rows that a cascade removes and adds them to `going`; returns why one of them has to stay. */
 function* collectCascade(
   cellar: StoreContext,
@@ -105,7 +85,7 @@ function* collectCascade(
   return kept ? { is: 'used', collection: kept.collection.name } : null
 }
 
-/** The column by which a row belongs to another one; undefined if it does not. */
+/** The column with the id of the owner, if the second row's collection owns the first one's; otherwise undefined. */
 const ownerColumn = ({ collection: { parent } }: RowToRemove, { collection }: RowToRemove): string | undefined =>
   parent?.collection === collection.name ? parent.column : undefined
 
@@ -152,7 +132,7 @@ const dependentsOf = ({ collection }: RowToRemove, rule: Dependent['onDelete']):
   collection.dependents.filter(({ onDelete }) => onDelete === rule)
 
 interface SearchLimits {
-  /** How many rows are enough. */
+  /** The number of rows after which the search ends. */
   readonly most: number
   readonly time: number
 }

@@ -10,7 +10,7 @@ export const commandError = (reason: string, mend: string): CommandError => Obje
 export const isCommandError = (thrown: unknown): thrown is CommandError =>
   thrown instanceof Error && typeof (thrown as Partial<CommandError>).mend === 'string'
 
-/** Mistakes of a declaration that are found when it starts. */
+/** Whether an error reports mistakes of a declaration. */
 const hasMistakes = (error: unknown): error is Error => error instanceof Error && 'mistakes' in error
 
 /** Prints an error and returns the exit code. Only unexpected errors are printed with a stack. */

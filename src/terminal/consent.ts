@@ -1,4 +1,4 @@
-/** Consent: what an operator allows a schema change to do, by flags or by an answer at the terminal. */
+/** Consent: the consent of an operator to a hazardous schema change, by flags or by an answer at the terminal. */
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { withoutPassword } from '../postgres/connection-url.ts'

@@ -44,7 +44,7 @@ export const hostOf = (given: CommandInput): string => given.flagValue('host')?.
 export const databaseOf = (given: CommandInput, { name }: Service): string =>
   given.flagValue('database')?.text ?? `sqlite:./data/${name}.db`
 
-/** The folder of the locked contracts, beside the declaration. */
+/** The folder of the locked contracts, next to the declaration. */
 export const contractFolder = (file: string): string => join(dirname(file), 'contract')
 
 /** The full version numbers, from the locked contracts. R187. */

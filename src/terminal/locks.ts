@@ -1,4 +1,4 @@
-/** Locks: the files of locked contracts, in the folder `contract` beside the declaration. Part 9, versioning. */
+/** Locks: the files of locked contracts, in the folder `contract` next to the declaration. Part 9, versioning. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { unrevisedFunctions } from '../contract/functions.ts'
@@ -33,7 +33,7 @@ export const mistakesAgainstLocks = (folder: string, service: Service): Mistake[
 export const changedFunctionMistakes = (folder: string, { changes }: Service): Mistake[] =>
   unrevisedFunctions(changes, readLocks(folder).values())
 
-/** The full numbers of locked versions, including what was added since: as they would be locked now. R187. */
+/** The full numbers that versions would get if they were locked now, with the additions since their last lock. R187. */
 export function lockedVersionNumbers(folder: string, service: Service): ReadonlyMap<string, string> {
   const served = new Set(servedLabels(service.declaration))
   const locks = [...readLocks(folder)].filter(([label]) => served.has(label))

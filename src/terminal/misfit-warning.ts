@@ -1,4 +1,4 @@
-/** Misfit warning: says at start that rows do not fit the declaration, and which command lists them. The cellar. */
+/** Misfit warning: a warning at start about rows that do not fit the declaration, with the command that lists them. The cellar. */
 
 import type { Store } from '../flow/store.ts'
 import type { Log } from '../flow/world.ts'

@@ -9,6 +9,7 @@ import { hasJobs } from '../jobs/job-maker.ts'
 import { jobTable, stepTable } from '../jobs/job-table.ts'
 import { quotaTable } from '../limits/quota-table.ts'
 import { isPostgresUrl } from '../postgres/connection-url.ts'
+import { reactionTables } from '../reactions/reaction-tables.ts'
 import type { Consent } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
 import type { Service } from '../service.ts'
@@ -26,7 +27,7 @@ export const tablesOf = ({ resources }: Pick<Service, 'resources'>): readonly Ta
   ...serviceTables,
   ...(hasTimers(resources) ? [timerTable] : []),
   ...(hasJobs(resources) ? [jobTable, stepTable] : []),
-  ...(hasEvents(resources) ? outboxTables : []),
+  ...(hasEvents(resources) ? [...outboxTables, ...reactionTables] : []),
 ]
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)

@@ -16,7 +16,7 @@ const phaseNotes: Readonly<Record<StepPhase, string>> = {
 
 const isTarget = (name: string): name is Target => (targets as readonly string[]).includes(name)
 
-/** The `-- do:` lines of a step: how its statements are run, and what it does besides them. */
+/** The `-- do:` lines of a step: how its statements are run, and the work that is not a statement. */
 function directivesOf({ apart, guards, fill, empty, still }: SchemaStep): string[] {
   return [
     ...(empty ? [`only if ${empty} is empty`] : []),

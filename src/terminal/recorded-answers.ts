@@ -1,4 +1,4 @@
-/** Recorded answers: what versions answered when they were locked, read from files and replayed. Part 9, versioning. */
+/** Recorded answers: the answers of versions when they were locked, read from files and replayed. Part 9, versioning. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { servedLabels } from '../contract/gate.ts'

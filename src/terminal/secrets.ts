@@ -12,13 +12,13 @@ export const cursorSecretsOf = (store: Store): readonly string[] => [
 
 /**
  * The peppers that API keys are hashed with: BYLAW_PEPPER (several during a rotation), otherwise the secret of the store. In
- * production that is not enough, as anyone who can read the store could test keys against the hashes. R172.
+ * production this is refused, as anyone who can read the store could test keys against the hashes. R172.
  */
 export function peppersOf(service: Service, store: Store, needed = false): readonly string[] {
   const peppers = secretsFromEnvironment('BYLAW_PEPPER')
   if (peppers.length > 0) return peppers
   if (process.env.NODE_ENV !== 'production') return [store.secret]
-  // Without a pepper no key is accepted, and none is needed.
+  // Without a pepper no API key is accepted. The service does not need keys if all is public, or if it takes tokens.
   if (!needed && (!hasAccessRules(service) || service.settings.auth.tokens !== null)) return []
   throw commandError(
     'API keys need a pepper that is not kept in the database, and with NODE_ENV=production none is generated.',

@@ -1,9 +1,6 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
 
-import type { Authenticate } from '../auth/authenticate.ts'
 import { callerGate, handlerSources, type ServerContext } from '../corridor/server-context.ts'
-import { makeEventFeed } from '../events/event-feed.ts'
-import { hasEvents, type RelayContext, relayEventsEvery } from '../events/event-relay.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
@@ -23,9 +20,8 @@ import { stepsFor, type Target } from '../schema/target.ts'
 import type { Service } from '../service.ts'
 import { citusDialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
 import { collectionsOf, openMigration, openStore, tablesOf } from '../terminal/open.ts'
-import { runTimersEvery } from '../timers/run-timers.ts'
 import { previewVersions } from '../versions/choose.ts'
-import { flushUsageEvery } from '../versions/usage.ts'
+import { startBackground } from './background.ts'
 import { commandError } from './command-error.ts'
 import { cursorSecretsOf, peppersOf } from './secrets.ts'
 import { watchHandlers } from './watchdog.ts'
@@ -67,29 +63,12 @@ export interface StartOptions {
   readonly counting?: RedisLedger | undefined
 }
 
-/** How often counts of used versions are written to the store, in milliseconds. */
-const usageWriteInterval = 5000
-
-/** How often transitions by the clock are looked for, in milliseconds. */
-const timerInterval = 5000
-/** How often asynchronous operations of other nodes, schedules and later operations are looked for, in milliseconds. */
+/** How often the service looks for due operations: those of other nodes, of schedules, and of a later time, in milliseconds. */
 const jobInterval = 1000
 
-/** The worker of asynchronous operations; undefined if none is declared. */
+/** The worker of asynchronous operations; undefined if no operation is asynchronous. */
 const startWorker = ({ resources, settings }: Service, sources: HandlerSources) =>
   hasJobs(resources) ? runJobsEvery({ sources, settings: settings.operations }, jobInterval) : undefined
-
-/** Follows the events of the service, if it has any; returns what stops that and ends all streams. */
-function startRelay(
-  { resources, settings }: Service,
-  context: Pick<RelayContext, 'store' | 'world' | 'log'>,
-  authenticate: Authenticate,
-): () => Promise<void> {
-  if (!hasEvents(resources)) return async () => {}
-  const { store, world, log } = context
-  world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
-  return relayEventsEvery({ ...context, resources, retention: settings.events.retention })
-}
 
 /** The service with its handlers watched, and what ends that. */
 async function watchOwn(service: Service, json: boolean) {
@@ -124,19 +103,16 @@ export async function startService(
   }
   const listening = await openDoor(context, port, host)
   store.attend()
-  const written = flushUsageEvery({ store, world }, usageWriteInterval)
-  const { resources, writer } = service
-  const timersStopped = runTimersEvery({ resources, writer, store, world, log: rest.log, handlers }, timerInterval)
-  const eventsStopped = startRelay(service, { store, world, log: rest.log }, authenticate)
+  const background = startBackground(context)
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
     open = false // readiness fails first
     await pause(world, grace)
-    await eventsStopped()
+    await background.endStreams()
     await listening.stop(drain)
     counting?.close()
-    await timersStopped()
+    await background.stop()
     await operations?.stop()
-    await Promise.all([written(), unwatch()])
+    await unwatch()
     await handlers?.close()
     await store.close()
   }
@@ -185,7 +161,7 @@ export async function openMigrationFor(service: Service, database: string, conse
   }
 }
 
-/** Drafts plans for what the declaration changes after the last plan. */
+/** Drafts plans for the changes of the declaration since the last plan. */
 export async function draftPlans(
   service: Service,
   target: Target,
@@ -260,7 +236,7 @@ function listenFailure(error: NodeJS.ErrnoException, port: number, host: string)
 export interface FatalLog {
   /** Logs the error that ends the process. */
   readonly fatal: (about: object, message: string) => void
-  /** Settles when all lines are written, or when nobody reads them. */
+  /** Settles when all lines are written, or the reader is gone. */
   readonly written: () => Promise<void>
 }
 

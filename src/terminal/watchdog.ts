@@ -6,7 +6,7 @@ import { parentPort, Worker, workerData } from 'node:worker_threads'
 import type { World } from '../flow/world.ts'
 import type { HandlerFunction, OwnHandlers } from '../handlers/own-handlers.ts'
 
-/** The thread cannot see what runs in the main one: it reads counters that both share. */
+/** The input of the thread. It cannot inspect the main thread, so both share counters. */
 interface WatchdogData {
   /** The beats of the event loop, 0 while a debugger is attached; then the runs in progress of each handler. */
   readonly cells: Int32Array
@@ -20,7 +20,7 @@ interface WatchdogData {
 
 const beatInterval = 100
 
-/** Watches handlers from now on. Returns them with their runs counted, and what ends the thread. */
+/** Starts the thread. Returns the handlers with their runs counted, and a function that ends the thread. */
 export async function watchHandlers(
   own: OwnHandlers,
   { every }: World,
@@ -75,7 +75,7 @@ function watch({ cells, handlers, service, timeout, json }: WatchdogData): void 
       // Not by the log of the service, which the blocked thread writes.
       writeSync(1, json ? `${JSON.stringify(about)}\n` : `${level} ${msg} handlers=${running.join()}\n`)
     } catch {
-      // Nobody reads the log.
+      // The reader of the log is gone.
     }
   }
   setInterval(() => {

@@ -18,7 +18,7 @@ interface AdoptContext {
 
 const makeAdopted = () => ({ done: false })
 
-/** Once for each process: a row of the table with no item says that a timer was adopted with its present time. */
+/** Runs once in each process. A marker row of the table, without an item, records the timing that was adopted. */
 export async function adoptTimers(context: AdoptContext): Promise<void> {
   const adopted = context.world.state.of(makeAdopted, null)
   if (adopted.done) return

@@ -34,7 +34,7 @@ const [shortestPause, longestPause] = [60_000, 24 * 60 * 60 * 1000]
 export const hasTimers = (resources: ReadonlyMap<string, Resource>): boolean =>
   [...resources.values()].some(({ machine }) => machine !== null && machine.timed.length > 0)
 
-/** The timers that this node has taken and could not carry out, as the database went away; its own until the lease ends. */
+/** The timers that this node has taken and not carried out yet, for example after a failure of the database, until the lease ends. */
 const makeTaken = (): { timers: TimerRow[]; until: number } => ({ timers: [], until: 0 })
 
 /** Carries out all transitions that are due; returns how many rows it moved. */

@@ -1,7 +1,7 @@
 /** Timer table: when rows are due for a transition by the clock. Part 3, states. */
 import type { Table, TableOperation } from '../flow/table.ts'
 
-/** The row of an item and a transition. Null would not be a key, so what an item does not have is an empty text. */
+/** The row of an item and a transition. A key cannot contain null, so a missing account or parent is an empty text. */
 export const timerTable: Table = {
   name: 'bylaw_timers',
   columns: {
@@ -13,7 +13,7 @@ export const timerTable: Table = {
     due: 'integer',
     /** Until when a node has it; others leave it alone. */
     taken: 'integer',
-    /** How often it failed, and why it did last. */
+    /** How often it failed, and why it failed last. */
     tries: 'integer',
     failure: 'text?',
   },
@@ -26,13 +26,13 @@ const table = timerTable
 const row = { collection: 'collection', account: 'account', parent: 'parent', id: 'id' } as const
 const timer = { ...row, transition: 'transition' } as const
 
-/** Starts a timer, or starts one anew that is running. */
+/** Starts a timer, or restarts a running one. */
 export const startTimer: TableOperation = { do: 'insert', table, replaces: { id: 'id' } }
 /** Starts a timer unless it is running. */
 export const startMissingTimer: TableOperation = { do: 'insert', table }
 /** Stops all timers of an item. */
 export const stopTimers: TableOperation = { do: 'sweep', table, where: row }
-/** Stops a timer that was taken, unless it was started anew since. */
+/** Stops a timer that was taken, unless it was restarted since. */
 export const stopTimer: TableOperation = { do: 'sweep', table, where: { ...timer, due: 'due' } }
 /** Takes timers that are due and that no other node has. */
 export const takeDueTimers: TableOperation = {

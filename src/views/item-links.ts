@@ -1,15 +1,15 @@
-/** Item links: the URLs of an item, of what belongs to it, and of the actions that a caller can use on it now. R49, R224. */
+/** Item links: the URLs of an item, of its related items, and of the actions that a caller can use on it now. R49, R224. */
 import type { CarriedVersion } from '../flow/call.ts'
 import { documentSeparator } from '../flow/outcome.ts'
 import { toCase } from '../formats/naming.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
-import type { ServedTransition } from '../resources/machine.ts'
+import type { ServedOperation, ServedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type LinkedRelations, type PathOf, relationLinks, relationsOf } from './related-links.ts'
 import type { View } from './view.ts'
 
-/** An action on an item of a version: who may use it, and in which stored states; null if in all. */
+/** An action on an item of a version: the rule for its callers, and the stored states that allow it; null if all do. */
 interface ItemAction {
   readonly name: string
   readonly rule: AccessRule
@@ -32,7 +32,7 @@ type Document = Readonly<Record<string, unknown>>
 /** The link rules of a resource; null if it has no links. */
 export function linkRulesOf(
   own: Resource,
-  transitions: readonly ServedTransition[],
+  { transitions, operations }: { transitions: readonly ServedTransition[]; operations: readonly ServedOperation[] },
   resources: ReadonlyMap<string, Resource>,
 ): LinkRules | null {
   const mode = own.settings.resource.links
@@ -40,9 +40,13 @@ export function linkRulesOf(
     ...transitions.flatMap(({ own: { name, rule }, today: { from, to }, refused }) =>
       refused ? [] : [{ name, rule, from, to }],
     ),
-    ...own.operations.flatMap(({ name, at, rule }) => (at === 'item' ? [{ name, rule, from: null, to: null }] : [])),
+    ...operations.flatMap(({ own: { name, at, rule }, refused }) =>
+      refused || at !== 'item' ? [] : [{ name, rule, from: null, to: null }],
+    ),
   ]
-  if (mode === 'none' || (mode === 'actions' && actions.length === 0 && transitions.length === 0)) return null
+  // Refused actions are not linked, but the version describes the links of its items.
+  const all = [...transitions, ...operations.filter(({ own: { at } }) => at === 'item')]
+  if (mode === 'none' || (mode === 'actions' && all.length === 0)) return null
   const relations = mode === 'all' ? relationsOf(own, resources) : null
   const { owner = null, references = [], lists = [] } = relations ?? {}
   const linked = [...actions, ...(owner ? [owner] : []), ...references, ...lists]

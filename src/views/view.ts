@@ -24,7 +24,7 @@ export interface View {
   /** The stored fields that the caller may not read: no shown field is converted from them. */
   readonly masked: ReadonlySet<string>
   /** The joined resources, each with its masked fields. */
-  readonly joined: readonly { readonly resource: Resource; readonly muted: ReadonlySet<string> }[]
+  readonly joined: readonly { readonly resource: Resource; readonly masked: ReadonlySet<string> }[]
   /** The account whose rows are shown; null if rows do not belong to accounts. */
   readonly account: string | null
   /** The cached digest of the account in tags. R121. */
@@ -103,13 +103,13 @@ function makeView(
 ): View {
   const { resource, major, changes } = showing
   const { collection, settings } = resource
-  const [veiled, muted] = [closed(resource), closed(showing.today)]
-  const beside = showing.joined.map((resource) => ({ resource, muted: closed(resource) }))
+  const [unreadable, masked] = [closed(resource), closed(showing.today)]
+  const joined = showing.joined.map((resource) => ({ resource, masked: closed(resource) }))
   const visible = collection.fields
-    .filter(({ name, writeOnly }) => !writeOnly && !veiled.has(name))
+    .filter(({ name, writeOnly }) => !writeOnly && !unreadable.has(name))
     .map(({ name }) => name)
-  const apart = beside.map(({ resource, muted }) => [resource.collection.shape, [...muted]])
-  const more = changes.length > 0 ? [changes, [...muted], apart] : []
+  const joinedShapes = joined.map(({ resource, masked }) => [resource.collection.shape, [...masked]])
+  const more = changes.length > 0 ? [changes, [...masked], joinedShapes] : []
   const linked = showing.rules.length > 0 ? [settings.resource.links, [...permitted]] : []
   const hash = createHash('sha256')
     .update(stringify([major, collection.shape, visible, ...more, ...linked]))
@@ -122,9 +122,9 @@ function makeView(
     required: settings.concurrency.required,
     permitted,
     closed: nothingClosed,
-    unreadable: veiled,
-    masked: muted,
-    joined: beside,
+    unreadable,
+    masked,
+    joined,
     account: null,
     seal: { ...noSeal },
   }
@@ -140,13 +140,13 @@ export function maskDocuments({ masked }: Pick<View, 'masked'>, docs: string): s
 
 /** The same for the joined rows of an item, in their order. */
 export const maskJoined = (view: View, rows: readonly (JoinedRow | null)[] = []): readonly (string | null)[] =>
-  rows.map((row, i) => row && maskDocuments({ masked: view.joined[i]?.muted ?? new Set() }, row.doc))
+  rows.map((row, i) => row && maskDocuments({ masked: view.joined[i]?.masked ?? new Set() }, row.doc))
 
 /** The same for the joined rows of a page, by id. */
 export const maskJoinedPages = (view: View, rows: readonly ReadonlyMap<string, string>[]): typeof rows =>
   rows.map((all, i) => {
-    const muted = view.joined[i]?.muted ?? new Set()
-    return muted.size === 0 ? all : new Map([...all].map(([id, row]) => [id, maskDocuments({ masked: muted }, row)]))
+    const masked = view.joined[i]?.masked ?? new Set()
+    return masked.size === 0 ? all : new Map([...all].map(([id, row]) => [id, maskDocuments({ masked }, row)]))
   })
 
 /** Removes the fields that the caller may not read from documents that are joined by commas. */

@@ -162,6 +162,56 @@ const cases: Readonly<Record<string, readonly [before: Service, after: Service, 
     shop({ ...status, transitions: { placements, shipments, cancellations, voids } }, { versions }),
     /withdrawn: \{ expiries: \{ from: \['draft'\], to: 'cancelled', after: 'P7D' \} \}/,
   ],
+  'a transition that leads to another state': [
+    shop(changed({ voids, archives: { from: ['shipped'], to: 'cancelled' } })),
+    shop(changed({ voids, archives: { from: ['shipped'], to: 'placed' } }), { versions }),
+    /added: \['archives'\], withdrawn: \{ archives: \{ from: \['shipped'\], to: 'cancelled', refused: 410 \} \}/,
+  ],
+  'a transition whose former end has another one': [
+    shop(status),
+    shop(changed({ voids: { ...voids, to: 'placed' } }), { versions }),
+    /added: \['voids'\], withdrawn: \{ voids: \{ from: \['draft'\], to: 'cancelled', .*by: 'cancellations' \} \}/,
+  ],
+  'a timer that leads to another state': [
+    shop(status),
+    shop(changed({ voids, expiries: { ...expiries, to: 'shipped' } }), { versions }),
+    /added: \['expiries'\], withdrawn: \{ expiries: \{ from: \['draft'\], to: 'cancelled', after: 'P7D' \} \}/,
+  ],
+  'a transition that leads to a new state': [
+    shop(status),
+    shop(
+      changed({
+        voids,
+        placements: { ...placements, to: 'reviewed' },
+        approvals: { from: ['reviewed'], to: 'placed' },
+      }),
+      { versions },
+    ),
+    /shown: \{ status: \{ reviewed: 'placed' \} \},\n\s+\}\)/,
+  ],
+  'a new state that items begin in': [
+    shop(status),
+    shop(
+      { ...status, initial: 'open', transitions: { ...transitions, starts: { from: ['open'], to: 'draft' } } },
+      { versions },
+    ),
+    /shown: \{ status: \{ open: 'draft' \} \},\n\s+\}\)/,
+  ],
+  'states that ended, whose field is left': [
+    shop(status, { lines: { while: ['draft'] } }),
+    shop(null, {
+      versions,
+      fields: {
+        status: f.enum(['draft', 'placed', 'shipped', 'cancelled'], { default: 'draft', filter: true, sort: true }),
+      },
+    }),
+    /states: \{ field: 'status', initial: 'draft' \},\n\s+transitions: \{ withdrawn: \{ cancellations: \{ from: \['draft', 'placed'\], to: 'cancelled', refused: 410 \}, .*expiries: \{ from: \['draft'\], to: 'cancelled', after: 'P7D' \} \} \}/,
+  ],
+  'states that ended with their field': [
+    shop(status),
+    shop(null, { versions }),
+    /removed: \{ status: f\.enum\(.*states: \{ field: 'status', initial: 'draft' \}/s,
+  ],
 }
 
 for (const [title, [before, after, proposed]] of Object.entries(cases))

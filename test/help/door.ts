@@ -116,7 +116,6 @@ function contextOptions(options: DoorOptions): Partial<ServerContext> {
   const { database, onFile, together, socketOnly, now, world, preview, store, holders, ...around } = options
   return around
 }
-
 /** Runs a group of tests once for each server and store, on new databases. */
 export function doors(title: string, service: Service, tests: (door: Door) => void, options: DoorOptions = {}): void {
   for (const { name, store: kind } of combinations.filter((one) => isSelected(one, options))) {

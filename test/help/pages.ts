@@ -70,6 +70,7 @@ export class Page {
 
   async run(block: Block): Promise<void> {
     if (block.language === 'ts') await this.file(block)
+    else if (['typescript', 'python', 'go', 'bash'].includes(block.language)) await this.program(block)
     else if (block.language === 'sh') await this.shell(block)
     else if (block.language === 'http' && block.text.startsWith('HTTP/1.1')) this.expect(block)
     else if (block.language === 'http') await this.ask(block)
@@ -92,6 +93,14 @@ export class Page {
     await this.service?.close()
     this.service = null
     this.declared = module.default // opened by the first request, as handlers may follow in another file
+  }
+
+  /** Writes a program, which other blocks or tests start. Its first line is its name. */
+  async program({ text, line }: Block): Promise<string> {
+    const name = /^(?:\/\/|#) ([\w.-]+)$/.exec(text.split('\n', 1)[0] as string)?.[1]
+    assert.ok(name, `line ${line}: the first line of a program is its name`)
+    await writeFile(join(this.folder, name), `${text}\n`)
+    return name
   }
 
   private async ask({ text, line }: Block): Promise<void> {
@@ -162,7 +171,7 @@ export class Page {
   private async shell({ text, line }: Block): Promise<void> {
     for (const command of text.replace(/\\\n\s*/g, '').split('\n')) {
       if (command.trim() === '' || command.startsWith('#')) continue
-      if (/^(npx bylaw (dev|serve)|npm start)/.test(command)) await this.start(command, line)
+      if (/^(npx bylaw (dev|serve)|npm start)| &$/.test(command)) await this.start(command.replace(/ &$/, ''), line)
       else if (command.startsWith('curl')) {
         this.output = await this.bash(this.filled(command), line)
         this.learn(this.output)
@@ -189,7 +198,7 @@ export class Page {
   /** Starts a server and waits until it prints its URL. */
   private start(command: string, line: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const child = spawn('bash', ['-c', `exec ${command}`], { cwd: this.folder, env: this.environment() })
+      const child = spawn('bash', ['-c', `exec env ${command}`], { cwd: this.folder, env: this.environment() })
       this.servers.push(child)
       this.output = ''
       const late = setTimeout(
@@ -228,6 +237,7 @@ export class Page {
       await chmod(join(tools, name), 0o755)
     }
     await script('npx', `shift; ${node} ${JSON.stringify(join(checkout, 'src/cli/main.ts'))} "$@"`)
+    await script('node', `${node} "$@"`)
     await script(
       'npm',
       'case "$1" in install|init|pkg|ci) exit 0;; *) echo "npm $1 is not run here" >&2; exit 1;; esac',

@@ -9,6 +9,8 @@ const installs = {
   pgbouncer: 'apt-get install pgbouncer, or brew install pgbouncer',
   pg_basebackup: 'apt-get install postgresql, or brew install postgresql',
   openssl: 'apt-get install openssl, or brew install openssl',
+  python3: 'apt-get install python3, or brew install python',
+  go: 'apt-get install golang-go, or brew install go',
 } as const
 
 export type Program = keyof typeof installs

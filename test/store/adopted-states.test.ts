@@ -1,6 +1,7 @@
 /** Proves that rows keep their values when their field becomes a state, and that values which are no state stop the migration. R220. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { f, type Service, service } from 'bylaw'
 import { nodeOn, places } from '../help/places.ts'
 
@@ -34,6 +35,27 @@ for (const [name, place] of places) {
     assert.equal((await next.ask('GET', `/orders/${id}`)).json.status, 'placed')
     const again = await next.ask('POST', `/orders/${id}/placements`)
     assert.equal(again.json.message, 'Order is placed; placements are possible while it is draft.')
+  })
+
+  test(`rows keep their values when states end, and no timer runs any more (${name})`, async (t) => {
+    const where = await place(t)
+    const expiries = { from: ['draft', 'placed'], to: 'expired', after: 'PT1S' }
+    const timed = { ...states, transitions: { ...states.transitions, expiries } }
+    const make = (more: object) =>
+      service({ name: 'shop', resources: { orders: { prefix: 'ord', access: 'public', ...more } } } as never) as never
+    const first = nodeOn(where, make({ fields: {}, states: timed }))
+    t.after(first.close)
+    const { id } = (await first.ask('POST', '/orders', {})).json
+    await first.ask('POST', `/orders/${id}/placements`)
+    await first.close()
+    const fields = { status: f.enum(['draft', 'placed', 'expired'], { default: 'draft' }) }
+    const next = nodeOn(where, make({ fields }))
+    t.after(next.close)
+    assert.equal((await next.ask('GET', `/orders/${id}`)).json.status, 'placed')
+    await setTimeout(1500)
+    await next.ask('PATCH', `/orders/${id}`, { status: 'draft' })
+    await setTimeout(1500)
+    assert.equal((await next.ask('GET', `/orders/${id}`)).json.status, 'draft')
   })
 
   test(`values that are no state stop the migration, whatever is allowed, and a change maps them (${name})`, async (t) => {

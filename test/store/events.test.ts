@@ -96,7 +96,10 @@ for (const [name, place] of places)
 test('events are filtered by type, resource, item and time; what is unknown is refused', async (t) => {
   const { ask, close } = nodeOn({ url: 'sqlite::memory:' }, api)
   t.after(close)
-  const orders = [(await ask('POST', '/orders', { note: 'a' })).json, (await ask('POST', '/orders', { note: 'b' })).json]
+  const orders = [
+    (await ask('POST', '/orders', { note: 'a' })).json,
+    (await ask('POST', '/orders', { note: 'b' })).json,
+  ]
   await ask('POST', `/orders/${orders[0].id}/placements`)
   await ask('POST', `/orders/${orders[1].id}/order-lines`, { amount: 1 })
   const types = async (query: string) =>

@@ -1,0 +1,225 @@
+/** Reaction run: carries out one reaction on the events that it names, for each item in order. Part 6. R231. */
+import type { ServerContext } from '../corridor/server-context.ts'
+import { type EventScope, eventTypeOf } from '../events/event-scope.ts'
+import { type EventPage, rowsIn, type StoredEvent } from '../flow/outcome.ts'
+import { type TablePlan, tablePlan } from '../flow/table.ts'
+import { type Log, within } from '../flow/world.ts'
+import { timestampOf } from '../formats/time.ts'
+import type { OwnReaction } from '../handlers/own-handlers.ts'
+import { reactionPause } from '../webhooks/retry.ts'
+import {
+  addReaction,
+  type FailureRow,
+  findFailures,
+  findReaction,
+  keepReaction,
+  mostFailures,
+  type ReactionRow,
+  removeFailure,
+  storeFailure,
+  takeReaction,
+} from './reaction-tables.ts'
+import { serviceCalls } from './service-calls.ts'
+
+export interface ReactionContext {
+  readonly server: ServerContext
+  /** The events in the newest version. */
+  readonly scope: EventScope
+  /** The value that handlers share. */
+  readonly used: () => Promise<unknown>
+}
+
+/** How long a process has a reaction; another one goes on from its position if it dies. */
+const reactionLease = 30_000
+/** How many events are read at once: as many may be repeated if the process dies. */
+const pageSize = 50
+
+export class ReactionRun {
+  readonly #name: string
+  readonly #own: OwnReaction
+  readonly #context: ReactionContext
+  readonly #holder: string
+  readonly #types: readonly (readonly [collection: string, action: string])[]
+
+  constructor(name: string, own: OwnReaction, context: ReactionContext) {
+    const { world } = context.server
+    this.#name = name
+    this.#own = own
+    this.#context = context
+    this.#holder = Buffer.from(world.fillRandom(new Uint8Array(12))).toString('base64url')
+    this.#types = context.scope.sources.flatMap((source) =>
+      [...source.actions.keys()].flatMap((action) =>
+        own.on.includes(eventTypeOf(source, { action })) ? [[source.collection, action] as const] : [],
+      ),
+    )
+  }
+
+  /** Handles what is due: failures first, then new events up to the last one; nothing if another process has it. */
+  async run(): Promise<void> {
+    const row = await this.#take()
+    if (!row) return
+    let { position } = row
+    const { world } = this.#context.server
+    const renewed = world.every(reactionLease / 3, () => void this.#keep(position).catch(() => false))
+    try {
+      for (let more = true; more; ) {
+        const failures = await this.#retryFailures()
+        if (failures.length >= mostFailures) return
+        const page = await this.#read(position)
+        await this.#handleAll(page.events, new Set(failures.map(({ item }) => item)))
+        more = page.position < page.head
+        position = page.position
+        if (!(await this.#keep(position))) return
+      }
+    } finally {
+      renewed()
+    }
+  }
+
+  /** Lets another process go on at once. */
+  async release(): Promise<void> {
+    const [row] = await this.#rows(tablePlan(findReaction, { name: this.#name }))
+    if (row?.holder === this.#holder) await this.#rows(tablePlan(keepReaction, { ...row, until: 0 }))
+  }
+
+  async #rows(plan: TablePlan): Promise<readonly ReactionRow[]> {
+    return rowsIn(await this.#context.server.store.execute(plan)) as unknown as readonly ReactionRow[]
+  }
+
+  async #failures(plan: TablePlan): Promise<readonly FailureRow[]> {
+    return rowsIn(await this.#context.server.store.execute(plan)) as unknown as readonly FailureRow[]
+  }
+
+  async #take(): Promise<ReactionRow | undefined> {
+    const { world, store } = this.#context.server
+    const now = world.due()
+    const [known] = await this.#rows(tablePlan(findReaction, { name: this.#name }))
+    if (!known) {
+      const head = await store.execute({ do: 'head' })
+      const position = this.#own.from === 'start' || head.is !== 'numbered' ? 0 : head.position
+      await this.#rows(tablePlan(addReaction, { name: this.#name, position, taken: 0, holder: '' }))
+    }
+    if (known?.holder === this.#holder && known.taken > now) {
+      const kept = await this.#rows(tablePlan(keepReaction, { ...known, until: now + reactionLease }))
+      return kept[0]
+    }
+    const given = { name: this.#name, now, until: now + reactionLease, holder: this.#holder }
+    const [taken] = await this.#rows(tablePlan(takeReaction, given))
+    return taken
+  }
+
+  async #keep(position: number): Promise<boolean> {
+    const until = this.#context.server.world.due() + reactionLease
+    const given = { name: this.#name, holder: this.#holder, until, position }
+    return (await this.#rows(tablePlan(keepReaction, given))).length === 1
+  }
+
+  async #read(after: number): Promise<EventPage> {
+    const open = this.#context.scope.sources.map(({ collection }) => collection)
+    const plan = { do: 'events', after, limit: pageSize, open, owned: [], account: null, types: this.#types } as const
+    return (await this.#context.server.store.execute(plan)) as EventPage
+  }
+
+  /** Handles events: those of one item one after the other, those of different items at the same time. */
+  async #handleAll(events: readonly StoredEvent[], blocked: Set<string>): Promise<void> {
+    await Promise.all(
+      [...Map.groupBy(events, itemOf)].map(async ([item, own]) => {
+        for (const event of own) {
+          if (blocked.has(item)) await this.#store(event, { state: 'waiting', due: 0, tries: 0, failure: null })
+          else if (!(await this.#handle(event, 0))) blocked.add(item)
+        }
+      }),
+    )
+  }
+
+  /** Tries the first event of each item again if its pause is over, then those behind it; returns what is left. */
+  async #retryFailures(): Promise<readonly FailureRow[]> {
+    const { world } = this.#context.server
+    for (;;) {
+      const failures = await this.#failures(tablePlan(findFailures, { reaction: this.#name }))
+      const firsts = new Map(failures.toReversed().map((row) => [row.item, row])).values()
+      const now = world.due()
+      const due = [...firsts].filter((row) => row.state === 'waiting' && row.due <= now)
+      if (due.length === 0) return failures
+      await Promise.all(due.map((row) => this.#retry(row)))
+    }
+  }
+
+  async #retry({ reaction, event: id, tries }: FailureRow): Promise<void> {
+    const { store } = this.#context.server
+    const { events } = (await store.execute({ do: 'event', id })) as EventPage
+    const [event] = events
+    // An event that is kept no longer cannot be handled any more.
+    if (!event || (await this.#handle(event, tries)))
+      await this.#failures(tablePlan(removeFailure, { reaction, event: id }))
+  }
+
+  /** Calls the function for an event. Returns whether it succeeded; stores the failure otherwise. */
+  async #handle(event: StoredEvent, tries: number): Promise<boolean> {
+    const { world, log } = this.#context.server
+    try {
+      await this.#call(event, tries + 1)
+      return true
+    } catch (err) {
+      const pause = reactionPause(tries + 1)
+      const [reaction, eventId] = [this.#name, event.id]
+      if (pause === null)
+        log.error(
+          { err, reaction, eventId },
+          `The reaction ${reaction} failed for the last time; its event is parked. See \`bylaw events parked\`.`,
+        )
+      else
+        log.warn(
+          { err, reaction, eventId, tries: tries + 1 },
+          `The reaction ${reaction} failed; it is tried again in ${pause / 1000} s.`,
+        )
+      const failure = (err instanceof Error ? (err.stack ?? err.message) : String(err)).slice(0, 2000)
+      const state = pause === null ? 'parked' : 'waiting'
+      await this.#store(event, { state, due: world.due() + (pause ?? 0), tries: tries + 1, failure })
+      return false
+    }
+  }
+
+  async #call(event: StoredEvent, attempt: number): Promise<void> {
+    const { server, scope, used } = this.#context
+    const { world, service, log } = server
+    const { handlerTimeout } = service.settings.limits
+    const source = scope.sources.find(({ collection }) => collection === event.collection)
+    if (!source) throw new Error(`There is no resource ${event.collection} any more.`)
+    const aborting = new AbortController()
+    const { id, key, time, sequence } = event
+    const about = { reaction: this.#name, eventId: id }
+    const given = {
+      event: {
+        ...{ id, type: eventTypeOf(source, event), timestamp: timestampOf(time), version: scope.label, sequence },
+        data: JSON.parse(event.doc),
+      },
+      ...{ attempt, now: timestampOf(world.now()), signal: aborting.signal, use: await used(), log: logOf(log, about) },
+      call: serviceCalls(server, { reaction: this.#name, event: id, account: key.account, signal: aborting.signal }),
+    }
+    const late = () => Promise.reject(new Error(`The reaction took longer than ${handlerTimeout / 1000} s.`))
+    try {
+      await within(world, handlerTimeout, Promise.resolve(this.#own.run(given as never)), late)
+    } finally {
+      aborting.abort()
+    }
+  }
+
+  async #store(event: StoredEvent, state: Pick<FailureRow, 'state' | 'due' | 'tries' | 'failure'>): Promise<void> {
+    const { id, position } = event
+    const row = { reaction: this.#name, event: id, position, item: itemOf(event), ...state }
+    await this.#failures(tablePlan(storeFailure, row))
+  }
+}
+
+/** Names the item of an event. */
+const itemOf = ({ collection, key: { account, parent, id } }: StoredEvent): string =>
+  JSON.stringify([collection, account, parent, id])
+
+function logOf(log: Log, about: object) {
+  const line =
+    (level: 'info' | 'warn' | 'error') =>
+    (text: string, fields: object = {}) =>
+      log[level]({ ...fields, ...about }, text)
+  return { info: line('info'), warn: line('warn'), error: line('error') }
+}

@@ -1,0 +1,85 @@
+/** Reaction tables: how far each reaction has come, and the events that it could not handle yet. Part 6. R231. */
+import type { Table, TableOperation } from '../flow/table.ts'
+
+/** One row for each reaction; its name is its identity. */
+const reactionTable: Table = {
+  name: 'bylaw_reactions',
+  columns: {
+    name: 'text',
+    /** The position up to which its events were handled, or stored as failures. */
+    position: 'integer',
+    /** Until when a process has it, and a random text of that process. */
+    taken: 'integer',
+    holder: 'text',
+  },
+  key: ['name'],
+}
+
+/** The events that a reaction has failed at, and later events of the same items. Others are not stored here. */
+const failureTable: Table = {
+  name: 'bylaw_reaction_failures',
+  columns: {
+    ...{ reaction: 'text', event: 'text', position: 'integer', item: 'text' },
+    /** `waiting` for its next try, or `parked` after the last one. Only the first event of an item is tried. */
+    ...{ state: 'text', due: 'integer', tries: 'integer', failure: 'text?' },
+  },
+  key: ['reaction', 'event'],
+  indexes: [{ name: 'item', columns: ['reaction', 'item', 'position'] }],
+}
+
+export const reactionTables: readonly Table[] = [reactionTable, failureTable]
+
+const byName = { name: 'name' } as const
+
+export const findReaction: TableOperation = { do: 'find', table: reactionTable, where: byName }
+/** Adds a reaction unless it is there. */
+export const addReaction: TableOperation = { do: 'insert', table: reactionTable }
+/** Takes a reaction that no other process has. */
+export const takeReaction: TableOperation = {
+  ...{ do: 'set', table: reactionTable, where: { name: 'name', taken: { upTo: 'now' } } },
+  to: { taken: 'until', holder: 'holder' },
+}
+/** Keeps a reaction that this process still has. */
+export const keepReaction: TableOperation = {
+  ...{ do: 'set', table: reactionTable, where: { name: 'name', holder: 'holder' } },
+  to: { taken: 'until', position: 'position' },
+}
+
+const failureKey = { reaction: 'reaction', event: 'event' } as const
+/** Stores a failure, or replaces it. */
+export const storeFailure: TableOperation = { do: 'insert', table: failureTable, replaces: { event: 'event' } }
+/** How many failures a reaction may have; it reads no new events while it has more. */
+export const mostFailures = 10_000
+export const findFailures: TableOperation = {
+  ...{ do: 'find', table: failureTable, where: { reaction: 'reaction' } },
+  ...{ order: ['position'], limit: mostFailures },
+}
+export const removeFailure: TableOperation = { do: 'sweep', table: failureTable, where: failureKey }
+/** Makes a failure due at once. */
+export const retryFailure: TableOperation = {
+  ...{ do: 'set', table: failureTable, where: failureKey },
+  to: { state: 'state', due: 'due', tries: 'tries' },
+}
+export const findFailure: TableOperation = { do: 'find', table: failureTable, where: failureKey }
+export const findAllFailures: TableOperation = {
+  ...{ do: 'find', table: failureTable, where: {} },
+  ...{ order: ['reaction', 'position'], limit: 1000 },
+}
+
+export interface ReactionRow {
+  readonly name: string
+  readonly position: number
+  readonly taken: number
+  readonly holder: string
+}
+
+export interface FailureRow {
+  readonly reaction: string
+  readonly event: string
+  readonly position: number
+  readonly item: string
+  readonly state: 'waiting' | 'parked'
+  readonly due: number
+  readonly tries: number
+  readonly failure: string | null
+}

@@ -1,0 +1,61 @@
+/** Served actions: the transitions and operations of a version, each with the newest one. Part 9, versions. */
+import { olderInput, olderOutput, olderStatuses, type ShownOperation } from '../changes/actions.ts'
+import type { ChangeStep } from '../changes/conversion.ts'
+import type { EndpointContext } from '../endpoints/item.ts'
+import type { ServedOperation, ServedTransition, Transition } from '../resources/machine.ts'
+import type { Resource } from '../resources/resource.ts'
+import { newestAction, writtenTransitions } from '../resources/states-before.ts'
+
+/** The transitions of a version, each with the one that is carried out. A refused transition is paired with itself. */
+export const servedTransitions = (own: Resource, today: Resource, steps: readonly ChangeStep[]): ServedTransition[] =>
+  (own.machine?.transitions ?? []).flatMap((one): ServedTransition[] => {
+    const { name, changes, refused } = newestAction(steps, 'transitions', one.name)
+    if (refused) return [{ own: one, today: one, older: null, refused }]
+    return (today.machine?.transitions ?? [])
+      .filter((stored) => stored.name === name)
+      .map((stored) => ({ own: one, today: stored, older: olderInput(one, stored, changes), refused }))
+  })
+
+/** The same for operations, whose outputs are converted too. */
+export const servedOperations = (own: Resource, today: Resource, steps: readonly ChangeStep[]): ServedOperation[] =>
+  own.operations.flatMap((one): ServedOperation[] => {
+    const { name, changes, refused } = newestAction(steps, 'operations', one.name)
+    if (refused) return [{ own: one, today: one, older: null, answer: null, refused }]
+    return today.operations
+      .filter((stored) => stored.name === name)
+      .map((stored) => {
+        const answer = olderOutput(one, stored, changes, today)
+        return { own: one, today: stored, older: olderInput(one, stored, changes), answer, refused }
+      })
+  })
+
+/** The transitions that a version carries out for callers that write the state; null if the version has states itself. */
+export function transitionsByValue(
+  own: Resource,
+  today: Resource,
+  steps: readonly ChangeStep[],
+): readonly Transition[] | null {
+  const { machine } = today
+  if (machine === null || own.machine !== null) return null
+  const written = writtenTransitions(steps)
+  return machine.transitions.filter(({ name }) => written.has(name))
+}
+
+type ServedResource = Pick<EndpointContext, 'resource' | 'representation' | 'operations'>
+
+/** The representation of the statuses, if the version has other names or results of asynchronous operations; else null. */
+export function statusForm(
+  statuses: ServedResource,
+  scenes: readonly ServedResource[],
+  errors: ReadonlyMap<string, string>,
+): EndpointContext['representation'] | null {
+  const all = new Map<string, ShownOperation>()
+  for (const { resource, representation, operations } of scenes)
+    for (const { own, today, answer, refused } of operations) {
+      const name = `${representation.today.name}.${today.name}`
+      if (!refused && !all.has(name)) all.set(name, { name: `${resource.name}.${own.name}`, answer })
+    }
+  const isSame = [...all].every(([name, one]) => name === one.name && one.answer === null)
+  if (isSame && [...errors].every(([name, old]) => name === old)) return null
+  return olderStatuses(statuses.representation, all, errors)
+}

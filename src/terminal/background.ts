@@ -1,0 +1,31 @@
+/** Background: what a process does besides answering: timers, events, reactions, and counts of used versions. Part 8. */
+import type { ServerContext } from '../corridor/server-context.ts'
+import { makeEventFeed } from '../events/event-feed.ts'
+import { hasEvents, relayEventsEvery } from '../events/event-relay.ts'
+import { hasReactions, runReactionsEvery } from '../reactions/run-reactions.ts'
+import { runTimersEvery } from '../timers/run-timers.ts'
+import { flushUsageEvery } from '../versions/usage.ts'
+
+/** How often counts of used versions are written to the store, in milliseconds. */
+const usageWriteInterval = 5000
+/** How often transitions by the clock are looked for, in milliseconds. */
+const timerInterval = 5000
+
+/** Starts the work of a process. `endStreams` is called before its last answers, `stop` after them. */
+export function startBackground(server: ServerContext) {
+  const { service, store, world, log, handlers, authenticate } = server
+  const { resources, writer, settings } = service
+  const written = flushUsageEvery({ store, world }, usageWriteInterval)
+  const timersStopped = runTimersEvery({ resources, writer, store, world, log, handlers }, timerInterval)
+  let endStreams = async (): Promise<void> => {}
+  if (hasEvents(resources)) {
+    world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
+    endStreams = relayEventsEvery({ resources, store, world, log, retention: settings.events.retention })
+  }
+  const reactionsStopped = handlers && hasReactions(service) ? runReactionsEvery(server, handlers.used) : async () => {}
+  const stop = async (): Promise<void> => {
+    await Promise.all([timersStopped(), reactionsStopped()])
+    await written()
+  }
+  return { endStreams, stop }
+}

@@ -1,0 +1,207 @@
+/** Send: one attempt of a delivery, a POST whose answer is reported as data. Part 6, webhooks. */
+import { promises as dns } from 'node:dns'
+import http, { type IncomingMessage, type RequestOptions } from 'node:http'
+import https from 'node:https'
+import { elapsedSince, type World } from '../flow/world.ts'
+import {
+  guardedLookup,
+  RefusedTarget,
+  type Resolve,
+  type TargetRules,
+  targetFault,
+  targetHost,
+  targetPort,
+} from './address-guard.ts'
+
+/** The longest time of an attempt, in milliseconds: from the look-up of the name to the end of the answer. R210. */
+const patience = 20_000
+/** How much of an answer is read, in bytes. */
+const mostResponse = 1024
+/** How long a connection is kept for the next delivery, in milliseconds. */
+const idleLife = 15_000
+/** How many connections an endpoint has at a time; more deliveries would wait for one, within their `patience`. */
+export const mostConnections = 10
+
+interface Outgoing {
+  /** The id of the endpoint: endpoints share no connections, so that one that hangs cannot delay another of the same host. */
+  readonly endpoint: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** The result of an attempt. */
+export interface Attempted {
+  readonly responseStatus: number | null
+  /** Why the attempt failed; null exactly if it succeeded. */
+  readonly error: string | null
+  /** In milliseconds. */
+  readonly duration: number
+  /** The first 1,024 bytes of the answer as a text; null if there was no answer. */
+  readonly response: string | null
+  /** The header `Retry-After` as it came. */
+  readonly retryAfter: string | null
+}
+
+export interface Sender {
+  /** Never rejects. */
+  readonly send: (outgoing: Outgoing) => Promise<Attempted>
+  /** Ends all connections; attempts that are under way fail. */
+  readonly close: () => void
+}
+
+interface SenderDeps extends TargetRules {
+  readonly resolve: Resolve
+  readonly world: Pick<World, 'monotonic' | 'inBackground'>
+}
+
+interface Received {
+  readonly status: number
+  readonly retryAfter: string | null
+  readonly text: string
+  /** The error that ended the answer too early. */
+  readonly broken: unknown
+}
+
+export function makeSender({ resolve, world, privateTargets }: SenderDeps): Sender {
+  const terms = { keepAlive: true, maxSockets: mostConnections, timeout: idleLife }
+  const agents = { 'http:': new HttpAgent(terms), 'https:': new HttpsAgent(terms) }
+  const lookup = guardedLookup(resolve, { privateTargets })
+
+  async function attempt({ endpoint, url: text, headers, body }: Outgoing, signal: AbortSignal): Promise<Received> {
+    const fault = targetFault(text, { privateTargets })
+    if (fault !== null) throw new RefusedTarget(`The URL ${fault}`)
+    const url = new URL(text)
+    const agent = agents[url.protocol as keyof typeof agents]
+    const options: EndpointOptions = {
+      ...{ method: 'POST', protocol: url.protocol, hostname: targetHost(url), port: targetPort(url) },
+      ...{ path: url.pathname + url.search, agent, lookup, signal, endpoint },
+      headers: { 'accept-encoding': 'identity', ...headers, 'content-length': Buffer.byteLength(body) },
+    }
+    return receive(await exchange(options, body))
+  }
+
+  async function send(outgoing: Outgoing): Promise<Attempted> {
+    const started = world.monotonic()
+    const late = new AbortController()
+    const cancel = world.inBackground(patience, () => late.abort())
+    const result = await attempt(outgoing, late.signal).then(
+      (received) => attemptedOf(received, late.signal),
+      (error) => ({ responseStatus: null, error: reasonOf(error, late.signal), response: null, retryAfter: null }),
+    )
+    cancel()
+    return { ...result, duration: elapsedSince(world, started) }
+  }
+
+  return { send, close: () => Object.values(agents).forEach((agent) => void agent.destroy()) }
+}
+
+interface EndpointOptions extends RequestOptions {
+  readonly endpoint: string
+}
+
+const connectionName = (name: string, options: object | undefined): string =>
+  `${(options as EndpointOptions | undefined)?.endpoint}:${name}`
+
+class HttpAgent extends http.Agent {
+  override getName(options?: Parameters<http.Agent['getName']>[0]): string {
+    return connectionName(super.getName(options), options)
+  }
+}
+
+class HttpsAgent extends https.Agent {
+  override getName(options?: RequestOptions): string {
+    return connectionName(super.getName(options), options)
+  }
+}
+
+/** Sends a request and returns the head of its answer. */
+function exchange(options: EndpointOptions, body: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = (options.protocol === 'https:' ? https : http).request(options)
+    let isAnswered = false
+    request.on('response', (response) => {
+      isAnswered = true
+      response.on('error', ignore) // until it is read
+      resolve(response)
+    })
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      // The endpoint closed a kept connection at the moment of its next request.
+      const isStale = request.reusedSocket && error.code === 'ECONNRESET' && !isAnswered
+      if (isStale) resolve(exchange({ ...options, agent: false }, body))
+      else reject(error)
+    })
+    request.on('close', () => reject(closedEarly())) // after a switch to another protocol nothing else is emitted
+    options.signal?.addEventListener('abort', reject) // also while it waits for a connection
+    request.end(body)
+  })
+}
+
+const closedEarly = (): Error => Object.assign(new Error('closed'), { code: 'ECONNRESET' })
+
+const ignore = (): void => {}
+
+/** Reads the begin of an answer. A longer one ends its connection. */
+async function receive(response: IncomingMessage): Promise<Received> {
+  const chunks: Buffer[] = []
+  let length = 0
+  let broken: unknown = null
+  try {
+    for await (const chunk of response) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length >= mostResponse) break
+    }
+  } catch (error) {
+    broken = error
+  }
+  return {
+    status: response.statusCode as number,
+    retryAfter: response.headers['retry-after'] ?? null,
+    text: textOf(Buffer.concat(chunks).subarray(0, mostResponse)),
+    broken,
+  }
+}
+
+/** Without a character that was cut, and without NUL, which PostgreSQL does not store. */
+const textOf = (bytes: Buffer): string => new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', '\ufffd')
+
+function attemptedOf({ status, retryAfter, text, broken }: Received, late: AbortSignal): Omit<Attempted, 'duration'> {
+  const error = broken === null ? statusFault(status) : reasonOf(broken, late)
+  return { responseStatus: status, error, response: text, retryAfter }
+}
+
+function statusFault(status: number): string | null {
+  if (status >= 200 && status < 300) return null
+  return `The endpoint answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}.`
+}
+
+const unreachable = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EADDRNOTAVAIL', 'EACCES']
+const broken = ['ECONNRESET', 'EPIPE', 'ECONNABORTED']
+
+/** A short reason without addresses or names of the network of the service. */
+function reasonOf(error: unknown, late: AbortSignal): string {
+  if (late.aborted) return `The endpoint did not answer within ${patience / 1000} seconds.`
+  if (error instanceof RefusedTarget) return error.message
+  const { code = 'unknown error' } = error as NodeJS.ErrnoException
+  if (unreachable.includes(code)) return `The endpoint cannot be reached (${code}).`
+  if (broken.includes(code)) return 'The endpoint closed the connection before its answer ended.'
+  if (code.startsWith('HPE_')) return `The answer is not valid HTTP (${code}).`
+  if (/CERT|SIGNATURE|SSL|TLS|EPROTO|ISSUER|CRL/.test(code)) return `The TLS connection failed (${code}).`
+  return `The request failed (${code}).`
+}
+
+/**
+ * Resolves names by DNS alone, which takes no thread: a name server that hangs cannot delay other work of the process.
+ * With private targets the names of the machine are found too (`/etc/hosts`).
+ */
+export function systemResolver(
+  { privateTargets }: TargetRules,
+  servers: Pick<dns.Resolver, 'resolve4' | 'resolve6'> = new dns.Resolver({ timeout: 5000, tries: 2 }),
+): Resolve {
+  if (privateTargets) return async (host) => (await dns.lookup(host, { all: true })).map(({ address }) => address)
+  return async (host) => {
+    const found = await Promise.allSettled([servers.resolve4(host), servers.resolve6(host)])
+    return found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+  }
+}
