@@ -8,6 +8,8 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { issueKey } from '../../src/auth/key-table.ts'
 import { newApiKey, sealKey } from '../../src/auth/keys.ts'
 import { callerGate, handlerSources, type ServerContext } from '../../src/corridor/server-context.ts'
+import { makeEventFeed } from '../../src/events/event-feed.ts'
+import { hasEvents, relayEvents } from '../../src/events/event-relay.ts'
 import type { Holder } from '../../src/flow/credential.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
@@ -142,8 +144,11 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
         if (name === 'node:http') listening = await listen(context, { port: 0, host: '127.0.0.1' })
         door.port = Number(listening ? new URL(listening.url).port : 0)
         const send = listening ? overSocket(door.port) : throughFetch(fetchDoor(context))
+        const events = { resources: service.resources, store, world, log, retention: null }
+        world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
         const how = { replaced: replaced !== undefined, resolves: !listening }
         door.send = kind === 'SQLite' ? checkedSend(send, service, how) : send // answers do not depend on the store
+        if (hasEvents(service.resources)) door.send = relayed(door.send, () => relayEvents(events))
         door.raw = (bytes, ms) => rawBytes(door.port, bytes, ms)
       })
       after(async () => {
@@ -170,6 +175,14 @@ export async function keyFor(
   await issueKey(store, { id: `key_${name}_${created}`, name, hash, ...rest }, 100)
   return { authorization: `Bearer ${key}` }
 }
+
+/** Events have their positions before each request. */
+const relayed =
+  (send: Door['send'], relay: () => Promise<void>): Door['send'] =>
+  async (...request) => {
+    await relay()
+    return send(...request)
+  }
 
 const logOf = ({ errors, answered }: Pick<Door, 'errors' | 'answered'>): Log => ({
   error: (about) => errors.push(about),
