@@ -2,7 +2,7 @@
 
 import type { Log } from '../flow/world.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
-import { durationMilliseconds } from '../formats/time.ts'
+import { durationMilliseconds } from '../formats/time-texts.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'

@@ -25,7 +25,7 @@ const mostWaiting = 64
 export type EnqueueStep = (socket: Socket, step: ConnectionStep) => void
 
 // long because: its functions share the queues
-export function stepQueues({ nextTurn }: World): EnqueueStep {
+export function connectionQueues({ nextTurn }: World): EnqueueStep {
   const queues = new WeakMap<Socket, StepQueue>()
   /** The next steps of connections that wait for their turn. */
   const readySteps: (() => void)[] = []

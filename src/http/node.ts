@@ -1,7 +1,7 @@
 /** Node: serves over node:http: reads calls, sends replies, and stops without losing requests. Part 8, termination. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { redact } from '../auth/scheme.ts'
+import { redact } from '../auth/credentials.ts'
 import { handle } from '../corridor/handle.ts'
 import { parseTarget, requestIdOf, traceOf } from '../corridor/message.ts'
 import { refuse } from '../corridor/refuse.ts'
@@ -15,7 +15,7 @@ import { smallAnswer } from '../limits/answer-memory.ts'
 import { makeIntake } from '../limits/intake.ts'
 import { loopInterval, makeLoopState, recordLoopDelay } from '../limits/overload.ts'
 import type { Settings } from '../settings.ts'
-import { discardInput, type EnqueueStep, linger, loopTurns, stepQueues } from './connection.ts'
+import { connectionQueues, discardInput, type EnqueueStep, linger, loopTurns } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './engine-error.ts'
 import { stopServer } from './stop.ts'
 import { makeAnswerReaders, openStream, streamBody } from './stream.ts'
@@ -39,7 +39,7 @@ export async function listen(
 ): Promise<NodeServer> {
   const { world } = context
   const turn = loopTurns(context.store, world)
-  const enqueue = stepQueues(world)
+  const enqueue = connectionQueues(world)
   const exchanges = world.state.of(makeExchanges, null)
   const server = createEngine(context.service.settings.limits)
   server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket, world) }))

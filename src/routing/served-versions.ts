@@ -116,6 +116,10 @@ function servedVersion(
       if (collection === form?.today.name) return form.names(field)
       return form?.joined.some((one) => one.collection === collection) ? form.names(field, collection) : []
     },
+    unlinked: (name) => {
+      const moved = forms.get(name)?.moved.filter(({ isOptional }) => isOptional) ?? []
+      return moved.flatMap((one) => (resources.get(name)?.byName.get(one.name)?.absent === undefined ? one.name : []))
+    },
     endpoints: found,
     tree: routeTreeOf(found),
     methods: allMethods(found),

@@ -7,11 +7,11 @@ import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
 import type { Service } from '../../src/service.ts'
 import { archive, museum } from '../help/archive.ts'
-import { desk } from '../help/desk.ts'
 import { spec } from '../help/door.ts'
 import history from '../help/history.ts'
+import { keyService } from '../help/key-service.ts'
 import { linted } from '../help/lint.ts'
-import { market } from '../help/market.ts'
+import { listService } from '../help/list-service.ts'
 import { purchases } from '../help/purchases.ts'
 import { shop } from '../help/shop.ts'
 import { staff } from '../help/staff.ts'
@@ -28,7 +28,7 @@ const plain = () =>
     settings: { methods: { query: true }, auth: { apiKeyHeader: 'X-Key' }, list: { links: 'both' } },
   })
 
-const rich = { shop, market, staff, desk, tenants, history, archive, museum, orders, purchases }
+const rich = { shop, listService, staff, keyService, tenants, history, archive, museum, orders, purchases }
 const all = { ...rich, plain: plain() } as unknown as Record<string, Service>
 
 for (const [name, one] of Object.entries(all))
