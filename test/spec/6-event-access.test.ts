@@ -153,7 +153,7 @@ doors(
       const next = (await send('amy', 'GET', '/events?limit=2&cursor=')).json.pagination.nextCursor
       const { status, json } = await send('sue', 'GET', `/events?limit=100&cursor=${next}`)
       assert.equal(status, 200)
-      assert.ok(!JSON.stringify(json).includes('of ann"'.replace('of ann', 'visit of ann')))
+      assert.ok(!JSON.stringify(json).includes('visit of ann'))
       assert.ok(!/,"\d+"\]/.test(Buffer.from(next, 'base64url').toString('latin1')), 'a cursor counts all events')
     })
   },
