@@ -1,17 +1,17 @@
 /** Event query: the parameters of a request for events. Part 6. */
 import { allow, type ChallengeContext } from '../auth/allow.ts'
-import { missingCredentials } from '../auth/scheme.ts'
-import { invalidQuery, Problem, type Violation } from '../errors/problem.ts'
+import { missingCredentials } from '../auth/credentials.ts'
+import { invalidQuery, Problem } from '../errors/problem.ts'
 import { nobody } from '../flow/caller.ts'
 import type { EventQuery, RequestContext } from '../flow/intent.ts'
 import { listInWords } from '../formats/naming.ts'
 import { timestampText } from '../formats/time-texts.ts'
-import { type CursorBinding, readCursor } from '../lists/cursor.ts'
 import { nameViolations, parametersOf, queryViolation } from '../lists/query-string.ts'
 import { setMembers } from '../lists/set.ts'
-import { cursorFaultMessages, readPageSize } from '../lists/window.ts'
+import { readPageSize } from '../lists/window.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
+import { readEventCursor } from './event-cursor.ts'
 import { type EventScope, type EventSource, eventTypesOf, maySee, visibleEvents } from './event-scope.ts'
 
 const filterNames = ['type', 'resource', 'item', 'since'] as const
@@ -34,7 +34,7 @@ export function readEventQuery(
   const since = readSince(values.get('since'), say)
   const limit = readPageSize(values, 'limit', settings, faults)
   const bound = JSON.stringify(filterNames.map((name) => values.get(name) ?? null))
-  const after = readPosition(values.get('cursor'), { bound, settings, world }, faults)
+  const after = readEventCursor(values.get('cursor'), { bound, settings, world }, faults)
   if (faults.length > 0) throw invalidQuery(faults)
   admitBegun(scope, world)
   const sources = admitSources(scope, named?.sources, { caller, challenge, auth: settings.auth })
@@ -132,27 +132,4 @@ function readSince(text: string | undefined, say: Say): number | undefined {
   const moment = timestampText(text)
   if (moment === undefined) say('since', 'since must be a timestamp in UTC, as 2026-11-20T09:04:00Z.')
   return moment === undefined ? undefined : Date.parse(moment)
-}
-
-/** The name of the list that cursors are bound to. */
-export const eventBinding = (bound: string, { list }: Settings): CursorBinding => ({
-  ...{ list: '/events', bound, ttl: list.cursor.ttl },
-})
-
-/** The position of a cursor; 0 for an empty one, null without one. */
-function readPosition(
-  text: string | undefined,
-  {
-    bound,
-    settings,
-    world,
-  }: { readonly bound: string; readonly settings: Settings; readonly world: EventContext['world'] },
-  faults: Violation[],
-): number | null {
-  if (text === undefined) return null
-  if (text === '') return 0
-  const read = readCursor(text, eventBinding(bound, settings), world)
-  if (typeof read !== 'string') return Number(read.position[0])
-  faults.push(queryViolation(read, 'cursor', cursorFaultMessages[read]))
-  return 0
 }

@@ -10,12 +10,12 @@ import type { Plan } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { typeIdCheck } from '../formats/id.ts'
-import { writeCursor } from '../lists/cursor.ts'
 import { cursorInformation } from '../lists/page-text.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { eventBinding, readEventQuery } from './event-query.ts'
+import { writeEventCursor } from './event-cursor.ts'
+import { readEventQuery } from './event-query.ts'
 import { type EventScope, eventTypesOf, maySee } from './event-scope.ts'
 import { eventStream } from './event-stream.ts'
 import { eventText } from './event-text.ts'
@@ -77,14 +77,14 @@ const pagePlan = ({ where, after, limit }: EventQuery): Plan => ({ do: 'events',
 function pageReply(scope: EventScope, { settings }: Resource, intent: Intent, page: EventPage): Reply {
   const { after, limit, bound } = intent.events as EventQuery
   const { events, position, head, base } = page
-  if (after !== null && after > 0 && after < base)
+  // A cursor ahead of all events is of a database that was lost, whose last events this one does not have.
+  if (after !== null && after > 0 && (after < base || after > head))
     throw new Problem(
       'cursor-expired',
       'Events after this cursor are no longer kept. Start again with an empty one: cursor=',
     )
   const data = events.map((event) => textOf(scope, intent, event)).join(',')
-  const at = { position: [String(position)], back: false, including: false }
-  const next = writeCursor(at, eventBinding(bound, settings), intent.world)
+  const next = writeEventCursor(position, { bound, settings, world: intent.world })
   const information = cursorInformation(settings, { limit, next, hasMore: position < head })
   const body = `{"data":[${data}],${information}}`
   return { status: 200, headers: { ETag: listTag('strong', body) }, body }

@@ -242,4 +242,17 @@ for (const [name, place] of places) {
       assert.ok(Number(relay?.horizon) < 1_000_000)
     }
   })
+
+  test(`R230: a cursor of events that were lost with their database is refused (${name})`, async (t) => {
+    const at = await place(t)
+    const [node] = opened(t, at, 1) as [Node]
+    await write(asker(node), { items: 2, changes: 2 }, () => {})
+    const { json } = await node.ask('GET', '/events?cursor=')
+    // An older copy of the database does not have the last events.
+    await at.rows('DELETE FROM bylaw_positions WHERE position > 2')
+    await at.rows('DELETE FROM bylaw_outbox WHERE id NOT IN (SELECT event FROM bylaw_positions)')
+    await at.rows('UPDATE bylaw_relay SET position = 2')
+    const lost = await node.ask('GET', `/events?cursor=${json.pagination.nextCursor}`)
+    assert.deepEqual([lost.status, lost.json.type], [400, 'cursor-expired'])
+  })
 }
