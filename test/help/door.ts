@@ -8,8 +8,6 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { issueKey } from '../../src/auth/key-table.ts'
 import { newApiKey, sealKey } from '../../src/auth/keys.ts'
 import { callerGate, handlerSources, type ServerContext } from '../../src/corridor/server-context.ts'
-import { makeEventFeed } from '../../src/events/event-feed.ts'
-import { hasEvents, relayEvents } from '../../src/events/event-relay.ts'
 import type { Holder } from '../../src/flow/credential.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
@@ -205,7 +203,7 @@ export async function keyFor(
 }
 
 /** Events have their positions before each request. */
-const relayed =
+const _relayed =
   (send: Door['send'], relay: () => Promise<void>): Door['send'] =>
   async (...request) => {
     await relay()
