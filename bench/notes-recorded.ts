@@ -1,0 +1,5 @@
+/** The same resource, whose changes are recorded as events. */
+import { service } from 'bylaw'
+import { declaration } from './notes.ts'
+
+export default service({ ...declaration, events: true })
