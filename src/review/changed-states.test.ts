@@ -90,6 +90,10 @@ const cases: readonly (readonly [change: object, mistake: string])[] = [
   ],
   [{ states: { field: 'status', initial: 'draft' } }, 'states: orders still has states.'],
   [
+    transitions({ added: ['placements'] }),
+    'transitions: Before v2 there is no state `placed`, but items can be in it.',
+  ],
+  [
     transitions({ written: { closed: 'closures' } }),
     'transitions.written: Before v2 nobody wrote `status`, as it was a state.',
   ],

@@ -3,8 +3,14 @@ import { type DeclarationPath, report } from '../check/field-check.ts'
 import { type DeclarationFault, hasMember } from '../check/kind-options.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { parentDeclarationOf } from '../resources/declaration.ts'
-import type { StatesDeclaration, TransitionDeclaration } from '../resources/states.ts'
-import { beginsStates, isFormerStates, oldStates, type WithdrawnTransition } from '../resources/states-before.ts'
+import { type StatesDeclaration, stateNames, type TransitionDeclaration } from '../resources/states.ts'
+import {
+  beginsStates,
+  isFormerStates,
+  oldStates,
+  statesBefore,
+  type WithdrawnTransition,
+} from '../resources/states-before.ts'
 import {
   checkActionNames,
   checkForm,
@@ -29,6 +35,7 @@ export function checkChangedStates(scene: ChangeCheck, checkFields: (inputs: Cha
   const all = states?.transitions ?? {}
   checkActionNames(scene, 'transitions', Object.keys(all))
   if (!states) return
+  if (own.states) checkNewStates(scene, own.states)
   for (const [name, one] of Object.entries(parts.withdrawn ?? {})) {
     const fault = withdrawnFault(one, scene)
     if (fault) report({ found }, [...at, 'withdrawn', name], ...fault)
@@ -41,6 +48,21 @@ export function checkChangedStates(scene: ChangeCheck, checkFields: (inputs: Cha
 }
 
 const transitionParts = ['added', 'renamed', 'withdrawn', 'changed', 'written']
+
+/** Items can be in every state of the new version, so the version before needs a name for each. */
+function checkNewStates({ change, path, found }: ChangeCheck, states: StatesDeclaration): void {
+  const before = statesBefore(states, change, (fields) => fields)
+  if (!before) return
+  const old = oldStates(states, change)
+  const known = stateNames(before)
+  for (const state of stateNames(states).filter((one) => !known.includes(old([one])[0] as string)))
+    report(
+      { found },
+      [...path, 'transitions'],
+      `Before ${change.version} there is no state \`${state}\`, but items can be in it.`,
+      `Write which state older versions see, as shown: { ${states.field}: { ${state}: '${known[0]}' } }.`,
+    )
+}
 
 /** States that ended leave their field, or `removed` has it with a value for old answers. */
 function checkFormerStates({ change, path, own, found }: ChangeCheck): void {

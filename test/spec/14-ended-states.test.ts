@@ -23,6 +23,7 @@ const shop = service({
         initial: 'open',
         transitions: {
           closures: { from: ['open'], to: 'archived' },
+          voids: { from: ['open'], to: 'archived' },
           payments: { from: ['open'], to: 'paid' },
         },
       },
