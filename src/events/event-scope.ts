@@ -17,6 +17,8 @@ export interface EventSource {
   readonly prefix: string
   /** The actions as they are stored, each with its name in the version. */
   readonly actions: ReadonlyMap<string, string>
+  /** The stored actions that changes have now; the initial state, for example, is entered by none. */
+  readonly current: ReadonlySet<string>
 }
 
 export interface EventScope {
@@ -33,7 +35,10 @@ export function eventScope(service: string, label: string, scenes: Iterable<Endp
     if (representation.today.collection.eventPrefix === undefined) return []
     const { name, declaration, settings } = resource
     const collection = representation.today.name
-    return [{ scene, name, collection, prefix: eventPrefixOf(name, declaration, settings), actions: actionsOf(scene) }]
+    const { transitions = [], timed = [] } = representation.today.machine ?? {}
+    const current = new Set([...plainActions, ...[...transitions, ...timed].map(({ to }) => to)])
+    const prefix = eventPrefixOf(name, declaration, settings)
+    return [{ scene, name, collection, prefix, actions: actionsOf(scene), current }]
   })
   return { label, service, sources }
 }
@@ -77,6 +82,6 @@ export const eventTypeOf = ({ prefix, actions }: EventSource, { action }: Pick<S
   `${prefix}.${actions.get(action) ?? 'updated'}`
 
 /** All types of events of a resource in a version. */
-export const eventTypesOf = ({ prefix, actions }: EventSource): readonly string[] => [
-  ...new Set([...actions.values()].map((action) => `${prefix}.${action}`)),
+export const eventTypesOf = ({ prefix, actions, current }: EventSource): readonly string[] => [
+  ...new Set([...actions].flatMap(([stored, name]) => (current.has(stored) ? [`${prefix}.${name}`] : []))),
 ]
