@@ -86,9 +86,9 @@ function byAutocannon(url: string, asked: readonly Asking[], seconds: number): M
   const job = JSON.stringify({ url, asked, seconds, number })
   const [command, ...rest] = pinned(1, process.execPath, import.meta.filename, job) as [string, ...string[]]
   const { stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', timeout: (seconds + 30) * 1000 })
-  const told = stdout.split('\n').find((line) => line.startsWith('{'))
-  if (told === undefined) throw new Error(`${url} failed under load:\n${stderr}`)
-  return JSON.parse(told)
+  const reported = stdout.split('\n').find((line) => line.startsWith('{'))
+  if (reported === undefined) throw new Error(`${url} failed under load:\n${stderr}`)
+  return JSON.parse(reported)
 }
 
 interface Job {

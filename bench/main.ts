@@ -218,7 +218,7 @@ function writeDown(found: readonly Row[], targets: readonly Target[]): void {
   const page = readFileSync(join(docs, 'performance.md'), 'utf8')
   const [before, rest = ''] = page.split(opening) as [string, string?]
   const [, after = ''] = rest.split(closing)
-  const told = `${on}; ${rounds} rounds of ${seconds} s, each figure the median. ${others()}`
-  const figures = [opening, told, table(found), goals(targets), closing].join('\n\n')
+  const reported = `${on}; ${rounds} rounds of ${seconds} s, each figure the median. ${others()}`
+  const figures = [opening, reported, table(found), goals(targets), closing].join('\n\n')
   writeFileSync(join(docs, 'performance.md'), before + figures + after)
 }

@@ -1,11 +1,11 @@
 /** Service: checks a declaration and prepares everything that requests need, in one frozen object. Part 1. */
 // long because: `changes` and the types of its argument belong together
 
+import { challengeOf } from './auth/credentials.ts'
 import { resourceMetadata } from './auth/metadata.ts'
-import { challengeOf } from './auth/scheme.ts'
 import { withStoredVersions } from './changes/stored.ts'
-import { throwMistakes } from './check/declaration-error.ts'
 import { declarationMistakes } from './check/declaration-mistakes.ts'
+import { throwMistakes } from './check/throw-mistakes.ts'
 import { aggregateMakers } from './effects/aggregate-makers.ts'
 import { type RowWriter, rowWriter } from './effects/row-writer.ts'
 import { batchPath, batchRoute } from './endpoints/batch-route.ts'
@@ -56,8 +56,8 @@ import { standardOperations } from './routing/operations.ts'
 import { type ServiceLists, type ServiceRoute, servedVersions, type VersionScenes } from './routing/served-versions.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './settings.ts'
 import { timerMakers } from './timers/timer-maker.ts'
-import { type VersionChoice, versionChoice } from './versions/choose.ts'
 import { operationNotices, type VersionNotice, versionNotices } from './versions/notices.ts'
+import { type VersionChoice, versionChoice } from './versions/version-choice.ts'
 
 /** The declaration of a service, as `service` takes it. Only `name` and `resources` are required. */
 export interface Declaration {

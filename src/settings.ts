@@ -1,7 +1,7 @@
 /** Settings: all settings, each with its default and its other values. Part 8, and the settings of all other parts. */
 // long because: one table of all settings with their doc comments, and the makers of its entries
 import { actionVerbs } from './formats/naming.ts'
-import { durationMilliseconds } from './formats/time.ts'
+import { durationMilliseconds } from './formats/time-texts.ts'
 
 /** One setting. `read` returns the value, or undefined to refuse the declared one; `allowed` describes valid values. */
 interface Setting<out In, out Value> {

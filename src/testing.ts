@@ -7,7 +7,7 @@ import { callerOf } from './flow/credential.ts'
 import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
 import { type Log, serviceWorld } from './flow/world.ts'
-import { durationMilliseconds } from './formats/time.ts'
+import { durationMilliseconds } from './formats/time-texts.ts'
 import { fetchDoor } from './http/fetch.ts'
 import { hasJobs } from './jobs/job-maker.ts'
 import { adoptSchedules } from './jobs/schedules.ts'
@@ -16,7 +16,7 @@ import { reactionRuns } from './reactions/run-reactions.ts'
 import type { Service } from './service.ts'
 import { openStore } from './terminal/open.ts'
 import { hasTimers, runDueTimers } from './timers/run-timers.ts'
-import { previewVersions } from './versions/choose.ts'
+import { previewVersions } from './versions/version-choice.ts'
 
 /**
  * The caller of a request in a test, without a key or a token.

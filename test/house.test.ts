@@ -198,7 +198,7 @@ describe('SQL', () => {
     const text = 'const a = 1\nconst b = `SELECT ${a} FROM b`'
     complains(cellarOnly(lists(text)), 'src/lists/list-query.ts:2', 'SELECT', 'src/store')
     complains(cellarOnly(lists("run('UPDATE orders SET a = 1')")), 'UPDATE orders SET')
-    quiet(cellarOnly(made({ 'src/sql/compile.ts': text })))
+    quiet(cellarOnly(made({ 'src/sql/statements.ts': text })))
     quiet(cellarOnly(lists('// a SELECT is made of it\nconst select = 1')))
   })
 })
@@ -210,7 +210,7 @@ describe('the outside', () => {
       quiet(outside(made({ [path]: text })))
   })
   test('and by no other; type imports do not count', () => {
-    for (const path of ['src/sql/compile.ts', 'src/limits/meter.ts', 'src/corridor/handle.ts', 'src/testing.ts'])
+    for (const path of ['src/sql/statements.ts', 'src/limits/meter.ts', 'src/corridor/handle.ts', 'src/testing.ts'])
       assert.equal(outside(made({ [path]: text })).length, 2, path)
     complains(outside(lists("import net from 'node:net'")), 'src/lists/list-query.ts:1', 'node:net', 'handed in')
     quiet(outside(lists("import type { Server } from 'node:http'\nconst say = 'node:net'")))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Source, sources } from './help/source.ts'
-import { fileNames, homes, words } from './help/words.ts'
+import { exportsOfFiles, fileNames, homes, words } from './help/words.ts'
 
 const files = sources(new URL('../', import.meta.url))
 const made = (texts: Record<string, string>): Source[] => Object.entries(texts).map(([path, text]) => ({ path, text }))
@@ -11,6 +11,7 @@ const quiet = (complaints: readonly string[]): void => assert.deepEqual(complain
 describe('names of the house', () => {
   test('an exported name is defined in one file', () => quiet(homes(files)))
   test('a file name has one meaning', () => quiet(fileNames(files)))
+  test('a file exports what its name says', () => quiet(exportsOfFiles(files)))
   test('the words that were given up name nothing', () => quiet(words(files)))
 })
 
@@ -30,6 +31,18 @@ describe('the judges of names', () => {
     )
     quiet(fileNames(made({ 'src/sqlite/clock.ts': '', 'src/postgres/clock.ts': '' })))
     assert.match(fileNames(made({ 'src/sqlite/clock.ts': '', 'src/lists/clock.ts': '' })).join(), /clock\.ts/)
+  })
+  test('a file whose exports share no word with its name is reported', () => {
+    const [complaint = ''] = exportsOfFiles(
+      made({ 'src/lists/sort.ts': 'export const a = 1\nexport type PageSize = 2' }),
+    )
+    assert.match(complaint, /src\/lists\/sort\.ts exports a, PageSize/)
+    quiet(
+      exportsOfFiles(
+        made({ 'src/lists/list-query.ts': 'export const readQueries = 1', 'src/lists/b.ts': 'const c = 1' }),
+      ),
+    )
+    quiet(exportsOfFiles(made({ 'src/endpoints/state-refusal.ts': 'export const refuse = 1' })))
   })
   test('a word that was given up is reported with its line and the word to use', () => {
     const [complaint = ''] = words(

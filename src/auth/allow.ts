@@ -4,7 +4,7 @@ import { type Caller, nobody } from '../flow/caller.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
-import { missingCredentials } from './scheme.ts'
+import { missingCredentials } from './credentials.ts'
 
 export const isScope = (rule: AccessRule): boolean => rule !== 'public' && rule !== 'authenticated'
 

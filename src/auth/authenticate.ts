@@ -7,16 +7,16 @@ import type { Store } from '../flow/store.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
-import { makeFailureCounter } from './failures.ts'
-import { apiKeyTable } from './key-table.ts'
-import { isApiKey, keyring } from './keys.ts'
 import {
   credentialIn,
   invalidCredentials,
   missingCredentials,
   type PresentedCredential,
   refuseCredentialsInTarget,
-} from './scheme.ts'
+} from './credentials.ts'
+import { makeFailureCounter } from './failures.ts'
+import { apiKeyTable } from './key-table.ts'
+import { isApiKey, keyring } from './keys.ts'
 import { type AuthVerdict, isSameCaller } from './verdict.ts'
 
 /** Finds the caller; throws if its credentials are invalid, or missing where the rule needs them. */

@@ -4,7 +4,7 @@ import { type MergeValue, mergePatch } from '../resources/document.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { JoinedTexts } from './answer.ts'
 import { compileConversion, joinedSource, type ValueSource, type VersionDocument } from './conversion.ts'
-import { mergePatchFor, olderDocument, type ResourceConversion } from './writes.ts'
+import { mergePatchFor, olderDocument, type ResourceConversion } from './convert-body.ts'
 
 /** A write to another row. */
 export interface JoinedWrite {

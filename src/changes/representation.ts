@@ -22,9 +22,9 @@ import {
   type VersionDocument,
   type VersionMapping,
 } from './conversion.ts'
+import { convertCreate, convertPatch, convertReplace } from './convert-body.ts'
 import { type JoinedWrite, joinedWrites, keepUnlinkedValues } from './joined-writes.ts'
 import { type JoinedQuery, olderNames, translateFilter, translateSort } from './queries.ts'
-import { convertCreate, convertPatch, convertReplace } from './writes.ts'
 import { writtenDerived } from './written-values.ts'
 
 export type { JoinedTexts } from './answer.ts'
@@ -34,6 +34,8 @@ interface MovedFieldOrigin {
   readonly name: string
   readonly today: Resource
   readonly fields: readonly string[]
+  /** Whether the link to the other row is optional: without one the field is null, or has its default. */
+  readonly isOptional: boolean
 }
 
 export interface Representation extends AnswerRenderer {
@@ -158,7 +160,8 @@ function movedFieldOrigins(
     const source = joinedSource(sources.get(name))
     const there = source?.there && joined[source.at]
     if (!there) return []
-    return [{ name, today: resources.get(there.collection) as Resource, fields: source?.there?.fields ?? [] }]
+    const today = resources.get(there.collection) as Resource
+    return [{ name, today, fields: source?.there?.fields ?? [], isOptional: source?.otherwise != null }]
   })
 }
 

@@ -29,7 +29,7 @@ import { checkParentStates, checkStates } from './state-mistakes.ts'
 import { checkKebabName, checkTiers } from './tiers.ts'
 import { checkTokens } from './tokens.ts'
 import { checkDeprecations, checkVersions } from './version-mistakes.ts'
-import { checkFieldScopes, checkOwner, checkRemoval } from './visibility.ts'
+import { checkFieldVisibility, checkOwner, checkRemoval } from './visibility.ts'
 
 /** All mistakes in the order of their places. Never throws, whatever the input. R219. */
 export function declarationMistakes(declaration: unknown, kinds: FieldKinds = standardKinds): Mistake[] {
@@ -275,7 +275,7 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
     checkLinks(judged, context)
     checkDeprecations([...path, 'deprecations'], given, context)
     checkOwner(judged, context)
-    checkFieldScopes(judged, context)
+    checkFieldVisibility(judged, context)
     checkRemoval(judged, context)
     checkOrders(judged, context)
   }

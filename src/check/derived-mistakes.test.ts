@@ -77,13 +77,13 @@ describe('derived fields', () => {
       rate: f.decimal({ scale: 2, derived: true }),
     }
     const scopes = { 'costs:read': 'Read costs', 'lines:read': 'Read lines' }
-    const told = (resources: object) =>
+    const reported = (resources: object) =>
       declarationMistakes({ name: 'shop', scopes, resources })
         .map(({ reason, mend }) => `${reason} ${mend}`)
         .join('\n')
     const bills = { fields: secret, derived: { rate: ({ cost }: { cost: string }) => cost }, access: 'public' }
     assert.match(
-      told({ bills }),
+      reported({ bills }),
       /Its function reads `cost`, which can only be read with costs:read\. Write read: 'costs:read'\./,
     )
     const mended = {
@@ -92,32 +92,32 @@ describe('derived fields', () => {
       sure: f.boolean({ derived: true, read: 'costs:read' }),
     }
     const made = { rate: bills.derived.rate, sure: ({ cost }: { cost: string | null }) => cost !== null }
-    assert.equal(told({ bills: { ...bills, fields: mended, derived: made } }), '')
+    assert.equal(reported({ bills: { ...bills, fields: mended, derived: made } }), '')
     const guarded = { ...lines, access: { read: 'lines:read', write: 'public' } }
     assert.match(
-      told({ orders: { fields: total(), access: 'public' }, lines: guarded }),
+      reported({ orders: { fields: total(), access: 'public' }, lines: guarded }),
       /learn of items that only lines:read can read\. Write read: 'lines:read'/,
     )
-    assert.equal(told({ orders: { fields: total({ read: 'lines:read' }), access: 'public' }, lines: guarded }), '')
+    assert.equal(reported({ orders: { fields: total({ read: 'lines:read' }), access: 'public' }, lines: guarded }), '')
     const both = {
       ...guarded,
       fields: { ...lines.fields, amount: f.decimal({ scale: 2, optional: true, read: 'costs:read' }) },
     }
     assert.match(
-      told({ orders: { fields: total({ read: 'costs:read' }), access: 'public' }, lines: both }),
+      reported({ orders: { fields: total({ read: 'costs:read' }), access: 'public' }, lines: both }),
       /learn of items that only lines:read can read/,
     )
     const bound = { fields: total({ read: 'costs:read' }), access: guarded.access }
-    assert.equal(told({ orders: bound, lines: guarded }), '')
-    assert.equal(told({ orders: bound, lines: both }), '')
+    assert.equal(reported({ orders: bound, lines: guarded }), '')
+    assert.equal(reported({ orders: bound, lines: both }), '')
     const hidden = { ...lines, fields: { amount: f.decimal({ scale: 2, writeOnly: true }), text: f.text() } }
     assert.match(
-      told({ orders: { fields: total(), access: 'public' }, lines: hidden }),
+      reported({ orders: { fields: total(), access: 'public' }, lines: hidden }),
       /write-only, and a derived field would tell them/,
     )
     const owned = { fields: { ...lines.fields, orderId: f.ref('orders') }, owner: 'accountId', access: 'authenticated' }
     assert.match(
-      told({ orders: { fields: total(), access: 'authenticated' }, lines: owned }),
+      reported({ orders: { fields: total(), access: 'authenticated' }, lines: owned }),
       /belong to accounts, and those here belong to none/,
     )
   })

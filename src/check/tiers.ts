@@ -2,7 +2,7 @@
 
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { isKebab, listInWords, toKebab } from '../formats/naming.ts'
-import { durationMilliseconds } from '../formats/time.ts'
+import { durationMilliseconds } from '../formats/time-texts.ts'
 import { partitions } from '../resources/declaration.ts'
 import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
 import { checkKnownKeys } from './resource-check.ts'

@@ -1,7 +1,7 @@
 /** Version mistakes: names, release, deprecation and sunset of declared versions. Part 9, versions. */
 
 import { isObject, valueInWords } from '../fields/value-check.ts'
-import { dateText, timestampText } from '../formats/time.ts'
+import { dateText, timestampText } from '../formats/time-texts.ts'
 import { versionLabels } from '../resources/change.ts'
 import { operations, type Versions } from '../resources/declaration.ts'
 import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'

@@ -4,7 +4,7 @@ import type { Field } from '../fields/field.ts'
 import { absentValue, isObject, valueInWords } from '../fields/value-check.ts'
 import { isInCase, toCase } from '../formats/naming.ts'
 import { type Access, operations, ruleFor } from '../resources/declaration.ts'
-import { referenceSites } from '../resources/relations.ts'
+import { referenceSites } from '../resources/references.ts'
 import { type DeclarationCheck, report, soundField } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { parentNameOf, type ResourceCheck } from './resource-check.ts'
@@ -107,7 +107,7 @@ export function checkRemoval({ name, given }: ResourceCheck, context: Declaratio
 }
 
 /** Checks that the scopes of fields are declared, and that callers who may create can fill required fields. */
-export function checkFieldScopes({ name, given }: ResourceCheck, context: DeclarationCheck): void {
+export function checkFieldVisibility({ name, given }: ResourceCheck, context: DeclarationCheck): void {
   for (const [field, one] of Object.entries(isObject(given.fields) ? given.fields : {})) {
     const made = soundField(one, context)
     if (!made) continue

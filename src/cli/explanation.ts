@@ -1,7 +1,7 @@
 /** Explanation: runs the checks of a request without carrying it out and reports the refusal. Part 5, authentication. */
 import type { Corridor, ExplainedWay } from '../corridor/corridor-phase.ts'
+import { findEndpoint, findRoute } from '../corridor/endpoint-phases.ts'
 import { standardCorridor } from '../corridor/handle.ts'
-import { findEndpoint, findRoute } from '../corridor/located.ts'
 import { unversionedRule } from '../corridor/unversioned.ts'
 import { versionedPathOf } from '../corridor/versioned-path.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'

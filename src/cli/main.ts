@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   versions: async () => (await import('./versions.ts')).versionsCommand,
+  events: async () => (await import('./events.ts')).eventsCommand,
   timers: async () => (await import('./timers.ts')).timersCommand,
 }
 

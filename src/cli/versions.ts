@@ -5,8 +5,8 @@ import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { deprecatedOperations } from '../terminal/retirement.ts'
 import { openStoreUnchanged } from '../terminal/start.ts'
-import { isReleased } from '../versions/choose.ts'
 import { readVersionUses, type VersionUse } from '../versions/usage.ts'
+import { isReleased } from '../versions/version-choice.ts'
 
 export const versionsCommand: Command = {
   name: 'versions',

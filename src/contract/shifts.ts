@@ -2,7 +2,7 @@
 
 import type { FieldTerms } from '../fields/kind.ts'
 import { standardKinds } from '../fields/kinds.ts'
-import { scaledInteger } from '../formats/numbers.ts'
+import { scaledInteger } from '../formats/number-texts.ts'
 import type { ShiftEffect, ValueShift } from './difference.ts'
 
 /** All shifts of a field's own values; items of lists and fields of objects are compared separately. */

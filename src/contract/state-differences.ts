@@ -1,5 +1,5 @@
 /** State differences: how the states and transitions of a resource differ between two contracts. Part 9, versioning. */
-import { durationMilliseconds } from '../formats/time.ts'
+import { durationMilliseconds } from '../formats/time-texts.ts'
 import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 import { fieldDifferences } from './field-differences.ts'

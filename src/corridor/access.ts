@@ -2,7 +2,7 @@
 import { allow, allowAccount, isScope } from '../auth/allow.ts'
 import { check } from './phase.ts'
 
-export const rulePhase = check({
+export const accessRulePhase = check({
   name: 'rule',
   needs: ['route', 'identified'],
   pass: ({ route, identified, context }) => allow(identified.caller, route.rule, context.service.challenge),

@@ -2,8 +2,8 @@
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { type AnswerSpace, smallAnswer } from '../limits/answer-memory.ts'
-import { acquireCallerSlot, acquireSlot, makeRunningRequests, releaseNothing } from '../limits/concurrency.ts'
 import { admitUnlessOverloaded, makeLoopState } from '../limits/overload.ts'
+import { acquireCallerSlot, acquireSlot, makeRunningRequests, releaseNothing } from '../limits/running-requests.ts'
 import { type Admission, check } from './phase.ts'
 
 /** Refuses requests while the service is overloaded. R161, R185. */

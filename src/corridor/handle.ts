@@ -2,15 +2,15 @@
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { makeAnswerMemory } from '../limits/answer-memory.ts'
-import { releaseNothing } from '../limits/concurrency.ts'
-import { accountPhase, rulePhase } from './access.ts'
+import { releaseNothing } from '../limits/running-requests.ts'
+import { accessRulePhase, accountPhase } from './access.ts'
 import { concurrencyPhase, holdUntilSent, overloadPhase, releaseAdmission } from './admission.ts'
 import { cachePhase, conditionsPhase, recallPhase } from './cached-answer.ts'
 import { encodeIfAccepted } from './coding.ts'
 import type { Corridor } from './corridor-phase.ts'
+import { methodPhase, optionsPhase, pathPhase } from './endpoint-phases.ts'
 import { credentialsPhase, quotaPhase } from './identify-caller.ts'
 import { acceptPhase, contentPhase, intentPhase, queryPhase } from './intent-phases.ts'
-import { methodPhase, optionsPhase, pathPhase } from './located.ts'
 import { hostPhase, messagePhase } from './message.ts'
 import { corridorOf, runPhases, type Way } from './phase.ts'
 import { refuse } from './refuse.ts'
@@ -37,7 +37,7 @@ export const callerPhases = [
   credentialsPhase, //  400, 401, 429
   quotaPhase, //        401, 429
   concurrencyPhase, //  429
-  rulePhase, //         403
+  accessRulePhase, //         403
   accountPhase, //      403
 ] as const
 

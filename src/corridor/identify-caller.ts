@@ -1,6 +1,6 @@
 /** Identify caller: authenticates, and counts a failed attempt before refusing it. Part 5; part 8, request counts. */
 
-import { refuseCredentialsInTarget } from '../auth/scheme.ts'
+import { refuseCredentialsInTarget } from '../auth/credentials.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'

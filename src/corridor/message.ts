@@ -1,5 +1,5 @@
 /** Message: checks the form, size, expectation and host of a request before anything else. Part 8, limits. */
-import { redact } from '../auth/scheme.ts'
+import { redact } from '../auth/credentials.ts'
 import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines } from '../flow/call.ts'
 import { Memo } from '../flow/memo.ts'

@@ -1,7 +1,13 @@
 /** Payload: reads the content of a request within its limit, decodes it and parses it. Part 8, body size. */
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
-import { codingsOf, contentTooLarge, declaredLength, jsonPatchType, mediaTypeOf } from '../endpoints/accept.ts'
+import {
+  codingsOf,
+  contentTooLarge,
+  declaredLength,
+  jsonPatchType,
+  mediaTypeOf,
+} from '../endpoints/content-negotiation.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Document, RequestContext } from '../flow/intent.ts'

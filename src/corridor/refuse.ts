@@ -1,7 +1,7 @@
 /** Refuse: turns anything thrown into an answer: a Problem as it is, anything else as an error without details. Part 7. */
 
 import { ConversionError, conversionErrorIn } from '../changes/conversion-error.ts'
-import { wantsProblem } from '../endpoints/accept.ts'
+import { wantsProblem } from '../endpoints/content-negotiation.ts'
 import { errorBody, Problem, problemBody, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import { Memo } from '../flow/memo.ts'

@@ -77,7 +77,7 @@ export function handlerSources(
 /** Loads the token verifier only if tokens are accepted: it takes 10 MB. */
 function lazyTokenJudge(tokens: TokenSettings, world: ServiceWorld): (token: string) => Promise<AuthVerdict> {
   const { issued } = world
-  const judged = Promise.all([import('../auth/token.ts'), import('../auth/jwks.ts')]).then(
+  const judged = Promise.all([import('../auth/token.ts'), import('../auth/key-set.ts')]).then(
     ([{ makeTokenJudge: judge }, { textFetcher, keySet }]) =>
       judge(tokens, keySet(tokens.jwks, textFetcher(world), issued), issued),
   )

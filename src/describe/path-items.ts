@@ -1,5 +1,5 @@
 /** Path items: the endpoints of a version with their operations. Part 13; part 4, endpoints. */
-import { jsonPatchType } from '../endpoints/accept.ts'
+import { jsonPatchType } from '../endpoints/content-negotiation.ts'
 import { isBelowOwner } from '../endpoints/described.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'

@@ -3,7 +3,7 @@
 import type { Bounds, Misfits } from '../fields/bounds.ts'
 import type { FieldTerms } from '../fields/kind.ts'
 import type { ServedVersion } from '../flow/route.ts'
-import { decimalPattern } from '../formats/numbers.ts'
+import { decimalPattern } from '../formats/number-texts.ts'
 
 export type TermsOf = (resource: string) => Readonly<Record<string, FieldTerms>>
 
@@ -12,7 +12,7 @@ export type UnfilledFields = readonly (readonly [collection: string, fields: rea
 
 /** The terms for answers, and for values that are sent back: wider than declared if rows do not fit. */
 export function storedTerms(
-  { resources, namesOf }: ServedVersion,
+  { resources, namesOf, unlinked }: ServedVersion,
   termsOf: TermsOf,
   misfits: Misfits,
   unfilled: UnfilledFields,
@@ -23,15 +23,16 @@ export function storedTerms(
     }),
   )
   const nullable = unfilled.flatMap(([collection, fields]) =>
-    fields.map((field) => ({
-      collection,
-      field,
-      widen: (terms: FieldTerms) => ({ ...terms, nullable: true as const }),
-    })),
+    fields.map((field) => ({ collection, field, widen: withNull })),
+  )
+  const known = new Map(
+    [...resources.keys()].map((name) => {
+      const terms = { ...termsOf(name) }
+      for (const field of unlinked(name)) terms[field] = withNull(terms[field] as FieldTerms)
+      return [name, terms]
+    }),
   )
   const all = [...wider, ...nullable]
-  if (all.length === 0) return termsOf
-  const known = new Map([...resources.keys()].map((name) => [name, { ...termsOf(name) }]))
   for (const { collection, field, widen } of all)
     for (const [resource, terms] of known)
       for (const name of namesOf(resource, collection, field)) {
@@ -40,6 +41,8 @@ export function storedTerms(
       }
   return (resource) => known.get(resource) ?? termsOf(resource)
 }
+
+const withNull = (terms: FieldTerms): FieldTerms => ({ ...terms, nullable: true })
 
 /** Widens terms to stored values. If a version converts the field to another kind, its bounds are unknown. */
 function widenTerms(terms: FieldTerms, wide: Bounds): FieldTerms {

@@ -2,11 +2,11 @@
 import type { FoundRow } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Create, RowChange, Update } from '../flow/plan.ts'
-import { timestampOf } from '../formats/time.ts'
-import { encodeRow, updatedAtIn, withUpdatedAt } from '../resources/document.ts'
-import { referencesIn } from '../resources/relations.ts'
+import { timestampOf } from '../formats/time-texts.ts'
+import { encodeRow } from '../resources/document.ts'
+import { referencesIn } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
-import { cellsIn, type DocumentTexts, type Reference } from '../rows/collection.ts'
+import { cellsIn, type DocumentTexts, type Reference, updatedAtIn, withUpdatedAt } from '../rows/collection.ts'
 
 /** A new row, without the parts that are computed from its document. */
 export type NewRowPlan = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create>
@@ -19,7 +19,7 @@ export interface ChangedRowPlan extends Pick<RowChange, 'key' | 'time'> {
   readonly entered?: boolean
 }
 
-export function creation(resource: Resource, document: Document, row: NewRowPlan): Create {
+export function encodedCreation(resource: Resource, document: Document, row: NewRowPlan): Create {
   const chosen = resource.key !== null || resource.settings.resource.id !== 'typeid'
   return {
     do: 'create',
@@ -32,7 +32,7 @@ export function creation(resource: Resource, document: Document, row: NewRowPlan
   }
 }
 
-export function changed(
+export function encodedChange(
   resource: Resource,
   document: Document,
   { doc, hidden }: DocumentTexts,

@@ -13,7 +13,7 @@ import {
   type EffectTools,
   LaterDocument,
 } from './effect-maker.ts'
-import { type ChangedRowPlan, changed, creation, type NewRowPlan } from './encoded-writes.ts'
+import { type ChangedRowPlan, encodedChange, encodedCreation, type NewRowPlan } from './encoded-writes.ts'
 
 type NewRow = NewRowPlan & Guarded
 
@@ -166,13 +166,13 @@ function newRow(
   { guard, handled, ...row }: NewRow,
 ): Create {
   const { fields } = resource.collection
-  const made = creation(resource, withDerivedValues(fields, document), row)
+  const made = encodedCreation(resource, withDerivedValues(fields, document), row)
   if (isCovered(resource, handled))
     return decidedLater(made, guard, () => {
       const decided = handled.decisions.on({ ...handled, ...row, resource, revision: 0, before: null, after: document })
       return { ...newRow(follow, resource, { ...decided?.after }, row), ...effectsOf(decided) }
     })
-  const again = (after: Document) => creation(resource, withDerivedValues(fields, after), row)
+  const again = (after: Document) => encodedCreation(resource, withDerivedValues(fields, after), row)
   return guarded(
     made,
     follow(resource, () => ({ ...row, before: null, after: document }), again),
@@ -180,17 +180,13 @@ function newRow(
   )
 }
 
-function changedRow(
-  follow: FollowWrite,
-  resource: Resource,
-  document: Document,
-  { guard, handled, ...row }: SeenRow,
-): RowWrite {
+function changedRow(follow: FollowWrite, resource: Resource, document: Document, row: SeenRow): RowWrite {
+  const { guard, handled } = row
   const { fields } = resource.collection
   const texts = encodeDocument(resource.collection, withDerivedValues(fields, document))
   if (!row.always && texts.doc === row.seen.doc && texts.hidden === row.seen.hidden)
     return guarded({ do: 'keep' }, undefined, guard)
-  const made = changed(resource, document, texts, row)
+  const made = encodedChange(resource, document, texts, row)
   if (isCovered(resource, handled))
     return decidedLater(made, guard, () => {
       const decided = handled.decisions.on({
@@ -200,11 +196,12 @@ function changedRow(
         revision: row.seen.revision,
         after: document,
       })
-      return { ...changedRow(follow, resource, { ...decided?.after }, row), ...effectsOf(decided) }
+      const undecided = { ...row, guard: undefined, handled: undefined }
+      return { ...changedRow(follow, resource, { ...decided?.after }, undecided), ...effectsOf(decided) }
     })
   const again = (after: Document) => {
     const derived = withDerivedValues(fields, after)
-    return changed(resource, derived, encodeDocument(resource.collection, derived), row)
+    return encodedChange(resource, derived, encodeDocument(resource.collection, derived), row)
   }
   return guarded(
     made,

@@ -1,6 +1,6 @@
 /** Calls an operation that a resource declares: POST below the collection or an item. Part 4, methods. R88. */
 
-import { inputNamesOf, readServedInput } from '../changes/actions.ts'
+import { inputNamesOf, readServedInput } from '../changes/older-inputs.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Decisions, ProposedCall } from '../flow/decision.ts'

@@ -7,7 +7,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument, mergePatch, takeWhole } from '../resources/document.ts'
 import { changesByPatch } from '../resources/json-patch.ts'
 import { maskJoined } from '../views/view.ts'
-import { jsonPatchType } from './accept.ts'
+import { jsonPatchType } from './content-negotiation.ts'
 import {
   describedItem,
   describedMinimal,

@@ -1,9 +1,9 @@
 /** Write item: the common part of PUT, PATCH and DELETE: read, decide and write in one transaction. Part 4, methods. */
 
 import { otherRowsRefusal } from '../auth/allow.ts'
+import { isAlwaysRefused, isConcealed, maskConcealed, versionPermissions } from '../changes/convert-body.ts'
 import { withOlderNames } from '../changes/queries.ts'
 import type { JoinedTexts } from '../changes/representation.ts'
-import { isAlwaysRefused, isConcealed, maskConcealed, versionPermissions } from '../changes/writes.ts'
 import { handledBy } from '../effects/row-writer.ts'
 import { permits } from '../flow/caller.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'

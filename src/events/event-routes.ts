@@ -1,6 +1,6 @@
 /** Event routes: GET /events, as a list or as a stream, and GET of one event. Part 6. */
 
-import { prefersStream, streamType } from '../endpoints/accept.ts'
+import { prefersStream, streamType } from '../endpoints/content-negotiation.ts'
 import { describedUnchanged, itemConditions } from '../endpoints/described.ts'
 import { listTag } from '../endpoints/list-items.ts'
 import { Problem } from '../errors/problem.ts'

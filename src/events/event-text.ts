@@ -3,7 +3,7 @@ import { shownDocument, viewNow } from '../endpoints/item.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { StoredEvent } from '../flow/outcome.ts'
 import type { ServiceWorld } from '../flow/world.ts'
-import { timestampOf } from '../formats/time.ts'
+import { timestampOf } from '../formats/time-texts.ts'
 import { type EventScope, type EventSource, eventTypeOf } from './event-scope.ts'
 
 /** An event as JSON: its content, in the form of the settings. */

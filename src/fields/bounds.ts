@@ -1,6 +1,6 @@
 /** Bounds: the limits of a field's values, which the database stores, and how they are compared. Part 2, fields. */
 
-import { scaledInteger } from '../formats/numbers.ts'
+import { scaledInteger } from '../formats/number-texts.ts'
 import type { Field } from './field.ts'
 import { defined, type FieldTerms, fieldKind, type ValueRules } from './kind.ts'
 

@@ -7,7 +7,7 @@ import {
   decimalText,
   scaledInteger,
   sortableText,
-} from '../formats/numbers.ts'
+} from '../formats/number-texts.ts'
 import { boundTerms, defaultPrecision, withBounds } from './bounds.ts'
 import type { Field } from './field.ts'
 import { boundedOptions, type CellForm, countBound, type FieldKind, type SampleSource, textBound } from './kind.ts'

@@ -1,6 +1,6 @@
 /** Text kinds: texts, e-mail addresses and URLs. Part 2, fields. */
 import { addViolation } from '../errors/pointer.ts'
-import { emailPattern, urlPattern } from '../formats/web-addresses.ts'
+import { emailPattern, urlPattern } from '../formats/address-patterns.ts'
 import { lengthsOf, lengthTerms } from './bounds.ts'
 import type { Field } from './field.ts'
 import {

@@ -8,7 +8,7 @@ import {
   intervalText,
   timestampPattern,
   timestampText,
-} from '../formats/time.ts'
+} from '../formats/time-texts.ts'
 import { boundTerms, withBounds } from './bounds.ts'
 import type { Field } from './field.ts'
 import { boundedOptions, type FieldKind, generalOptions, type SampleSource, textBound } from './kind.ts'

@@ -134,6 +134,8 @@ export interface ServedVersion {
   readonly resources: ReadonlyMap<string, Resource>
   /** The fields of one of its resources that show a stored field. */
   readonly namesOf: (resource: string, collection: string, field: string) => readonly string[]
+  /** The fields of a resource that are null while an item has no link to the row that has them now. */
+  readonly unlinked: (resource: string) => readonly string[]
   readonly endpoints: readonly Endpoint[]
   readonly tree: RouteTree
   /** The methods of all its endpoints. */

@@ -5,7 +5,7 @@ import type { ListRows } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import { filterConditions } from '../lists/filter.ts'
 import { type ListRules, listRules } from '../lists/list-rules.ts'
-import { readOrder } from '../lists/sort.ts'
+import { readSort } from '../lists/sort.ts'
 import type { Resource } from '../resources/resource.ts'
 import { HandlerFault, violationFault } from './handler-fault.ts'
 
@@ -62,7 +62,7 @@ export class ListReader {
     const rules = this.#rulesOf(resource)
     const faults: Violation[] = []
     const where = filterConditions(filters, rules, faults)
-    const order = readOrder(new Map(orderParameters(sort)), rules, faults)
+    const order = readSort(new Map(orderParameters(sort)), rules, faults)
     if (faults.length > 0) throw violationFault(`It lists ${resource.name} wrongly`, faults)
     return this.#prepared.set(name, { where, order, prepared: new Prepared() })
   }

@@ -1,6 +1,6 @@
 /** Tier: the quotas declared for groups of callers, prepared at start. Part 8, request counts. */
 
-import { durationMilliseconds } from '../formats/time.ts'
+import { durationMilliseconds } from '../formats/time-texts.ts'
 import type { DeclaredQuota, DeclaredTier, DeclaredTiers, Partition } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
 

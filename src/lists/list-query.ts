@@ -8,7 +8,7 @@ import type { ServiceWorld } from '../flow/world.ts'
 import { filterConditions, parseFilterName } from './filter.ts'
 import { type ListRules, listParameterNames, windowParameters } from './list-rules.ts'
 import { nameViolations, parametersOf, type QueryParameters, targetPath } from './query-string.ts'
-import { readOrder } from './sort.ts'
+import { readSort } from './sort.ts'
 import { readWindow, windowAtCursor } from './window.ts'
 
 /** Limits of the cache: the number of its targets, and the length of each. */
@@ -67,7 +67,7 @@ export function readListQuery(given: QueryParameters, rules: ListRules, list: st
   for (const [name, value] of given) if (isKnownParameter(name, rules) && !values.has(name)) values.set(name, value)
   const asked = [...values]
   const where = filterConditions(asked, rules, faults)
-  const terms = readOrder(values, rules, faults)
+  const terms = readSort(values, rules, faults)
   const bound = cursorBound(asked, terms, rules)
   const { style, window } = readWindow(values, { rules, list, bound, order: terms, world }, faults)
   if (faults.length > 0) throw invalidQuery(inParameterOrder(faults, given))

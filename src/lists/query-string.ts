@@ -41,7 +41,9 @@ const writingMethods: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Whether a call is a write that must not change anything. R239. */
 export const isDryRun = ({ method, target }: Pick<Call, 'method' | 'target'>, settings: Settings): boolean =>
-  writingMethods.includes(method) && valuesInQuery(target, dryRunName(settings)).includes('true')
+  target.includes('?') &&
+  writingMethods.includes(method) &&
+  valuesInQuery(target, dryRunName(settings)).includes('true')
 
 /** The parameters of a target. */
 export const parametersOf = (target: string): QueryParameters => parsePairs(queryStringOf(target))

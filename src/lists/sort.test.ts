@@ -7,7 +7,7 @@ import type { Term } from '../flow/plan.ts'
 import type { ResourceSettings } from '../settings.ts'
 import { type ListRules, listRules } from './list-rules.ts'
 import { parsePairs, type QueryParameters } from './query-string.ts'
-import { readOrder } from './sort.ts'
+import { readSort } from './sort.ts'
 
 function made(settings: ResourceSettings = {}, usual?: string[]): ListRules {
   const { resources } = service({
@@ -36,7 +36,7 @@ const usual = made()
 function read(query: string, by = usual): { terms: string; faults: Violation[] } {
   const faults: Violation[] = []
   const given: QueryParameters = parsePairs(query)
-  return { terms: shown(readOrder(new Map(given), by, faults)), faults }
+  return { terms: shown(readSort(new Map(given), by, faults)), faults }
 }
 
 const shown = (terms: readonly Term[]): string =>

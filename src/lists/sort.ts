@@ -7,7 +7,7 @@ import type { ListRules, SortKey } from './list-rules.ts'
 import { queryViolation } from './query-string.ts'
 
 /** The order of a list. Adds mistakes of the parameters to `faults`. R56 to R59. */
-export function readOrder(given: ReadonlyMap<string, string>, rules: ListRules, faults: Violation[]): readonly Term[] {
+export function readSort(given: ReadonlyMap<string, string>, rules: ListRules, faults: Violation[]): readonly Term[] {
   const keys = sortKeysOf(given, rules, faults)
   const direction = readChoice(given, 'order', ['asc', 'desc'], faults)
   const nulls = readChoice(given, 'nulls', ['first', 'last'], faults)

@@ -1,7 +1,7 @@
 /** Coalesce: sends equal statements of several requests as one batch and gives each caller its own rows. The cellar. */
 
 import type { World } from '../flow/world.ts'
-import type { CoalescedStatement, Statement } from '../sql/compile.ts'
+import type { CoalescedStatement, Statement } from '../sql/statements.ts'
 import type { ResultRow } from '../store/steps.ts'
 import type { Connection, DatabaseQuery } from './connect.ts'
 

@@ -1,6 +1,7 @@
 /** Concurrent index: builds and drops indexes while others read and write. The cellar. */
-import { plainStatement } from '../sql/compile.ts'
+
 import { quoted } from '../sql/dialect.ts'
+import { plainStatement } from '../sql/statements.ts'
 import type { AskDatabase } from './connect.ts'
 
 /** Builds or drops an index concurrently. A failed build leaves an invalid index, which has to be dropped before a retry. */

@@ -1,8 +1,8 @@
 /** Lease: the right to change the schema, held by one node at a time and lost if it is not renewed. The cellar. */
 import { hostname } from 'node:os'
 import { pause, type World } from '../flow/world.ts'
-import { leaseTable } from '../sql/compile.ts'
 import { postgresDialect } from '../sql/dialect.ts'
+import { leaseTable } from '../sql/statements.ts'
 import type { ResultRow } from '../store/steps.ts'
 import type { Connection } from './connect.ts'
 

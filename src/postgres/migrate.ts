@@ -30,9 +30,9 @@ import {
   writeSchemaState,
 } from '../schema/state.ts'
 import type { SchemaStep } from '../schema/step.ts'
-import { leaseTable, metaTable, plainStatement } from '../sql/compile.ts'
 import { citusDialect, type Dialect, postgresDialect, quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
+import { leaseTable, metaTable, plainStatement } from '../sql/statements.ts'
 import { storeContext } from '../store/context.ts'
 import { runStepsAsync, type Steps } from '../store/steps.ts'
 import { changeIndexConcurrently } from './concurrent-index.ts'

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { Memo } from '../flow/memo.ts'
 import type { Cell } from '../rows/collection.ts'
-import type { CoalescedStatement } from '../sql/compile.ts'
+import type { CoalescedStatement } from '../sql/statements.ts'
 import type { ResultRow } from '../store/steps.ts'
 
 /** The driver's methods for callers that send protocol messages themselves. */

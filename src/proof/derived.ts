@@ -1,6 +1,6 @@
 /** Derived: fields that changes compute from others, so a sent value need not come back the same. Part 9, versioning. */
 import type { Change } from '../resources/change.ts'
-import { changesSince } from './fixture.ts'
+import { changesSince } from './version-service.ts'
 
 /** The fields of a resource in a version (by their names there) whose values later changes convert. */
 export function derivedFieldsAt(changes: readonly Change[], newest: string, label: string): ReadonlySet<string> {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { exchangesText, parseExchanges, type RecordedExchange, recordExchange, replayExchanges } from './exchanges.ts'
-import type { TrialAnswer } from './fixture.ts'
+import type { TrialAnswer } from './version-service.ts'
 
 const made: RecordedExchange = recordExchange(
   { method: 'POST', path: '/orders', body: { total: '1.00' } },

@@ -1,6 +1,6 @@
 /** Exchanges: requests and answers of a version, recorded when it is locked, and replayed later. Part 9, versioning. */
 import { isObject } from '../fields/value-check.ts'
-import type { AskVersion, TrialAnswer, TrialRequest } from './fixture.ts'
+import type { AskVersion, TrialAnswer, TrialRequest } from './version-service.ts'
 
 /** A request and its answer, as far as consumers may rely on it. */
 export interface RecordedExchange {

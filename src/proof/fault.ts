@@ -1,6 +1,6 @@
 /** Fault: a promise that does not hold, and the part of a change that may have broken it. Part 9, versioning. */
 import type { Change } from '../resources/change.ts'
-import { changesSince } from './fixture.ts'
+import { changesSince } from './version-service.ts'
 
 /** A promise that does not hold: in words, and where it may come from. */
 export interface PromiseFault {

@@ -4,8 +4,8 @@ import { filterParameter } from '../lists/list-rules.ts'
 import { isSameJson } from '../rows/collection.ts'
 import { pickOne } from './chance.ts'
 import type { PromiseFault } from './fault.ts'
-import { isScalar, type JsonBody, operationPath, type ResourceInVersion, type TrialAnswer } from './fixture.ts'
 import { type ItemTrial, labelOf, misfitFault, refusalFault } from './item-trial.ts'
+import { isScalar, type JsonBody, operationPath, type ResourceInVersion, type TrialAnswer } from './version-service.ts'
 
 /** Checks that a list finds an item by one of its own values. */
 export async function checkFilter(at: string, { reader, chance, send }: ItemTrial): Promise<PromiseFault | null> {

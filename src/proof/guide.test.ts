@@ -4,8 +4,8 @@ import { describe, test } from 'node:test'
 import { f, type Service, service } from '../index.ts'
 import type { Change } from '../resources/change.ts'
 import { derivedFieldsAt, derivedFieldsFrom } from './derived.ts'
-import { type AskVersion, type JsonBody, nameInVersion } from './fixture.ts'
 import { migrationGuide } from './guide.ts'
+import { type AskVersion, type JsonBody, nameInVersion } from './version-service.ts'
 
 const shop = service({
   name: 'shop',

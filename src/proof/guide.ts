@@ -10,6 +10,7 @@ import { type Change, majorOf } from '../resources/change.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { replayedChance } from './chance.ts'
+import { makeValue } from './make.ts'
 import {
   type AskVersion,
   changesSince,
@@ -22,8 +23,7 @@ import {
   resourceInVersion,
   type VersionService,
   versionServices,
-} from './fixture.ts'
-import { makeValue } from './make.ts'
+} from './version-service.ts'
 
 export interface GuideRequest {
   readonly service: Service
@@ -231,18 +231,21 @@ const isSentField = ({ resource }: ResourceInVersion, { name, from }: Member): b
   from === 'caller' || name === resource.key
 
 /** The body that would be sent for an item. */
-const bodyFromItem = (stand: ResourceInVersion, item: JsonBody): JsonBody =>
+const bodyFromItem = (inVersion: ResourceInVersion, item: JsonBody): JsonBody =>
   Object.fromEntries(
-    stand.resource.members
-      .filter((member) => isSentField(stand, member) && Object.hasOwn(item, member.name))
+    inVersion.resource.members
+      .filter((member) => isSentField(inVersion, member) && Object.hasOwn(item, member.name))
       .map(({ name }) => [name, item[name]]),
   )
 
 /** A body with a plain value for every field; undefined if there is no value for a required field. */
-function plainBody(stand: ResourceInVersion, ids: ReadonlyMap<string, string>): JsonBody | undefined {
-  const pairs = stand.resource.members
-    .filter((member) => isSentField(stand, member))
-    .map((member) => [member.name, plainValue(member, stand.resource.rules, ids), member.absent !== undefined] as const)
+function plainBody(inVersion: ResourceInVersion, ids: ReadonlyMap<string, string>): JsonBody | undefined {
+  const pairs = inVersion.resource.members
+    .filter((member) => isSentField(inVersion, member))
+    .map(
+      (member) =>
+        [member.name, plainValue(member, inVersion.resource.rules, ids), member.absent !== undefined] as const,
+    )
   if (pairs.some(([, value, needless]) => value === undefined && !needless)) return undefined
   return Object.fromEntries(pairs.filter(([, value]) => value !== undefined).map(([name, value]) => [name, value]))
 }

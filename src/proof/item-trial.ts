@@ -3,7 +3,7 @@ import type { Violation } from '../errors/problem.ts'
 import type { Service } from '../service.ts'
 import type { Chance } from './chance.ts'
 import type { PromiseFault } from './fault.ts'
-import type { JsonBody, ResourceInVersion, TrialAnswer, TrialRequest } from './fixture.ts'
+import type { JsonBody, ResourceInVersion, TrialAnswer, TrialRequest } from './version-service.ts'
 
 /** The life of one item: written in one version, read in another and in the newest one. */
 export interface ItemTrial {
@@ -23,12 +23,12 @@ export interface ItemTrial {
 export const labelOf = ({ version }: ResourceInVersion): string => version.label
 
 export function refusalFault(
-  stand: ResourceInVersion,
+  inVersion: ResourceInVersion,
   { status, body }: TrialAnswer,
   what: string,
   by: PromiseFault['by'] = 'request',
 ): PromiseFault {
-  const label = labelOf(stand)
+  const label = labelOf(inVersion)
   const errors = body?.errors
   const first = Array.isArray(errors) ? (errors[0] as JsonBody) : undefined
   const pointer = String(first?.pointer ?? '')
@@ -49,8 +49,8 @@ function errorText(body: JsonBody | null): string {
 }
 
 /** Why a document does not fit a version; null if it does. */
-export function misfitFault(stand: ResourceInVersion, document: JsonBody): PromiseFault | null {
-  const { version, resource } = stand
+export function misfitFault(inVersion: ResourceInVersion, document: JsonBody): PromiseFault | null {
+  const { version, resource } = inVersion
   const { label } = version
   const fault = (says: string, field?: string): PromiseFault => ({ says, label, field, by: 'response' })
   const seen = resource.members.filter(({ writeOnly }) => !writeOnly)
@@ -77,4 +77,4 @@ export function misfitFault(stand: ResourceInVersion, document: JsonBody): Promi
   return null
 }
 
-export type SendRequest = (stand: ResourceInVersion, request: TrialRequest) => Promise<TrialAnswer>
+export type SendRequest = (inVersion: ResourceInVersion, request: TrialRequest) => Promise<TrialAnswer>

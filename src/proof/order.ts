@@ -4,12 +4,18 @@ import type { Member, Resource } from '../resources/resource.ts'
 import { columnOf } from '../rows/collection.ts'
 import { type Chance, pickOne } from './chance.ts'
 import type { PromiseFault } from './fault.ts'
-import { type JsonBody, operationPath, type ResourceInVersion, type TrialAnswer, type TrialRequest } from './fixture.ts'
+import {
+  type JsonBody,
+  operationPath,
+  type ResourceInVersion,
+  type TrialAnswer,
+  type TrialRequest,
+} from './version-service.ts'
 
 interface OrderTrial {
   readonly reader: ResourceInVersion
   readonly chance: Chance
-  readonly send: (stand: ResourceInVersion, request: TrialRequest) => Promise<TrialAnswer>
+  readonly send: (inVersion: ResourceInVersion, request: TrialRequest) => Promise<TrialAnswer>
 }
 
 /** Requests a list sorted by one of its fields, ascending or descending, and checks its order. */

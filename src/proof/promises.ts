@@ -6,6 +6,9 @@ import { pickOne } from './chance.ts'
 import { derivedFieldsAt, derivedFieldsFrom } from './derived.ts'
 import type { PromiseFault } from './fault.ts'
 import { checkFilter } from './filter-promise.ts'
+import { type ItemTrial, labelOf, misfitFault, refusalFault } from './item-trial.ts'
+import { makeValue } from './make.ts'
+import { checkOrder } from './order.ts'
 import {
   identifiersIn,
   type JsonBody,
@@ -13,10 +16,7 @@ import {
   type ResourceInVersion,
   type TrialAnswer,
   type TrialRequest,
-} from './fixture.ts'
-import { type ItemTrial, labelOf, misfitFault, refusalFault } from './item-trial.ts'
-import { makeValue } from './make.ts'
-import { checkOrder } from './order.ts'
+} from './version-service.ts'
 
 /** The first promise that does not hold; null if all hold. */
 export async function firstBrokenPromise(made: TrialAnswer, life: ItemTrial): Promise<PromiseFault | null> {

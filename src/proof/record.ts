@@ -3,6 +3,7 @@ import { filterParameter } from '../lists/list-rules.ts'
 import type { Resource } from '../resources/resource.ts'
 import { everydayChance, seededChance } from './chance.ts'
 import { type RecordedExchange, recordExchange } from './exchanges.ts'
+import { makeValue } from './make.ts'
 import {
   type AskVersion,
   creationRequest,
@@ -14,8 +15,7 @@ import {
   type TrialAnswer,
   type TrialRequest,
   type VersionService,
-} from './fixture.ts'
-import { makeValue } from './make.ts'
+} from './version-service.ts'
 
 /** Sends a version a few requests of every kind, always the same ones. */
 export async function recordExchanges(release: VersionService, ask: AskVersion): Promise<readonly RecordedExchange[]> {
@@ -42,15 +42,15 @@ const itemCount = 2
 
 /** Creates two items, repeats an idempotency key, and sends two bodies that are refused. */
 async function recordCreates(
-  stand: ResourceInVersion,
+  inVersion: ResourceInVersion,
   items: ReadonlyMap<string, JsonBody[]>,
   tell: SendRecorded,
 ): Promise<JsonBody[]> {
   const made: JsonBody[] = []
   for (let i = 0; i < itemCount; i++) {
-    const request = creationRequest(stand, everydayChance(seededChance(i + 1, [])), (name) => items.get(name) ?? [])
+    const request = creationRequest(inVersion, everydayChance(seededChance(i + 1, [])), (name) => items.get(name) ?? [])
     if (!request) continue
-    const keyed = { ...request, headers: { 'idempotency-key': `${stand.resource.name}-${i}` } }
+    const keyed = { ...request, headers: { 'idempotency-key': `${inVersion.resource.name}-${i}` } }
     const answer = await tell(keyed)
     if (answer.status === 201 && answer.body) made.push(answer.body)
     if (i > 0) continue
@@ -64,16 +64,20 @@ async function recordCreates(
 const mostQuestions = 4
 
 /** Reads an item, and lists with each kind of query that is declared. */
-async function recordReads(stand: ResourceInVersion, items: readonly JsonBody[], tell: SendRecorded): Promise<void> {
-  const { resource } = stand
+async function recordReads(
+  inVersion: ResourceInVersion,
+  items: readonly JsonBody[],
+  tell: SendRecorded,
+): Promise<void> {
+  const { resource } = inVersion
   const [item] = items
-  const one = item && resource.methods.includes('read') ? operationPath(stand, 'read', item) : undefined
+  const one = item && resource.methods.includes('read') ? operationPath(inVersion, 'read', item) : undefined
   if (one !== undefined) {
     await tell({ method: 'GET', path: one })
     await tell({ method: 'GET', path: `${one}0` })
     await tell({ method: 'OPTIONS', path: one })
   }
-  const list = item && resource.methods.includes('list') ? operationPath(stand, 'list', item) : undefined
+  const list = item && resource.methods.includes('list') ? operationPath(inVersion, 'list', item) : undefined
   if (list === undefined || !item) return
   for (const query of [
     '',
@@ -105,10 +109,14 @@ function sortQueries({ members, declaration }: Resource): string[] {
 }
 
 /** Replaces, changes and removes the first item, and then reads it once more. */
-async function recordWrites(stand: ResourceInVersion, items: readonly JsonBody[], tell: SendRecorded): Promise<void> {
-  const { resource } = stand
+async function recordWrites(
+  inVersion: ResourceInVersion,
+  items: readonly JsonBody[],
+  tell: SendRecorded,
+): Promise<void> {
+  const { resource } = inVersion
   const [item] = items
-  const path = item && resource.methods.includes('read') ? operationPath(stand, 'read', item) : undefined
+  const path = item && resource.methods.includes('read') ? operationPath(inVersion, 'read', item) : undefined
   if (path === undefined || !item) return
   const offered = (name: Resource['methods'][number]) => resource.methods.includes(name)
   const condition = async () => {

@@ -4,6 +4,8 @@ import { describe, test } from 'node:test'
 import { f, type Service, service } from '../index.ts'
 import { openSandbox } from '../terminal/sandbox.ts'
 import { replayExchanges } from './exchanges.ts'
+import { recordExchanges } from './record.ts'
+import { type VerifyReport, verifyService } from './verify.ts'
 import {
   type AskVersion,
   type JsonBody,
@@ -11,9 +13,7 @@ import {
   type TrialRequest,
   type VersionService,
   versionServices,
-} from './fixture.ts'
-import { recordExchanges } from './record.ts'
-import { type VerifyReport, verifyService } from './verify.ts'
+} from './version-service.ts'
 
 const shop = service({
   name: 'shop',

@@ -2,6 +2,8 @@
 import type { Service } from '../service.ts'
 import { type Chance, pickOne, replayedChance, seededChance, shrinkChoices } from './chance.ts'
 import { mendOfFault } from './fault.ts'
+import type { SendRequest } from './item-trial.ts'
+import { firstBrokenPromise } from './promises.ts'
 import {
   type AskVersion,
   creationRequest,
@@ -15,9 +17,7 @@ import {
   type TrialService,
   type VersionService,
   versionServices,
-} from './fixture.ts'
-import type { SendRequest } from './item-trial.ts'
-import { firstBrokenPromise } from './promises.ts'
+} from './version-service.ts'
 
 export interface VerifyFailure {
   /** The promise that did not hold. */
@@ -120,8 +120,8 @@ const isFailure = (outcome: ItemResult): outcome is VerifyFailure => outcome !==
 /** Writes one item in one version, and checks it in another. */
 async function tryItem(name: string, chance: Chance, context: VerifyRun): Promise<ItemResult> {
   const { service, versions, pool } = context
-  const stands = versions.flatMap((release) => resourceInVersion(service.changes, name, release) ?? [])
-  const [writer, reader] = [pickOne(chance, stands), pickOne(chance, stands)]
+  const inVersions = versions.flatMap((release) => resourceInVersion(service.changes, name, release) ?? [])
+  const [writer, reader] = [pickOne(chance, inVersions), pickOne(chance, inVersions)]
   const steps: VerifyStep[] = []
   const tell: SendRequest = async ({ version: { label: version } }, request) => {
     const answer = await context.ask(version, request)
@@ -137,7 +137,7 @@ async function tryItem(name: string, chance: Chance, context: VerifyRun): Promis
     run: context,
     writer,
     reader,
-    newest: stands[0] as ResourceInVersion,
+    newest: inVersions[0] as ResourceInVersion,
     request,
     chance,
     send: tell,

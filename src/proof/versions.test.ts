@@ -5,9 +5,9 @@ import { f, type Service, service } from '../index.ts'
 import type { ResourceChange } from '../resources/change.ts'
 import { openSandbox } from '../terminal/sandbox.ts'
 import { replayExchanges } from './exchanges.ts'
-import { versionServices } from './fixture.ts'
 import { recordExchanges } from './record.ts'
 import { type VerifyReport, verifyService } from './verify.ts'
+import { versionServices } from './version-service.ts'
 
 type ChangeParts = Partial<ResourceChange>
 

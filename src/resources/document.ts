@@ -4,7 +4,7 @@ import { invalidBody, type Violation } from '../errors/problem.ts'
 import { checkMembers } from '../fields/check-members.ts'
 import type { Field } from '../fields/field.ts'
 import { isObject } from '../fields/value-check.ts'
-import { timestampOf } from '../formats/time.ts'
+import { timestampOf } from '../formats/time-texts.ts'
 import { type Cell, cellsIn, type DocumentTexts, encodeDocument } from '../rows/collection.ts'
 import { isReadByWriters } from './declaration.ts'
 import { keyValue, type Member, type Resource } from './resource.ts'
@@ -292,7 +292,3 @@ export function decodeDocument(resource: Resource, doc: string, hidden: string |
   const more = JSON.parse(hidden) as Document
   return completeDocumentBy(resource, ({ name }) => (Object.hasOwn(document, name) ? document[name] : more[name]))
 }
-
-/** The time of the last change is always the last member, so it can be read and replaced without parsing. */
-export const updatedAtIn = (doc: string): string => doc.slice(-26, -2)
-export const withUpdatedAt = (doc: string, time: string): string => `${doc.slice(0, -26)}${time}"}`

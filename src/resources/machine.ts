@@ -5,7 +5,7 @@ import { checkMembers, type ValueCheck } from '../fields/check-members.ts'
 import type { Field, Fields } from '../fields/field.ts'
 import type { ValueRules } from '../fields/kind.ts'
 import { absentValue, valueCheckOf } from '../fields/value-check.ts'
-import { durationMilliseconds, timestampOf } from '../formats/time.ts'
+import { durationMilliseconds, timestampOf } from '../formats/time-texts.ts'
 import {
   type AccessRule,
   type DeclarationContext,

@@ -10,7 +10,7 @@ import { fillName, shapeField, shapeName } from '../rows/shape.ts'
 import type { Settings } from '../settings.ts'
 import { accountNameOf, type DeclarationContext, type ResourceDeclaration } from './declaration.ts'
 import { derivedValues, storedAggregates } from './derived-fields.ts'
-import { dependentsOf, referringColumns } from './relations.ts'
+import { dependentsOf, referringColumns } from './references.ts'
 import { isStatusResource } from './service-fields.ts'
 import { stateNames } from './states.ts'
 

@@ -151,12 +151,20 @@ function checkFieldParts(scene: ChangeCheck): void {
 /** Named fields must exist, and no field may appear twice in the version before. */
 function checkNames(scene: ChangeCheck): void {
   const { change, path, own, found } = scene
-  const { added = [], renamed = {}, retyped = {}, required = {}, mapped = {}, shown: told = {}, moved = {} } = change
+  const {
+    added = [],
+    renamed = {},
+    retyped = {},
+    required = {},
+    mapped = {},
+    shown: reported = {},
+    moved = {},
+  } = change
   const fields = Object.keys(own.fields)
   const present: [key: string, names: readonly string[]][] = [
     ['added', Array.isArray(added) ? added : [valueInWords(added)]],
     ['renamed', Object.values(renamed)],
-    ...Object.entries({ retyped, required, mapped, shown: told }).map(([key, one]): [string, string[]] => [
+    ...Object.entries({ retyped, required, mapped, shown: reported }).map(([key, one]): [string, string[]] => [
       key,
       Object.keys(one),
     ]),
@@ -182,8 +190,8 @@ function checkNames(scene: ChangeCheck): void {
 
 /** Checks mapped values of enums. */
 function checkValues({ change, path, own, around, found }: ChangeCheck): void {
-  const { mapped = {}, shown: told = {} } = change
-  for (const name of new Set([...Object.keys(mapped), ...Object.keys(told)])) {
+  const { mapped = {}, shown: reported = {} } = change
+  for (const name of new Set([...Object.keys(mapped), ...Object.keys(reported)])) {
     const given = own.fields[name]
     const field = given && resolveConcepts(given, around.concepts ?? {})
     if (!field) continue
@@ -196,7 +204,7 @@ function checkValues({ change, path, own, around, found }: ChangeCheck): void {
         'Use `retyped` with `request` and `response` instead.',
       )
     else {
-      const news = [...Object.values(mapped[name] ?? {}), ...Object.keys(told[name] ?? {})]
+      const news = [...Object.values(mapped[name] ?? {}), ...Object.keys(reported[name] ?? {})]
       for (const value of news.filter((one) => !values.includes(one)))
         report(
           { found },

@@ -2,9 +2,9 @@
 import { keyColumns } from '../rows/collection.ts'
 import { begunMark, unfinishedRow } from '../schema/behaviour-steps.ts'
 import { layoutName } from '../schema/state.ts'
-import { metaTable } from '../sql/compile.ts'
 import { quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
+import { metaTable } from '../sql/statements.ts'
 import type { Backlog, PreparedCollection, StoreContext, StoreLayouts } from '../store/context.ts'
 import { refill } from './refill.ts'
 

@@ -13,11 +13,11 @@ import {
   viewRow,
   withKeptForOthers,
 } from '../rows/collection.ts'
-import { updateText } from '../sql/compile.ts'
 import { rowKeyValues } from '../sql/dialect.ts'
+import { updateText } from '../sql/statements.ts'
 import { type PreparedCollection, type StoreContext, storedDocumentOf } from '../store/context.ts'
 import { refreshJoiningRows } from '../store/joined.ts'
-import { updateRemoteEntries } from '../store/placement.ts'
+import { updateRemoteEntries } from '../store/remote-entries.ts'
 import { type ResultRow, rowConflict, type Steps } from '../store/steps.ts'
 
 interface MoveContext {

@@ -14,9 +14,9 @@ import { readBatch } from '../schema/declared-rows.ts'
 import type { SurveyedChange } from '../schema/hazard.ts'
 import { formerLayout, writableCollections } from '../schema/state.ts'
 import type { Refill } from '../schema/step.ts'
-import { linkTable, reservationTable } from '../sql/compile.ts'
 import { type Dialect, equations, quoted, rowKeyColumns } from '../sql/dialect.ts'
 import { type TableLayout, uniqueIndexName } from '../sql/layout.ts'
+import { linkTable, reservationTable } from '../sql/statements.ts'
 import {
   type PreparedCollection,
   preparedCollection,
@@ -25,7 +25,7 @@ import {
   storeContext,
   storedDocumentOf,
 } from '../store/context.ts'
-import { updateRemoteEntries } from '../store/placement.ts'
+import { updateRemoteEntries } from '../store/remote-entries.ts'
 import type { ResultRow, Steps } from '../store/steps.ts'
 import { type AllowedDrops, copyDroppedValues } from './drop.ts'
 import { filledDocument } from './fill-aggregates.ts'

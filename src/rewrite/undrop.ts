@@ -15,9 +15,9 @@ import {
 import type { UndropResult } from '../schema/migration.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
 import type { SchemaComparison } from '../schema/state.ts'
-import { updateText } from '../sql/compile.ts'
 import { equations, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
+import { updateText } from '../sql/statements.ts'
 import { type PreparedCollection, type StoreContext, storedDocumentOf } from '../store/context.ts'
 import {
   deleteCopiesStatement,
@@ -27,7 +27,7 @@ import {
   type StoredCopy,
   valueAt,
 } from '../store/dropped-copies.ts'
-import { updateRemoteEntries } from '../store/placement.ts'
+import { updateRemoteEntries } from '../store/remote-entries.ts'
 import type { Steps } from '../store/steps.ts'
 import { type FieldRights, fieldRights, fillMark, listAround, listPathOf } from './drop.ts'
 

@@ -5,7 +5,7 @@ import { boundsOf, defaultPrecision } from '../fields/bounds.ts'
 import type { Field } from '../fields/field.ts'
 import type { ValueRules } from '../fields/kind.ts'
 import { absentValue, firstFault, isObject, valueCheckOf } from '../fields/value-check.ts'
-import { decimalText } from '../formats/numbers.ts'
+import { decimalText } from '../formats/number-texts.ts'
 
 /** Whether two values are stored as the same text. */
 export const isSameJson = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)

@@ -1,8 +1,8 @@
 /** Behaviour steps: start transitions, timers and rules that nodes of the former declaration would bypass. The cellar. */
 import { type Collection, isSameBehaviour, type Waiting, waitingParts } from '../rows/collection.ts'
-import { metaTable } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { TableLayout } from '../sql/layout.ts'
+import { metaTable } from '../sql/statements.ts'
 import type { SchemaStep } from './step.ts'
 
 /** The row of `bylaw_meta` with the name of the layout that waits for its second phase; its value gets longer when that begins. */

@@ -1,6 +1,8 @@
 /** Shared tables: the tables that all collections share, the shard keys of sharded databases, and the secret of a store. The cellar. */
 import type { Table, TableColumn } from '../flow/table.ts'
 import type { World } from '../flow/world.ts'
+import { type Dialect, literal } from '../sql/dialect.ts'
+import type { TableLayout } from '../sql/layout.ts'
 import {
   leaseTable,
   linkTable,
@@ -9,10 +11,8 @@ import {
   planTable,
   reservationTable,
   tombstoneTable,
-} from '../sql/compile.ts'
-import { type Dialect, literal } from '../sql/dialect.ts'
-import type { TableLayout } from '../sql/layout.ts'
-import { claimTable } from '../store/idempotency-keys.ts'
+} from '../sql/statements.ts'
+import { claimTable } from '../store/idempotency-claims.ts'
 import type { Steps } from '../store/steps.ts'
 
 /** For dialects whose steps may run twice. */

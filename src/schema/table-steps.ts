@@ -1,9 +1,9 @@
 /** Table steps: the steps from the existing table of a collection to the declared one. The cellar. */
 import { type Collection, keyColumns } from '../rows/collection.ts'
-import { dropView } from '../sql/compile.ts'
 import { type Dialect, quoted } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import type { Layout, TableLayout } from '../sql/layout.ts'
+import { dropView } from '../sql/statements.ts'
 import { isConverted } from '../sql/stored-version.ts'
 import { behaviourSteps } from './behaviour-steps.ts'
 import { ifExists, ifNotExists, reservationSteps } from './shared-tables.ts'

@@ -1,10 +1,10 @@
 /** Tables: statements that create tables and indexes, and checks of renamed collections. Pure. The cellar. */
 import { type Collection, keyColumns } from '../rows/collection.ts'
-import { dropView } from '../sql/compile.ts'
 import { type Dialect, quoted } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import { indexTerm } from '../sql/index-width.ts'
 import type { Layout, TableLayout } from '../sql/layout.ts'
+import { dropView } from '../sql/statements.ts'
 import { isConverted, isLaterVersion, storedVersionAt } from '../sql/stored-version.ts'
 import { shardKeyColumn, shardKeyPrefix } from './shared-tables.ts'
 import type { SchemaStep } from './step.ts'

@@ -33,8 +33,11 @@ export interface Dialect {
     readonly oldest: string
     /** The mark that a new event would have now. */
     readonly next: string
-    /** The order in which events get their positions. */
-    readonly order: string
+    /**
+     * What the order of positions follows first. Several machines give events their times, and clocks differ: no event may come
+     * before an earlier one of its item, also not if only a part of them gets positions.
+     */
+    readonly moment: string
   }
   /** Whether each part of a merged list has its own limit; without one, PostgreSQL would read and sort all parts. */
   readonly cutsParts: boolean
@@ -122,7 +125,7 @@ export const sqliteDialect: Dialect = {
   documentsAggregate: "group_concat(doc, ',' || char(10))",
   itemsOf: (mark) => `SELECT value FROM json_each(${mark})`,
   numberedItemsOf: (mark) => `SELECT value AS id, key + 1 AS n FROM json_each(${mark})`,
-  outbox: { mark: nextMark, oldest: nextMark, next: nextMark, order: 'mark' },
+  outbox: { mark: nextMark, oldest: nextMark, next: nextMark, moment: 'mark' },
   tableOptions: ' STRICT', // with rowids: documents are too long for a tree by primary key
   maxIndexBytes: null,
   cutsParts: false, // SQLite merges ordered parts by itself, and no faster with limits
@@ -168,7 +171,7 @@ export const postgresDialect: Dialect = {
     mark: 'txid_current()',
     oldest: 'txid_snapshot_xmin(txid_current_snapshot())',
     next: 'txid_snapshot_xmax(txid_current_snapshot())',
-    order: 'at, id',
+    moment: 'max(at) OVER (PARTITION BY resource, account, parent, item ORDER BY sequence)',
   },
   tableOptions: '',
   maxIndexBytes: 2600,

@@ -1,9 +1,9 @@
 /** Layout: the tables of a declaration, as the database remembers them. Pure. The cellar. */
 import { type Collection, type Column, indexesOf, type ShapeConversions, type Unique } from '../rows/collection.ts'
-import { viewText } from './compile.ts'
 import type { Dialect } from './dialect.ts'
 import { type FieldSource, fieldSources, incompatibilityOf } from './field-sources.ts'
 import { fitIndexColumns } from './index-width.ts'
+import { viewText } from './statements.ts'
 import { type Layout, layoutVersionOf, type TableLayout } from './stored-layout.ts'
 import { isConverted, nameStructure, storedVersionAt } from './stored-version.ts'
 

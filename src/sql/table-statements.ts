@@ -2,8 +2,8 @@
 import type { Memo } from '../flow/memo.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import type { AddToRow, InsertRow, Table, TableMatch, TableOperation, TablePlan, TableValue } from '../flow/table.ts'
-import type { Statement } from './compile.ts'
 import type { Dialect } from './dialect.ts'
+import type { Statement } from './statements.ts'
 
 /** An operation as SQL, and how its values follow from those of a plan. */
 export interface OperationText {

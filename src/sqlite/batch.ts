@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import { isDry, type WritePlan } from '../flow/plan.ts'
-import type { Statement } from '../sql/compile.ts'
+import type { Statement } from '../sql/statements.ts'
 import type { StoreContext, WrittenKey } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
 import { isRowConflict, type RunStatement, runSteps } from '../store/steps.ts'

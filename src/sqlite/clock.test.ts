@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { metaTable } from '../sql/compile.ts'
+import { metaTable } from '../sql/statements.ts'
 import { sqliteClock } from './clock.ts'
 import { statementRunner } from './sqlite.ts'
 

@@ -1,6 +1,6 @@
 /** Clock: the time of a file; it follows the monotonic clock and is saved in the file, so it never goes back. The cellar. */
 import type { Clock, World } from '../flow/world.ts'
-import { metaTable } from '../sql/compile.ts'
+import { metaTable } from '../sql/statements.ts'
 import type { RunStatement } from '../store/steps.ts'
 
 /** In ms. If the machine's clock is `farAhead` of the file at start, it may be wrong: nothing expires for `caution`. */

@@ -35,8 +35,8 @@ import {
   writeSchemaState,
 } from '../schema/state.ts'
 import type { SchemaStep } from '../schema/step.ts'
-import { metaTable } from '../sql/compile.ts'
 import { quoted, sqliteDialect } from '../sql/dialect.ts'
+import { metaTable } from '../sql/statements.ts'
 import { storeContext } from '../store/context.ts'
 import { type RunStatement, runSteps } from '../store/steps.ts'
 import { sqliteClock } from './clock.ts'

@@ -1,6 +1,6 @@
 /** Snapshot: one read transaction for several reads, as a transaction costs as much as three short reads. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { Statement } from '../sql/compile.ts'
+import type { Statement } from '../sql/statements.ts'
 import type { RunStatement } from '../store/steps.ts'
 
 export interface Snapshot {

@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { Problem } from '../errors/problem.ts'
 import { type World, within } from '../flow/world.ts'
-import type { Statement } from '../sql/compile.ts'
+import type { Statement } from '../sql/statements.ts'
 import { type ResultRow, runStepsAsync, type Steps } from '../store/steps.ts'
 import type { ThreadReply, ThreadRequest } from './thread.ts'
 

@@ -2,7 +2,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Memo } from '../flow/memo.ts'
-import type { Statement } from '../sql/compile.ts'
+import type { Statement } from '../sql/statements.ts'
 import type { ResultRow } from '../store/steps.ts'
 
 /** A statement, and whether a new snapshot begins with it; null ends the snapshot when no other job waits. */

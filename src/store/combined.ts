@@ -1,11 +1,11 @@
 /** Combined statements: several steps or requests as one statement, to save round trips. Pure. The cellar. */
 import type { Create, ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
-import { type CoalescedStatement, countStatement, probeStatement, type Statement } from '../sql/compile.ts'
 import { type Dialect, quoted, rowKeyValues } from '../sql/dialect.ts'
 import type { KeyRange } from '../sql/ranges.ts'
+import { type CoalescedStatement, countStatement, probeStatement, type Statement } from '../sql/statements.ts'
 import type { PreparedCollection, StoreContext } from './context.ts'
-import { claimTable } from './idempotency-keys.ts'
+import { claimTable } from './idempotency-claims.ts'
 import { type EventValues, eventValueTypes, insertEventsFrom } from './outbox.ts'
 
 const maxRequiredRows = 5

@@ -5,9 +5,9 @@ import { f, service } from 'bylaw'
 import type { Condition, ListRows, Term } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import type { Cell, Collection } from '../rows/collection.ts'
-import { listStatement } from '../sql/compile.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
 import { allRanges, rangesAfter, reverseOrder } from '../sql/ranges.ts'
+import { listStatement } from '../sql/statements.ts'
 
 const { resources } = service({
   name: 'windows',

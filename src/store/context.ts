@@ -23,9 +23,9 @@ import {
   withKeptForOthers,
   withUnknownTotals,
 } from '../rows/collection.ts'
-import { type Statement, type StatementTexts, statementTexts } from '../sql/compile.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { type Layout, mapCollections, type TableLayout } from '../sql/layout.ts'
+import { type Statement, type StatementTexts, statementTexts } from '../sql/statements.ts'
 import type { OperationText } from '../sql/table-statements.ts'
 import type { ResultRow, Steps } from './steps.ts'
 

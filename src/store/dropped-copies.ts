@@ -2,7 +2,6 @@
 
 import type { RowKey } from '../flow/found-row.ts'
 import { type Collection, type DocumentTexts, storedNameOf } from '../rows/collection.ts'
-import type { Statement } from '../sql/compile.ts'
 import {
   type Dialect,
   equations,
@@ -13,6 +12,7 @@ import {
   shardCondition,
 } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
+import type { Statement } from '../sql/statements.ts'
 import type { StoreContext } from './context.ts'
 import type { Steps } from './steps.ts'
 

@@ -2,7 +2,7 @@
 import type { ReadResult } from '../flow/found-row.ts'
 import { isCommitted, type Outcome, type WrittenRow } from '../flow/outcome.ts'
 import type { Consequences, Effect, EffectReadResult, ListCheck, RowChange, RowWrite } from '../flow/plan.ts'
-import { tombstoneId } from '../sql/compile.ts'
+import { tombstoneId } from '../sql/statements.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { lockLists, performListCheck } from './list-checks.ts'
 import { readWaiting, waitingIn } from './old-nodes.ts'
@@ -24,7 +24,7 @@ export function* writeWithEffects(
   given: RowWrite,
   seen: ReadResult | null,
   held: boolean,
-  last: LastStates = new Map(),
+  known: LastStates | null = null,
 ): Steps<Outcome> {
   let plan = given
   const effects = [...(given.effects ?? [])]
@@ -35,9 +35,10 @@ export function* writeWithEffects(
   }
   if (effects.length === 0) {
     const outcome = yield* writeRow(cellar, plan, seen)
-    noteState(cellar, plan, outcome, last)
+    if (known) noteState(cellar, plan, outcome, known)
     return yield* followRemoved(cellar, outcome)
   }
+  const last = known ?? new Map()
   const rows = yield* lockRows(cellar, plan, effects)
   for (const one of effects.filter(isListCheck)) yield* performListCheck(cellar, one) // before this changes the list itself
   const outcome = yield* withoutAutocommit(writeRow(cellar, plan, seen))

@@ -5,8 +5,8 @@ import type { Outcome, Page } from '../flow/outcome.ts'
 import { isCommitted } from '../flow/outcome.ts'
 import type { Create, Plan, RowJoin, Update } from '../flow/plan.ts'
 import { type Cell, type Collection, cellIn, keptForOthers, keyColumns, type Members } from '../rows/collection.ts'
-import type { Statement } from '../sql/compile.ts'
 import { type Dialect, equations, quoted, rowKeyColumns, rowKeyValues } from '../sql/dialect.ts'
+import type { Statement } from '../sql/statements.ts'
 import {
   hiddenColumn,
   type PreparedCollection,

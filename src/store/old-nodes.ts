@@ -2,8 +2,8 @@
 import { Problem } from '../errors/problem.ts'
 import type { Create, ListRows, Plan } from '../flow/plan.ts'
 import { cellsIn, encodeDocument, type Waiting, withDerivedValues } from '../rows/collection.ts'
-import { metaTable, type Statement } from '../sql/compile.ts'
 import type { Layout } from '../sql/layout.ts'
+import { metaTable, type Statement } from '../sql/statements.ts'
 import { type Backlog, type PreparedCollection, preparedCollection, type StoreContext } from './context.ts'
 import type { Steps } from './steps.ts'
 

@@ -11,16 +11,13 @@
  * commits later has a mark from there on. A restored database may begin with lower numbers than it has marks; the horizon is
  * then ahead of all transactions, and all events are searched once. Positions themselves never depend on transactions.
  */
-import { createHash } from 'node:crypto'
 import type { RowKey } from '../flow/found-row.ts'
 import type { EventPage, Outcome, StoredEvent } from '../flow/outcome.ts'
 import type { FindEvent, ReadEvents, SweepEvents } from '../flow/plan.ts'
 import type { Table } from '../flow/table.ts'
-import { idAt } from '../formats/id.ts'
-import { updatedAtIn } from '../resources/document.ts'
-import { type Collection, type StoredDocument, storedNameOf } from '../rows/collection.ts'
-import type { Statement } from '../sql/compile.ts'
+import { type Collection, changeTime, eventIdOf, type StoredDocument, storedNameOf } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
+import type { Statement } from '../sql/statements.ts'
 import { declaredName, type PreparedCollection, type StoreContext, storedName, viewStoredRow } from './context.ts'
 import { readWaiting } from './old-nodes.ts'
 import type { ResultRow, Steps } from './steps.ts'
@@ -116,10 +113,8 @@ export function eventValues(
 ): EventValues {
   const name = storedNameOf(collection)
   const [account, parent] = [collection.account === null ? null : key.account, collection.composite ? key.parent : null]
-  const at = Math.max(Date.parse(updatedAtIn(doc)) || 0, time)
-  const change = JSON.stringify([name, account, parent, key.id, revision])
-  // The same change has the same id in every try.
-  const id = idAt('evt', at, createHash('sha256').update(change).digest())
+  const at = changeTime(doc, time)
+  const id = eventIdOf(at, [name, account, parent, key.id, revision])
   const type = `${collection.eventPrefix}.${action}`
   return [id, type, name, key.id, parent, account, action, revision, shape, at, doc]
 }
@@ -135,8 +130,9 @@ export function* numberEvents({ dialect }: StoreContext): Steps<Outcome> {
   }
   const [position, horizon] = [Number(state?.position), Number(state?.horizon)]
   // The horizon and the events are read by one statement, so that both are of the same moment.
+  const next = `SELECT id, sequence, ${marks.moment} AS moment ${fromFresh(dialect, mark(1))} ORDER BY moment, sequence, id LIMIT ${mostNumbered}`
   const found = yield {
-    text: `SELECT state.oldest, fresh.* FROM (SELECT ${marks.oldest} AS oldest) AS state LEFT JOIN (${freshText(dialect, mark(1))} ORDER BY ${marks.order} LIMIT ${mostNumbered}) AS fresh ON true`,
+    text: `SELECT state.oldest, fresh.* FROM (SELECT ${marks.oldest} AS oldest) AS state LEFT JOIN (${next}) AS fresh ON true ORDER BY moment, sequence, id`,
     values: [horizon],
   }
   const fresh = found.filter(({ id }) => id !== null)
@@ -144,7 +140,7 @@ export function* numberEvents({ dialect }: StoreContext): Steps<Outcome> {
   if (fresh.length > 0)
     yield {
       text: `INSERT INTO ${positions} (position, event) SELECT ${mark(1)} + n, id FROM (${dialect.numberedItemsOf(mark(2))}) AS numbered WHERE true`,
-      values: [position, JSON.stringify(inOrderOfRevisions(fresh).map(({ id }) => id))],
+      values: [position, JSON.stringify(fresh.map(({ id }) => id))],
     }
   const more = fresh.length === mostNumbered
   yield {
@@ -155,26 +151,17 @@ export function* numberEvents({ dialect }: StoreContext): Steps<Outcome> {
 }
 
 /** The events without a position. */
-const freshText = ({ outbox: { next } }: Dialect, horizon: string): string =>
-  `SELECT id, resource, account, parent, item, sequence FROM ${outbox} AS own WHERE mark >= CASE WHEN ${horizon} > ${next} THEN 0 ELSE ${horizon} END AND NOT EXISTS (SELECT 1 FROM ${positions} WHERE event = own.id)`
+const fromFresh = ({ outbox: { next } }: Dialect, horizon: string): string =>
+  `FROM ${outbox} AS own WHERE mark >= CASE WHEN ${horizon} > ${next} THEN 0 ELSE ${horizon} END AND NOT EXISTS (SELECT 1 FROM ${positions} WHERE event = own.id)`
 
-/** Events of one item in the order of its revisions: their times come from several machines, whose clocks may differ. */
-function inOrderOfRevisions(rows: readonly ResultRow[]): readonly ResultRow[] {
-  const itemOf = ({ resource, account, parent, item }: ResultRow) => JSON.stringify([resource, account, parent, item])
-  const items = Map.groupBy(rows, itemOf)
-  for (const [name, own] of items)
-    items.set(
-      name,
-      own.toSorted((a, b) => Number(a.sequence) - Number(b.sequence)),
-    )
-  return rows.map((row) => items.get(itemOf(row))?.shift() as ResultRow)
-}
-
-/** The last position, and whether events wait for theirs. */
+/**
+ * The last position, and whether events wait for theirs. A horizon that is ahead of all transactions is set back at once: it
+ * would hide events as soon as these reach it.
+ */
 export function* readHead({ dialect }: StoreContext): Steps<Outcome> {
   const horizon = `coalesce((SELECT horizon FROM ${relay} WHERE name = 'events'), 0)`
   const [row] = yield {
-    text: `SELECT coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS position, EXISTS (${freshText(dialect, horizon)}) AS more`,
+    text: `SELECT coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS position, ${horizon} > ${dialect.outbox.next} OR EXISTS (SELECT 1 ${fromFresh(dialect, horizon)}) AS more`,
     values: [],
     autocommit: 'read',
   }
@@ -255,13 +242,18 @@ function storedEvent(cellar: StoreContext, row: ResultRow): StoredEvent | null {
 
 const mostSwept = 500
 
-/** Deletes the oldest events of changes before a time. The newest event stays, as the marks of SQLite are counted from it. */
+/**
+ * Deletes the oldest events, up to the first that is younger than a time: readers tell by the lowest position whether they
+ * missed events. The newest event stays, as the marks of SQLite are counted from it.
+ */
 export function* sweepEvents({ dialect }: StoreContext, { before }: SweepEvents): Steps<Outcome> {
   const { mark, itemsOf } = dialect
-  const old = yield {
-    text: `SELECT event FROM ${positions} JOIN ${outbox} ON id = event WHERE position < (SELECT position FROM ${relay} WHERE name = 'events') AND position < (SELECT min(position) FROM ${positions}) + ${mostSwept} AND at < ${mark(1)} ORDER BY position`,
-    values: [before],
+  const oldest = yield {
+    text: `SELECT event, at FROM ${positions} JOIN ${outbox} ON id = event WHERE position < (SELECT position FROM ${relay} WHERE name = 'events') ORDER BY position LIMIT ${mostSwept}`,
+    values: [],
   }
+  const kept = oldest.findIndex(({ at }) => Number(at) >= before)
+  const old = kept < 0 ? oldest : oldest.slice(0, kept)
   if (old.length === 0) return { is: 'swept', more: false }
   const values = [JSON.stringify(old.map(({ event }) => event))]
   yield { text: `DELETE FROM ${positions} WHERE event IN (${itemsOf(mark(1))})`, values }

@@ -3,6 +3,8 @@
 import { documentSeparator, type Page } from '../flow/outcome.ts'
 import type { ListRows, Window } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
+import type { Dialect } from '../sql/dialect.ts'
+import { type KeyRange, type PreparedRange, rangesFrom, rangesOf, slot, slotAt } from '../sql/ranges.ts'
 import {
   aggregateStatement,
   countStatement,
@@ -11,9 +13,7 @@ import {
   type OffsetAndLimit,
   probeStatement,
   type Statement,
-} from '../sql/compile.ts'
-import type { Dialect } from '../sql/dialect.ts'
-import { type KeyRange, type PreparedRange, rangesFrom, rangesOf, slot, slotAt } from '../sql/ranges.ts'
+} from '../sql/statements.ts'
 import { type PageExtras, pageWithExtras } from './combined.ts'
 import { type PreparedCollection, preparedCollection, type StoreContext, viewStoredRow } from './context.ts'
 import { type Cells, endPositions, type PagePart, positionTexts } from './page-positions.ts'

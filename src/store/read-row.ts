@@ -2,11 +2,11 @@
 import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { ListRows, Read } from '../flow/plan.ts'
 import { type Collection, storedNameOf } from '../rows/collection.ts'
-import { tombstoneId, tombstoneTable } from '../sql/compile.ts'
 import { rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
+import { tombstoneId, tombstoneTable } from '../sql/statements.ts'
 import { coalescableRead } from './combined.ts'
 import { preparedCollection, type StoreContext, viewStoredRow } from './context.ts'
-import { expiresBy } from './idempotency-keys.ts'
+import { expiresBy } from './idempotency-claims.ts'
 import { withJoinedRows } from './joined.ts'
 import type { Steps } from './steps.ts'
 

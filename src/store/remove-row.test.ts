@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import type { Plan } from '../flow/plan.ts'
 import { encodeRow } from '../resources/document.ts'
-import { tombstoneTable } from '../sql/compile.ts'
+import { tombstoneTable } from '../sql/statements.ts'
 import { openSqlite } from '../sqlite/open.ts'
 
 const day = 86_400_000

@@ -4,8 +4,8 @@ import type { RowKey } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Consequences, FindAccounts, Remove } from '../flow/plan.ts'
 import { type Collection, type Dependent, keyColumns, storedNameOf, viewRow } from '../rows/collection.ts'
-import { tombstoneId, tombstoneTable } from '../sql/compile.ts'
 import { equations, insertStatement, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
+import { tombstoneId, tombstoneTable } from '../sql/statements.ts'
 import {
   type PreparedCollection,
   preparedCollection,
@@ -14,11 +14,11 @@ import {
   storedDocumentOf,
 } from './context.ts'
 import { deleteCopiesStatement } from './dropped-copies.ts'
-import { expiresBy } from './idempotency-keys.ts'
+import { expiresBy } from './idempotency-claims.ts'
 import { readWaiting } from './old-nodes.ts'
 import { recordDeletion } from './outbox.ts'
-import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './placement.ts'
 import { readAbsentRow, readRow } from './read-row.ts'
+import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './remote-entries.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
 interface RowToRemove {

@@ -1,6 +1,6 @@
 /** Steps: an operation of the store yields statements and receives their rows, on either database. The cellar. */
 import { Problem } from '../errors/problem.ts'
-import type { Statement } from '../sql/compile.ts'
+import type { Statement } from '../sql/statements.ts'
 
 export type ResultRow = Readonly<Record<string, unknown>>
 

@@ -2,8 +2,8 @@
 import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
 import type { Duplicate, Outcome } from '../flow/outcome.ts'
 import type { Create, RowWrite, Update } from '../flow/plan.ts'
-import { updateText } from '../sql/compile.ts'
 import { rowKeyValues } from '../sql/dialect.ts'
+import { updateText } from '../sql/statements.ts'
 import { coalescableUpdate, combinedCreate } from './combined.ts'
 import {
   hiddenColumn,
@@ -13,12 +13,12 @@ import {
   type ViewedRow,
 } from './context.ts'
 import { markWrittenFields } from './dropped-copies.ts'
-import { keepAnswer, takeClaim } from './idempotency-keys.ts'
+import { keepAnswer, takeClaim } from './idempotency-claims.ts'
 import { writeForOldNodes } from './joined.ts'
 import { withoutWaitingTotals } from './old-nodes.ts'
 import { type EventValues, eventValues, insertEvent, recordsEvents } from './outbox.ts'
-import { updateRemoteEntries } from './placement.ts'
 import { absentOwner, readAbsentRow } from './read-row.ts'
+import { updateRemoteEntries } from './remote-entries.ts'
 import { deleteTombstone, removeRow } from './remove-row.ts'
 import { rowConflict as movedRow, type Steps } from './steps.ts'
 

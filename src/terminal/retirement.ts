@@ -8,8 +8,8 @@ import type { Hazard, Survey } from '../schema/hazard.ts'
 import type { Service } from '../service.ts'
 import { readDatabaseTime } from '../store/context.ts'
 import { performTablePlan } from '../store/table-plans.ts'
-import { isReleased } from '../versions/choose.ts'
 import { findUses, readVersionUses, usageTable, type VersionUse } from '../versions/usage.ts'
+import { isReleased } from '../versions/version-choice.ts'
 import { commandError } from './command-error.ts'
 
 const aDay = 86_400_000

@@ -5,9 +5,9 @@ import { callerOf } from '../flow/credential.ts'
 import { realWorld } from '../flow/real-world.ts'
 import { serviceWorld, trustedClock } from '../flow/world.ts'
 import { fetchDoor } from '../http/fetch.ts'
-import type { AskVersion, JsonBody, TrialAnswer, TrialService } from '../proof/fixture.ts'
+import type { AskVersion, JsonBody, TrialAnswer, TrialService } from '../proof/version-service.ts'
 import type { Service } from '../service.ts'
-import { previewVersions } from '../versions/choose.ts'
+import { previewVersions } from '../versions/version-choice.ts'
 import { openStoreFor } from './start.ts'
 
 const sandboxStart = Date.parse('2026-01-01T00:00:00Z')

@@ -133,16 +133,16 @@ describe('reasons', () => {
   })
 
   test('quotas, fields and limits are shown, though they refuse nothing', async () => {
-    const told = async (...given: Parameters<typeof asked>) =>
+    const reported = async (...given: Parameters<typeof asked>) =>
       Object.fromEntries(
         (await asked(...given)).steps.filter(({ passes }) => passes === null).map(({ step, says }) => [step, says]),
       )
-    const change = await told('PATCH /patients/{there}', { ...north, tier: 'pro' })
+    const change = await reported('PATCH /patients/{there}', { ...north, tier: 'pro' })
     assert.match(change.quota as string, /tier pro: 9000 in 3600 s/)
     assert.match(change.fields as string, /ssn is not shown: it needs pii/)
     assert.match(change.limits as string, /1048576 bytes as application\/merge-patch\+json/)
-    assert.match((await told('GET /news', null)).quota as string, /tier anonymous: 5/)
-    assert.match((await told('GET /patients', { ...north, tier: 'gone' })).quota as string, /tier free: 100/)
+    assert.match((await reported('GET /news', null)).quota as string, /tier anonymous: 5/)
+    assert.match((await reported('GET /patients', { ...north, tier: 'gone' })).quota as string, /tier free: 100/)
   })
 })
 

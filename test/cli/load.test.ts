@@ -44,15 +44,15 @@ const bad: Readonly<Record<string, readonly [text: string, ...says: readonly Reg
 for (const [name, [text, ...says]] of Object.entries(bad)) {
   test(`${name} is refused in words`, async () => {
     writeFileSync(join(cwd, name), text)
-    const told = await complaintOf(join(cwd, name))
-    for (const pattern of [new RegExp(name.replace('.', '\\.')), ...says]) assert.match(told, pattern)
-    assert.doesNotMatch(told, /node:internal|src\/cli/)
+    const reported = await complaintOf(join(cwd, name))
+    for (const pattern of [new RegExp(name.replace('.', '\\.')), ...says]) assert.match(reported, pattern)
+    assert.doesNotMatch(reported, /node:internal|src\/cli/)
   })
 }
 
 test('a missing file is reported, with the one that may be meant', async () => {
-  const told = await complaintOf(join(cwd, 'apy.ts'))
-  assert.match(told, /^There is no file \S+apy\.ts\.\nDid you mean \S+\/api\.ts\?$/)
+  const reported = await complaintOf(join(cwd, 'apy.ts'))
+  assert.match(reported, /^There is no file \S+apy\.ts\.\nDid you mean \S+\/api\.ts\?$/)
 })
 
 test('a folder is not a file', async () => {

@@ -41,7 +41,7 @@ function shop(states: Part | null, { fields = {}, lines = {}, ...more }: Part = 
 }
 
 const lockOf = (made: Service): LocksByLabel => new Map([['v1', nextLock(contractAt(made, 'v1'), 'v1', null).lock]])
-const told = (made: Service, locks: LocksByLabel): string =>
+const reported = (made: Service, locks: LocksByLabel): string =>
   gateMistakes(made, locks)
     .map(({ place, reason, mend }) => `${place}\n${reason}\n${mend}`)
     .join('\n\n')
@@ -50,10 +50,10 @@ const told = (made: Service, locks: LocksByLabel): string =>
 function pasted(before: Service, after: Service): { made: Service; text: string } {
   const locks = lockOf(before)
   const texts = gateMistakes(after, locks).map(({ mend }) => mend.slice(mend.indexOf('.change(')))
-  assert.ok(texts.length > 0 && texts.every((one) => one.startsWith('.change(')), told(after, locks))
+  assert.ok(texts.length > 0 && texts.every((one) => one.startsWith('.change(')), reported(after, locks))
   const text = texts.join('')
   const made = new Function('api', 'f', `return api${text}`)(after, f) as Service
-  assert.equal(told(made, locks), '', text)
+  assert.equal(reported(made, locks), '', text)
   return { made, text }
 }
 
@@ -228,5 +228,5 @@ for (const [title, [before, after, proposed]] of Object.entries(cases))
 
 test('R195: a timer that fires later is no break', () => {
   const later = { ...status, transitions: { ...transitions, expiries: { ...expiries, after: 'P8D' } } }
-  assert.equal(told(shop(later), lockOf(shop(status))), '')
+  assert.equal(reported(shop(later), lockOf(shop(status))), '')
 })

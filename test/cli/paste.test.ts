@@ -31,7 +31,7 @@ const lockOf = (fields: Fields): LocksByLabel => {
   return new Map([['v1', lock]])
 }
 
-const told = (made: Service, locks: LocksByLabel): string =>
+const reported = (made: Service, locks: LocksByLabel): string =>
   gateMistakes(made, locks)
     .map(({ place, reason, mend }) => `${place}\n${reason}\n${mend}`)
     .join('\n\n')
@@ -40,7 +40,7 @@ const told = (made: Service, locks: LocksByLabel): string =>
 function pasted(fields: Fields, locks: LocksByLabel): { made: Service; text: string } {
   const made = shop(fields, { versions })
   const [mistake] = gateMistakes(made, locks)
-  assert.match(mistake?.mend ?? '', /\.change\(/, told(made, locks))
+  assert.match(mistake?.mend ?? '', /\.change\(/, reported(made, locks))
   const { mend } = mistake as { mend: string }
   const text = mend.slice(mend.indexOf('.change('))
   return { made: new Function('api', 'f', `return api${text}`)(made, f) as Service, text }
@@ -49,7 +49,7 @@ function pasted(fields: Fields, locks: LocksByLabel): { made: Service; text: str
 async function holds(before: Fields, after: Fields): Promise<string> {
   const locks = lockOf(before)
   const { made, text } = pasted(after, locks)
-  assert.equal(told(made, locks), '', text)
+  assert.equal(reported(made, locks), '', text)
   for (const seed of [1, 2]) {
     const { failure } = await verifyService(made, () => openSandbox(made), { seed, runs: 6 })
     assert.equal(failure, null, `${text}\n${failure?.says}\n${JSON.stringify(failure?.steps, null, 1)}`)
@@ -247,7 +247,7 @@ test('R195: no change is proposed if a value has no placeholder', () => {
     { a: f.text(), b: f.text({ unique: true }) },
   ]) {
     const made = shop(after as Fields, { versions })
-    const text = told(made, lockOf({ a: f.text() }))
+    const text = reported(made, lockOf({ a: f.text() }))
     assert.match(text, /No change can declare this: there is no placeholder for `b`/)
     assert.doesNotMatch(text, /\.change\(/)
   }

@@ -69,7 +69,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     const ahead = (hours: number) => ({
       NODE_OPTIONS: `--import=data:text/javascript,const{now}=Date;Date.now=()=>now()+${hours}*3600000`,
     })
-    for (const [hours, told] of [
+    for (const [hours, reported] of [
       [0, false],
       [2, true],
       [0, false],
@@ -77,7 +77,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
       const { said, stop } = await served(file, { cwd, env: ahead(hours) })
       assert.equal(await stop(), 0)
       const line = said.stdout.split('\n').find((one) => one.includes('The clock of this machine'))
-      assert.equal(line !== undefined, told)
+      assert.equal(line !== undefined, reported)
       if (line) assert.equal(JSON.parse(line).minutes, 120)
     }
   })

@@ -59,13 +59,13 @@ test('uses are counted in memory, stored, and added up', async () => {
 })
 
 test('R202: bylaw versions lists them with their callers', async () => {
-  const told = await run(['versions', declared(''), '--database', database], { cwd: folder })
-  assert.equal(told.code, 0, told.stderr)
+  const reported = await run(['versions', declared(''), '--database', database], { cwd: folder })
+  assert.equal(reported.code, 0, reported.stderr)
   assert.match(
-    told.stdout,
+    reported.stdout,
     /^VERSION +STATE +DEPRECATED +SUNSET +REQUESTS +LAST USE\nv1 +deprecated +2020-02-01 +2021-01-01 +3 /,
   )
-  assert.match(told.stdout, /\n {2}shop +3 +2026-11-18T00:00:00.000Z\nv2 +served +1 .*\n {2}\(anonymous\) /)
+  assert.match(reported.stdout, /\n {2}shop +3 +2026-11-18T00:00:00.000Z\nv2 +served +1 .*\n {2}\(anonymous\) /)
   const json = await run(['versions', declared(', retired: true'), '--database', database, '--json'], { cwd: folder })
   assert.deepEqual(
     JSON.parse(json.stdout).map(({ version, state, requests }: Record<string, unknown>) => [version, state, requests]),

@@ -7,12 +7,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { chanceOf } from './chance.ts'
 import { Judge, type Verdict } from './compare.ts'
 import { type Exchange, packed, type Request, type Setting, unpacked } from './exchange.ts'
+import { inFile, openService } from './opened-service.ts'
 import { type Player, playerOn } from './play.ts'
 import type { Pool } from './pool.ts'
 import { present, restart } from './preload.ts'
 import { recordedOn } from './record.ts'
 import { type Cast, casts } from './services.ts'
-import { inFile, standOf } from './stand.ts'
 
 interface Kept {
   readonly setting: Setting
@@ -44,7 +44,7 @@ async function reopened({ setting, time }: Pick<Kept, 'setting' | 'time'>, file:
   const cast = casts[setting.service] as Cast
   const database = inFile(file)
   return playerOn(
-    await standOf(cast.service, database, { door: 'fetch', holders: cast.holders, fresh: false }),
+    await openService(cast.service, database, { door: 'fetch', holders: cast.holders, fresh: false }),
     database,
   )
 }

@@ -4,9 +4,9 @@ import { answerOf, answersOf } from './answer.ts'
 import { type Client, clientOf, exchange, type Received } from './client.ts'
 import type { Answer, Exchange, Fault, Request as Sent, Setting } from './exchange.ts'
 import { type Names, namesOf } from './names.ts'
+import { type Database, databaseOf, type OpenedService, openService } from './opened-service.ts'
 import { advance, restart } from './preload.ts'
 import { type Cast, casts } from './services.ts'
-import { type Database, databaseOf, type Stand, standOf } from './stand.ts'
 
 export interface Played {
   readonly answer: Answer
@@ -26,32 +26,32 @@ export async function openPlayer(setting: Setting, given?: Database): Promise<Pl
   const cast = casts[setting.service]
   if (!cast) throw new Error(`There is no service "${setting.service}". test/corpus/services.ts lists them.`)
   const database = given ?? (await databaseOf(setting.store))
-  const stand = await standOf(cast.service, database, { door: setting.door, holders: cast.holders })
-  return playerOn(stand, database, cast.tokens)
+  const opened = await openService(cast.service, database, { door: setting.door, holders: cast.holders })
+  return playerOn(opened, database, cast.tokens)
 }
 
-export function playerOn(stand: Stand, database: Database, tokens: Cast['tokens'] = {}): Player {
+export function playerOn(opened: OpenedService, database: Database, tokens: Cast['tokens'] = {}): Player {
   const names = namesOf()
-  const client = stand.port > 0 ? clientOf(stand.port) : null
+  const client = opened.port > 0 ? clientOf(opened.port) : null
   let at = 0
   return {
     names,
     play: async ({ wait, fault, request }) => {
       advance(wait)
-      if (fault) await happen(fault, stand, database)
+      if (fault) await happen(fault, opened, database)
       const number = at++
       if (request.raw !== undefined) {
         const raw = names.fill(request.raw)
         names.refer(raw)
-        const bytes = await exchange(stand.port, Buffer.from(raw, 'latin1'))
+        const bytes = await exchange(opened.port, Buffer.from(raw, 'latin1'))
         return { answer: answersOf(bytes, methodsIn(request.raw), names, number), received: nothing }
       }
-      const message = await received(request, { stand, client, names, tokens })
+      const message = await received(request, { opened, client, names, tokens })
       return { answer: answerOf(message, names, number), received: message }
     },
     end: async () => {
       client?.close()
-      await stand.close()
+      await opened.close()
       await database.drop()
     },
   }
@@ -60,8 +60,8 @@ export function playerOn(stand: Stand, database: Database, tokens: Cast['tokens'
 const nothing: Received = { status: 0, headers: [], body: Buffer.alloc(0) }
 const methodsIn = (raw: string): string[] => (raw.includes('HEAD ') ? ['HEAD'] : [])
 
-async function happen(fault: Fault, stand: Stand, { tables, run, failing }: Database): Promise<void> {
-  if (fault === 'store closed') return stand.closeStore()
+async function happen(fault: Fault, opened: OpenedService, { tables, run, failing }: Database): Promise<void> {
+  if (fault === 'store closed') return opened.closeStore()
   const hidden = (name: string) => `hidden ${name}`
   for (const table of await tables()) {
     if (fault === 'tables hidden') await run(`ALTER TABLE "${table}" RENAME TO "${hidden(table)}"`)
@@ -72,13 +72,13 @@ async function happen(fault: Fault, stand: Stand, { tables, run, failing }: Data
 }
 
 interface Way {
-  readonly stand: Stand
+  readonly opened: OpenedService
   readonly client: Client | null
   readonly names: Names
   readonly tokens: Readonly<Record<string, string>>
 }
 
-async function received(request: Sent, { stand, client, names, tokens }: Way): Promise<Received> {
+async function received(request: Sent, { opened, client, names, tokens }: Way): Promise<Received> {
   const target = names.fill(request.target)
   const filled = request.body === undefined ? undefined : names.fill(request.body)
   const body = filled === undefined ? undefined : Buffer.from(filled, request.base64 ? 'base64' : 'utf8')
@@ -88,13 +88,13 @@ async function received(request: Sent, { stand, client, names, tokens }: Way): P
     ...request.headers.map(([, value]) => names.fill(value)),
   ])
     names.refer(text)
-  const key = request.who === undefined ? undefined : (stand.keyOf(request.who) ?? tokens[request.who])
+  const key = request.who === undefined ? undefined : (opened.keyOf(request.who) ?? tokens[request.who])
   const headers = [
     ...request.headers.map(([name, value]): [string, string] => [name, names.fill(value)]),
     ...(key === undefined ? [] : [['Authorization', `Bearer ${key}`] as [string, string]]),
     ...(body === undefined ? [] : [['Content-Length', String(body.length)] as [string, string]]),
   ]
-  if (!client) return throughFetch(stand, { method: request.method, target, headers, body })
+  if (!client) return throughFetch(opened, { method: request.method, target, headers, body })
   const head = [['Host', 'localhost'], ...headers].map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const bytes = Buffer.from(`${request.method} ${target} HTTP/1.1\r\n${head}\r\n`, 'latin1')
   return client.send(request.method, body ? Buffer.concat([bytes, body]) : bytes)
@@ -107,7 +107,7 @@ interface Whole {
   readonly body: Buffer | undefined
 }
 
-async function throughFetch({ fetch }: Stand, { method, target, headers, body }: Whole): Promise<Received> {
+async function throughFetch({ fetch }: OpenedService, { method, target, headers, body }: Whole): Promise<Received> {
   const init = { method, headers, ...(body && { body: new Uint8Array(body) }) }
   const answer = await fetch(new Request(`http://localhost${target}`, init))
   return {

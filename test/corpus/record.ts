@@ -10,10 +10,10 @@ import { decoded } from './answer.ts'
 import { type Chance, chanceOf } from './chance.ts'
 import type { Received } from './client.ts'
 import type { Exchange, Fault, Request, Session, Setting } from './exchange.ts'
+import { inFile } from './opened-service.ts'
 import { openPlayer, type Played, type Player } from './play.ts'
 import { emptyPool, learn, type Pool } from './pool.ts'
 import { type Cast, casts } from './services.ts'
-import { inFile } from './stand.ts'
 import { twisted } from './twists.ts'
 
 /** How many requests of each kind a session gets. */

@@ -1,23 +1,23 @@
 /** The services of the corpus, each with who calls it. Names and holders stay as they are: the corpus refers to them. */
 import type { Service } from 'bylaw'
 import { archive, archivist, keeper, museum } from '../help/archive.ts'
-import { callers, clinic } from '../help/clinic.ts'
-import { desk } from '../help/desk.ts'
+import { callers, hidingService } from '../help/hiding-service.ts'
 import history from '../help/history.ts'
+import { keyService } from '../help/key-service.ts'
 import large from '../help/large.ts'
-import { market } from '../help/market.ts'
+import { listService } from '../help/list-service.ts'
 import orders from '../help/orders.ts'
 import { unversioned, versions } from '../help/pairs.ts'
 import shop from '../help/shop.ts'
 import { holders as clerks, staff } from '../help/staff.ts'
 import { holders as renters, tenants } from '../help/tenants.ts'
-import { halls } from '../lists/hall.ts'
+import { listedServices } from '../lists/listed-services.ts'
 import { factors, type Setup } from '../pairs/factors.ts'
 import { shopOf } from '../pairs/shop.ts'
-import { board } from '../store/board.ts'
+import { orderedService } from '../store/ordered-service.ts'
 import torture from '../torture/api.ts'
 import { club, narrow, store, theatre, tiered } from './odd.ts'
-import { office, tokens } from './office.ts'
+import { tokenService, tokens } from './token-service.ts'
 
 export interface Holder {
   readonly account?: string | null
@@ -77,16 +77,16 @@ const [before, after] = unversioned()
 export const casts: Readonly<Record<string, Cast>> = {
   shop: everybody(shop),
   orders: everybody(orders),
-  market: everybody(market),
-  desk: everybody(desk),
+  market: everybody(listService),
+  desk: everybody(keyService),
   history: everybody(history),
   archive: known(archive, 'archivist', { archivist, reader: { scopes: ['books:read'], tier: 'free' } }),
   museum: known(museum, 'keeper', { keeper, guest: { account: 'acc_2', scopes: ['pieces:read'], tier: 'free' } }),
   tenants: known(tenants, 'ann', renters),
-  clinic: known(clinic(), 'amy', callers),
-  'clinic, shared': known(clinic({ sharedPlans: true, sharedRooms: true }), 'amy', callers),
+  clinic: known(hidingService(), 'amy', callers),
+  'clinic, shared': known(hidingService({ sharedPlans: true, sharedRooms: true }), 'amy', callers),
   staff: known(staff, 'ann', { ...clerks, ...files }),
-  board: everybody(board),
+  board: everybody(orderedService),
   large: everybody(large),
   torture: everybody(torture),
   club: everybody(club),
@@ -108,7 +108,7 @@ export const casts: Readonly<Record<string, Cast>> = {
     sam: { account: 'south', scopes: ['trim'] },
   }),
   office: {
-    service: office as unknown as Service,
+    service: tokenService as unknown as Service,
     holders: { key: { scopes: ['files:read'] } },
     tokens,
     main: 'writer',
@@ -119,6 +119,6 @@ export const casts: Readonly<Record<string, Cast>> = {
   'pairs of versions': everybody(newer),
   'pairs, old': everybody(before),
   pairs: everybody(after),
-  ...Object.fromEntries(halls.map(({ service }) => [`hall ${service.name}`, everybody(service)])),
+  ...Object.fromEntries(listedServices.map(({ service }) => [`hall ${service.name}`, everybody(service)])),
   ...Object.fromEntries(rows.map((row, i) => [`pairs shop ${i + 1}`, paired(row)])),
 }

@@ -61,9 +61,9 @@ function wrongBody(status: number, body: string): string | null {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'the top level is no object'
   if (status < 400) return null
-  const told =
+  const reported =
     typeof (value.message ?? value.detail) === 'string' && typeof value.type === 'string' && Array.isArray(value.types)
-  if (!told) return `not an error body: ${body.slice(0, 200)}`
+  if (!reported) return `not an error body: ${body.slice(0, 200)}`
   return /node:|\.ts\b|\bat \w+ \(|SELECT |sqlite/i.test(String(value.message))
     ? `the message tells of the inside: ${value.message}`
     : null

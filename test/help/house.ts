@@ -192,7 +192,7 @@ export function cellarOnly(files: readonly Source[]): string[] {
       return [...code.matchAll(sql)].map(
         (found) =>
           `${path}:${lineAt(code, found.index)} speaks SQL (${found[0]}); allowed only in ${speaking.map((room) => `src/${room}`).join(', ')}. ` +
-          'Say what is wanted as a Plan and let sql/compile.ts turn it into a Statement.',
+          'Say what is wanted as a Plan and let sql/statements.ts turn it into a Statement.',
       )
     })
 }

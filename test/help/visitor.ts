@@ -1,7 +1,7 @@
 /** Makes random requests of a caller with few rights from numbers, so that two worlds get the same requests. */
 
 import { type Chooser, chooser } from './chooser.ts'
-import type { Who } from './clinic.ts'
+import type { Who } from './hiding-service.ts'
 import type { Reply, Request, World } from './worlds.ts'
 
 /** The data of one world that the visitor may not see. */

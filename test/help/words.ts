@@ -63,9 +63,46 @@ export function fileNames(files: readonly Source[]): string[] {
   })
 }
 
+/** Files whose exports cannot share a word with the file name, each with the reason. */
+const namedOtherwise: Readonly<Record<string, string>> = {
+  'fields/choice-kinds.ts': 'kinds have the names that declarations use',
+  'fields/number-kinds.ts': 'kinds have the names that declarations use',
+  'fields/structure-kinds.ts': 'kinds have the names that declarations use',
+  'fields/time-kinds.ts': 'kinds have the names that declarations use',
+  'resources/infer.ts': 'types that are inferred have the names of what they describe',
+  'resources/infer-actions.ts': 'types that are inferred have the names of what they describe',
+  'resources/infer-faults.ts': 'types that are inferred have the names of what they describe',
+}
+
+const wordsOf = (name: string): string[] =>
+  name
+    .split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/)
+    .map((word) => word.toLowerCase().replace(/ies$/, 'y'))
+
+/** Whether two words have the same beginning, as `refuse` and `refusal`. */
+function isSameWord(one: string, other: string): boolean {
+  const shorter = Math.min(one.length, other.length)
+  const start = Math.max(Math.min(4, shorter), shorter - 2)
+  return one.slice(0, start) === other.slice(0, start)
+}
+
+/** At least one exported name of a file shares a word with the name of the file. */
+export function exportsOfFiles(files: readonly Source[]): string[] {
+  return files
+    .filter(({ path }) => isHouse(path) && !Object.hasOwn(namedOtherwise, path.replace(/^src\//, '')))
+    .flatMap((source) => {
+      const names = declaredIn(source).flatMap(({ name, exported }) => (exported ? name : []))
+      const own = wordsOf(source.path.replace(/^.*\/|\.ts$/g, ''))
+      const isNamed = names.flatMap(wordsOf).some((word) => own.some((one) => isSameWord(word, one)))
+      return isNamed || names.length === 0
+        ? []
+        : `${source.path} exports ${names.join(', ')}, and no name has a word of the file's name. Name the file by what it exports.`
+    })
+}
+
 /** Words that had many meanings, and their replacements. */
 const givenUp: Readonly<Record<string, string>> = {
-  told: 'what is rendered, written or reported',
+  reported: 'what is rendered, written or reported',
   beside: 'joined, extra or otherSide',
   edition: 'ServedVersion',
   epoch: 'StoredVersion',

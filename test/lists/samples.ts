@@ -1,7 +1,7 @@
 /** Random rows, requests and changes for walks: few different values, so that many are equal, and unusual ones. */
 import fc from 'fast-check'
 import { codePoint } from '../help/unit.ts'
-import { type Ask, type Made, sortable } from './hall.ts'
+import { type Ask, type Made, sortable } from './listed-services.ts'
 import type { Filter } from './model.ts'
 
 export type Input = Readonly<Record<string, unknown>>

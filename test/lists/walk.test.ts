@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { runsOf } from '../help/runs.ts'
-import { type Ask, type Hall, halls, type Kind, type Made, opened } from './hall.ts'
+import { type Ask, type Kind, listedServices, type Made, opened, type ServiceWithLists } from './listed-services.ts'
 import { matching, type Row, sorted } from './model.ts'
 import { asks, changes, type Deed, inputs } from './samples.ts'
 
@@ -13,36 +13,36 @@ const asksEach = 25
 const changing = runsOf(80)
 
 /** The rows that a request should return, in order. */
-function expected(hall: Hall, rows: readonly Row[], ask: Ask): string[] {
-  return sorted(matching(rows, ask.filters), hall.order(ask)).map(({ id }) => id)
+function expected(opening: ServiceWithLists, rows: readonly Row[], ask: Ask): string[] {
+  return sorted(matching(rows, ask.filters), opening.order(ask)).map(({ id }) => id)
 }
 
-async function comparePages(hall: Hall, ask: Ask, ids: readonly string[]): Promise<void> {
+async function comparePages(opening: ServiceWithLists, ask: Ask, ids: readonly string[]): Promise<void> {
   const { limit } = ask
   const pages = Math.ceil(ids.length / limit)
   for (let page = 1; page <= pages + 1; page++) {
-    const got = await hall.ask(ask, { page: String(page), page_size: String(limit) })
+    const got = await opening.ask(ask, { page: String(page), page_size: String(limit) })
     const from = (page - 1) * limit
     assert.deepEqual(got.ids, ids.slice(from, from + limit), `page ${page}`)
-    const { nextCursor: _, ...told } = got.pagination
+    const { nextCursor: _, ...reported } = got.pagination
     const information = { currentPage: page, pageSize: limit, totalPages: pages, totalRecords: ids.length }
-    assert.deepEqual(told, { ...information, hasMore: page < pages })
+    assert.deepEqual(reported, { ...information, hasMore: page < pages })
   }
 }
 
-async function compareOffsets(hall: Hall, ask: Ask, ids: readonly string[]): Promise<void> {
+async function compareOffsets(opening: ServiceWithLists, ask: Ask, ids: readonly string[]): Promise<void> {
   const { limit } = ask
   for (const offset of [0, 1, limit, ask.offset, Math.max(0, ids.length - 1), ids.length]) {
-    const got = await hall.ask(ask, { offset: String(offset), limit: String(limit) })
+    const got = await opening.ask(ask, { offset: String(offset), limit: String(limit) })
     assert.deepEqual(got.ids, ids.slice(offset, offset + limit), `offset ${offset}`)
-    const { nextCursor: _, ...told } = got.pagination
-    assert.deepEqual(told, { limit, offset, totalRecords: ids.length, hasMore: offset + limit < ids.length })
+    const { nextCursor: _, ...reported } = got.pagination
+    assert.deepEqual(reported, { limit, offset, totalRecords: ids.length, hasMore: offset + limit < ids.length })
   }
 }
 
-async function compareCursors(hall: Hall, ask: Ask, ids: readonly string[]): Promise<void> {
+async function compareCursors(opening: ServiceWithLists, ask: Ask, ids: readonly string[]): Promise<void> {
   const limit = String(ask.limit)
-  let step = await hall.ask(ask, { cursor: '', limit })
+  let step = await opening.ask(ask, { cursor: '', limit })
   let from = 0
   for (;;) {
     assert.deepEqual(step.ids, ids.slice(from, from + ask.limit), `forward from ${from}`)
@@ -52,36 +52,36 @@ async function compareCursors(hall: Hall, ask: Ask, ids: readonly string[]): Pro
     assert.equal(prevCursor !== null, from > 0)
     if (nextCursor === null) break
     from += ask.limit
-    step = await hall.ask(ask, { cursor: nextCursor as string, limit })
+    step = await opening.ask(ask, { cursor: nextCursor as string, limit })
   }
   for (let to = from; to > 0; to -= ask.limit) {
-    step = await hall.ask(ask, { cursor: step.pagination.prevCursor as string, limit })
+    step = await opening.ask(ask, { cursor: step.pagination.prevCursor as string, limit })
     assert.deepEqual(step.ids, ids.slice(to - ask.limit, to), `back to ${to}`)
     assert.equal(step.pagination.hasMore, true)
   }
   assert.equal(step.pagination.prevCursor, null)
   if (ids.length > ask.limit) {
-    const again = await hall.ask(ask, { cursor: step.pagination.nextCursor as string, limit })
+    const again = await opening.ask(ask, { cursor: step.pagination.nextCursor as string, limit })
     assert.deepEqual(again.ids, ids.slice(ask.limit, 2 * ask.limit), 'turned around')
   }
 }
 
-async function compare(hall: Hall, rows: readonly Row[], ask: Ask): Promise<void> {
-  const ids = expected(hall, rows, ask)
+async function compare(opening: ServiceWithLists, rows: readonly Row[], ask: Ask): Promise<void> {
+  const ids = expected(opening, rows, ask)
   try {
-    await comparePages(hall, ask, ids)
-    await compareOffsets(hall, ask, ids)
-    await compareCursors(hall, ask, ids)
+    await comparePages(opening, ask, ids)
+    await compareOffsets(opening, ask, ids)
+    await compareCursors(opening, ask, ids)
   } catch (error) {
     const names = new Map(rows.map((row) => [row.id, row]))
     const shown = JSON.stringify(ids.map((id) => names.get(id)))
-    throw new Error(`${hall.name} ${JSON.stringify(ask)}\nexpected ${shown}\n${(error as Error).message}`, {
+    throw new Error(`${opening.name} ${JSON.stringify(ask)}\nexpected ${shown}\n${(error as Error).message}`, {
       cause: error,
     })
   }
 }
 
-const places = halls.flatMap((made) => (['SQLite', 'PostgreSQL'] as const).map((kind) => ({ made, kind })))
+const places = listedServices.flatMap((made) => (['SQLite', 'PostgreSQL'] as const).map((kind) => ({ made, kind })))
 
 /** The share of cases that a database has time for. */
 const share = ({ file }: Made, kind: Kind, all: number): number =>
@@ -94,10 +94,10 @@ for (const { made, kind } of places) {
         inputs,
         fc.array(asks(made), { minLength: asksEach, maxLength: asksEach }),
         async (given, asked) => {
-          const hall = await opened(made, kind)
-          const rows = await hall.add(given)
-          for (const ask of asked) await compare(hall, rows, ask)
-          await hall.close()
+          const opening = await opened(made, kind)
+          const rows = await opening.add(given)
+          for (const ask of asked) await compare(opening, rows, ask)
+          await opening.close()
         },
       ),
       { numRuns: share(made, kind, sets) },
@@ -107,7 +107,7 @@ for (const { made, kind } of places) {
 
 /** Continues a walk during writes, and returns the rows it saw. */
 async function walked(
-  hall: Hall,
+  opening: ServiceWithLists,
   ask: Ask,
   deeds: readonly Deed[],
   rows: Row[],
@@ -116,21 +116,21 @@ async function walked(
   const shown: string[] = []
   const touched = new Set<string>()
   const limit = String(ask.limit)
-  const start = back ? await lastPage(hall, ask) : await hall.ask(ask, { cursor: '', limit })
+  const start = back ? await lastPage(opening, ask) : await opening.ask(ask, { cursor: '', limit })
   let step = start
   for (let i = 0; ; i++) {
     shown.push(...(back ? step.ids.toReversed() : step.ids))
     const cursor = (back ? step.pagination.prevCursor : step.pagination.nextCursor) as string | null
     if (cursor === null) return { shown, touched }
-    for (const deed of deeds.slice(i * 3, i * 3 + 3)) await hall.change(deed, rows, touched)
-    step = await hall.ask(ask, { cursor, limit })
+    for (const deed of deeds.slice(i * 3, i * 3 + 3)) await opening.change(deed, rows, touched)
+    step = await opening.ask(ask, { cursor, limit })
   }
 }
 
-async function lastPage(hall: Hall, ask: Ask) {
-  let step = await hall.ask(ask, { cursor: '', limit: String(ask.limit) })
+async function lastPage(opening: ServiceWithLists, ask: Ask) {
+  let step = await opening.ask(ask, { cursor: '', limit: String(ask.limit) })
   while (step.pagination.nextCursor !== null)
-    step = await hall.ask(ask, { cursor: step.pagination.nextCursor as string, limit: String(ask.limit) })
+    step = await opening.ask(ask, { cursor: step.pagination.nextCursor as string, limit: String(ask.limit) })
   return step
 }
 
@@ -138,18 +138,18 @@ for (const { made, kind } of places) {
   test(`${made.name} (${kind}): under concurrent writes no unchanged row is missed or shown twice`, async () => {
     await fc.assert(
       fc.asyncProperty(inputs, asks(made), changes, fc.boolean(), async (given, ask, deeds, back) => {
-        const hall = await opened(made, kind)
-        const rows = await hall.add(given)
-        const before = expected(hall, rows, ask)
-        const { shown, touched } = await walked(hall, ask, deeds, [...rows], back)
+        const opening = await opened(made, kind)
+        const rows = await opening.add(given)
+        const before = expected(opening, rows, ask)
+        const { shown, touched } = await walked(opening, ask, deeds, [...rows], back)
         const still = before.filter((id) => !touched.has(id))
         assert.deepEqual(
           shown.filter((id) => !touched.has(id) && before.includes(id)),
           back ? still.toReversed() : still,
         )
-        const moved = shown.filter((id) => !hall.moved.has(id))
+        const moved = shown.filter((id) => !opening.moved.has(id))
         assert.equal(new Set(moved).size, moved.length, 'a row was shown twice')
-        await hall.close()
+        await opening.close()
       }),
       { numRuns: share(made, kind, changing) },
     )

@@ -9,7 +9,7 @@ import { parseConnectionUrl } from '../../src/postgres/connection-url.ts'
 import { cluster, owner } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
 import { without } from '../help/programs.ts'
-import { node } from './stand.ts'
+import { node } from './service-on-server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-address-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))

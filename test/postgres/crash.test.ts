@@ -1,12 +1,12 @@
 /** After the crash of a server process, no cached data from before the crash is answered. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { crash, known, node, repeated, stand, untilWell } from './stand.ts'
+import { crash, known, node, repeated, serviceOnServer, untilWell } from './service-on-server.ts'
 
 test('a cached list is not used after a crash that reuses transaction ids', {
   timeout: 90_000,
 }, async (t) => {
-  const own = await stand(t)
+  const own = await serviceOnServer(t)
   const idle = await node(own.server.url)
   t.after(idle.close)
   for (const name of ['one', 'two']) await own.call('POST', '/things', { name })
@@ -30,7 +30,7 @@ test('a cached list is not used after a crash that reuses transaction ids', {
 test('a role that may not read the state of the server gets correct lists, and nothing from the cache', {
   timeout: 60_000,
 }, async (t) => {
-  const own = await stand(t)
+  const own = await serviceOnServer(t)
   await own.call('POST', '/things', { name: 'one' })
   await known(own, 1)
   own.server.psql('CREATE ROLE plain LOGIN; GRANT pg_read_all_data, pg_write_all_data TO plain')

@@ -20,7 +20,7 @@ const before = api("name: f.text({ filter: true, sort: true }), note: f.text({ d
 const after = api('name: f.text({ filter: true, sort: true }), size: f.integer({ default: 1, filter: true })')
 const env = { NODE_ENV: 'production', LOG_LEVEL: 'fatal' }
 
-interface Told {
+interface AnswerSeen {
   readonly status: number
   readonly etag: string
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
@@ -30,7 +30,12 @@ interface Told {
 /** Sends requests to the nodes in turn, like a load balancer: if a node fails, the next one gets the request. */
 function balancer(urls: string[]) {
   let turn = 0
-  return async (method: string, path: string, json?: unknown, headers: Record<string, string> = {}): Promise<Told> => {
+  return async (
+    method: string,
+    path: string,
+    json?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<AnswerSeen> => {
     for (let tries = 0; ; tries++) {
       const url = urls[turn++ % urls.length] as string
       try {

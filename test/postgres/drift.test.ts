@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openMigration, openStore } from '../../src/terminal/open.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
-import { api } from './stand.ts'
+import { api } from './service-on-server.ts'
 
 test('columns dropped by hand are reported, and indexes are built again', { timeout: 60_000 }, async (t) => {
   const { url, drop } = await freshPostgres()

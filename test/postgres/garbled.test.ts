@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { random } from '../fuzz/mutate.ts'
 import { cluster } from '../help/cluster.ts'
 import { isFull, runsOf } from '../help/runs.ts'
-import { node, untilWell } from './stand.ts'
+import { node, untilWell } from './service-on-server.ts'
 
 interface Garbling {
   readonly port: number
@@ -159,11 +159,11 @@ test('bytes that are not the protocol cost a connection and nothing else, at any
     for (const act of isFull ? [ask, list, write] : [[ask, list, write][i % 3] ?? ask]) {
       between.skip = turn++ % 2
       between.answer = bytes // on a connection with a query
-      const told = await Promise.race([act(), pause(20)])
-      if (told)
+      const reported = await Promise.race([act(), pause(20)])
+      if (reported)
         assert.ok(
-          told.status < 500 || told.retryAfter !== null,
-          `${act.name} ${told.status} ${JSON.stringify(bytes.toString('latin1'))}`,
+          reported.status < 500 || reported.retryAfter !== null,
+          `${act.name} ${reported.status} ${JSON.stringify(bytes.toString('latin1'))}`,
         )
       between.answer = null
       between.say(bytes) // on all connections, without a query

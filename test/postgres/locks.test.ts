@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import pg from 'pg'
-import { node, stand } from './stand.ts'
+import { node, serviceOnServer } from './service-on-server.ts'
 
 const fields = { name: f.text({ max: 100 }) }
 const api = service({
@@ -14,7 +14,7 @@ const api = service({
 test('reads of a locked table do not block others, and are refused with 503 or answered', {
   timeout: 60_000,
 }, async (t) => {
-  const { server } = await stand(t)
+  const { server } = await serviceOnServer(t)
   const own = await node(server.url, api)
   t.after(own.close)
   const [thing, other] = await Promise.all(
@@ -55,7 +55,7 @@ test('reads of a locked table do not block others, and are refused with 503 or a
 })
 
 test('statements that were prepared before a table changed are prepared again', { timeout: 30_000 }, async (t) => {
-  const { call, server } = await stand(t)
+  const { call, server } = await serviceOnServer(t)
   const { json } = await call('POST', '/things', { name: 'a' })
   const path = `/things/${json.id}`
   for (const type of ['integer', 'bigint']) {

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { until } from '../help/until.ts'
-import { type Stand, stand, type Told, untilWell } from './stand.ts'
+import { type AnswerSeen, type ServiceOnServer, serviceOnServer, untilWell } from './service-on-server.ts'
 
 let rounds = 0
 
 /** Reads and writes continuously; returns the acknowledged writes and all statuses. */
-function busy({ call }: Stand): {
+function busy({ call }: ServiceOnServer): {
   /** Waits until the clients have made as many more items as there are clients. */
   readonly goesOn: () => Promise<void>
   readonly end: () => Promise<{ made: Map<string, string>; statuses: Set<number> }>
@@ -17,7 +17,7 @@ function busy({ call }: Stand): {
   const statuses = new Set<number>()
   let going = true
   const round = ++rounds
-  const refused: Told[] = []
+  const refused: AnswerSeen[] = []
   const client = async (n: number): Promise<void> => {
     for (let i = 0; going; i++) {
       const name = `${round}-${n}-${i}`
@@ -48,7 +48,7 @@ function busy({ call }: Stand): {
   }
 }
 
-async function survives(own: Stand, fall: () => Promise<void>): Promise<void> {
+async function survives(own: ServiceOnServer, fall: () => Promise<void>): Promise<void> {
   const work = busy(own)
   await work.goesOn()
   await fall()
@@ -61,7 +61,7 @@ async function survives(own: Stand, fall: () => Promise<void>): Promise<void> {
 }
 
 test('a server that is stopped, killed or ended at once is waited for', { timeout: 60_000 }, async (t) => {
-  const own = await stand(t)
+  const own = await serviceOnServer(t)
   for (const how of ['fast', 'immediate', 'kill'] as const) {
     await survives(own, async () => {
       await own.server.stop(how)
@@ -77,7 +77,7 @@ test('a server that is stopped, killed or ended at once is waited for', { timeou
 })
 
 test('a connection that the server ends is replaced without a failure', { timeout: 30_000 }, async (t) => {
-  const own = await stand(t)
+  const own = await serviceOnServer(t)
   await own.call('POST', '/things', { name: 'first' })
   const end = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`
   for (let i = 0; i < 5; i++) {
@@ -94,6 +94,6 @@ test('a connection that the server ends is replaced without a failure', { timeou
   assert.deepEqual(await errorsBut503(own), [])
 })
 
-async function errorsBut503({ errors }: Stand): Promise<object[]> {
+async function errorsBut503({ errors }: ServiceOnServer): Promise<object[]> {
   return errors.filter((about) => !/dependency-unavailable|unavailable/.test(JSON.stringify(about)))
 }

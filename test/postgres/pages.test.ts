@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { cluster } from '../help/cluster.ts'
-import { type Node, node, proxy } from './stand.ts'
+import { type Node, node, proxy } from './service-on-server.ts'
 
 /** The level of a book moved to its shelf. */
 const rooms = service({

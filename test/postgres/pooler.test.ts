@@ -10,7 +10,7 @@ import pg from 'pg'
 import { type Cluster, cluster, freePort, owner } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
 import { pathOf, without } from '../help/programs.ts'
-import { known, type Node, node, repeated, untilWell } from './stand.ts'
+import { known, type Node, node, repeated, untilWell } from './service-on-server.ts'
 
 let server: Cluster | undefined
 let bouncer: ChildProcess | undefined

@@ -9,7 +9,7 @@ import { openMigration } from '../../src/terminal/open.ts'
 import { draftPlans } from '../../src/terminal/start.ts'
 import { sql as asked } from '../help/postgres.ts'
 import { freshCitus, planned, watched } from '../help/spread.ts'
-import { type Node, node, proxy } from './stand.ts'
+import { type Node, node, proxy } from './service-on-server.ts'
 
 const shop = (customers: Parameters<typeof f.object>[0], orders: Parameters<typeof f.object>[0] = {}): Service =>
   service({
@@ -47,9 +47,9 @@ test('of concurrent writers of one value one gets it, over all nodes and shards'
     const all = Array.from({ length: 12 }, (_, i) =>
       nodes[i % 2]?.call('POST', '/customers', { email: `a${round}@b.c` }),
     )
-    const told = await Promise.all(all)
-    assert.equal(told.filter((one) => one?.status === 201).length, 1)
-    assert.equal(told.filter((one) => one?.status === 409).length, 11, JSON.stringify(told))
+    const reported = await Promise.all(all)
+    assert.equal(reported.filter((one) => one?.status === 201).length, 1)
+    assert.equal(reported.filter((one) => one?.status === 409).length, 11, JSON.stringify(reported))
   }
   assert.equal((await rows(url, 'bylaw_values')).length, 10)
 })
@@ -94,8 +94,8 @@ test('a row with a link but not inserted yet is waited for', async (t) => {
   const { call } = nodes[0] as Node
   const made = await call('POST', '/customers', { email: 'a@b.c' })
   const [id, order] = [made.json.id as string, 'ord_01hzxw3k5qf7m8n9p0r1s2t300']
-  const told = `(${shardKeyOf(id)}, 'customers/${id}', 'orders', '${JSON.stringify([null, null, order])}', ${Date.now()})`
-  await sql(url, `INSERT INTO bylaw_links (home, target, collection, holder, time) VALUES ${told}`)
+  const reported = `(${shardKeyOf(id)}, 'customers/${id}', 'orders', '${JSON.stringify([null, null, order])}', ${Date.now()})`
+  await sql(url, `INSERT INTO bylaw_links (home, target, collection, holder, time) VALUES ${reported}`)
   const early = await call('DELETE', `/customers/${id}`)
   assert.deepEqual([early.status, early.json.type, early.retryAfter !== null], [503, 'overloaded', true])
   assert.equal((await call('GET', `/customers/${id}`)).status, 200)
@@ -152,15 +152,15 @@ test('any error or warning of COMMIT is an unknown outcome, which a key resolves
   await sql(url, late('customers', fails))
   const { call } = nodes[0] as Node
   for (const headers of [{ 'idempotency-key': 'k2' }, undefined]) {
-    const told = await call('POST', '/customers', { email: 'd@e.f' }, headers)
-    assert.equal(told.status, 503)
-    assert.match(told.json.message, unknown)
+    const reported = await call('POST', '/customers', { email: 'd@e.f' }, headers)
+    assert.equal(reported.status, 503)
+    assert.match(reported.json.message, unknown)
   }
   assert.equal((await rows(url, 'customers')).length, 1)
   await sql(url, late('customers', warns))
-  const told = await node(url.replace('client_min_messages%3Derror', 'client_min_messages%3Dwarning'), first)
-  t.after(told.close)
-  const warned = await told.call('POST', '/customers', { email: 'd@e.f' }, { 'idempotency-key': 'k2' })
+  const reported = await node(url.replace('client_min_messages%3Derror', 'client_min_messages%3Dwarning'), first)
+  t.after(reported.close)
+  const warned = await reported.call('POST', '/customers', { email: 'd@e.f' }, { 'idempotency-key': 'k2' })
   assert.equal(warned.status, 503)
   assert.match(warned.json.message, unknown)
   const again = await call('POST', '/customers', { email: 'd@e.f' }, { 'idempotency-key': 'k2' })

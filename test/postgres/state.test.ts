@@ -7,10 +7,10 @@ import type { DatabaseQuery } from '../../src/postgres/connect.ts'
 import { canReadState } from '../../src/postgres/database-state.ts'
 import type { Collection } from '../../src/rows/collection.ts'
 import { openStore } from '../../src/terminal/open.ts'
-import { api, node, stand, untilWell } from './stand.ts'
+import { api, node, serviceOnServer, untilWell } from './service-on-server.ts'
 
 test('commits of others are seen at once, and uncommitted writes are not', { timeout: 60_000 }, async (t) => {
-  const own = await stand(t)
+  const own = await serviceOnServer(t)
   const other = await node(own.server.url)
   t.after(other.close)
   const client = new pg.Client(own.server.url)
@@ -47,7 +47,7 @@ test('commits of others are seen at once, and uncommitted writes are not', { tim
 })
 
 test('a total is that of the rows it comes with, under concurrent writes', { timeout: 60_000 }, async (t) => {
-  const own = await stand(t)
+  const own = await serviceOnServer(t)
   const other = await node(own.server.url)
   t.after(other.close)
   let page = 0
@@ -65,7 +65,7 @@ test('a total is that of the rows it comes with, under concurrent writes', { tim
 test('a list is read once while nothing is written, and the state of one server is not that of another', {
   timeout: 60_000,
 }, async (t) => {
-  const own = await stand(t)
+  const own = await serviceOnServer(t)
   const store = await openStore(api, own.server.url, 'require')
   t.after(store.close)
   const state = async () => (await store.fetchMark?.()) ?? null
@@ -82,7 +82,7 @@ test('a list is read once while nothing is written, and the state of one server 
 })
 
 test('partitioned tables and views are not cached', { timeout: 60_000 }, async (t) => {
-  const { server } = await stand(t)
+  const { server } = await serviceOnServer(t)
   const client = new pg.Client(server.url)
   await client.connect()
   await client.query('CREATE TABLE split (id text) PARTITION BY HASH (id); CREATE VIEW shown AS SELECT 1 AS id')

@@ -1,12 +1,12 @@
 /** Parallel requests are sent as few statements, and changes of one row wait for each other. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { stand } from './stand.ts'
+import { serviceOnServer } from './service-on-server.ts'
 
 const many = 60
 
 test('concurrent requests share few statements, and each gets its own result', { timeout: 60_000 }, async (t) => {
-  const { server, call } = await stand(t)
+  const { server, call } = await serviceOnServer(t)
   const spent = () => Number(server.psql('SELECT txid_current()'))
   const before = spent()
   const made = await Promise.all(Array.from({ length: many }, (_, n) => call('POST', '/things', { name: `n${n}` })))
@@ -30,7 +30,7 @@ test('concurrent requests share few statements, and each gets its own result', {
 })
 
 test('concurrent changes of one row are done one after the other, each once', { timeout: 60_000 }, async (t) => {
-  const { server, call } = await stand(t)
+  const { server, call } = await serviceOnServer(t)
   const { json } = await call('POST', '/things', { name: 'one' })
   const before = Number(server.psql('SELECT txid_current()'))
   const all = await Promise.all(

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { type Cluster, cluster } from '../help/cluster.ts'
 import { until } from '../help/until.ts'
-import { type Between, type Node, node, proxy } from './stand.ts'
+import { type Between, type Node, node, proxy } from './service-on-server.ts'
 
 let server: Cluster
 before(async () => {
@@ -113,11 +113,11 @@ test('a commit on one machine alone counts as unknown', async (t) => {
   const waits = own.call('POST', '/things', { name: 'on one machine' }, keyed('key-3'))
   const waiting = `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
   await until(() => Number(server.psql(waiting)) > 0)
-  const told = await waits
+  const reported = await waits
   server.psql('ALTER SYSTEM RESET synchronous_standby_names')
   server.psql('SELECT pg_reload_conf()')
-  assert.equal(told.status, 503)
-  assert.match(told.json.message, unknown)
+  assert.equal(reported.status, 503)
+  assert.match(reported.json.message, unknown)
   assert.equal((await own.call('GET', `/things/${json.id}`)).status, 200)
 })
 

@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { type Operation, ruleFor } from '../../src/resources/declaration.ts'
 import type { Resource } from '../../src/resources/resource.ts'
-import { callers, clinic, type Daring, type Who } from '../help/clinic.ts'
+import { callers, type Daring, hidingService, type Who } from '../help/hiding-service.ts'
 import { freshPostgres } from '../help/postgres.ts'
 import { runsOf } from '../help/runs.ts'
 import { type Asked, type Has, type Hidden, type Pool, prepared, requestOf, versions } from '../help/visitor.ts'
@@ -166,7 +166,7 @@ function trespasses(api: Service, before: Awaited<ReturnType<typeof dumped>>, af
 const daring: readonly Daring[] = [{}, { sharedPlans: true }, { sharedRooms: true }, { guardedVisits: true }]
 const started = (given: Daring): Service | null => {
   try {
-    return clinic(given)
+    return hidingService(given)
   } catch (error) {
     assert.match(String(error), /scope|account/, 'the refusal names the scope or the account')
     return null
@@ -175,7 +175,7 @@ const started = (given: Daring): Service | null => {
 
 for (const [store, runs, make] of databases)
   describe(`non-interference (${store}, seed ${seed})`, () => {
-    const api = clinic()
+    const api = hidingService()
     const has: Has = (thing) => thing === 'foreign plans'
     it('R170 R172: hidden data changes no answer that the caller gets, and no later read', async () => {
       const property = fc.asyncProperty(hiddenOf('A-1'), hiddenOf('B-2'), steps, async (a, b, given) => {

@@ -21,18 +21,18 @@ const create = message('POST /crates', [json], body)
 const pathOf = (digit: number) => `/crates/crt_${String(digit).padStart(26, '0')}`
 
 const spoken = async (door: Door, ...parts: string[]): Promise<RawAnswer[]> => answers(await converse(door.port, parts))
-const statuses = (told: readonly RawAnswer[]): number[] => told.map(({ status }) => status)
+const statuses = (reported: readonly RawAnswer[]): number[] => reported.map(({ status }) => status)
 const count = async (door: Door): Promise<number> =>
   (await door.send('GET', '/crates')).json.pagination.totalRecords as number
 
 /** Asserts a refusal: one answer with this status, then the connection is closed; later requests on it are not handled. */
 async function nothingDone(door: Door, bytes: string, status = 400, type = 'malformed-request'): Promise<void> {
   const before = await count(door)
-  const told = await spoken(door, bytes + create)
-  const about = `${bytes.slice(0, 300)}\n${told.map(({ text }) => text).join('\n')}`
-  assert.deepEqual(statuses(told), [status], about)
-  assert.equal(told[0]?.json.type, type, about)
-  assert.equal(told[0]?.headers.connection, 'close', about)
+  const reported = await spoken(door, bytes + create)
+  const about = `${bytes.slice(0, 300)}\n${reported.map(({ text }) => text).join('\n')}`
+  assert.deepEqual(statuses(reported), [status], about)
+  assert.equal(reported[0]?.json.type, type, about)
+  assert.equal(reported[0]?.headers.connection, 'close', about)
   assert.equal(await count(door), before, about)
 }
 
@@ -76,9 +76,9 @@ doors(
     spec('R18', 'content that ends too early is 400, and nothing is carried out', async () => {
       const before = await count(door)
       for (const bytes of [post('Content-Length: 13') + body, `${post(chunked)}c\r\n${body}\r\n`, 'POST /cra', 'P']) {
-        const [told, ...more] = await spoken(door, bytes)
-        assert.equal(told?.status, 400)
-        assert.equal(told?.json.type, 'malformed-request')
+        const [reported, ...more] = await spoken(door, bytes)
+        assert.equal(reported?.status, 400)
+        assert.equal(reported?.json.type, 'malformed-request')
         assert.deepEqual(more, [])
       }
       assert.equal(await count(door), before)
@@ -96,17 +96,17 @@ doors(
       const path = pathOf(1)
       const put = (name: string) => message(`PUT ${path}`, [json], JSON.stringify({ name }))
       const get = message(`GET ${path}`)
-      const told = await spoken(door, put('A') + get + put('B') + get + message(`DELETE ${path}`) + get)
-      assert.deepEqual(statuses(told), [201, 200, 200, 200, 204, 410])
+      const reported = await spoken(door, put('A') + get + put('B') + get + message(`DELETE ${path}`) + get)
+      assert.deepEqual(statuses(reported), [201, 200, 200, 200, 204, 410])
       assert.deepEqual(
-        told.slice(0, 4).map(({ json }) => json.name),
+        reported.slice(0, 4).map(({ json }) => json.name),
         ['A', 'A', 'B', 'B'],
       )
     })
     spec('R18', 'many pipelined requests get as many answers', async () => {
-      const told = await spoken(door, message('GET /crates').repeat(500))
-      assert.deepEqual(new Set(statuses(told)), new Set([200]))
-      assert.equal(told.length, 500)
+      const reported = await spoken(door, message('GET /crates').repeat(500))
+      assert.deepEqual(new Set(statuses(reported)), new Set([200]))
+      assert.equal(reported.length, 500)
     })
     spec('R18', 'many requests on some connections do not keep others from being served', async () => {
       const before = door.answered.length
@@ -125,11 +125,11 @@ doors(
       for (let at = 0; at + 12 <= key.length; at++) assert.ok(!lines.includes(key.slice(at, at + 12)), lines)
     })
     spec('R18', 'a refused request with its whole content leaves the connection open', async () => {
-      const told = await spoken(
+      const reported = await spoken(
         door,
         message('POST /crates', ['Content-Type: text/plain'], body) + message('GET /crates'),
       )
-      assert.deepEqual(statuses(told), [415, 200])
+      assert.deepEqual(statuses(reported), [415, 200])
     })
     spec('R18', 'a malformed message is answered after the pending answers, as the last one', async () => {
       const good = message(`PUT ${pathOf(2)}`, [json], body)
@@ -140,16 +140,16 @@ doors(
         message('CONNECT a:1'),
       ]
       for (const [i, bytes] of broken.entries()) {
-        const told = await spoken(door, good + bytes + message(`DELETE ${pathOf(2)}`))
-        assert.deepEqual(statuses(told), [i === 0 ? 201 : 200, [400, 405, 400, 405][i]], bytes)
-        assert.equal(told[1]?.headers.connection, 'close')
+        const reported = await spoken(door, good + bytes + message(`DELETE ${pathOf(2)}`))
+        assert.deepEqual(statuses(reported), [i === 0 ? 201 : 200, [400, 405, 400, 405][i]], bytes)
+        assert.equal(reported[1]?.headers.connection, 'close')
       }
       assert.equal((await door.send('GET', pathOf(2))).status, 200)
     })
     spec('R18', 'requests after a message that closes the connection are not carried out', async () => {
       const before = await count(door)
-      const told = await spoken(door, message('GET /crates', [closing]) + create)
-      assert.deepEqual(statuses(told), [200])
+      const reported = await spoken(door, message('GET /crates', [closing]) + create)
+      assert.deepEqual(statuses(reported), [200])
       assert.deepEqual(statuses(await spoken(door, head('GET /crates HTTP/1.0') + create)), [200])
       assert.equal(await count(door), before)
     })
@@ -159,9 +159,9 @@ doors(
     spec('R18 R178', 'a client that sends everything first can read an early refusal', async () => {
       const large = Buffer.alloc(12_000_000, 'x')
       const lines = head('POST /crates HTTP/1.1', 'Host: localhost', json, `Content-Length: ${large.length}`)
-      const [told, ...more] = answers(await unload(door.port, lines, large))
-      assert.equal(told?.json.type, 'content-too-large')
-      assert.equal(told?.headers.connection, 'close')
+      const [reported, ...more] = answers(await unload(door.port, lines, large))
+      assert.equal(reported?.json.type, 'content-too-large')
+      assert.equal(reported?.headers.connection, 'close')
       assert.deepEqual(more, [])
       const [broken] = answers(await unload(door.port, head('GET /crates HTTP/1.1', 'X y: a'), large))
       assert.equal(broken?.json.type, 'malformed-request')
@@ -169,9 +169,9 @@ doors(
     spec('R178', 'content without an end is refused as soon as it is too large', async () => {
       const chunk = Buffer.from(`186a0\r\n${'x'.repeat(100_000)}\r\n`)
       const lines = head('POST /crates HTTP/1.1', 'Host: localhost', json, chunked)
-      const [told] = answers(await unload(door.port, lines, Buffer.concat(Array(120).fill(chunk))))
-      assert.equal(told?.json.type, 'content-too-large')
-      assert.equal(told?.headers.connection, 'close')
+      const [reported] = answers(await unload(door.port, lines, Buffer.concat(Array(120).fill(chunk))))
+      assert.equal(reported?.json.type, 'content-too-large')
+      assert.equal(reported?.headers.connection, 'close')
     })
   },
   { socketOnly: true },
@@ -186,8 +186,8 @@ doors(
     spec('R19', '100 Continue is sent when the content is needed', async () => {
       for (const length of ['Content-Length: 12', chunked]) {
         const content = length === chunked ? `c\r\n${body}\r\n0\r\n\r\n` : body
-        const told = await spoken(door, waiting('POST /crates', json, length), content)
-        assert.deepEqual(statuses(told), [100, 201])
+        const reported = await spoken(door, waiting('POST /crates', json, length), content)
+        assert.deepEqual(statuses(reported), [100, 201])
       }
     })
     spec('R1 R19', 'every check that needs no content comes before 100 Continue', async () => {
@@ -206,10 +206,10 @@ doors(
         [waiting('OPTIONS /crates', length), 400, 'unexpected-body'],
       ]
       for (const [bytes, status, type] of rows) {
-        const [told, ...more] = await spoken(door, bytes)
-        assert.equal(told?.status, status, bytes)
-        assert.equal(told?.json.type, type, bytes)
-        assert.equal(told?.headers.connection, 'close', bytes)
+        const [reported, ...more] = await spoken(door, bytes)
+        assert.equal(reported?.status, status, bytes)
+        assert.equal(reported?.json.type, type, bytes)
+        assert.equal(reported?.headers.connection, 'close', bytes)
         assert.deepEqual(more, [], bytes)
       }
     })
@@ -231,13 +231,13 @@ doors(
           message(`${method} ${pathOf(4)}`, [], '{}'),
           `${message(`${method} ${pathOf(4)}`, [chunked])}2\r\n{}\r\n0\r\n\r\n`,
         ]) {
-          const [told] = await spoken(door, bytes)
-          assert.equal(told?.status, 400, bytes)
-          assert.equal(told?.json.type, 'unexpected-body', bytes)
+          const [reported] = await spoken(door, bytes)
+          assert.equal(reported?.status, 400, bytes)
+          assert.equal(reported?.json.type, 'unexpected-body', bytes)
         }
       }
-      const [told] = answers(await converse(door.port, [message('HEAD /crates', [], '{}')]), 1)
-      assert.equal(told?.status, 400)
+      const [reported] = answers(await converse(door.port, [message('HEAD /crates', [], '{}')]), 1)
+      assert.equal(reported?.status, 400)
       assert.equal((await door.send('GET', pathOf(4))).status, 200)
     })
     spec('R16', 'empty content counts as no content', async () => {
@@ -260,18 +260,18 @@ doors(
   (door) => {
     spec('R16', 'with body.onBodyless ignore the content of GET, DELETE and OPTIONS is ignored', async () => {
       await door.send('PUT', pathOf(1), { json: { name: 'A' } })
-      const told = await spoken(
+      const reported = await spoken(
         door,
         message(`GET ${pathOf(1)}`, [], '{}') +
           `${message(`OPTIONS ${pathOf(1)}`, [chunked])}2\r\n{}\r\n0\r\n\r\n` +
           message(`DELETE ${pathOf(1)}`, [], '{}') +
           message(`GET ${pathOf(1)}`),
       )
-      assert.deepEqual(statuses(told), [200, 204, 204, 410])
+      assert.deepEqual(statuses(reported), [200, 204, 204, 410])
     })
     spec('R16 R178', 'but not beyond the size limit', async () => {
-      const [told] = await spoken(door, message('GET /crates', [], 'x'.repeat(1001)))
-      assert.equal(told?.status, 413)
+      const [reported] = await spoken(door, message('GET /crates', [], 'x'.repeat(1001)))
+      assert.equal(reported?.status, 413)
     })
   },
   { socketOnly: true },

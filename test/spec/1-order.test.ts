@@ -133,48 +133,51 @@ doors('the order of checks by example', shop, (door) => {
   const gone = `/warehouses/whs_${'3'.repeat(26)}`
   const stale = { 'if-match': '"stale"' }
   const broken = { body: '{"name":', headers: { 'content-type': 'application/json' } }
-  const told = async (method: string, path: string, sent: Parameters<Door['send']>[2] = {}) => {
+  const reported = async (method: string, path: string, sent: Parameters<Door['send']>[2] = {}) => {
     const { status, json } = await door.send(method, path, sent)
     return [status, json?.type ?? null]
   }
 
   spec('R1', 'a missing target is reported before a stale condition and a broken body', async () => {
     const headers = { ...broken.headers, ...stale }
-    assert.deepEqual(await told('PATCH', missing, { ...broken, headers }), [404, 'resource-not-found'])
+    assert.deepEqual(await reported('PATCH', missing, { ...broken, headers }), [404, 'resource-not-found'])
     await door.send('PUT', gone, { json: { name: 'A' } })
     await door.send('DELETE', gone)
-    assert.deepEqual(await told('PATCH', gone, { ...broken, headers }), [410, 'resource-deleted'])
-    assert.deepEqual(await told('POST', `${missing}/slots`, broken), [404, 'resource-not-found'])
-    assert.deepEqual(await told('POST', `${gone}/slots`, broken), [410, 'resource-deleted'])
+    assert.deepEqual(await reported('PATCH', gone, { ...broken, headers }), [410, 'resource-deleted'])
+    assert.deepEqual(await reported('POST', `${missing}/slots`, broken), [404, 'resource-not-found'])
+    assert.deepEqual(await reported('POST', `${gone}/slots`, broken), [410, 'resource-deleted'])
   })
   spec('R1', 'a stale condition is reported before a broken body and before invalid fields', async () => {
     await door.send('PUT', present, { json: { name: 'A' } })
     for (const method of ['PUT', 'PATCH']) {
-      assert.deepEqual(await told(method, present, { json: { name: 5 }, headers: stale }), [412, 'precondition-failed'])
+      assert.deepEqual(await reported(method, present, { json: { name: 5 }, headers: stale }), [
+        412,
+        'precondition-failed',
+      ])
       const headers = { ...broken.headers, ...stale }
-      assert.deepEqual(await told(method, present, { ...broken, headers }), [412, 'precondition-failed'])
+      assert.deepEqual(await reported(method, present, { ...broken, headers }), [412, 'precondition-failed'])
     }
     const never = { ...broken.headers, 'if-none-match': '*' }
-    assert.deepEqual(await told('POST', '/warehouses', { ...broken, headers: never }), [412, 'precondition-failed'])
-    assert.deepEqual(await told('DELETE', present, { body: '{}', headers: stale }), [412, 'precondition-failed'])
-    assert.deepEqual(await told('DELETE', missing, { body: '{}' }), [404, 'resource-not-found'])
+    assert.deepEqual(await reported('POST', '/warehouses', { ...broken, headers: never }), [412, 'precondition-failed'])
+    assert.deepEqual(await reported('DELETE', present, { body: '{}', headers: stale }), [412, 'precondition-failed'])
+    assert.deepEqual(await reported('DELETE', missing, { body: '{}' }), [404, 'resource-not-found'])
   })
   spec('R1', 'an unknown path is reported before the method, and the method before Accept', async () => {
-    assert.deepEqual(await told('DELETE', '/nope'), [404, 'route-not-found'])
-    assert.deepEqual(await told('DELETE', '/warehouses', { headers: { accept: 'text/html' } }), [
+    assert.deepEqual(await reported('DELETE', '/nope'), [404, 'route-not-found'])
+    assert.deepEqual(await reported('DELETE', '/warehouses', { headers: { accept: 'text/html' } }), [
       405,
       'method-not-allowed',
     ])
   })
   spec('R1', 'OPTIONS asks for nothing but the path', async () => {
     const headers = { accept: 'text/html', ...stale, 'content-type': 'text/plain' }
-    assert.deepEqual(await told('OPTIONS', `${missing}?q=%zz&q=1`, { headers }), [204, null])
-    assert.deepEqual(await told('OPTIONS', '/nope', { headers }), [404, 'route-not-found'])
+    assert.deepEqual(await reported('OPTIONS', `${missing}?q=%zz&q=1`, { headers }), [204, null])
+    assert.deepEqual(await reported('OPTIONS', '/nope', { headers }), [404, 'route-not-found'])
   })
   spec('R1', 'on a read the parameters come before the target, and the target before the conditions', async () => {
-    assert.deepEqual(await told('GET', `${missing}?q=1`), [400, 'invalid-query'])
-    assert.deepEqual(await told('GET', `${missing}/slots?q=1`), [400, 'invalid-query'])
-    assert.deepEqual(await told('GET', missing, { headers: { 'if-none-match': '*' } }), [404, 'resource-not-found'])
-    assert.deepEqual(await told('GET', missing, { headers: stale }), [404, 'resource-not-found'])
+    assert.deepEqual(await reported('GET', `${missing}?q=1`), [400, 'invalid-query'])
+    assert.deepEqual(await reported('GET', `${missing}/slots?q=1`), [400, 'invalid-query'])
+    assert.deepEqual(await reported('GET', missing, { headers: { 'if-none-match': '*' } }), [404, 'resource-not-found'])
+    assert.deepEqual(await reported('GET', missing, { headers: stale }), [404, 'resource-not-found'])
   })
 })

@@ -18,15 +18,15 @@ async function one(door: Door, bytes: string, bare = 0): Promise<RawAnswer> {
 
 /** Asserts that the bytes are refused with an error of this type, and that the connection is closed. */
 async function refused(door: Door, bytes: string, status: number, type: string): Promise<RawAnswer> {
-  const told = await one(door, bytes)
-  const about = `${bytes.slice(0, 200)}\n${told.text}`
-  assert.equal(told.status, status, about)
-  assert.equal(told.json.type, type, about)
-  assert.equal(told.json.types.at(-1), 'error', about)
-  assert.equal(typeof told.json.message, 'string', about)
-  assert.equal(told.headers.connection, 'close', about)
-  assert.match(told.headers['request-id'] ?? '', /^[A-Za-z0-9._-]{1,128}$/, about)
-  return told
+  const reported = await one(door, bytes)
+  const about = `${bytes.slice(0, 200)}\n${reported.text}`
+  assert.equal(reported.status, status, about)
+  assert.equal(reported.json.type, type, about)
+  assert.equal(reported.json.types.at(-1), 'error', about)
+  assert.equal(typeof reported.json.message, 'string', about)
+  assert.equal(reported.headers.connection, 'close', about)
+  assert.match(reported.headers['request-id'] ?? '', /^[A-Za-z0-9._-]{1,128}$/, about)
+  return reported
 }
 
 doors(
@@ -35,8 +35,8 @@ doors(
   (door) => {
     spec('R13 R151', 'a method that the HTTP parser does not know is 405 with the error body', async () => {
       for (const method of ['FOO', 'get', 'Get', 'GE', 'GETX', 'POSTS', 'PLAY', 'DESCRIBE', 'x', "a!#$%&'*+-.^_`|~9"]) {
-        const told = await refused(door, message(`${method} /warehouses`), 405, 'method-not-allowed')
-        assert.equal(told.headers.allow, onList, method)
+        const reported = await refused(door, message(`${method} /warehouses`), 405, 'method-not-allowed')
+        assert.equal(reported.headers.allow, onList, method)
         const below = await refused(door, message(`${method} ${item}`), 405, 'method-not-allowed')
         assert.equal(below.headers.allow, onItem, method)
       }
@@ -50,41 +50,41 @@ doors(
     })
     spec('R13', 'methods of other protocols that the parser knows are 405, and the connection stays open', async () => {
       for (const method of ['TRACE', 'QUERY', 'PROPFIND', 'LOCK', 'PURGE', 'M-SEARCH', 'SOURCE', 'LINK']) {
-        const told = await one(door, message(`${method} /warehouses`, closing))
-        assert.equal(told.status, 405, method)
-        assert.equal(told.json.type, 'method-not-allowed', method)
-        assert.equal(told.headers.allow, onList, method)
+        const reported = await one(door, message(`${method} /warehouses`, closing))
+        assert.equal(reported.status, 405, method)
+        assert.equal(reported.json.type, 'method-not-allowed', method)
+        assert.equal(reported.headers.allow, onList, method)
       }
     })
     spec('R13', 'TRACE echoes nothing', async () => {
-      const told = await door.raw(message('TRACE /warehouses', ['X-Secret: hush', ...closing]))
-      assert.doesNotMatch(told, /hush/)
-      assert.doesNotMatch(told, /message\/http/)
+      const reported = await door.raw(message('TRACE /warehouses', ['X-Secret: hush', ...closing]))
+      assert.doesNotMatch(reported, /hush/)
+      assert.doesNotMatch(reported, /message\/http/)
     })
     spec('R13', 'CONNECT is 405 with the error body, and the connection is closed', async () => {
       for (const target of ['localhost:80', 'localhost', '/warehouses', 'http://localhost/warehouses']) {
-        const told = await refused(door, `${message(`CONNECT ${target}`)}more`, 405, 'method-not-allowed')
-        assert.equal(told.headers.allow, target.includes('/') ? onList : all, target)
+        const reported = await refused(door, `${message(`CONNECT ${target}`)}more`, 405, 'method-not-allowed')
+        assert.equal(reported.headers.allow, target.includes('/') ? onList : all, target)
       }
     })
     spec('R11', 'OPTIONS * is 204 with the methods of the service', async () => {
-      const told = await one(door, message('OPTIONS *', closing))
-      assert.equal(told.status, 204)
-      assert.equal(told.headers.allow, all)
-      assert.equal(told.text, '')
-      assert.equal(told.headers['content-length'], undefined)
+      const reported = await one(door, message('OPTIONS *', closing))
+      assert.equal(reported.status, 204)
+      assert.equal(reported.headers.allow, all)
+      assert.equal(reported.text, '')
+      assert.equal(reported.headers['content-length'], undefined)
       const carrying = await one(door, message('OPTIONS *', closing, '{}'))
       assert.equal(carrying.json.type, 'unexpected-body')
     })
     spec('R151', 'an error of the parser has no content for HEAD', async () => {
-      const told = await one(door, head('HEAD /warehouses HTTP/1.1', 'Host: localhost', 'X y: 1'), 1)
-      assert.equal(told.status, 400)
-      assert.ok(Number(told.headers['content-length']) > 0)
+      const reported = await one(door, head('HEAD /warehouses HTTP/1.1', 'Host: localhost', 'X y: 1'), 1)
+      assert.equal(reported.status, 400)
+      assert.ok(Number(reported.headers['content-length']) > 0)
     })
     spec('R158', 'an error of the parser is problem+json if Accept names it', async () => {
-      const told = await one(door, message('FOO /warehouses', ['Accept: application/problem+json']))
-      assert.equal(told.headers['content-type'], 'application/problem+json')
-      assert.equal(told.json.type, '/problems/method-not-allowed')
+      const reported = await one(door, message('FOO /warehouses', ['Accept: application/problem+json']))
+      assert.equal(reported.headers['content-type'], 'application/problem+json')
+      assert.equal(reported.json.type, '/problems/method-not-allowed')
       const broken = await one(door, message('GET /warehouses', ['Accept: application/problem+json', 'X y: 1']))
       assert.equal(broken.headers['content-type'], 'application/problem+json')
     })
@@ -99,10 +99,10 @@ doors(
     spec('R17', 'a target in absolute form is handled as its path', async () => {
       const plain = await one(door, message('GET /warehouses?limit=3', closing))
       for (const origin of ['http://api.example.com', 'https://api.example.com:8443', 'HTTP://[2001:db8::1]:80']) {
-        const told = await one(door, message(`GET ${origin}/warehouses?limit=3`, closing))
-        assert.equal(told.status, 200, origin)
-        assert.equal(told.text, plain.text, origin)
-        assert.equal(told.headers.link, plain.headers.link, origin)
+        const reported = await one(door, message(`GET ${origin}/warehouses?limit=3`, closing))
+        assert.equal(reported.status, 200, origin)
+        assert.equal(reported.text, plain.text, origin)
+        assert.equal(reported.headers.link, plain.headers.link, origin)
       }
       assert.equal((await one(door, message('GET http://api.example.com', closing))).status, 200)
       assert.equal((await one(door, message('GET http://api.example.com?limit=3', closing))).status, 200)
@@ -157,9 +157,9 @@ doors(
       const lines = (count: number) => Array.from({ length: count }, (_, i) => `X-${i}: a`)
       assert.equal((await one(door, message('GET /warehouses', [...closing, ...lines(98)]))).status, 200)
       for (const more of [lines(99), lines(3000), [`X: ${'a'.repeat(16_400)}`], [`X: ${'a'.repeat(100_000)}`]]) {
-        const told = await one(door, message('GET /warehouses', [...closing, ...more]))
-        assert.equal(told.status, 431)
-        assert.equal(told.json.type, 'header-fields-too-large')
+        const reported = await one(door, message('GET /warehouses', [...closing, ...more]))
+        assert.equal(reported.status, 431)
+        assert.equal(reported.json.type, 'header-fields-too-large')
       }
     })
   },
@@ -226,9 +226,9 @@ doors(
   (door) => {
     spec('R17', 'a host that is not allowed is 421, whatever the path', async () => {
       for (const path of ['/warehouses', '/nope']) {
-        const told = await door.send('GET', path, { headers: { host: 'evil.example' } })
-        assert.equal(told.status, 421)
-        assert.deepEqual(told.json.types, ['misdirected-request', 'client-error', 'error'])
+        const reported = await door.send('GET', path, { headers: { host: 'evil.example' } })
+        assert.equal(reported.status, 421)
+        assert.deepEqual(reported.json.types, ['misdirected-request', 'client-error', 'error'])
       }
     })
     spec('R17', 'an allowed host is compared without case and port', async () => {

@@ -17,7 +17,7 @@ const bytes = (...parts: (string | number[])[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))))
 
 /** A refusal of the whole body: its type, and its place if it has one. */
-function told({ status, json, text }: Answer): string {
+function reported({ status, json, text }: Answer): string {
   assert.equal(status, 400, text)
   const one = json.type === 'validation-failed' ? json.cause : json
   assert.equal(one.types.at(-2), 'client-error')
@@ -28,7 +28,7 @@ function told({ status, json, text }: Answer): string {
 async function refused(door: Door, expected: string, bodies: readonly Body[]): Promise<void> {
   for (const body of bodies)
     assert.equal(
-      told(await post(door, body)),
+      reported(await post(door, body)),
       expected,
       Buffer.from(body as string)
         .toString()
@@ -223,7 +223,7 @@ doors('strict JSON', desk, (door) => {
     const nested = (depth: number, open: string, close: string) =>
       `{"x":${open.repeat(depth - 1)}1${close.repeat(depth - 1)}}`
     const within = [nested(32, '[', ']'), nested(32, '{"a":', '}')]
-    for (const body of within) assert.equal(told(await post(door, body)), 'unknown-field /x')
+    for (const body of within) assert.equal(reported(await post(door, body)), 'unknown-field /x')
     await refused(door, 'malformed-json', [nested(33, '[', ']'), nested(33, '{"a":', '}')])
     await refused(door, 'malformed-json', [
       '['.repeat(10_000),
@@ -236,7 +236,7 @@ doors('strict JSON', desk, (door) => {
   spec('R46', 'the number of keys in one object is bounded', async () => {
     const keys = (count: number) =>
       JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, ''])))
-    assert.equal(told(await post(door, `{"metadata":${keys(1000)}}`)), 'too-many-items /metadata')
+    assert.equal(reported(await post(door, `{"metadata":${keys(1000)}}`)), 'too-many-items /metadata')
     await refused(door, 'malformed-json', [`{"metadata":${keys(1001)}}`, keys(1001)])
   })
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import { doors, spec } from '../help/door.ts'
-import { listed, made, market, refused, stocked, values } from '../help/market.ts'
+import { listed, listService, made, refused, stocked, values } from '../help/list-service.ts'
 
-doors('children', market, (door) => {
+doors('children', listService, (door) => {
   let [table, chair, gone]: string[] = []
   let [left, right]: string[] = []
   let parts: string[] = []

@@ -13,7 +13,7 @@ import { fetchDoor } from '../../src/http/fetch.ts'
 import { openSqlite } from '../../src/sqlite/open.ts'
 import { testing } from '../../src/testing.ts'
 import { type Door, doors, spec } from '../help/door.ts'
-import { asked, listed, made, refused, sentence, stocked, values } from '../help/market.ts'
+import { asked, listed, made, refused, sentence, stocked, values } from '../help/list-service.ts'
 
 const declared = (list = {}) =>
   service({

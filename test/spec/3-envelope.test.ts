@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { beforeEach } from 'node:test'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'
-import { listed, made, refused, stocked, values } from '../help/market.ts'
+import { listed, made, refused, stocked, values } from '../help/list-service.ts'
 
 const shop = service({
   name: 'shop',

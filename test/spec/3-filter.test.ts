@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import { type Door, doors, spec } from '../help/door.ts'
-import { asked, listed, made, market, refused, sentence, stocked, values } from '../help/market.ts'
+import { asked, listed, listService, made, refused, sentence, stocked, values } from '../help/list-service.ts'
 
 const place = (city: string, lat: string, floor: number | null = null) => ({ place: { city, geo: { lat }, floor } })
 const items = [
@@ -238,4 +238,4 @@ function filters(door: Door) {
   })
 }
 
-doors('filters', market, filters)
+doors('filters', listService, filters)

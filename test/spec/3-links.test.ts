@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import { f, service } from 'bylaw'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
-import { listed, made, stocked } from '../help/market.ts'
+import { listed, made, stocked } from '../help/list-service.ts'
 
 const declared = (list = {}) =>
   service({

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import { doors, spec } from '../help/door.ts'
-import { asked, listed, market, refused, sentence, stocked, values } from '../help/market.ts'
+import { asked, listed, listService, refused, sentence, stocked, values } from '../help/list-service.ts'
 
 const names = [
   'ann',
@@ -30,7 +30,7 @@ const names = [
   '\ud7ffq',
 ]
 
-doors('patterns', market, (door) => {
+doors('patterns', listService, (door) => {
   before(() =>
     stocked(
       door,

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'
-import { asked, listed, market, refused, sentence } from '../help/market.ts'
+import { asked, listed, listService, refused, sentence } from '../help/list-service.ts'
 
-doors('refusals of lists', market, (door) => {
+doors('refusals of lists', listService, (door) => {
   spec('R71', 'an operator that the field does not have is refused, naming those it has', async () => {
     for (const name of [
       'price[like]',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import { type Door, doors, spec } from '../help/door.ts'
-import { asked, listed, market, refused, sentence, stocked, values } from '../help/market.ts'
+import { asked, listed, listService, refused, sentence, stocked, values } from '../help/list-service.ts'
 
 const names = [
   'paid',
@@ -19,7 +19,7 @@ const names = [
   'null',
 ]
 
-doors('sets', market, (door: Door) => {
+doors('sets', listService, (door: Door) => {
   let ids: string[] = []
   before(async () => {
     const numbers = [1, 2, 3, 10].map((stock) => ({

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'
-import { asked, listed, market, refused, sentence, stocked, values } from '../help/market.ts'
+import { asked, listed, listService, refused, sentence, stocked, values } from '../help/list-service.ts'
 
 const items = [
   {
@@ -47,7 +47,7 @@ const items = [
   { name: '', price: '9.50', stock: 0, active: true, shownAt: '2026-01-01T00:00:00Z' },
 ]
 
-doors('sorting', market, (door) => {
+doors('sorting', listService, (door) => {
   before(() => stocked(door, '/products', items))
   const names = async (query: Record<string, string>) => values(await listed(door, asked('/products', query)), 'name')
   const table = async (rows: readonly [query: string, names: string[]][]) => {

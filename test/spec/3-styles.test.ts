@@ -4,7 +4,7 @@ import { before } from 'node:test'
 import { f, service } from 'bylaw'
 import type { ResourceSettings } from '../../src/settings.ts'
 import { type Door, doors, spec } from '../help/door.ts'
-import { listed, refused, sentence, stocked, values } from '../help/market.ts'
+import { listed, refused, sentence, stocked, values } from '../help/list-service.ts'
 
 const declared = (list: ResourceSettings['list'] = {}) =>
   service({

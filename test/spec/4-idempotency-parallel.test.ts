@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { count, desk, fresh, keyOf, nothing, post, posted } from '../help/desk.ts'
 import { type Answer, doors, overSocket, spec } from '../help/door.ts'
 import { freshFile } from '../help/file.ts'
+import { count, fresh, keyOf, keyService, nothing, post, posted } from '../help/key-service.ts'
 import { type Running, startService } from '../help/process.ts'
 
 const times = <T>(count: number, make: (n: number) => Promise<T>): Promise<T[]> =>
@@ -19,7 +19,7 @@ function onlyOne(answers: readonly Answer[]): string {
   return id
 }
 
-doors('the same key at the same time', desk, (door) => {
+doors('the same key at the same time', keyService, (door) => {
   spec('R102', 'of 50 parallel POSTs with one key one creates, and all others name its item', async () => {
     const key = fresh()
     const before = await count(door, '/orders')
@@ -77,7 +77,7 @@ doors('the same key at the same time', desk, (door) => {
   })
 })
 
-doors('failed requests', desk, (door) => {
+doors('failed requests', keyService, (door) => {
   spec('R103', 'a request that was refused leaves its key free for the corrected one', async () => {
     const missing = 'cus_00000000000000000000000000'
     await posted(door, '/customers', { name: 'Ann', email: 'ann@example.com' })
@@ -113,7 +113,7 @@ doors('failed requests', desk, (door) => {
 
 doors(
   'clients that disconnect',
-  desk,
+  keyService,
   (door) => {
     const head = (key: string, length: number) =>
       `POST /orders HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nIdempotency-Key: ${key}\r\nContent-Length: ${length}\r\n\r\n`

@@ -1,9 +1,9 @@
 /** Part 4 of the contract, idempotency of POST: the order of the checks around a key, and its scope. */
 import assert from 'node:assert/strict'
-import { count, desk, fresh, keyOf, nothing, post, posted, refused } from '../help/desk.ts'
 import { doors, spec } from '../help/door.ts'
+import { count, fresh, keyOf, keyService, nothing, post, posted, refused } from '../help/key-service.ts'
 
-doors('the reach of a key', desk, (door) => {
+doors('the reach of a key', keyService, (door) => {
   spec('R99', 'a used key is reported before violations of fields', async () => {
     const key = fresh()
     const { json } = await posted(door, '/orders', {}, key)

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeclaredSettings, f, service } from 'bylaw'
-import { fresh, keyOf } from '../help/desk.ts'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
 import { asked, freshFile, things } from '../help/file.ts'
+import { fresh, keyOf } from '../help/key-service.ts'
 
 const bank = (idempotency: DeclaredSettings['idempotency']) =>
   service({
@@ -38,14 +38,14 @@ const post = (door: Door, path: string, json: object, key: string): Promise<Answ
   door.send('POST', path, { json, headers: keyOf(key) })
 
 /** The replayed parts of an answer. */
-const told = ({ status, text, headers }: Answer) => ({
+const reported = ({ status, text, headers }: Answer) => ({
   status,
   text,
   headers: ['location', 'content-location', 'etag', 'last-modified', 'content-type'].map((name) => headers[name]),
 })
 
 function replayed(again: Answer, first: Answer): void {
-  assert.deepEqual(told(again), told(first))
+  assert.deepEqual(reported(again), reported(first))
   assert.equal(again.headers['idempotency-replayed'], 'true')
   assert.equal(first.headers['idempotency-replayed'], undefined)
 }
@@ -119,7 +119,7 @@ doors('replay', bank({}), (door) => {
     const key = fresh()
     const answers = await Promise.all(Array.from({ length: 50 }, () => post(door, '/accounts', ann, key)))
     assert.equal(answers.filter(({ headers }) => headers['idempotency-replayed'] === undefined).length, 1)
-    assert.equal(new Set(answers.map((answer) => JSON.stringify(told(answer)))).size, 1)
+    assert.equal(new Set(answers.map((answer) => JSON.stringify(reported(answer)))).size, 1)
     assert.equal(answers[0]?.status, 201)
   })
 
@@ -219,7 +219,7 @@ doors('replay of PATCH', bank({ methods: ['POST', 'PATCH'] }), (door) => {
   spec('R108 R102', 'of parallel PATCHes with one key one changes', async () => {
     const [path, key] = [await account(door), fresh()]
     const answers = await Promise.all(Array.from({ length: 20 }, () => patch(door, path, { balance: 6 }, key)))
-    assert.equal(new Set(answers.map((answer) => JSON.stringify(told(answer)))).size, 1)
+    assert.equal(new Set(answers.map((answer) => JSON.stringify(reported(answer)))).size, 1)
     assert.equal(answers.filter(({ headers }) => headers['idempotency-replayed'] === undefined).length, 1)
   })
 

@@ -1,8 +1,8 @@
 /** Part 4 of the contract, idempotency of POST: how long a key is kept. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
-import { fresh, keyOf } from '../help/desk.ts'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
+import { fresh, keyOf } from '../help/key-service.ts'
 
 const day = 86_400_000
 let now = Date.UTC(2026, 10, 20)

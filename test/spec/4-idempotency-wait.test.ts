@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { f, Problem } from 'bylaw'
 import type { Outcome } from '../../src/flow/outcome.ts'
 import type { Store } from '../../src/flow/store.ts'
-import { fresh, keyOf, refused } from '../help/desk.ts'
 import { type Answer, type Door, doors, spec } from '../help/door.ts'
 import { things } from '../help/file.ts'
+import { fresh, keyOf, refused } from '../help/key-service.ts'
 
 type Act = () => Outcome | Promise<Outcome>
 

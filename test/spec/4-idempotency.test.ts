@@ -1,10 +1,10 @@
 /** Part 4 of the contract, idempotency of POST: keys, their places in requests, and the answers to repeats. */
 import assert from 'node:assert/strict'
 import { type Declaration, f, service } from 'bylaw'
-import { count, desk, fresh, post, posted, refused } from '../help/desk.ts'
 import { doors, spec } from '../help/door.ts'
+import { count, fresh, keyService, post, posted, refused } from '../help/key-service.ts'
 
-doors('keys', desk, (door) => {
+doors('keys', keyService, (door) => {
   spec('R93', 'a key is read from the header, and is neither stored nor returned', async () => {
     const first = await posted(door, '/orders', { note: 'a' }, fresh())
     const plain = await posted(door, '/orders', { note: 'a' })
@@ -169,7 +169,7 @@ doors('keys', desk, (door) => {
 
 doors(
   'repeated headers',
-  desk,
+  keyService,
   (door) => {
     spec('R95', 'a repeated header is refused, even with the same key', async () => {
       for (const [one, other] of [

@@ -58,7 +58,7 @@ const add = (path: string, value: unknown) => ({ op: 'add', path, value })
 const replace = (path: string, value: unknown) => ({ op: 'replace', path, value })
 const remove = (path: string) => ({ op: 'remove', path })
 const test = (path: string, value: unknown) => ({ op: 'test', path, value })
-const told = ({ status, text }: Answer) => [status, text.replaceAll(/"requestId":"[^"]*"/g, '')]
+const reported = ({ status, text }: Answer) => [status, text.replaceAll(/"requestId":"[^"]*"/g, '')]
 
 doors(
   'what a JSON Patch can reach',
@@ -91,7 +91,7 @@ doors(
           await patch('clerk', `/v2/boxes/${unset}`, [operation]),
         ]
         assert.deepEqual([one.status, one.json.type], [409, 'patch-conflict'], JSON.stringify(operation))
-        assert.deepEqual(told(one), told(other))
+        assert.deepEqual(reported(one), reported(other))
       }
       for (const field of ['pin', 'ssn', 'facts'])
         assert.equal((await patch('clerk', `/v1/boxes/${set}`, [test(`/${field}`, '567')])).status, 409)
@@ -136,7 +136,7 @@ doors(
             await patch('blind', `/${version}/boxes/${other}`, [operation]),
           ]
           assert.equal(both[0]?.status, 409)
-          assert.deepEqual(told(both[0] as Answer), told(both[1] as Answer))
+          assert.deepEqual(reported(both[0] as Answer), reported(both[1] as Answer))
         }
         const set = await patch('blind', `/${version}/boxes/${id}`, [test('', {}), add('/note', version)])
         assert.deepEqual([set.status, set.text], [204, ''])
@@ -218,7 +218,7 @@ doors(
           await patch('keeper', path, operations('1'), headers),
           await patch('keeper', path, operations('2'), headers),
         ]
-        assert.deepEqual([right.status, told(wrong)], [200, told(right)])
+        assert.deepEqual([right.status, reported(wrong)], [200, reported(right)])
       }
     })
   },

@@ -130,8 +130,8 @@ function agree(
   if (status !== 200 && status !== 201) return
   const { u, v, keepId, fallId, keepIds } = json
   const bare = (to: string | null) => to?.slice(prefix.length) ?? null
-  const told = { u, v, keepId: bare(keepId), fallId: bare(fallId), keepIds: keepIds.map(bare) }
-  assert.deepEqual(told, nodes.get(id))
+  const reported = { u, v, keepId: bare(keepId), fallId: bare(fallId), keepIds: keepIds.map(bare) }
+  assert.deepEqual(reported, nodes.get(id))
   const named = `${id} ${headers.etag}`
   assert.equal(seen.get(named) ?? text, text)
   seen.set(named, text)
@@ -155,12 +155,12 @@ const step: fc.Arbitrary<Step> = fc.record({
 })
 
 doors('random stories', world, (door) => {
-  let told = 0
+  let reported = 0
   spec('R90 R91 R109 R112 R113 R121 R124 R133 R136 R138', 'the service does what the model does', async () => {
     const story = async (steps: readonly Step[]): Promise<void> => {
       const model: Model = { nodes: new Map(), tags: new Map(), gone: new Set(), seen: new Map() }
-      const prefix = `nod_s${++told}_`
-      const offset = told * 10 // values are unique among all sequences
+      const prefix = `nod_s${++reported}_`
+      const offset = reported * 10 // values are unique among all sequences
       for (const [n, one] of steps.entries()) {
         const u = typeof one.patch.u === 'number' ? one.patch.u + offset : one.patch.u
         const own = { ...one, patch: { ...one.patch, u } }

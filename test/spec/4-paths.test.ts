@@ -207,8 +207,8 @@ doors(
           `${path}/${dot}/${dot}`,
         ]
         for (const target of targets) {
-          const [told] = answers(await door.raw(message(`GET ${target}`, ['Connection: close'])))
-          assert.equal(told?.status, 404, target)
+          const [reported] = answers(await door.raw(message(`GET ${target}`, ['Connection: close'])))
+          assert.equal(reported?.status, 404, target)
         }
       }
     })

@@ -55,7 +55,7 @@ doors(
       assert.equal(answer.status, 201, answer.text)
       return answer.json.id
     }
-    const told = ({ status, text, headers }: Answer) => [status, text, headers['www-authenticate'], headers.etag]
+    const reported = ({ status, text, headers }: Answer) => [status, text, headers['www-authenticate'], headers.etag]
 
     const guesses: readonly (readonly [version: string, field: string, right: unknown, wrong: unknown])[] = [
       ['v2', 'pin', '1234', '4321'],
@@ -79,7 +79,7 @@ doors(
           const body = (value: unknown) => ({ ...(method === 'PUT' && { name: 'B' }), [field]: value })
           const [hit, miss] = [await edit(method, path, body(right)), await edit(method, path, body(wrong))]
           assert.ok([400, 403].includes(hit.status), `${method} ${hit.status} ${hit.text}`)
-          assert.deepEqual(told(hit), told(miss), method)
+          assert.deepEqual(reported(hit), reported(miss), method)
         }
       })
 

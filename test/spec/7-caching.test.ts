@@ -31,7 +31,7 @@ const placeOf = async (door: Door, collection = 'goods'): Promise<string> =>
   (await created(door, collection)).headers.location as string
 
 /** The headers of the service, without those of the connection and the time. */
-function told({ headers }: Answer): Record<string, string> {
+function reported({ headers }: Answer): Record<string, string> {
   const { date, connection, 'keep-alive': _, 'request-id': id, ...rest } = headers
   assert.ok(date !== undefined && id !== undefined && connection !== 'upgrade')
   return rest
@@ -46,7 +46,7 @@ doors('conditional reads', market, (door) => {
         const answer = await door.send(method, target, { headers: { 'if-none-match': whole.headers.etag as string } })
         assert.deepEqual([answer.status, answer.text], [304, ''], target)
         const kept = ['cache-control', 'etag', ...(target === path ? [] : ['link']), 'vary', 'version']
-        assert.deepEqual(Object.keys(told(answer)).sort(), kept, target)
+        assert.deepEqual(Object.keys(reported(answer)).sort(), kept, target)
         for (const name of kept) assert.equal(answer.headers[name], whole.headers[name], name)
       }
   })
@@ -207,7 +207,7 @@ doors('Cache-Control', market, (door) => {
         await door.send('GET', target, { headers: identity }),
         await door.send('HEAD', target, { headers: identity }),
       ]
-      assert.deepEqual([head.status, head.text, told(head)], [get.status, '', told(get)], target)
+      assert.deepEqual([head.status, head.text, reported(head)], [get.status, '', reported(get)], target)
       if (get.status !== 304) assert.equal(head.headers['content-length'], String(Buffer.byteLength(get.text)))
     }
   })

@@ -122,10 +122,10 @@ doors(
                 .slice(0, size)
                 .replace(/\\$/, 'x')}`
               const body = `{"tag":"t","text":"${text}"}`
-              const told = await sent(door, 'POST /notes', body, { wait, lengths, chunked })
-              const about = `${size} in ${lengths} ${chunked ? 'chunked' : ''}: ${told.text.slice(0, 300)}`
-              assert.equal(told.status, 201, about)
-              assert.equal(told.json.text, JSON.parse(body).text, about)
+              const reported = await sent(door, 'POST /notes', body, { wait, lengths, chunked })
+              const about = `${size} in ${lengths} ${chunked ? 'chunked' : ''}: ${reported.text.slice(0, 300)}`
+              assert.equal(reported.status, 201, about)
+              assert.equal(reported.json.text, JSON.parse(body).text, about)
             }
       })
 

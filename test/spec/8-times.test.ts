@@ -52,14 +52,14 @@ doors(
       const cut = ['GET /no', 'GET /notes HTTP/1.1\r\nHost: loc', whole.slice(0, -3), chunked]
       const texts = await Promise.all(cut.map((bytes) => unfinished(door.port, bytes)))
       for (const [i, text] of texts.entries()) {
-        const [told, ...more] = answers(text)
+        const [reported, ...more] = answers(text)
         assert.deepEqual(
-          [told?.status, told?.json.type, told?.headers.connection],
+          [reported?.status, reported?.json.type, reported?.headers.connection],
           [408, 'request-timeout', 'close'],
           `${cut[i]}`,
         )
-        assert.equal(told?.headers['cache-control'], 'no-store')
-        assert.ok(told?.headers['request-id'])
+        assert.equal(reported?.headers['cache-control'], 'no-store')
+        assert.ok(reported?.headers['request-id'])
         assert.equal(more.length, 0)
       }
       assert.equal((await door.send('GET', '/notes')).json.pagination.totalRecords, before)

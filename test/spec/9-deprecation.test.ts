@@ -20,7 +20,7 @@ const notes = { fields: { text: f.text({ filter: true }) }, access: 'public' } a
 const declared = (deprecations: object, more: object = {}, settings = {}) =>
   service({ name: 'notes', ...more, resources: { notes: { ...notes, deprecations } }, settings } as never)
 
-const told = ({ headers }: Answer) => [headers.deprecation, headers.sunset, headers.link]
+const reported = ({ headers }: Answer) => [headers.deprecation, headers.sunset, headers.link]
 const silent = [undefined, undefined, undefined]
 
 async function made(door: Door, path = '/notes'): Promise<string> {
@@ -50,7 +50,7 @@ doors(
         answers.map(({ status }) => status),
         [200, 200, 204, 304, 404, 400, 406, 200],
       )
-      for (const one of answers) assert.deepEqual(told(one), ['true', end, wanted])
+      for (const one of answers) assert.deepEqual(reported(one), ['true', end, wanted])
     })
     spec('R198', 'a list says it for all its methods', async () => {
       const query = { body: 'text=a', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
@@ -65,7 +65,7 @@ doors(
         await door.send('POST', path),
         await door.send('DELETE', path),
       ])
-        assert.deepEqual(told(one), silent, one.text)
+        assert.deepEqual(reported(one), silent, one.text)
     })
   },
   { now },
@@ -76,7 +76,7 @@ doors(
   declared({ read: { deprecated: coming, sunset: '2027-06-30T23:59:59Z' }, remove: { deprecated: past } }),
   (door) => {
     spec('R198 R200', 'before their day they only announce their end', async () => {
-      assert.deepEqual(told(await door.send('GET', await made(door))), [undefined, end, undefined])
+      assert.deepEqual(reported(await door.send('GET', await made(door))), [undefined, end, undefined])
     })
     spec('R198', 'a path has the earliest end of its operations', async () => {
       const { headers } = await door.send('OPTIONS', await made(door))

@@ -265,20 +265,20 @@ doors('violations of fields that another row has', hotel, (door) => {
     ]
     const guest = await made(door, '/v2/guests', { name: 'Ann', roomId: first })
     const patch = (json: object) => door.send('PATCH', `/v1/guests/${guest}`, { json: { name: 'Bob', ...json } })
-    const told = ({ status, json }: Answer) => [
+    const reported = ({ status, json }: Answer) => [
       status,
       json.errors.map(({ pointer, type, message }: Record<string, string>) => [pointer, type, message?.split(' ')[0]]),
     ]
-    assert.deepEqual(told(await patch({ number: 'b' })), [409, [['/number', 'already-exists', 'number']]])
+    assert.deepEqual(reported(await patch({ number: 'b' })), [409, [['/number', 'already-exists', 'number']]])
     assert.match((await patch({ number: 'b' })).json.message, /^Another resource has this number already/)
-    assert.deepEqual(told(await patch({ number: 'far too long' })), [400, [['/number', 'too-long', 'number']]])
-    assert.deepEqual(told(await patch({ floor: 3 })), [400, [['/floor', 'immutable-field', 'floor']]])
-    assert.deepEqual(told(await patch({ part: 'wng_01h455vb4pex5vsknk084sn02q' })), [
+    assert.deepEqual(reported(await patch({ number: 'far too long' })), [400, [['/number', 'too-long', 'number']]])
+    assert.deepEqual(reported(await patch({ floor: 3 })), [400, [['/floor', 'immutable-field', 'floor']]])
+    assert.deepEqual(reported(await patch({ part: 'wng_01h455vb4pex5vsknk084sn02q' })), [
       400,
       [['/part', 'invalid-value', 'Wing']],
     ])
     const json = { name: 'Cid', roomId: second, number: 'a' }
-    assert.deepEqual(told(await door.send('POST', '/v1/guests', { json })), [
+    assert.deepEqual(reported(await door.send('POST', '/v1/guests', { json })), [
       409,
       [['/number', 'already-exists', 'number']],
     ])

@@ -7,12 +7,12 @@ import { openapiDocument } from '../../src/describe/openapi.ts'
 import type { Service } from '../../src/service.ts'
 import { type As, testing } from '../../src/testing.ts'
 import { archive, archivist, keeper, museum } from '../help/archive.ts'
-import { desk } from '../help/desk.ts'
 import { type Answer, type Door, spec } from '../help/door.ts'
 import { elsewhere } from '../help/elsewhere.ts'
 import { eventShop, thinShop } from '../help/events.ts'
 import history from '../help/history.ts'
-import { market } from '../help/market.ts'
+import { keyService } from '../help/key-service.ts'
+import { listService } from '../help/list-service.ts'
 import { tried } from '../help/requests.ts'
 import { runsOf } from '../help/runs.ts'
 import type { Doc } from '../help/schemas.ts'
@@ -23,8 +23,8 @@ import { tenants } from '../help/tenants.ts'
 const services: readonly [Service, As?, RegExp?][] = [
   [shop],
   [orders],
-  [market],
-  [desk],
+  [listService],
+  [keyService],
   [history, {}, /(?:firstName|lastName) must be at most 200 characters long/],
   [archive, archivist],
   [museum, keeper],

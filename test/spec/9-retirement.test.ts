@@ -16,7 +16,7 @@ const declared = (v1: object, settings = {}) =>
     settings,
   })
 
-const told = async (door: Door, path = '/v1/notes', sent = {}) => {
+const reported = async (door: Door, path = '/v1/notes', sent = {}) => {
   const { status, headers } = await door.send('GET', path, sent)
   return { status, deprecation: headers.deprecation, sunset: headers.sunset, link: headers.link ?? '' }
 }
@@ -49,11 +49,11 @@ doors(
           `<https://docs.example.com/v1-retirement>; rel="deprecation"; type="text/html", </sunset-policy>; rel="sunset", <${path.replace('v1', 'v2')}>; rel="successor-version"`,
         )
       }
-      const missing = await told(door, '/v1/notes/note_01h455vb4pex5vsknk084sn02q')
+      const missing = await reported(door, '/v1/notes/note_01h455vb4pex5vsknk084sn02q')
       assert.deepEqual([missing.status, missing.deprecation], [404, 'true'])
       const newest = await door.send('GET', '/v2/notes')
       assert.deepEqual([newest.headers.deprecation, newest.headers.sunset], [undefined, undefined])
-      assert.match((await told(door, '/v1/notes?limit=1')).link, /rel="self", .*rel="successor-version"$/)
+      assert.match((await reported(door, '/v1/notes?limit=1')).link, /rel="self", .*rel="successor-version"$/)
     })
 
     spec('R8 R201', 'a path with a malformed escape is refused, without a successor', async () => {
@@ -76,7 +76,7 @@ doors(
   declared({ deprecated: coming, ...terms }),
   (door) => {
     spec('R198', 'it is not announced before its day', async () => {
-      const { deprecation, link } = await told(door)
+      const { deprecation, link } = await reported(door)
       assert.equal(deprecation, undefined)
       assert.doesNotMatch(link, /deprecation|successor/)
     })
@@ -93,7 +93,7 @@ for (const [where, service] of [
     service,
     (door) => {
       spec('R199', 'the date is sent from its announcement on', async () => {
-        assert.equal((await told(door)).deprecation, `@${Date.parse(coming) / 1000}`)
+        assert.equal((await reported(door)).deprecation, `@${Date.parse(coming) / 1000}`)
       })
     },
     { now },
@@ -104,7 +104,7 @@ doors(
   declared({ sunset: past }),
   (door) => {
     spec('R203', 'it is served as before, with its planned end', async () => {
-      const { status, sunset } = await told(door)
+      const { status, sunset } = await reported(door)
       assert.deepEqual([status, sunset], [200, 'Fri, 20 Nov 2026 11:59:59 GMT'])
     })
   },
@@ -141,7 +141,7 @@ doors(
   'a version to come to its end',
   declared({ sunset: coming }, { versions: { enforceSunset: true } }),
   (door) => {
-    spec('R203', 'it is served until then', async () => assert.equal((await told(door)).status, 200))
+    spec('R203', 'it is served until then', async () => assert.equal((await reported(door)).status, 200))
   },
   { now },
 )

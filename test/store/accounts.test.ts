@@ -12,9 +12,9 @@ import { readListQuery } from '../../src/lists/list-query.ts'
 import { type ListRules, listRules } from '../../src/lists/list-rules.ts'
 import { parsePairs } from '../../src/lists/query-string.ts'
 import { changeBetween } from '../../src/schema/schema-change.ts'
-import { type Statement, statementTexts } from '../../src/sql/compile.ts'
 import { sqliteDialect } from '../../src/sql/dialect.ts'
 import { isBounded } from '../../src/sql/ranges.ts'
+import { type Statement, statementTexts } from '../../src/sql/statements.ts'
 import { migrateSqlite } from '../../src/sqlite/migrate.ts'
 import { statementRunner } from '../../src/sqlite/sqlite.ts'
 import { preparedCollection, storeContext } from '../../src/store/context.ts'
@@ -22,16 +22,16 @@ import { perform } from '../../src/store/perform.ts'
 import { resolveList } from '../../src/store/resolve-list.ts'
 import { runSteps } from '../../src/store/steps.ts'
 import { testWorld } from '../help/world.ts'
-import { board } from './board.ts'
+import { orderedService } from './ordered-service.ts'
 
 /** The service with all kinds of lists, with an account for every item. */
-const owned = Object.entries(board.declaration.resources).map(([name, one]) => [
+const owned = Object.entries(orderedService.declaration.resources).map(([name, one]) => [
   name,
   { ...one, access: 'authenticated', ...('parent' in one ? {} : { owner: 'accountId' }) },
 ])
 const { resources } = service({ name: 'board', resources: Object.fromEntries(owned) })
 const collections = [...resources.values()].map(({ collection }) => collection)
-const plain = [...board.resources.values()].map(({ collection }) => collection)
+const plain = [...orderedService.resources.values()].map(({ collection }) => collection)
 const db = new DatabaseSync(':memory:')
 migrateSqlite({ db, run: statementRunner(db), collections, consent: {}, world: realWorld })
 after(() => db.close())

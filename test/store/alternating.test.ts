@@ -72,7 +72,7 @@ const blank = (fields: Readonly<Record<string, Field>>): Values =>
   )
 
 /** The fields of a pair after a write of either side: the other side only gets new values for changed fields. */
-function told({ side, method, values }: Step, pair: Pair, before: Model | null): Model {
+function reported({ side, method, values }: Step, pair: Pair, before: Model | null): Model {
   const { up, down, merge = (_, made) => made, old: olds, now: nows } = pair
   if (!before) {
     const own = picked(values, side === 'old' ? olds : nows)
@@ -150,11 +150,11 @@ for (const [store, make] of places)
             const created = await both[first.side].ask('POST', path[first.side], first.values)
             assert.equal(created.status, 201, JSON.stringify(created.json))
             const { id } = created.json
-            let all = pairs.map((pair) => told(first, pair, null))
+            let all = pairs.map((pair) => reported(first, pair, null))
             for (const step of steps) {
               const { status, json } = await both[step.side].ask(step.method, `${path[step.side]}/${id}`, step.values)
               assert.equal(status, 200, JSON.stringify(json))
-              all = pairs.map((pair, i) => told(step, pair, all[i] as Model))
+              all = pairs.map((pair, i) => reported(step, pair, all[i] as Model))
               if (step.values.rank === 1) await look(id, all, 'now')
             }
             await look(id, all, 'old')

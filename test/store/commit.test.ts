@@ -21,7 +21,7 @@ function breaking(db: DatabaseSync): { at: string | null } {
   return broken
 }
 
-for (const [at, told] of [
+for (const [at, reported] of [
   ['COMMIT', /not known whether this was done/],
   ['INSERT', /nothing was changed/],
 ] as const) {
@@ -39,7 +39,7 @@ for (const [at, told] of [
       const refused = await post()
       const { message, types } = (await refused.json()) as { message: string; types: string[] }
       assert.deepEqual([refused.status, refused.headers.get('retry-after')], [503, '5'])
-      assert.match(message, told)
+      assert.match(message, reported)
       assert.equal(types[0], 'dependency-unavailable')
     }
     broken.at = null

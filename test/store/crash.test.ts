@@ -59,7 +59,7 @@ test('processes that start at once on a new file all come up and share it', asyn
     const file = freshFile(t)
     const start = String(Date.now() + 1000)
     const children = [1, 2, 3].map(() => writing(file, '40', start))
-    const told = await Promise.all(
+    const reported = await Promise.all(
       children.map(async (child) => {
         const lines: string[] = []
         const closed = once(child, 'close')
@@ -68,7 +68,7 @@ test('processes that start at once on a new file all come up and share it', asyn
         return lines
       }),
     )
-    const ids = told.flat()
+    const ids = reported.flat()
     assert.equal(ids.length, 120)
     for (const id of ids) assert.match(id, /^thg_/)
     assert.equal(rows(file, 'SELECT id FROM things').length, 120)

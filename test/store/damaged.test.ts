@@ -39,21 +39,21 @@ test('a read of a damaged page is 503 with Retry-After, in the loop and on the t
   damage(file, 'things')
   const own = testing(api, { database })
   t.after(own.close)
-  const told = async (path: string, init = {}) => {
+  const reported = async (path: string, init = {}) => {
     const { status, headers } = await own.call(path, init)
     return status < 400 ? status : `${status} ${headers.get('retry-after') !== null}`
   }
-  const items = await Promise.all(ids.map((id) => told(`/things/${id}`)))
+  const items = await Promise.all(ids.map((id) => reported(`/things/${id}`)))
   const lost = ids.filter((_, i) => items[i] === '503 true')
   assert.ok(lost.length > 0 && lost.length < 20, String(lost.length))
   assert.ok(items.every((one) => one === 200 || one === '503 true'))
-  assert.equal(await told('/things?name[like]=%25none%25&page=1'), '503 true')
+  assert.equal(await reported('/things?name[like]=%25none%25&page=1'), '503 true')
   const whole = ids.find((id) => !lost.includes(id)) as string
   const changed = { method: 'PATCH', json: { name: 'changed' } }
   assert.deepEqual(
-    await Promise.all([told(`/things/${whole}`, changed), told(`/things/${lost[0]}`, changed)]),
+    await Promise.all([reported(`/things/${whole}`, changed), reported(`/things/${lost[0]}`, changed)]),
     [200, '503 true'],
     'of one batch only the write that needs the page is refused',
   )
-  assert.equal(await told(`/things/${whole}`), 200)
+  assert.equal(await reported(`/things/${whole}`), 200)
 })

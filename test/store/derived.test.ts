@@ -16,12 +16,12 @@ const before = service({
 }) as unknown as Service
 
 type Named = { readonly name: string }
-type Told = Record<string, unknown>
+type Reported = Record<string, unknown>
 const split = ({ name }: Named) => ({ first: name.split(' ')[0] ?? '', last: name.split(' ').slice(1).join(' ') })
 const shouted = (now: Named) => ({ ...split(now), first: split(now).first.toUpperCase() })
 
 /** A service whose people have one name, with the given `response` and other parts of the change. */
-function people(response: (now: Named) => Told = split, change: Told = {}, more: Told = {}): Service {
+function people(response: (now: Named) => Reported = split, change: Reported = {}, more: Reported = {}): Service {
   const made = service({
     name: 'people',
     versions: { ...versions, ...more },
@@ -69,10 +69,10 @@ function persons(): Service {
 }
 
 async function node(t: TestContext, { url }: Place, api: Service) {
-  const { ask: told, close: stop } = nodeOn({ url }, api)
+  const { ask: reported, close: stop } = nodeOn({ url }, api)
   t.after(stop)
   const ask = async (method: string, path: string, json?: object) => {
-    const { status, json: answer } = await told(method, path, json)
+    const { status, json: answer } = await reported(method, path, json)
     assert.ok(status < 300, `${method} ${path}: ${JSON.stringify(answer)}`)
     return answer
   }

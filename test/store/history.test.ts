@@ -215,8 +215,11 @@ for (const [store, make] of places)
         (await young.ask('PATCH', `/v4/customers/${two.id}`, { status: 'closed', name: 'New Name' })).status,
         200,
       )
-      const told = (await old.ask('GET', `/clients/${two.id}`)).json
-      assert.deepEqual([told.firstName, told.lastName, told.status, told.country], ['New', 'Name', 'shut', two.country])
+      const reported = (await old.ask('GET', `/clients/${two.id}`)).json
+      assert.deepEqual(
+        [reported.firstName, reported.lastName, reported.status, reported.country],
+        ['New', 'Name', 'shut', two.country],
+      )
       for (const [path, expected] of [
         [`/clients?status=shut&mail=${two.mail}`, [two.mail]],
         [`/clients?status=open&mail=${two.mail}`, []],
@@ -239,7 +242,7 @@ for (const [store, make] of places)
       assert.equal(
         (
           await old.ask('POST', '/clients', {
-            ...told,
+            ...reported,
             id: undefined,
             createdAt: undefined,
             updatedAt: undefined,

@@ -79,7 +79,7 @@ const threeOf = (...labels: (keyof typeof all)[]): Service => {
 const three = threeOf('v1', 'v2', 'v3')
 
 const row: Values = { note: 'n', full: 'Ann  Lee', side: 'left', cost: 1250, words: ['a'], count: null }
-const told: Values = { text: 'n', first: 'Ann', last: ' Lee', side: 'right', cost: 12, tags: ['a'], count: 0 }
+const reported: Values = { text: 'n', first: 'Ann', last: ' Lee', side: 'right', cost: 12, tags: ['a'], count: 0 }
 const sideRow: Values = { side: 'left', cost: 1250 }
 
 const picked = (json: Values, like: Values): Values =>
@@ -135,7 +135,8 @@ for (const [store, make] of places)
       for (const one of [second, both, second, second, both]) await looked(place, one, id, row)
       const late = await serving(place, second, async ({ ask }) => (await ask('POST', '/v2/things', row)).json.id)
       await serving(place, both, async ({ ask }) => {
-        for (const one of [id, late]) assert.deepEqual(picked((await ask('GET', `/v1/things/${one}`)).json, told), told)
+        for (const one of [id, late])
+          assert.deepEqual(picked((await ask('GET', `/v1/things/${one}`)).json, reported), reported)
         const found = async (query: string) => (await ask('GET', `/v1/things?${query}`)).json.data.length
         assert.deepEqual(
           [await found('first=Ann'), await found('text=n&side=right'), await found('side=left')],

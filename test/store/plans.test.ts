@@ -14,17 +14,17 @@ import { type ListRules, listRules } from '../../src/lists/list-rules.ts'
 import { parsePairs } from '../../src/lists/query-string.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import { changeBetween } from '../../src/schema/schema-change.ts'
-import { type Statement, statementTexts } from '../../src/sql/compile.ts'
 import { sqliteDialect } from '../../src/sql/dialect.ts'
+import { type Statement, statementTexts } from '../../src/sql/statements.ts'
 import { openSqlite } from '../../src/sqlite/open.ts'
 import { storeContext } from '../../src/store/context.ts'
 import { perform } from '../../src/store/perform.ts'
 import { resolveList } from '../../src/store/resolve-list.ts'
 import { testWorld } from '../help/world.ts'
-import { board } from './board.ts'
+import { orderedService } from './ordered-service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'plans-'))
-const collections = [...board.resources.values()].map(({ collection }) => collection)
+const collections = [...orderedService.resources.values()].map(({ collection }) => collection)
 await openSqlite(`sqlite:${join(folder, 'board.db')}`, collections, 'apply').close()
 const db = new DatabaseSync(join(folder, 'board.db'))
 after(() => {
@@ -33,7 +33,9 @@ after(() => {
 })
 
 const world = serviceWorld(testWorld(), { clock: trustedClock(() => 0), secret: 's' })
-const made = new Map([...board.resources].map(([name, one]) => [name, listRules(one as Resource, board.resources)]))
+const made = new Map(
+  [...orderedService.resources].map(([name, one]) => [name, listRules(one as Resource, orderedService.resources)]),
+)
 const shelves = storeContext(
   collections,
   { layout: changeBetween(null, collections, sqliteDialect).after, former: null },

@@ -55,9 +55,9 @@ describe('a batch', () => {
       store.execute(creation(1, 'd')),
       store.execute(creation(4, 'c')),
     ])
-    const told = ends.map((end) => (end.status === 'fulfilled' ? end.value.is : String(end.reason.message)))
-    assert.deepEqual(told.slice(0, 4), ['created', 'duplicate', 'No.', 'broken'])
-    assert.deepEqual(told.slice(5), ['duplicate', 'created'])
+    const reported = ends.map((end) => (end.status === 'fulfilled' ? end.value.is : String(end.reason.message)))
+    assert.deepEqual(reported.slice(0, 4), ['created', 'duplicate', 'No.', 'broken'])
+    assert.deepEqual(reported.slice(5), ['duplicate', 'created'])
     const fields = ends.flatMap((end) =>
       end.status === 'fulfilled' && end.value.is === 'duplicate' ? [end.value.fields] : [],
     )

@@ -3,6 +3,7 @@ import { f, service } from 'bylaw'
 
 export default service({
   name: 'torture',
+  events: true,
   resources: {
     things: {
       prefix: 'thg',

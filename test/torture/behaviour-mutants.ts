@@ -166,7 +166,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     about: 'writes with the key of a dry run wait for it as for the first write',
     changes: [
       {
-        file: 'idempotency/wait.ts',
+        file: 'idempotency/execute-in-turn.ts',
         from: '  if (isDry(plan)) return store.execute(plan)',
         to: '  if (false) return store.execute(plan)',
       },

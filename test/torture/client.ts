@@ -1,11 +1,14 @@
 /** A client: creates, writes, deletes and reads at random, and retries like real clients. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AnswerOrLate, Ask, HttpAnswer, Question } from './ask.ts'
+import type { Seen } from './events.ts'
 import { type Content, type Creation, fill, type Item, type Ledger } from './ledger.ts'
 
 export interface ClientContext {
   readonly ask: Ask
   readonly ledger: Ledger
+  /** What the reader of events has seen. */
+  readonly seen: Seen
   readonly random: (below: number) => number
   /** Returns a unique name. */
   readonly token: () => string

@@ -57,7 +57,7 @@ const sqlite: Mutants = {
       {
         from: "import { batchedWrites } from './batch.ts'",
         to: `import { batchedWrites } from './batch.ts'
-import { claimTable, takeClaim } from '../store/idempotency-keys.ts'`,
+import { claimTable, takeClaim } from '../store/idempotency-claims.ts'`,
       },
       {
         from: write,
@@ -153,7 +153,7 @@ const postgres: Mutants = {
     changes: [
       {
         from: "import { perform } from '../store/perform.ts'",
-        to: "import { perform } from '../store/perform.ts'\nimport { takeClaim } from '../store/idempotency-keys.ts'",
+        to: "import { perform } from '../store/perform.ts'\nimport { takeClaim } from '../store/idempotency-claims.ts'",
       },
       {
         from: 'return await tryWrite(writing, plan, tries === 1)',
@@ -219,7 +219,7 @@ const postgres: Mutants = {
 const citus: Mutants = {
   'value-not-freed': {
     about: 'a deleted row keeps its unique values',
-    file: 'store/placement.ts',
+    file: 'store/remote-entries.ts',
     changes: [
       {
         from: 'if (before.has(name)) {',
@@ -229,7 +229,7 @@ const citus: Mutants = {
   },
   'reference-not-told': {
     about: 'a row stores no links to the rows that it refers to',
-    file: 'store/placement.ts',
+    file: 'store/remote-entries.ts',
     changes: [{ from: 'return new Map([...values, ...to]', to: 'return new Map([...values]' }],
   },
   'key-elsewhere': {

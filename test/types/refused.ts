@@ -247,7 +247,7 @@ export const members = [
 ]
 
 declare function given<const D extends Declaration>(declaration: D): CheckedDeclaration<D, Declaration>
-const told = given({
+const reported = given({
   name: 'told',
   naem: 'told',
   resources: {
@@ -260,13 +260,13 @@ const told = given({
     },
   },
 })
-type Told = typeof told
-type Orders = Told['resources']['orders']
+type Reported = typeof reported
+type Orders = Reported['resources']['orders']
 
 /** The message of the compiler contains the reason. */
 export type Reasons = [
-  Proof<Equal<Told['naem'], "Error: 'naem' is not known here">>,
-  Proof<Equal<Told['name'], 'told'>>,
+  Proof<Equal<Reported['naem'], "Error: 'naem' is not known here">>,
+  Proof<Equal<Reported['name'], 'told'>>,
   Proof<Equal<Orders['parent'], "Error: no resource 'custmers'">>,
   Proof<Equal<Orders['key'], "Error: no field 'nme'">>,
   Proof<Equal<Orders['access'], "Error: no scope 'order:read'">>,

@@ -1,0 +1,113 @@
+/** Older inputs: converts the inputs and outputs of the transitions and operations of older versions. Part 9, versions. */
+import type { InputField, ServedAction, ServedOperation } from '../resources/machine.ts'
+import { readInput } from '../resources/machine.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { NewestAction } from '../resources/states-before.ts'
+import { type ChangeStep, compileConversion, identityMapping, mapDown, mapUp } from './conversion.ts'
+import { runConversion } from './conversion-error.ts'
+import { olderNames, withOlderNames } from './queries.ts'
+import type { Representation } from './representation.ts'
+
+type Changes = NewestAction<ChangeStep>['changes']
+interface Input {
+  readonly input: readonly InputField[]
+}
+
+const namesOf = (fields: readonly InputField[]): string[] => fields.map(({ name }) => name)
+
+/** Converts the inputs of an action as the fields of items are converted; null if they are the same. */
+export function olderInput(own: Input, today: Input, changes: Changes): ServedAction<Input>['older'] {
+  const steps = changes.flatMap(({ step, was }) => (was.input ? [{ ...step, change: was.input }] : []))
+  const [from, to] = [namesOf(own.input), namesOf(today.input)]
+  if (steps.length === 0 && from.join() === to.join()) return null
+  const convertAll = compileConversion(steps.reduce(mapUp, identityMapping('', from)), to)
+  const convert = (input: Record<string, unknown>) => {
+    const values = convertAll(input)
+    const some = to.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined)
+    return Object.fromEntries(some)
+  }
+  const absent = Object.fromEntries(from.map((name) => [name, null]))
+  return {
+    convert,
+    names: (input) => olderNames(steps.toReversed(), input),
+    payload: (body) => {
+      const whole = Object.entries(convert({ ...absent, ...body })).filter(([, value]) => value !== null)
+      return { ...Object.fromEntries(whole), ...convert(body) }
+    },
+  }
+}
+
+interface Output {
+  readonly output: readonly InputField[]
+}
+
+/** Converts the output of an operation as answers are converted; null if it is the same. */
+export function olderOutput(
+  own: Output,
+  today: Output,
+  changes: Changes,
+  resource: Resource,
+): ServedOperation['answer'] {
+  const steps = changes.toReversed().flatMap(({ step, name, was }) => {
+    const fields = step.own.operations?.[name]?.output ?? {}
+    return was.output ? [{ ...step, change: was.output, own: { ...step.own, fields } }] : []
+  })
+  const [from, to] = [namesOf(today.output), namesOf(own.output)]
+  if (steps.length === 0 && from.join() === to.join()) return null
+  const nowhere = () => undefined // members of an output do not move to other resources
+  const down = steps.reduce((program, step) => mapDown(program, step, nowhere), identityMapping(resource.name, from))
+  const convert = compileConversion(down, to)
+  return (text) => {
+    const output = JSON.parse(text)
+    const values = runConversion(resource, output, 0, () => convert(output))
+    const members = own.output.map(({ name, absent }, i) => [name, values[i] ?? absent ?? null])
+    return JSON.stringify(Object.fromEntries(members))
+  }
+}
+
+/** The values of an input as the newest version has them. Throws all mistakes of the body, in the names of the version. */
+export function readServedInput(
+  { own, today, older }: ServedAction<Input>,
+  body: Record<string, unknown>,
+  settings: Parameters<typeof readInput>[2],
+): ReadonlyMap<string, unknown> {
+  const sent = readInput(own.input, body, settings)
+  if (!older) return sent
+  return withOlderNames(older, () => readInput(today.input, older.convert(Object.fromEntries(sent)), settings))
+}
+
+/** Returns the names that a version gives to an input of today; undefined for what is no input. */
+export const inputNamesOf =
+  ({ today, older }: ServedAction<Input>) =>
+  (name: string): readonly string[] | undefined =>
+    today.input.some((one) => one.name === name) ? (older?.names(name) ?? [name]) : undefined
+
+/** How a version shows the statuses of an operation: its name there, and the conversion of its output. */
+export interface ShownOperation extends Pick<ServedOperation, 'answer'> {
+  readonly name: string
+}
+
+/** Shows statuses with the names and results that the version has; `operations` are listed by their newest names. */
+export function olderStatuses(
+  plain: Representation,
+  operations: ReadonlyMap<string, ShownOperation>,
+  errors: ReadonlyMap<string, string>,
+): Representation {
+  const shown = (doc: Readonly<Record<string, unknown>>): string => {
+    const { name = doc.operation, answer = null } = operations.get(String(doc.operation)) ?? {}
+    const error = doc.error as { readonly type: string } | null
+    return JSON.stringify({
+      ...{ ...doc, operation: name },
+      ...(doc.result !== null &&
+        answer && {
+          result: runConversion(plain.today, doc, 0, () => JSON.parse(answer(JSON.stringify(doc.result)))),
+        }),
+      ...(error && { error: { ...error, type: errors.get(error.type) ?? error.type } }),
+    })
+  }
+  return {
+    ...plain,
+    answer: (doc, _, document = JSON.parse(doc)) => shown(document),
+    answers: (docs, _, documents = JSON.parse(`[${docs}]`)) => documents.map(shown).join(','),
+  }
+}

@@ -1,0 +1,142 @@
+/** `bylaw events`: shows events, and what reactions could not handle; repeats or skips that. Part 6. R231. */
+import { hasEvents } from '../events/event-relay.ts'
+import { eventTypeOf } from '../events/event-scope.ts'
+import { type EventPage, rowsIn, type StoredEvent } from '../flow/outcome.ts'
+import { realWorld } from '../flow/real-world.ts'
+import type { Store } from '../flow/store.ts'
+import { tablePlan } from '../flow/table.ts'
+import { serviceWorld } from '../flow/world.ts'
+import { timestampOf } from '../formats/time-texts.ts'
+import { type FailureRow, findAllFailures, removeFailure, retryFailure } from '../reactions/reaction-tables.ts'
+import type { Service } from '../service.ts'
+import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
+import { commandError } from '../terminal/command-error.ts'
+import { databaseFlag, databaseOf } from '../terminal/flags.ts'
+import { loadService } from '../terminal/load.ts'
+import { openStoreUnchanged } from '../terminal/start.ts'
+
+export const eventsCommand: Command = {
+  name: 'events',
+  about: 'Shows events, and repeats or skips those that a reaction could not handle.',
+  details:
+    'list prints the newest 50 events; show prints one as JSON. parked prints the events that reactions have failed at, with the reason. retry makes them due at once, all or one; skip gives one up, so that the later events of its item go on.',
+  arguments: [
+    { name: 'list|show|parked|retry|skip', about: 'an action: list, show, parked, retry or skip' },
+    declarationArgument,
+    { name: 'event', about: 'the id of an event', optional: true },
+  ],
+  flags: {
+    database: databaseFlag,
+    reaction: { value: 'NAME', about: 'The reaction that retry or skip is for; all unless given.' },
+    json: { about: 'Prints JSON.' },
+  },
+  examples: [
+    'bylaw events list api.ts',
+    'bylaw events parked handlers.ts',
+    'bylaw events retry handlers.ts evt_01j… --reaction receipts',
+  ],
+  run,
+}
+
+async function run(given: CommandInput): Promise<number> {
+  const [action = '', file = '', id] = given.arguments
+  const act = Object.hasOwn(actions, action) ? actions[action] : undefined
+  if (!act) throw commandError(`There is no action "${action}".`, 'Write list, show, parked, retry or skip.')
+  if ((action === 'show' || action === 'skip') && id === undefined)
+    throw commandError(`${action} needs the id of an event.`, `As in:  bylaw events ${action} ${file} evt_01j…`)
+  const service = await loadService(file)
+  if (!hasEvents(service.resources)) throw commandError('The service has no events.', 'Declare events: true.')
+  const store = await openStoreUnchanged(service, databaseOf(given, service))
+  try {
+    await act({ service, store, given, id })
+    return 0
+  } finally {
+    await store.close()
+  }
+}
+
+interface EventsInput {
+  readonly service: Service
+  readonly store: Store
+  readonly given: CommandInput
+  readonly id: string | undefined
+}
+
+const actions: Readonly<Record<string, (input: EventsInput) => Promise<void>>> = {
+  list: listEvents,
+  show: showEvent,
+  parked: listFailures,
+  retry: (input) => settleFailures(input, 'retried'),
+  skip: (input) => settleFailures(input, 'skipped'),
+}
+
+const mostListed = 50
+
+/** Prints an object as JSON with `--json`, otherwise a text. */
+function print({ given }: EventsInput, value: unknown, text: string): void {
+  console.log(given.isOn('json') ? JSON.stringify(value, null, 2) : text)
+}
+
+async function listEvents(input: EventsInput): Promise<void> {
+  const { service, store } = input
+  const head = await store.execute({ do: 'head' })
+  const after = head.is === 'numbered' ? Math.max(0, head.position - mostListed) : 0
+  const open = [...service.resources.keys()]
+  const plan = { do: 'events', after, limit: mostListed, open, owned: [], account: null } as const
+  const { events } = (await store.execute(plan)) as EventPage
+  const shown = events.map((event) => shownEvent(service, event))
+  const rows = shown.map(({ id, type, timestamp, item, sequence }) => [timestamp, type, item, String(sequence), id])
+  const text =
+    rows.length === 0 ? 'There are no events.' : formatTable([['time', 'type', 'item', 'sequence', 'event'], ...rows])
+  print(input, shown, text)
+}
+
+async function showEvent({ service, store, id }: EventsInput): Promise<void> {
+  const { events } = (await store.execute({ do: 'event', id: String(id) })) as EventPage
+  const [event] = events
+  if (!event) throw commandError(`There is no event ${id}.`, 'bylaw events list shows the newest ones.')
+  console.log(JSON.stringify({ ...shownEvent(service, event), data: JSON.parse(event.doc) }, null, 2))
+}
+
+function shownEvent({ events }: Service, event: StoredEvent) {
+  const { id, key, time, sequence, collection } = event
+  const source = [...events.values()].at(-1)?.sources.find((one) => one.collection === collection)
+  return {
+    ...{ id, type: source ? eventTypeOf(source, event) : event.action, timestamp: timestampOf(time) },
+    ...{ item: key.id, sequence, ...(key.account !== null && { account: key.account }) },
+  }
+}
+
+async function failuresOf({ store, given, id }: EventsInput): Promise<readonly FailureRow[]> {
+  const all = rowsIn(await store.execute(tablePlan(findAllFailures))) as unknown as readonly FailureRow[]
+  const name = given.flagValue('reaction')?.text
+  return all.filter(({ reaction, event }) => (id ?? event) === event && (name ?? reaction) === reaction)
+}
+
+async function listFailures(input: EventsInput): Promise<void> {
+  const failures = await failuresOf(input)
+  const shown = failures.map(({ reaction, event, state, due, tries, failure }) => ({
+    ...{ reaction, event, state: tries === 0 ? 'behind' : state, tries },
+    ...(tries > 0 && state === 'waiting' && { due: timestampOf(due) }),
+    ...{ failure },
+  }))
+  const rows = shown.map(({ reaction, event, state, due = '', tries, failure }) => [
+    ...[reaction, event, state, String(tries), due, failure?.split('\n', 1)[0] ?? ''],
+  ])
+  const heading = ['reaction', 'event', 'state', 'tries', 'due', 'failure']
+  print(input, shown, rows.length === 0 ? 'No reaction has failed.' : formatTable([heading, ...rows]))
+}
+
+async function settleFailures(input: EventsInput, done: 'retried' | 'skipped'): Promise<void> {
+  const { store } = input
+  const failures = (await failuresOf(input)).filter(({ tries }) => tries > 0 || done === 'skipped')
+  const due = serviceWorld(realWorld, store).due()
+  for (const row of failures)
+    await store.execute(
+      done === 'skipped'
+        ? tablePlan(removeFailure, { ...row })
+        : tablePlan(retryFailure, { ...row, state: 'waiting', due, tries: 0 }),
+    )
+  const text = done === 'retried' ? `${failures.length} are due now.` : `${failures.length} are given up.`
+  print(input, { [done]: failures.length }, text)
+}

@@ -1,0 +1,98 @@
+/** References: which resources refer to which, and how the referring rows are found. Part 2, resources. */
+
+import type { Field } from '../fields/field.ts'
+import type { Collection, Dependent, Reference } from '../rows/collection.ts'
+import {
+  accountNameOf,
+  type DeclarationContext,
+  parentDeclarationOf,
+  parentFieldName,
+  resolveConcepts,
+} from './declaration.ts'
+
+/** The parts of a resource that refer to others. */
+interface ReferringResource extends Pick<Collection, 'composite' | 'account'> {
+  readonly members: readonly { readonly name: string; readonly field: Field }[]
+  readonly parent: { readonly resource: string; readonly field: string } | null
+}
+
+/** Indexes to find referring rows of all accounts and parents, as the other indexes begin with an account or a parent. */
+export function referringColumns(
+  { members, composite, account, parent }: ReferringResource,
+  around: DeclarationContext,
+): string[][] {
+  if (!composite && account === null) return []
+  const isShared = (target: string) => account === null || accountNameOf(around.resources, target) === null
+  const refs = members.flatMap(({ name, field }) =>
+    Object.keys(around.resources).flatMap((target) =>
+      referenceSites(field, target, name)
+        .filter(({ listed }) => !listed)
+        .map(({ path }) => (isShared(target) ? [`by_${path}`] : ['account', `by_${path}`])),
+    ),
+  )
+  const owner = parent && account !== null && isShared(parent.resource)
+  return [
+    ...refs.filter(([first]) => composite || first !== 'account'),
+    ...(owner ? [[composite ? 'parent' : `by_${parent.field}`]] : []),
+  ]
+}
+
+/** The collections that refer to a resource: its children, and those with references. */
+export function dependentsOf(name: string, around: DeclarationContext): Dependent[] {
+  return Object.entries(around.resources).flatMap(([collection, declaration]) => {
+    const parent = parentDeclarationOf(declaration)
+    const own = parentFieldName(name, around.resources[name], around.settings)
+    const column = declaration.key === undefined ? `by_${own}` : 'parent'
+    const child: Dependent[] =
+      parent?.resource === name
+        ? [{ collection, column, ids: (child) => [child[own] as string], onDelete: parent.onDelete ?? 'restrict' }]
+        : []
+    const fields = Object.entries(declaration.fields).map(
+      ([field, given]) => [field, resolveConcepts(given, around.concepts)] as const,
+    )
+    return [...child, ...fields.flatMap(([field, one]) => referringDependents(collection, field, one, name))]
+  })
+}
+
+/** How a field refers to a resource: by the column of a reference, or by the documents if a list has the references. */
+function referringDependents(collection: string, name: string, field: Field, target: string): Dependent[] {
+  return referenceSites(field, target, name).map(({ path, listed, onDelete }) => ({
+    collection,
+    column: listed ? null : `by_${path}`,
+    ids: (document) =>
+      referencesIn(field, document[name], name).flatMap((one) => (siteOfReference(one) === path ? [one.id] : [])),
+    onDelete,
+  }))
+}
+
+export function referencesIn(field: Field, value: unknown, at: string): Reference[] {
+  if (value === null || value === undefined) return []
+  if (field.kind === 'ref') return [{ field: at, collection: field.target as string, id: value as string }]
+  if (field.kind === 'list')
+    return (value as unknown[]).flatMap((one, i) => referencesIn(field.item as Field, one, `${at}/${i}`))
+  if (field.kind !== 'object') return []
+  return Object.entries(field.fields ?? {}).flatMap(([name, inner]) =>
+    referencesIn(inner, (value as Record<string, unknown>)[name], `${at}/${name}`),
+  )
+}
+
+/** A reference in a field: its dotted path, and whether it is inside a list. */
+interface ReferenceSite {
+  readonly path: string
+  readonly listed: boolean
+  readonly onDelete: 'restrict' | 'cascade'
+}
+
+/** All references in a field to a resource. */
+export function referenceSites(field: Field, target: string, path: string, listed = false): ReferenceSite[] {
+  if (field.kind === 'ref' && field.target === target)
+    return [{ path, listed, onDelete: field.options.onDelete ?? 'restrict' }]
+  if (field.kind === 'list') return referenceSites(field.item as Field, target, path, true)
+  if (field.kind !== 'object') return []
+  return Object.entries(field.fields ?? {}).flatMap(([name, inner]) =>
+    referenceSites(inner, target, `${path}.${name}`, listed),
+  )
+}
+
+/** The dotted path of a reference, without indexes of lists. */
+const siteOfReference = ({ field }: Reference): string => field.replace(/\/\d+/g, '').replaceAll('/', '.')

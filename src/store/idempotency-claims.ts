@@ -1,0 +1,82 @@
+/** Idempotency claims: keys that are stored in the transaction of the write that they belong to. The cellar. */
+
+import type { Outcome, PriorClaim } from '../flow/outcome.ts'
+import type { Claim, Read, Recall } from '../flow/plan.ts'
+import { type Table, type TableOperation, type TableRow, tablePlan } from '../flow/table.ts'
+import { declaredName, type StoreContext, storedName } from './context.ts'
+import { rowConflict, type Steps } from './steps.ts'
+import { performTablePlan } from './table-plans.ts'
+
+export const claimTable: Table = {
+  name: 'bylaw_keys',
+  columns: {
+    ...{ hash: 'text', collection: 'text', parent: 'text?', id: 'text' },
+    ...{ fingerprint: 'text', time: 'integer', answer: 'text?' },
+  },
+  key: ['hash'],
+  shardKey: 'hash',
+  indexes: [{ name: 'time', columns: ['collection', 'time'] }],
+}
+
+const table = claimTable
+const findKey: TableOperation = { do: 'find', table, where: { hash: 'hash' } }
+const takeKey: TableOperation = { do: 'insert', table }
+const takeExpiredKey: TableOperation = { do: 'insert', table, replaces: { time: { upTo: 'expired' } } }
+const setAnswer: TableOperation = { do: 'set', table, where: { hash: 'hash' }, to: { answer: 'answer' } }
+/** Deletes more keys than the one that a creation adds, so that expired ones cannot pile up. R106. */
+const sweepKeys: TableOperation = {
+  ...{ do: 'sweep', table, where: { collection: 'collection', time: { upTo: 'expired' } } },
+  ...{ order: ['time'], limit: 10, near: 'hash' },
+}
+
+/** Finds the earlier claim of a key; `free` if the key was not used or has expired. */
+export function* recallClaim(cellar: StoreContext, { claim }: Recall): Steps<Outcome> {
+  const { rows } = yield* performTablePlan(cellar, tablePlan(findKey, { hash: claim.hash }))
+  const [row] = rows
+  return row && !isExpired(cellar, row, claim) ? priorClaimOf(cellar, row) : { is: 'free' }
+}
+
+/** The time that expiry is judged by, given the time of a plan, which may be ahead. */
+export const expiresBy = ({ clockLead }: StoreContext, time: number): number => (clockLead ? time - clockLead() : time)
+
+const isExpired = (cellar: StoreContext, { time }: TableRow, { expired }: Claim): boolean =>
+  expired !== null && Number(time) <= expiresBy(cellar, expired)
+
+const priorClaimOf = (cellar: StoreContext, { collection, id, parent, fingerprint, answer }: TableRow): PriorClaim => ({
+  is: 'claimed',
+  collection: declaredName(cellar, collection as string),
+  id: id as string,
+  parent: parent as string | null,
+  fingerprint: fingerprint as string,
+  answer: answer === null ? null : JSON.parse(answer as string),
+})
+
+/** Takes a key for a row; if the key is taken, returns the earlier claim. R101, R102, R106. */
+export function* takeClaim(
+  cellar: StoreContext,
+  { collection, key }: Pick<Read, 'collection' | 'key'>,
+  claim: Claim,
+): Steps<PriorClaim | null> {
+  const { hash, fingerprint, time } = claim
+  const expired = claim.expired === null ? null : expiresBy(cellar, claim.expired)
+  const { id, parent } = key
+  const values = { hash, collection: storedName(cellar, collection), parent, id, fingerprint, time, expired }
+  const run = expired === null ? takeKey : takeExpiredKey
+  const { is, rows } = yield* performTablePlan(cellar, tablePlan(run, values))
+  if (is === 'rows') {
+    if (expired !== null) yield* performTablePlan(cellar, { do: 'table', run: sweepKeys, values })
+    return null
+  }
+  const before = rows[0] as TableRow
+  if (isExpired(cellar, before, claim)) throw rowConflict(table.name) // since it was found taken
+  return priorClaimOf(cellar, before)
+}
+
+/** Stores the first answer with its key, to replay it. R98. */
+export function* keepAnswer(
+  cellar: StoreContext,
+  { hash }: Claim,
+  answer: NonNullable<PriorClaim['answer']>,
+): Steps<void> {
+  yield* performTablePlan(cellar, tablePlan(setAnswer, { hash, answer: JSON.stringify(answer) }))
+}
