@@ -1,4 +1,6 @@
 /** Event mistakes: `events` of another form, reserved names, and types that would have two meanings. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { open, orders, shop, table } from '../../test/help/mistakes.ts'
 
 const states = (to: string) => ({
@@ -37,3 +39,8 @@ table('events', [
     "'forever'",
   ],
 ])
+
+test('a reserved name is refused with its URL', () => {
+  const [found] = shop({ 'webhook-endpoints': open }, { events: true })
+  assert.equal(found?.reason, '`/webhook-endpoints` is the URL of webhook-endpoints, but a resource has it.')
+})

@@ -1,5 +1,5 @@
 /** Event bodies: the schemas of events, one for each resource, and the webhooks that deliver them. Part 13; part 6. R207, R208. */
-import { streamType } from '../endpoints/accept.ts'
+import { streamType } from '../endpoints/content-negotiation.ts'
 import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
 import type { Resource } from '../resources/resource.ts'

@@ -1,6 +1,6 @@
 /** Event query: the parameters of a request for events. Part 6. */
 import { allow, type ChallengeContext } from '../auth/allow.ts'
-import { missingCredentials } from '../auth/scheme.ts'
+import { missingCredentials } from '../auth/credentials.ts'
 import { invalidQuery, Problem, type Violation } from '../errors/problem.ts'
 import { nobody } from '../flow/caller.ts'
 import type { EventQuery, RequestContext } from '../flow/intent.ts'

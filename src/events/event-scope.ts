@@ -15,8 +15,8 @@ export interface EventSource {
   readonly collection: string
   /** What types begin with, as `order`. */
   readonly prefix: string
-  /** The actions as they are stored, each with its name in the version. */
-  readonly actions: ReadonlyMap<string, string>
+  /** The actions as they are stored, also under former names, each with its name in the version. */
+  readonly actions: Map<string, string>
   /** The stored actions that changes have now; the initial state, for example, is entered by none. */
   readonly current: ReadonlySet<string>
 }
@@ -47,7 +47,7 @@ export function eventScope(service: string, label: string, scenes: Iterable<Endp
 const plainActions: readonly string[] = ['created', 'updated', 'deleted']
 
 /** A transition to a state that the version does not have is an update there. */
-function actionsOf({ resource, representation, transitions }: EndpointContext): ReadonlyMap<string, string> {
+function actionsOf({ resource, representation, transitions }: EndpointContext): Map<string, string> {
   const [own, today] = [resource.machine, representation.today.machine]
   const called = transitions.map(({ own: { to }, today: stored }) => [stored.to, to] as const)
   const timed = (today?.timed ?? []).flatMap(({ name, to }) => {
@@ -60,6 +60,18 @@ function actionsOf({ resource, representation, transitions }: EndpointContext): 
     return [state, name] as const
   })
   return new Map([...plainActions.map((one) => [one, one] as const), ...entered])
+}
+
+/** Adds the names that states had in other versions: events keep the name of the time of their change. */
+export function addFormerActions<S extends ReadonlyMap<string, EventScope>>(scopes: S): S {
+  const sources = [...scopes.values()].flatMap((one) => one.sources)
+  for (const own of Map.groupBy(sources, ({ collection }) => collection).values()) {
+    const today = new Set(own.flatMap(({ actions }) => [...actions.keys()]))
+    const former = own.flatMap(({ actions }) => [...actions].filter(([, name]) => !today.has(name)))
+    for (const { actions } of own)
+      for (const [stored, name] of former) actions.set(name, actions.get(stored) ?? 'updated')
+  }
+  return scopes
 }
 
 /** Whether a caller may read the events of a resource: those whose items it may read. */
