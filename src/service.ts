@@ -11,7 +11,7 @@ import { type RowWriter, rowWriter } from './effects/row-writer.ts'
 import { batchPath, batchRoute } from './endpoints/batch-route.ts'
 import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
 import { eventRoutes } from './events/event-routes.ts'
-import { type EventScope, eventScope } from './events/event-scope.ts'
+import { addFormerActions, type EventScope, eventScope } from './events/event-scope.ts'
 import type { Field, Fields } from './fields/field.ts'
 import { standardKinds } from './fields/kinds.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
@@ -394,7 +394,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     resources,
     writer,
     errors: extendCatalogue(declaration.errors ?? {}),
-    events: scopes,
+    events: addFormerActions(scopes),
     quotas: quotasOf(declaration.tiers ?? {}, settings.rateLimit),
     editions: new Map(editions.map((one) => [one.label, one])),
     choice: versionChoice(declaration, changes, served, settings),

@@ -163,18 +163,6 @@ table('methods and access', [
 
 table('what a resource has', [
   ['an unknown key', () => orders({ feilds: {} }), 'resources.orders.feilds', '`fields`'],
-  [
-    'what a later release offers',
-    () => orders({ events: true }),
-    'resources.orders.events',
-    '`events` is not supported by this release',
-  ],
-  [
-    'settings of a later release',
-    () => shop({ orders: open }, { settings: { events: { stream: true } } }),
-    'settings.events',
-    '`events` is not supported by this release',
-  ],
   ['no fields', () => shop({ orders: { access: 'public' } }), 'resources.orders.fields', 'f.text()'],
   ['fields that are a list', () => orders({ fields: [open.fields.name] }), 'resources.orders.fields', 'a list'],
   ['an empty object of fields', () => orders({ fields: {} }), ''],

@@ -59,6 +59,8 @@ export interface ResourceContract extends StatesOfContract, OperationsOfContract
   /** The access rule of each method, by path. */
   readonly paths: { readonly [path: string]: { readonly [method: string]: string } }
   readonly operations: readonly string[]
+  /** The types of its events; missing if it has none. */
+  readonly events?: readonly string[]
   /** The dates of deprecated operations; missing if there are none. */
   readonly deprecations?: { readonly [operation: string]: DeprecationDates }
   readonly fields: { readonly [name: string]: FieldTerms }
@@ -72,7 +74,7 @@ export interface ResourceContract extends StatesOfContract, OperationsOfContract
 }
 
 /** The parts of a declaration and of a resource that have rules of comparison; any difference in other parts breaks. */
-const knownParts = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'settings', 'versions']
+const knownParts = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions']
 const knownResourceParts = [
   ...[
     'prefix',
@@ -87,6 +89,7 @@ const knownResourceParts = [
     'access',
     'methods',
     'deprecations',
+    'events',
   ],
   ...['order', 'sorts', 'indexes', 'uniques', 'settings'],
 ]
@@ -145,6 +148,7 @@ function resourceContract(
     parent: parent && { resource: parent.resource, onDelete: parent.onDelete },
     paths: sortMembers(own.map(({ template, methods }) => [template, methodRules(methods)])),
     operations: methods.toSorted(),
+    ...eventContract(resource, places),
     ...deprecationDates(declaration),
     ...stateContract(resource),
     ...operationContract(resource),
@@ -155,6 +159,12 @@ function resourceContract(
     settings: sortMembers(differing.map((path) => [path, canonicalValue(contractSetting(settings, path))])),
     more: unknownParts(declaration, knownResourceParts),
   }
+}
+
+function eventContract({ name }: Resource, places: readonly Endpoint[]): Pick<ResourceContract, 'events'> {
+  const all = places.flatMap(({ methods }) => methods.get('GET')?.about.events ?? [])
+  const own = all.find(({ resource }) => resource.name === name)
+  return own ? { events: own.types.toSorted() } : {}
 }
 
 function deprecationDates({ deprecations = {} }: ResourceDeclaration): Pick<ResourceContract, 'deprecations'> {

@@ -184,12 +184,32 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
     ...changed('parent', `The owner of ${name} is`),
     ...pathDifferences(place, before, after),
     ...deprecationDifferences(place, before, after),
-    ...[stateDifferences, operationDifferences].flatMap((differ) => differ(place, before, after)),
+    ...[eventDifferences, stateDifferences, operationDifferences].flatMap((differ) => differ(place, before, after)),
     ...fieldDifferences(`${place}.fields`, before.fields, after.fields, traffic),
     ...ordered,
     ...sortDifferences(place, before, after, traffic.lists),
     ...uniqueDifferences(place, before, after, traffic.sends),
     ...unweighedDifferences(`${place}.`, before.more, after.more),
+  ]
+}
+
+/** New types of events add; consumers wait for those that they know. */
+function eventDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
+  const [had, has] = [before.events ?? [], after.events ?? []]
+  const lost = had.filter((type) => !has.includes(type))
+  const added = has.filter((type) => !had.includes(type))
+  const at = `${place}.events`
+  return [
+    ...lost.map((type) =>
+      makeDifference(
+        at,
+        'breaking',
+        `There are no events \`${type}\` any more. Consumers wait for them.`,
+        'Keep them.',
+        has.length === 0 ? 'fixed' : 'actions-changed',
+      ),
+    ),
+    ...added.map((type) => makeDifference(at, 'additive', `Events \`${type}\` are new.`)),
   ]
 }
 

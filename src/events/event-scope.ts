@@ -15,8 +15,10 @@ export interface EventSource {
   readonly collection: string
   /** What types begin with, as `order`. */
   readonly prefix: string
-  /** The actions as they are stored, each with its name in the version. */
-  readonly actions: ReadonlyMap<string, string>
+  /** The actions as they are stored, also under former names, each with its name in the version. */
+  readonly actions: Map<string, string>
+  /** The stored actions that changes have now; the initial state, for example, is entered by none. */
+  readonly current: ReadonlySet<string>
 }
 
 export interface EventScope {
@@ -33,7 +35,10 @@ export function eventScope(service: string, label: string, scenes: Iterable<Endp
     if (representation.today.collection.eventPrefix === undefined) return []
     const { name, declaration, settings } = resource
     const collection = representation.today.name
-    return [{ scene, name, collection, prefix: eventPrefixOf(name, declaration, settings), actions: actionsOf(scene) }]
+    const { transitions = [], timed = [] } = representation.today.machine ?? {}
+    const current = new Set([...plainActions, ...[...transitions, ...timed].map(({ to }) => to)])
+    const prefix = eventPrefixOf(name, declaration, settings)
+    return [{ scene, name, collection, prefix, actions: actionsOf(scene), current }]
   })
   return { label, service, sources }
 }
@@ -42,7 +47,7 @@ export function eventScope(service: string, label: string, scenes: Iterable<Endp
 const plainActions: readonly string[] = ['created', 'updated', 'deleted']
 
 /** A transition to a state that the version does not have is an update there. */
-function actionsOf({ resource, representation, transitions }: EndpointContext): ReadonlyMap<string, string> {
+function actionsOf({ resource, representation, transitions }: EndpointContext): Map<string, string> {
   const [own, today] = [resource.machine, representation.today.machine]
   const called = transitions.map(({ own: { to }, today: stored }) => [stored.to, to] as const)
   const timed = (today?.timed ?? []).flatMap(({ name, to }) => {
@@ -55,6 +60,18 @@ function actionsOf({ resource, representation, transitions }: EndpointContext): 
     return [state, name] as const
   })
   return new Map([...plainActions.map((one) => [one, one] as const), ...entered])
+}
+
+/** Adds the names that states had in other versions: events keep the name of the time of their change. */
+export function addFormerActions<S extends ReadonlyMap<string, EventScope>>(scopes: S): S {
+  const sources = [...scopes.values()].flatMap((one) => one.sources)
+  for (const own of Map.groupBy(sources, ({ collection }) => collection).values()) {
+    const today = new Set(own.flatMap(({ actions }) => [...actions.keys()]))
+    const former = own.flatMap(({ actions }) => [...actions].filter(([, name]) => !today.has(name)))
+    for (const { actions } of own)
+      for (const [stored, name] of former) actions.set(name, actions.get(stored) ?? 'updated')
+  }
+  return scopes
 }
 
 /** Whether a caller may read the events of a resource: those whose items it may read. */
@@ -77,6 +94,6 @@ export const eventTypeOf = ({ prefix, actions }: EventSource, { action }: Pick<S
   `${prefix}.${actions.get(action) ?? 'updated'}`
 
 /** All types of events of a resource in a version. */
-export const eventTypesOf = ({ prefix, actions }: EventSource): readonly string[] => [
-  ...new Set([...actions.values()].map((action) => `${prefix}.${action}`)),
+export const eventTypesOf = ({ prefix, actions, current }: EventSource): readonly string[] => [
+  ...new Set([...actions].flatMap(([stored, name]) => (current.has(stored) ? [`${prefix}.${name}`] : []))),
 ]

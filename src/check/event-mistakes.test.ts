@@ -1,0 +1,46 @@
+/** Event mistakes: `events` of another form, reserved names, and types that would have two meanings. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { open, orders, shop, table } from '../../test/help/mistakes.ts'
+
+const states = (to: string) => ({
+  states: { field: 'status', initial: 'draft', transitions: { changes: { from: ['draft'], to } } },
+})
+
+table('events', [
+  ['on the service', () => shop({ orders: open }, { events: true }), ''],
+  ['on a resource', () => orders({ events: true }), ''],
+  ['off for a resource', () => shop({ orders: { ...open, events: false } }, { events: true }), ''],
+  ['another form', () => shop({ orders: open }, { events: 'on' }), 'events', 'Write events: true or events: false.'],
+  ['another form on a resource', () => orders({ events: { stream: true } }), 'resources.orders.events', 'events: true'],
+  [
+    'names of the service',
+    () => shop({ orders: open, events: open, 'webhook-endpoints': open, 'webhook-deliveries': open }, { events: true }),
+    'resources.events, resources.webhook-endpoints, resources.webhook-deliveries',
+    'leave out `events`',
+  ],
+  ['these names without events', () => shop({ events: open, 'webhook-endpoints': open }), ''],
+  [
+    'a state with the name of another change',
+    () => orders({ events: true, ...states('updated') }),
+    'resources.orders.states.transitions.changes.to',
+    'the type of another change',
+  ],
+  ['the same without events', () => orders(states('updated')), ''],
+  [
+    'settings',
+    () => shop({ orders: open }, { events: true, settings: { events: { stream: true, retention: 'PT1S' } } }),
+    '',
+  ],
+  [
+    'a retention that is none',
+    () => shop({ orders: open }, { settings: { events: { retention: 'soon' } } }),
+    'settings.events.retention',
+    "'forever'",
+  ],
+])
+
+test('a reserved name is refused with its URL', () => {
+  const [found] = shop({ 'webhook-endpoints': open }, { events: true })
+  assert.equal(found?.reason, '`/webhook-endpoints` is the URL of webhook-endpoints, but a resource has it.')
+})
