@@ -4,10 +4,9 @@ import { existsSync, watch } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { styleText } from 'node:util'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
-import { allowLossFlag } from '../terminal/consent.ts'
+import { allowLossFlag, allowMisfitsFlag } from '../terminal/consent.ts'
 import { keepInFlag } from '../terminal/dropped-values.ts'
 import { databaseFlag, hostFlag, portFlag, portOf } from '../terminal/flags.ts'
-import { allowMisfitsFlag } from '../terminal/misfit-warning.ts'
 import type { DevMessage } from './dev-server.ts'
 
 export const devCommand: Command = {

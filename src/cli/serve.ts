@@ -7,7 +7,7 @@ import { withoutPassword } from '../postgres/connection-url.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
-import { allowLossFlag, consentOf, withConsent } from '../terminal/consent.ts'
+import { allowLossFlag, allowMisfitsFlag, consentOf, warnOfMisfits, withConsent } from '../terminal/consent.ts'
 import { keepInFlag } from '../terminal/dropped-values.ts'
 import {
   contractMistakes,
@@ -22,7 +22,6 @@ import {
   warnWithoutLocks,
 } from '../terminal/flags.ts'
 import { loadService, mistakesText } from '../terminal/load.ts'
-import { allowMisfitsFlag, warnOfMisfits } from '../terminal/misfit-warning.ts'
 import { readPlans } from '../terminal/plans.ts'
 import {
   openRateLimitLedger,

@@ -78,9 +78,9 @@ class Batch {
 
   /** Runs handlers outside of the transaction, as often as they have to decide. */
   async execute(plan: Sequence): Promise<Outcome> {
-    const { handlers, store, world } = this.#way.context
+    const { handlers, store } = this.#way.context
     const outcome = handlers
-      ? await executeDecided(this.#runs, { store, world }, plan, () => this.plan())
+      ? await executeDecided(this.#runs, handlers, plan, () => this.plan())
       : await store.execute(plan)
     // The database has refused the last member, as by a value that is in use.
     if (outcome.is !== 'answered' && outcome.is !== 'claimed') this.#render(this.#current, outcome)

@@ -8,6 +8,7 @@ import type { Log, ServiceWorld } from '../flow/world.ts'
 import { ListReader } from '../handlers/handled-list.ts'
 import type { HandlerSources } from '../handlers/handled-run.ts'
 import { requireHandlers, usedByHandlers } from '../handlers/own-handlers.ts'
+import { SharedTurns } from '../handlers/shared-turns.ts'
 import type { Ledger } from '../limits/quota-table.ts'
 import type { Service } from '../service.ts'
 import type { TokenSettings } from '../settings.ts'
@@ -71,7 +72,9 @@ export function handlerSources(
   if (!ownHandlers) return undefined
   const lists = new ListReader(resources)
   const timeout = settings.limits.handlerTimeout
-  return { ...usedByHandlers(ownHandlers), ownHandlers, resources, lists, writer, types, store, world, log, timeout }
+  const sharedTurns = new SharedTurns({ store, world })
+  const own = { ownHandlers, resources, lists, sharedTurns, writer, types, store, world, log, timeout }
+  return { ...usedByHandlers(ownHandlers), ...own }
 }
 
 /** Loads the token verifier only if tokens are accepted: it takes 10 MB. */

@@ -1,9 +1,11 @@
-/** Event bodies: the schemas of events, one for each resource. Part 13; part 6. R207, R208. */
-import type { OperationDescription, Route } from '../flow/route.ts'
+/** Event bodies: the schemas of events, one for each resource, and the webhooks that deliver them. Part 13; part 6. R207, R208. */
+import { streamType } from '../endpoints/content-negotiation.ts'
+import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
 import type { Resource } from '../resources/resource.ts'
 import { recordedRef } from './bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
+import { setSchema } from './filters.ts'
 import type { SchemaContext } from './schemas.ts'
 
 type DescribedEvents = NonNullable<OperationDescription['events']>
@@ -14,7 +16,10 @@ const moment = { type: 'string', format: 'date-time' }
 /** An event of any of the resources. */
 export function eventRef(events: DescribedEvents, resource: Resource, around: SchemaContext): ComponentRef {
   const anyOf = events.map((one) => resourceEventRef(one, resource, around))
-  return around.components.put('schemas', ['Event'], { title: 'The event of a change', anyOf })
+  const [only] = anyOf as [ComponentRef]
+  return anyOf.length === 1
+    ? only
+    : around.components.put('schemas', ['Event'], { title: 'The event of a change', anyOf })
 }
 
 /** A page of events. */
@@ -32,10 +37,11 @@ export function eventsRef(events: DescribedEvents, resource: Resource, around: S
 /** The parameters of a list of events. */
 export function eventQueryParameters({ at, about: { events }, resource }: Route): DocumentPart[] {
   if (!events || at !== 'collection') return []
-  const { maxPageSize, pageSize } = resource.settings.list
-  const oneOf = (values: readonly string[]) => ({
-    anyOf: [{ enum: values }, { type: 'string', pattern: '^in:\\(.*\\)$' }],
-  })
+  const { maxPageSize, pageSize, maxSetSize } = resource.settings.list
+  const oneOf = (values: readonly string[]) => {
+    const value = { type: 'string', enum: values }
+    return { anyOf: [value, setSchema(undefined, value, maxSetSize)] }
+  }
   const parameter = (name: string, description: string, schema: object) => ({ name, in: 'query', description, schema })
   const types = events.flatMap((one) => one.types)
   const names = events.map((one) => one.resource.name)
@@ -50,6 +56,68 @@ export function eventQueryParameters({ at, about: { events }, resource }: Route)
     }),
   ]
 }
+
+/** The content of a stream. R213. */
+export const streamContent: DocumentPart = {
+  [streamType]: {
+    schema: {
+      type: 'string',
+      description: 'Server-sent events: `id`, `event` (the type) and `data` (the event as JSON, on one line).',
+    },
+  },
+}
+
+/** The webhooks of a version: the delivery of each type of event. R209. */
+export function webhookItems({ endpoints }: ServedVersion, around: SchemaContext): DocumentPart | undefined {
+  const route = endpoints.flatMap(({ methods }) => [...methods.values()]).find(({ about }) => about.events)
+  return (
+    route &&
+    Object.fromEntries(
+      (route.about.events ?? []).flatMap((one) =>
+        one.types.map((type) => [type, webhookItem(type, one, route, around)]),
+      ),
+    )
+  )
+}
+
+function webhookItem(
+  type: string,
+  events: DescribedEvents[number],
+  { resource }: Route,
+  around: SchemaContext,
+): DocumentPart {
+  const event = resourceEventRef(events, resource, around)
+  const schema = { allOf: [event, { type: 'object', properties: { type: { const: type } } }] }
+  const media = resource.settings.events.format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json'
+  const post = {
+    operationId: `webhook.${type}`,
+    summary: `Delivers ${type}`,
+    tags: [events.resource.name],
+    security: [],
+    parameters: webhookHeaders.map(([name, description, schema]) => ({
+      ...around.components.put('parameters', [pascalCase(name)], {
+        ...{ name, in: 'header', required: true, description, schema },
+      }),
+    })),
+    requestBody: { description: 'The event.', required: true, content: { [media]: { schema } } },
+    responses: {
+      '2XX': { description: 'The event was received.' },
+      410: { description: 'The endpoint is gone; nothing more is sent to it.' },
+      default: { description: 'The event is sent again later.' },
+    },
+  }
+  return { post }
+}
+
+const webhookHeaders: readonly (readonly [name: string, description: string, schema: DocumentPart])[] = [
+  ['webhook-id', 'The id of the event, the same in each attempt.', text],
+  ['webhook-timestamp', 'The time of the attempt, in seconds since 1970.', { type: 'integer', minimum: 0 }],
+  [
+    'webhook-signature',
+    'Signatures of `id.timestamp.body`, separated by spaces: HMAC-SHA256 as `v1,…`, Ed25519 as `v1a,…`.',
+    text,
+  ],
+]
 
 function resourceEventRef(
   { resource, types }: DescribedEvents[number],

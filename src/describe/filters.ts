@@ -80,7 +80,7 @@ const bareMember = '[^,()"\\\\ \\u0000](?:[^,()"\\\\\\u0000]*[^,()"\\\\ \\u0000]
 const quotedMember = '"(?:[^"\\\\\\u0000]|\\\\["\\\\])*"'
 
 /** The schema of a set; the pattern limits its members if it can. R65 to R68. */
-function setSchema(bare: FieldKind['bare'], value: DocumentPart, most: number): DocumentPart {
+export function setSchema(bare: FieldKind['bare'], value: DocumentPart, most: number): DocumentPart {
   const inner = memberPattern(bare, value)
   const member = inner === null ? `(?:${bareMember}|${quotedMember})` : `(?:${inner}|"(?:${inner})")`
   return { type: 'string', pattern: `^in:\\( *(?:${member} *(?:, *${member} *){0,${most - 1}})?\\)$` }

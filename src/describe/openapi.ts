@@ -7,6 +7,7 @@ import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { type Components, type DocumentPart, openComponents, withoutUndefined } from './components.ts'
 import { putErrorSchemas } from './errors.ts'
+import { webhookItems } from './event-bodies.ts'
 import { introductionText } from './introduction.ts'
 import { pathItems } from './path-items.ts'
 import type { DescribedCorridor } from './refusals.ts'
@@ -64,6 +65,7 @@ export function openapiDocument(
     servers: serverParts(service, label),
     tags: [...edition.resources.values()].map(({ name, title }) => ({ name, description: `${title}: a resource.` })),
     paths,
+    webhooks: webhookItems(edition, around),
     components: parts.all(),
   })
 }

@@ -87,6 +87,11 @@ const requestHeaders: Readonly<
     'With wait=10 the answer waits up to 10 seconds for the operation to end.',
     { type: 'string', examples: ['wait=10', 'respond-async'] },
   ],
+  lastEvent: [
+    'Last-Event-ID',
+    'The id of the last event that the client has; a stream goes on after it.',
+    { type: 'string', examples: ['evt_01jd8m2kq3v9x7c5b1n4f6h8t0'] },
+  ],
 }
 
 /** The names of parameters whose header has several meanings. */

@@ -5,7 +5,7 @@ import { batchResultRef } from './batch-bodies.ts'
 import { cachedBodyRef, itemRef, listRef, outputRef } from './bodies.ts'
 import type { ComponentRef, DocumentPart } from './components.ts'
 import { refusalContent, statusName, statusTitle } from './errors.ts'
-import { eventRef, eventsRef } from './event-bodies.ts'
+import { eventRef, eventsRef, streamContent } from './event-bodies.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
 import { type HeaderRefs, refusalHeaders } from './response-headers.ts'
 import type { SchemaContext } from './schemas.ts'
@@ -84,7 +84,9 @@ function successResponses({ headers, around }: ResponseContext, route: Route): D
     const part = {
       description: says,
       headers: headers([...groups, ...dryRunHeader(route), ...own], schema !== null),
-      ...(schema && { content: { 'application/json': { schema } } }),
+      ...(schema && {
+        content: { 'application/json': { schema }, ...(route.streams && body === 'events' && streamContent) },
+      }),
     }
     return name === undefined ? part : { ...around.components.put('responses', [name], part) }
   }

@@ -3,10 +3,10 @@ import type { FoundRow } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Create, RowChange, Update } from '../flow/plan.ts'
 import { timestampOf } from '../formats/time-texts.ts'
-import { encodeRow, updatedAtIn, withUpdatedAt } from '../resources/document.ts'
+import { encodeRow } from '../resources/document.ts'
 import { referencesIn } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
-import { cellsIn, type DocumentTexts, type Reference } from '../rows/collection.ts'
+import { cellsIn, type DocumentTexts, type Reference, updatedAtIn, withUpdatedAt } from '../rows/collection.ts'
 
 /** A new row, without the parts that are computed from its document. */
 export type NewRowPlan = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create>

@@ -1,6 +1,6 @@
 /** Calls an operation that a resource declares: POST below the collection or an item. Part 4, methods. R88. */
 
-import { inputNamesOf, readServedInput } from '../changes/actions.ts'
+import { inputNamesOf, readServedInput } from '../changes/older-inputs.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Decisions, ProposedCall } from '../flow/decision.ts'
@@ -11,8 +11,8 @@ import type { Decide, RowWrite } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { DescribedAnswer, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
-import { pause } from '../flow/world.ts'
 import { effectOfQueued, queueOperation, statusKey } from '../handlers/queued-operation.ts'
+import { nextChange } from '../handlers/status-changes.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { decodeDocument } from '../resources/document.ts'
@@ -145,17 +145,17 @@ function planStart(scene: EndpointContext, served: ServedOperation, intent: Inte
   }
 }
 
-/** The pause between two checks whether an operation has ended, in milliseconds. */
+/** How often a request looks whether its operation has ended in another process, in milliseconds. */
 const lookInterval = 100
 
 /** Waits until the operation has ended, for as long as the client prefers and stays connected. */
-async function awaitEnd({ call, key, world }: Intent, outcome: Outcome, store: Store): Promise<Outcome> {
+async function awaitEnd({ call, world }: Intent, outcome: Outcome, store: Store): Promise<Outcome> {
   const doc = outcome.is === 'claimed' ? outcome.answer?.doc : outcome.is === 'answered' ? outcome.doc : undefined
   const until = world.monotonic() + preferredWait(call) * 1000
   if (doc === undefined) return outcome
   const { id } = JSON.parse(doc) as { id: string }
-  const own = statusKey(id, key.account)
-  for (; world.monotonic() < until && !call.gone?.(); await pause(world, lookInterval)) {
+  const own = statusKey(id)
+  for (; world.monotonic() < until && !call.gone?.(); await nextChange(world, id, lookInterval)) {
     const read = { do: 'read', collection: statusResource, key: own, time: world.now() } as const
     const found = (await store.execute(read)) as ReadResult
     if (found.is !== 'found') return outcome

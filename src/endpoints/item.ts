@@ -121,8 +121,10 @@ export function ownerOf(
 }
 
 /** The canonical URL of an item, with the version as the request named it. R4, R49. */
-export function itemPath({ name, parent }: Resource, key: ItemAddress, { prefix, query }: CarriedVersion): string {
-  const own = `/${name}/${encodeURIComponent(key.id)}`
+export function itemPath(resource: Resource, key: ItemAddress, { prefix, query }: CarriedVersion): string {
+  const { name, parent, settings } = resource
+  const isPlain = resource.key === null && settings.resource.id === 'typeid' // such ids need no encoding
+  const own = `/${name}/${isPlain ? key.id : encodeURIComponent(key.id)}`
   const path = key.parent === null ? own : `/${parent?.resource}/${encodeURIComponent(key.parent)}${own}`
   return prefix + path + (query === '' ? '' : `?${query}`)
 }

@@ -5,7 +5,7 @@ import type { Call } from '../flow/call.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import type { EntityTags, Preconditions } from '../flow/intent.ts'
 import { parseHttpDate } from '../formats/http-date.ts'
-import { updatedAtIn } from '../resources/document.ts'
+import { updatedAtIn } from '../rows/collection.ts'
 import { etag, isSameState, tagOf } from '../views/tag.ts'
 import type { View } from '../views/view.ts'
 

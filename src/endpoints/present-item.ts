@@ -2,6 +2,8 @@
 import { type Caller, permits } from '../flow/caller.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { RequestContext } from '../flow/intent.ts'
+import type { QueuedRequest } from '../handlers/queued-operation.ts'
+import { decodeDocument } from '../resources/document.ts'
 import { isStatusResource } from '../resources/service-fields.ts'
 import { absentItem, type EndpointContext, missingItem } from './item.ts'
 
@@ -12,14 +14,24 @@ export function presentItem(
   seen: ReadResult,
 ): FoundRow {
   if (seen.is !== 'found') throw absentItem(scene, seen)
-  if (isStatusResource(scene.resource.declaration)) admitStatus(scene, caller, seen.doc)
+  if (isStatusResource(scene.resource.declaration)) admitStatus(scene, caller, seen)
   return seen
 }
 
-/** The status of an operation exists only for callers that may call the operation. R228. */
-function admitStatus({ stored, resource }: EndpointContext, caller: Caller, doc: string): void {
-  const { id, operation } = JSON.parse(doc) as { id: string; operation: string }
-  const [name = '', called] = operation.split('.')
-  const own = stored.get(name)?.operations.find((one) => one.name === called)
-  if (!permits(caller, own?.rule)) throw missingItem(resource, id)
+/**
+ * The status of an operation exists only for callers that may call the operation; and for those of one account, if the items
+ * that the operation works on belong to accounts. R228.
+ */
+function admitStatus(
+  { stored, resource, representation }: EndpointContext,
+  caller: Caller,
+  { doc, hidden }: FoundRow,
+): void {
+  const { id, operation, request } = decodeDocument(representation.today, doc, hidden)
+  const [name = '', called] = String(operation).split('.')
+  const on = stored.get(name)
+  const own = on?.operations.find((one) => one.name === called)
+  const { account } = (JSON.parse(String(request)) as QueuedRequest).caller
+  const isShared = on?.collection.account === null || (account !== null && account === caller.account)
+  if (!permits(caller, own?.rule) || !isShared) throw missingItem(resource, String(id))
 }

@@ -1,6 +1,6 @@
 /** Carries out a transition of an item: POST below its URL. Part 3, states. */
 
-import { inputNamesOf, readServedInput } from '../changes/actions.ts'
+import { inputNamesOf, readServedInput } from '../changes/older-inputs.ts'
 import { handledBy } from '../effects/row-writer.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'

@@ -117,9 +117,11 @@ const hasKey = (asked: RequestContext & Partial<Intent>): boolean =>
 
 function renderWrite(scene: EndpointContext, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
   if (outcome.is === 'claimed')
-    return replayReply(scene, intent, outcome, (_, row) =>
-      changedReply(scene, intent, itemReply(scene, intent, 200, row)),
-    )
+    return replayReply(scene, intent, outcome, (_, row) => {
+      const reply = itemReply(scene, intent, 200, row)
+      Object.assign(reply.headers, headers)
+      return changedReply(scene, intent, reply)
+    })
   const written = outcome.is === 'kept' ? outcome.seen : outcome
   if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created')
     throw writeRefusal(scene, written, intent.key)

@@ -1,6 +1,8 @@
 /** Event query: the parameters of a request for events. Part 6. */
-import { allow } from '../auth/allow.ts'
+import { allow, type ChallengeContext } from '../auth/allow.ts'
+import { missingCredentials } from '../auth/credentials.ts'
 import { invalidQuery, Problem } from '../errors/problem.ts'
+import { nobody } from '../flow/caller.ts'
 import type { EventQuery, RequestContext } from '../flow/intent.ts'
 import { listInWords } from '../formats/naming.ts'
 import { timestampText } from '../formats/time-texts.ts'
@@ -35,7 +37,7 @@ export function readEventQuery(
   const after = readEventCursor(values.get('cursor'), { bound, settings, world }, faults)
   if (faults.length > 0) throw invalidQuery(faults)
   admitBegun(scope, world)
-  const sources = admitSources(scope, named?.sources, caller, challenge)
+  const sources = admitSources(scope, named?.sources, { caller, challenge, auth: settings.auth })
   const item = values.get('item')
   return {
     where: {
@@ -62,12 +64,12 @@ function admitBegun({ sources }: EventScope, { waiting }: EventContext['world'])
 function admitSources(
   { sources }: EventScope,
   named: readonly EventSource[] | undefined,
-  caller: EventContext['caller'],
-  challenge: string,
+  { caller, challenge, auth }: ChallengeContext,
 ): readonly EventSource[] {
   const asked = named ?? sources
   const seen = asked.filter((one) => maySee(one, caller))
   if (seen.length > 0) return seen
+  if (caller.id === nobody.id) throw missingCredentials(challenge, auth)
   const rule = asked.map(({ scene }) => ruleFor(scene.resource.access, 'read')).find((one) => one !== undefined)
   if (rule !== undefined) allow(caller, rule, challenge)
   throw new Problem(

@@ -15,7 +15,7 @@ import { refuseParameters } from '../lists/query-string.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { writeEventCursor } from './event-cursor.ts'
-import { eventParameters, readEventQuery } from './event-query.ts'
+import { readEventQuery } from './event-query.ts'
 import { type EventScope, eventTypesOf, maySee } from './event-scope.ts'
 import { eventStream } from './event-stream.ts'
 import { eventText } from './event-text.ts'
@@ -32,11 +32,10 @@ export const eventRoutes = (
   [`${eventPath}/{id}`, readEventRoute(scope, resource)],
 ]
 
+const readRules = ({ sources }: EventScope) => sources.map(({ scene }) => ruleFor(scene.resource.access, 'read'))
+
 /** The rule for events: what a caller sees depends on the resources that it may read. */
-function ruleOf({ sources }: EventScope): AccessRule {
-  const rules = sources.map(({ scene }) => ruleFor(scene.resource.access, 'read'))
-  return rules.includes('public') ? 'public' : 'authenticated'
-}
+const ruleOf = (scope: EventScope): AccessRule => (readRules(scope).includes('public') ? 'public' : 'authenticated')
 
 function listEventsRoute(scope: EventScope, resource: Resource, challenge: string): Route {
   const { settings } = resource
@@ -48,6 +47,7 @@ function listEventsRoute(scope: EventScope, resource: Resource, challenge: strin
     query: () => null,
     target: () => ({ read: null, admit: () => {} }),
     streams: settings.events.stream,
+    furtherRules: readRules(scope),
     parse: (asked) => {
       const events = queryFor(asked)
       if (isStreamed(asked) && events.lastId !== null && !isEventId(events.lastId))
@@ -142,15 +142,21 @@ function readEventRoute(scope: EventScope, resource: Resource): Route {
 const describedEvents = ({ sources }: EventScope): NonNullable<OperationDescription['events']> =>
   sources.map((one) => ({ resource: one.scene.resource, types: eventTypesOf(one) }))
 
+const streamNote =
+  'With `Accept: text/event-stream` events are sent as they happen: from now on, or from `since`, `cursor` or `Last-Event-ID`.'
+
 const listDescription = (scope: EventScope, resource: Resource): OperationDescription => ({
   events: describedEvents(scope),
-  ...{ id: 'list', summary: () => 'Lists events, the oldest first', body: null, headers: [...itemConditions] },
+  ...{ id: 'list', summary: () => 'Lists events, the oldest first', body: null },
+  headers: [...itemConditions, ...(resource.settings.events.stream ? (['lastEvent'] as const) : [])],
   notes: [
-    `Each change of an item is an event, in the order in which changes of the item happened. \`nextCursor\` is never null: at the end it is the place to ask from again. Parameters: ${eventParameters.join(', ')}.`,
+    'Each change of an item is an event; the events of an item are in the order of its changes.',
+    '`nextCursor` is never null: at the end it is the place to ask from again.',
+    ...(resource.settings.events.stream ? [streamNote] : []),
   ],
   answers: [
     { status: 200, says: 'A page of events.', body: 'events', headers: ['ETag'] },
     describedUnchanged(resource),
   ],
-  refusals: ['precondition-failed', 'access-denied', 'insufficient-scope', 'maintenance'],
+  refusals: ['precondition-failed', 'access-denied', 'maintenance'],
 })

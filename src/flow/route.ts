@@ -49,7 +49,7 @@ export interface Route {
   readonly claim?: (asked: RequestContext) => Claim | null
   /** Further collections that are read or written, besides its own and that of the owner. */
   readonly otherCollections?: readonly string[]
-  /** Further access rules and scopes that a write can require, for fields or other rows; undefined refuses everyone. */
+  /** Further access rules and scopes that a request can require, for fields, other rows or events; undefined refuses everyone. */
   readonly furtherRules?: readonly (AccessRule | undefined)[]
   readonly offer?: () => ListOffer
   /** Whether it also answers with a stream of events (`text/event-stream`). R213. */
@@ -86,7 +86,15 @@ export interface OperationDescription {
   readonly refusals: readonly RefusalType[]
 }
 
-export type RequestHeader = 'match' | 'noneMatch' | 'creating' | 'unmodifiedSince' | 'modifiedSince' | 'prefer' | 'wait'
+export type RequestHeader =
+  | 'match'
+  | 'noneMatch'
+  | 'creating'
+  | 'unmodifiedSince'
+  | 'modifiedSince'
+  | 'prefer'
+  | 'wait'
+  | 'lastEvent'
 
 /** The answer of a successful operation. */
 export interface DescribedAnswer {

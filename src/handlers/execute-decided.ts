@@ -4,7 +4,6 @@ import { Undecided } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
-import { pause } from '../flow/world.ts'
 import type { HandledRun, HandlerSources } from './handled-run.ts'
 import { ReadsChanged } from './handler-fault.ts'
 import { takeTurn } from './turns.ts'
@@ -14,17 +13,18 @@ const mostRuns = 5
 
 /**
  * Executes a plan that handlers decide on; a batch has one run for each member. The plan is made again after each decision.
- * After a conflict all runs start again, and queue with other requests for the rows that they have read.
+ * After a conflict all runs start again, and queue with other requests for the rows that they have read. After a second
+ * conflict, which only other processes can cause, they also take the leases of these rows.
  */
 export async function executeDecided(
   runs: readonly HandledRun[],
-  { store, world }: Pick<HandlerSources, 'store' | 'world'>,
+  { store, world, sharedTurns }: Pick<HandlerSources, 'store' | 'world' | 'sharedTurns'>,
   first: Plan,
   makePlan: () => Plan,
 ): Promise<Outcome> {
   const rest = () => Math.min(...runs.map((one) => one.rest()))
   const rows = new Set<string>()
-  let endTurn = () => {}
+  let [endTurn, leave] = [() => {}, () => {}]
   try {
     for (let [run, plan] = [1, first]; ; plan = makePlan()) {
       try {
@@ -33,16 +33,18 @@ export async function executeDecided(
       } catch (error) {
         if (!(error instanceof ReadsChanged)) throw error
         if (run === mostRuns || rest() < 0) throw busyProblem(error)
+        leave()
         endTurn()
         for (const row of [error.row, ...runs.flatMap((one) => one.rowNames())]) rows.add(row)
+        if (!error.queues) await sharedTurns.met(error.row, run > 1)
         endTurn = await takeTurn(world, [...rows], rest())
+        leave = await sharedTurns.take(rows, rest())
         for (const one of runs) one.beginAnew(rows)
-        if (error.queues) continue
-        if (run > 1) await pause(world, world.random() * 5 * 2 ** run)
-        run++
+        if (!error.queues) run++
       }
     }
   } finally {
+    leave()
     endTurn()
   }
 }

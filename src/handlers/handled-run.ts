@@ -20,6 +20,7 @@ import { copied, HandlerTools, handlerLog, type ToolContext } from './handler-to
 import { outputText, refuseOutput } from './operation-output.ts'
 import { fieldOperations, type HandlerFunction, type OwnHandlers } from './own-handlers.ts'
 import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
+import type { SharedTurns } from './shared-turns.ts'
 import { isQueued } from './turns.ts'
 
 /** The parts of a service that handlers use. */
@@ -30,6 +31,7 @@ export interface HandlerSources extends RowSources {
   /** Releases what `used` made. */
   readonly close: () => Promise<void>
   readonly lists: ListReader
+  readonly sharedTurns: SharedTurns
   readonly types: Catalogue
   readonly world: ServiceWorld
   readonly log: Log
@@ -147,7 +149,9 @@ export class HandledRun implements Decisions {
 
   /** A request does not overtake those that queue for a row, or they would have to run once more: it joins them. */
   #admit(row: string): void {
-    if (!this.#turn.has(row) && isQueued(this.#sources.world, row)) throw new ReadsChanged(row, true)
+    const { world, sharedTurns } = this.#sources
+    if (this.#turn.has(row)) return
+    if (isQueued(world, row) || sharedTurns.isContended(row)) throw new ReadsChanged(row, true)
   }
 
   #rowsAt(time: number): RequestRows {

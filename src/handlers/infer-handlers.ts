@@ -1,4 +1,5 @@
 /** Infer handlers: the types of handlers, inferred from the declaration of a service. Part 3, handlers. */
+// long because: each type is the argument of one kind of handler, and they are made of one another
 import type { Aggregate } from '../fields/aggregate.ts'
 import type { FieldNamesWith } from '../fields/field.ts'
 import type {

@@ -1,5 +1,4 @@
 /** Queued operation: the status of an asynchronous operation that a worker will run. R28, R228. */
-import { allowAccount } from '../auth/allow.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
@@ -41,8 +40,8 @@ export interface QueuedOperation extends Pick<Create, 'key' | 'time'> {
   readonly document: Document
 }
 
-/** The key of a status; a status of no account has the account ''. */
-export const statusKey = (id: string, account: string | null): RowKey => ({ id, parent: null, account: account ?? '' })
+/** The key of a status. Its request names the account. */
+export const statusKey = (id: string): RowKey => ({ id, parent: null, account: null })
 
 /** Stores the status, and with it the job; `guard` can refuse the write. */
 export const effectOfQueued = (
@@ -61,7 +60,6 @@ export function queueOperation(
   due = time,
 ): QueuedOperation {
   const statuses = resources.get(statusResource) as Resource
-  if (caller.id !== '') allowAccount(caller, statuses)
   const request: QueuedRequest = {
     input: Object.fromEntries(input),
     caller: { id: caller.id, account, scopes: [...caller.scopes] },
@@ -74,7 +72,7 @@ export function queueOperation(
     request: JSON.stringify(request),
   }
   const document = completeDocumentBy(statuses, ({ name }) => own[name])
-  const key = statusKey(newId(statuses.prefix as string), account)
+  const key = statusKey(newId(statuses.prefix as string))
   stampDocument(statuses, document, key, null, time)
   return { statuses, document, key, time }
 }

@@ -1,4 +1,5 @@
 /** Connection: serves its requests in order, and closes it so that the client can read the last answer. Part 8, limits. */
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Store } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
@@ -133,3 +134,10 @@ export function linger(socket: Socket, world: World): void {
     world.after(lingerTime, () => socket.destroy()),
   )
 }
+
+/** Waits until there is content to read, or its end; rejects if the client disconnects. */
+export const readableOrEnded = (request: IncomingMessage): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    if (request.destroyed) return void resolve(null)
+    request.once('readable', resolve).once('close', resolve).once('error', reject)
+  })

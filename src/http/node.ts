@@ -15,7 +15,7 @@ import { smallAnswer } from '../limits/answer-memory.ts'
 import { makeIntake } from '../limits/intake.ts'
 import { loopInterval, makeLoopState, recordLoopDelay } from '../limits/overload.ts'
 import type { Settings } from '../settings.ts'
-import { connectionQueues, discardInput, type EnqueueStep, linger, loopTurns } from './connection.ts'
+import { connectionQueues, discardInput, type EnqueueStep, linger, loopTurns, readableOrEnded } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './engine-error.ts'
 import { stopServer } from './stop.ts'
 import { makeAnswerReaders, openStream, streamBody } from './stream.ts'
@@ -211,8 +211,8 @@ function writeAnswer(
   context: ServerContext,
   started: number,
 ): boolean {
-  const { headers, status, held } = reply
-  if (response.headersSent) return headers.Connection !== 'close' // already refused, as its content broke off
+  const { headers, status } = reply
+  if (response.headersSent) return headers.Connection !== 'close' // refused before, as its content broke off
   const unread = call.content !== null && !request.complete
   if (unread || !context.open()) headers.Connection = 'close'
   if (unread) request.resume() // else the connection would stall when the buffer is full
@@ -220,18 +220,16 @@ function writeAnswer(
   const body = call.method === 'HEAD' ? null : reply.body
   response.writeHead(status, headers)
   logAnswer(call, status, context, started)
-  if (reply.stream && call.method !== 'HEAD') {
-    openStream(request.socket, response, reply)
-    return headers.Connection !== 'close'
-  }
   const { writeTimeout: timeout } = context.service.settings.limits
   const readers = context.world.state.of(makeAnswerReaders, context)
   const failed = (error: unknown) => abandon(call, request.socket, error, context)
-  if (body !== null && body.length > smallAnswer)
-    streamBody(request.socket, response, body, { held, timeout, readers, failed })
+  const isStreamed = reply.stream !== undefined && call.method !== 'HEAD'
+  if (isStreamed) openStream(request.socket, response, reply)
+  else if (body !== null && body.length > smallAnswer)
+    streamBody(request.socket, response, body, { held: reply.held, timeout, readers, failed })
   else if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')
   else response.end(body)
-  if (body === null || body.length <= smallAnswer) readers.watch(request.socket, response, timeout)
+  if (!isStreamed && (body === null || body.length <= smallAnswer)) readers.watch(request.socket, response, timeout)
   return headers.Connection !== 'close'
 }
 
@@ -294,10 +292,3 @@ async function* contentPieces(
   await readableOrEnded(request)
   yield* { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) }
 }
-
-/** Waits until there is content to read, or its end; rejects if the client disconnects. */
-const readableOrEnded = (request: IncomingMessage): Promise<unknown> =>
-  new Promise((resolve, reject) => {
-    if (request.destroyed) return void resolve(null)
-    request.once('readable', resolve).once('close', resolve).once('error', reject)
-  })

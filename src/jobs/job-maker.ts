@@ -20,7 +20,7 @@ function jobOfWrite({ key, before, after, time }: DocumentWrite, retention: numb
   const free = { id, taken: 0, holder: '', tries: 0 }
   if (before === null) {
     const due = Date.parse(String(after.due))
-    return [tablePlan(addJob, { ...free, due, account: key.account ?? '', calendar: null })]
+    return [tablePlan(addJob, { ...free, due, calendar: null })]
   }
   const ends = endedStates.includes(after.status) && !endedStates.includes(before.status)
   return ends ? [tablePlan(endJob, { ...free, due: time + retention })] : []

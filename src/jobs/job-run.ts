@@ -12,6 +12,7 @@ import { HandledRun, type HandlerSources, handlersOf, type NamedHandler } from '
 import { HandlerFault } from '../handlers/handler-fault.ts'
 import { outputText } from '../handlers/operation-output.ts'
 import { type QueuedRequest, statusKey } from '../handlers/queued-operation.ts'
+import { announceChange } from '../handlers/status-changes.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { OwnOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -51,7 +52,7 @@ export class JobRun {
     this.#context = context
     this.#job = job
     this.#statuses = context.sources.resources.get(statusResource) as Resource
-    this.#key = statusKey(job.id, job.account)
+    this.#key = statusKey(job.id)
   }
 
   /** Ends when the job has ended, was put off, or is lost. */
@@ -171,6 +172,7 @@ export class JobRun {
       }),
     )
     if (!isCommitted(outcome)) throw new JobLost()
+    announceChange(sources.world, this.#job.id)
   }
 
   #plan(decide: (seen: FoundRow, time: number) => RowWrite): Decide {

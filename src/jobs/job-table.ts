@@ -7,7 +7,6 @@ export const jobTable: Table = {
   name: 'bylaw_jobs',
   columns: {
     id: 'text',
-    account: 'text',
     /** When it is to be run; for an ended operation, when its status is forgotten. */
     due: 'integer',
     /** Until when a node has it; others leave it alone. */
@@ -64,7 +63,6 @@ export const removeSteps: TableOperation = { do: 'sweep', table: stepTable, wher
 
 export interface JobRow {
   readonly id: string
-  readonly account: string
   readonly due: number
   readonly taken: number
   readonly holder: string

@@ -38,7 +38,7 @@ export async function adoptSchedules({ sources: { resources, store, world } }: J
     const calendar = calendarOf(declared)
     const [known] = rowsIn(await store.execute(tablePlan(findJob, { id }))) as readonly Partial<JobRow>[]
     if (known?.calendar === calendar) continue
-    const free = { id, account: '', taken: 0, holder: '', tries: 0 }
+    const free = { id, taken: 0, holder: '', tries: 0 }
     await store.execute(tablePlan(replaceJob, { ...free, due: dueAfter(declared, world.due()), calendar }))
   }
 }

@@ -6,7 +6,7 @@ import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { type Log, within } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
-import { reactionPause } from '../webhooks/retry.ts'
+import { reactionPause } from '../webhooks/retry-pauses.ts'
 import {
   addReaction,
   type FailureRow,

@@ -292,7 +292,3 @@ export function decodeDocument(resource: Resource, doc: string, hidden: string |
   const more = JSON.parse(hidden) as Document
   return completeDocumentBy(resource, ({ name }) => (Object.hasOwn(document, name) ? document[name] : more[name]))
 }
-
-/** The time of the last change is always the last member, so it can be read and replaced without parsing. */
-export const updatedAtIn = (doc: string): string => doc.slice(-26, -2)
-export const withUpdatedAt = (doc: string, time: string): string => `${doc.slice(0, -26)}${time}"}`

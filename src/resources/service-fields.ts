@@ -74,7 +74,7 @@ const statusFields: Fields = {
   request: f.text({ ...byService, optional: true, writeOnly: true, max: 1_000_000 }),
 }
 
-type Statused = Pick<ResourceDeclaration, 'fields' | 'states' | 'operations' | 'access'> & { readonly owner?: string }
+type Statused = Pick<ResourceDeclaration, 'operations' | 'access'>
 
 /** Whether a resource is that of the statuses; a declared one may have its name if no operation is asynchronous. */
 export const isStatusResource = ({ states }: Pick<ResourceDeclaration, 'states'>): boolean =>
@@ -83,13 +83,12 @@ export const isStatusResource = ({ states }: Pick<ResourceDeclaration, 'states'>
 /** The resource of the statuses; undefined if no operation is asynchronous. */
 function statusDeclaration(resources: readonly Statused[]): ResourceDeclaration | undefined {
   const served = resources.filter(({ operations = {} }) => Object.values(operations).some((one) => one.asynchronous))
-  const owner = served.find((one) => one.owner !== undefined)?.owner
-  // Each row is visible only to callers that may call its operation.
+  // Each row is visible only to callers that may call its operation, and of their account if it works on items of accounts.
   const rules = served.flatMap(({ access, operations = {} }) => [access, ...Object.values(operations)])
   const rule = JSON.stringify(rules).includes('"public"') ? 'public' : 'authenticated'
   if (served.length === 0) return undefined
   return {
-    ...{ prefix: 'opr', fields: statusFields, states: statusStates, methods: ['read'], ...(owner && { owner }) },
+    ...{ prefix: 'opr', fields: statusFields, states: statusStates, methods: ['read'] },
     access: { read: rule, change: rule },
   }
 }

@@ -1,6 +1,7 @@
 /** Served actions: the transitions and operations of a version, each with the newest one. Part 9, versions. */
-import { olderInput, olderOutput, olderStatuses, type ShownOperation } from '../changes/actions.ts'
+
 import type { ChangeStep } from '../changes/conversion.ts'
+import { olderInput, olderOutput, olderStatuses, type ShownOperation } from '../changes/older-inputs.ts'
 import type { EndpointContext } from '../endpoints/item.ts'
 import type { ServedOperation, ServedTransition, Transition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'

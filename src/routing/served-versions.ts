@@ -2,7 +2,7 @@
 
 import type { ChangeStep, FindMovedField } from '../changes/conversion.ts'
 import { movedFieldFinder, type ResourceHistory, type VersionAt, versionHistory } from '../changes/history.ts'
-import { olderRepresentation, storedRepresentation } from '../changes/representation.ts'
+import { olderRepresentation, type Representation, storedRepresentation } from '../changes/representation.ts'
 import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
@@ -88,7 +88,6 @@ function servedVersion(
   declared: DeclaredService,
   elsewhere: FindMovedField,
 ): ServedVersion {
-  const { writer } = declared
   const { label, declaration, histories, errors } = past
   const scenes = withStatusForm(
     [...histories].map(([name, way]) =>
@@ -102,7 +101,7 @@ function servedVersion(
   const found = scenes.flatMap(({ source, ...scene }) => {
     const seen = viewAndLinks(source, scene, resources)
     const { today: stored, challenge } = declared
-    const context = { ...scene, ...seen, resources, stored, writer, challenge, scenes: contexts }
+    const context = { ...scene, ...seen, resources, stored, writer: declared.writer, challenge, scenes: contexts }
     contexts.set(scene.resource.name, context)
     return resourceEndpoints(context, declared.operations)
   })
@@ -116,16 +115,19 @@ function servedVersion(
       if (collection === form?.today.name) return form.names(field)
       return form?.joined.some((one) => one.collection === collection) ? form.names(field, collection) : []
     },
-    unlinked: (name) => {
-      const moved = forms.get(name)?.moved.filter(({ isOptional }) => isOptional) ?? []
-      return moved.flatMap((one) => (resources.get(name)?.byName.get(one.name)?.absent === undefined ? one.name : []))
-    },
+    unlinked: (name) => unlinkedFields(forms.get(name), resources.get(name)),
     endpoints: found,
     tree: routeTreeOf(found),
     methods: allMethods(found),
     errors: extendCatalogue(declaration.errors ?? {}),
     errorNames: errors,
   }
+}
+
+/** The moved fields of a resource that are null in items without a link. */
+function unlinkedFields(form: Representation | undefined, resource: Resource | undefined): readonly string[] {
+  const moved = form?.moved.filter(({ isOptional }) => isOptional) ?? []
+  return moved.flatMap(({ name }) => (resource?.byName.get(name)?.absent === undefined ? name : []))
 }
 
 /** Shows the statuses of asynchronous operations as the version does. */

@@ -17,6 +17,7 @@ export {
   viewRow,
   withKeptForOthers,
 } from './kept-for-others.ts'
+export { changeTime, eventIdOf, updatedAtIn, withUpdatedAt } from './recorded-change.ts'
 export {
   completeDocument,
   isSameJson,

@@ -11,14 +11,11 @@
  * commits later has a mark from there on. A restored database may begin with lower numbers than it has marks; the horizon is
  * then ahead of all transactions, and all events are searched once. Positions themselves never depend on transactions.
  */
-import { createHash } from 'node:crypto'
 import type { RowKey } from '../flow/found-row.ts'
 import type { EventPage, Outcome, StoredEvent } from '../flow/outcome.ts'
 import type { FindEvent, ReadEvents, SweepEvents } from '../flow/plan.ts'
 import type { Table } from '../flow/table.ts'
-import { idAt } from '../formats/id.ts'
-import { updatedAtIn } from '../resources/document.ts'
-import { type Collection, type StoredDocument, storedNameOf } from '../rows/collection.ts'
+import { type Collection, changeTime, eventIdOf, type StoredDocument, storedNameOf } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Statement } from '../sql/statements.ts'
 import { declaredName, type PreparedCollection, type StoreContext, storedName, viewStoredRow } from './context.ts'
@@ -116,10 +113,8 @@ export function eventValues(
 ): EventValues {
   const name = storedNameOf(collection)
   const [account, parent] = [collection.account === null ? null : key.account, collection.composite ? key.parent : null]
-  const at = Math.max(Date.parse(updatedAtIn(doc)) || 0, time)
-  const change = JSON.stringify([name, account, parent, key.id, revision])
-  // The same change has the same id in every try.
-  const id = idAt('evt', at, createHash('sha256').update(change).digest())
+  const at = changeTime(doc, time)
+  const id = eventIdOf(at, [name, account, parent, key.id, revision])
   const type = `${collection.eventPrefix}.${action}`
   return [id, type, name, key.id, parent, account, action, revision, shape, at, doc]
 }

@@ -1,6 +1,8 @@
 /** Consent: the consent of an operator to a hazardous schema change, by flags or by an answer at the terminal. */
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
+import type { Store } from '../flow/store.ts'
+import type { Log } from '../flow/world.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
 import { type ChangeRefusal, type Consent, changeRefusal, isChangeRefusal, startError } from '../schema/hazard.ts'
 import type { Service } from '../service.ts'
@@ -82,4 +84,21 @@ async function confirmDrop(fields: readonly string[], terminal: Terminal): Promi
   } finally {
     asking.close()
   }
+}
+
+export const allowMisfitsFlag: Flag = {
+  about: 'Keeps rows that do not fit a declaration that became narrower, and describes their values in OpenAPI too.',
+}
+
+/** Logs one line for all recorded misfits. */
+export function warnOfMisfits({ misfits = {} }: Store, log: Log): void {
+  const all = Object.entries(misfits).flatMap(([collection, fields]) =>
+    Object.entries(fields).map(([field, { rows, more }]) => ({ name: `${collection}.${field}`, rows, more })),
+  )
+  if (all.length === 0) return
+  const counts = all.map(({ name, rows, more }) => `${name} of ${more ? 'at least ' : ''}${rows}`)
+  log.warn(
+    { misfits },
+    `Rows do not fit what is declared: ${counts.join(', ')}. They are answered as they are; \`bylaw doctor\` names them.`,
+  )
 }

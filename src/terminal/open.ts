@@ -5,6 +5,7 @@ import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
 import type { Table } from '../flow/table.ts'
 import type { World } from '../flow/world.ts'
+import { turnTable } from '../handlers/shared-turns.ts'
 import { hasJobs } from '../jobs/job-maker.ts'
 import { jobTable, stepTable } from '../jobs/job-table.ts'
 import { quotaTable } from '../limits/quota-table.ts'
@@ -20,7 +21,7 @@ import { timerTable } from '../timers/timer-table.ts'
 import { usageTable } from '../versions/usage.ts'
 
 /** The tables of all conventions; a new one is one more entry. */
-export const serviceTables: readonly Table[] = [quotaTable, usageTable, apiKeyTable]
+export const serviceTables: readonly Table[] = [quotaTable, usageTable, apiKeyTable, turnTable]
 
 /** The tables of a service, some of which only a part of its declaration needs. */
 export const tablesOf = ({ resources }: Pick<Service, 'resources'>): readonly Table[] => [

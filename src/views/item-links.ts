@@ -66,8 +66,8 @@ interface LinkedItem {
   readonly key: ItemAddress
   readonly state: string
   /** The document as it is stored, and as the version shows it. */
-  readonly stored: () => Document
-  readonly shown: () => Document
+  readonly stored: string
+  readonly shown: string
 }
 
 interface LinkPlan {
@@ -76,6 +76,8 @@ interface LinkPlan {
   readonly actions: readonly (ItemAction & { readonly key: string })[]
   readonly relations: LinkedRelations | null
   readonly pathOf: PathOf
+  /** The text before the state in a stored document, and the length of that after it; null without states. */
+  readonly around: { readonly before: string; readonly after: number } | null
 }
 
 /** `pathOf` makes the paths of items, as the version names them. */
@@ -84,12 +86,15 @@ export function itemLinker(
   { actions, relations }: LinkRules,
   pathOf: PathOf,
 ): ItemLinker {
+  const { machine, created, updated } = today
+  const after = `","${created}":"","${updated}":""}`.length + 2 * timeLength
   const plan: LinkPlan = {
     own,
     today,
     actions: actions.map((one) => ({ ...one, key: toCase(one.name, own.settings.naming) })),
     relations,
     pathOf,
+    around: machine && { before: `"${machine.field}":"`, after },
   }
   const withLinks = (view: View, carried: CarriedVersion, stored: string, shown: string) =>
     `${shown.slice(0, -1)},${linksText(plan, view, carried, itemIn(plan, stored, shown))}}`
@@ -110,7 +115,11 @@ function linksText(plan: LinkPlan, view: View, carried: CarriedVersion, item: Li
   const end = self.length - (carried.query === '' ? 0 : carried.query.length + 1)
   const [base, query] = [self.slice(0, end), self.slice(end)]
   let text = `"_links":{"self":"${self}"`
-  if (relations) text += relationLinks(relations, { view, carried, base, query, pathOf }, item.shown(), item.stored())
+  if (relations) {
+    const stored = JSON.parse(item.stored) as Document
+    const shown = item.shown === item.stored ? stored : (JSON.parse(item.shown) as Document)
+    text += relationLinks(relations, { view, carried, base, query, pathOf }, shown, stored)
+  }
   for (const { key, name, rule, from, to } of actions)
     if ((from === null || from.includes(item.state)) && view.permitted.has(rule) && !view.closed.has(to ?? ''))
       text += `,"${key}":"${base}/${name}${query}"`
@@ -118,18 +127,14 @@ function linksText(plan: LinkPlan, view: View, carried: CarriedVersion, item: Li
 }
 
 /** Reads the parts from the text of an item, which is only parsed if necessary. */
-function itemIn({ own, today }: LinkPlan, stored: string, shown: string): LinkedItem {
-  let parsed: Document | undefined
-  const document = () => {
-    parsed ??= JSON.parse(stored) as Document
-    return parsed
-  }
+function itemIn(plan: LinkPlan, stored: string, shown: string): LinkedItem {
+  const { own, today } = plan
   const plain = own.key === null && !own.collection.composite
   return {
-    key: plain ? { id: stored.slice(7, stored.indexOf('"', 7)), parent: null } : keyOf(own, document()),
-    state: stateAtEnd(today, stored) ?? stateOf(today, document()),
-    stored: document,
-    shown: () => (shown === stored ? document() : (JSON.parse(shown) as Document)),
+    key: plain ? { id: stored.slice(7, stored.indexOf('"', 7)), parent: null } : keyOf(own, JSON.parse(stored)),
+    state: stateAtEnd(plan, stored) ?? stateOf(today, JSON.parse(stored)),
+    stored,
+    shown,
   }
 }
 
@@ -144,12 +149,11 @@ const keyOf = ({ collection, parent }: Resource, document: Document): ItemAddres
 const timeLength = 24
 
 /** The state in a stored text if it is directly before the two times; otherwise undefined. */
-function stateAtEnd({ machine, created, updated }: Resource, doc: string): string | undefined {
-  if (machine === null) return ''
-  const { field } = machine
-  const end = doc.length - (`","${created}":"","${updated}":""}`.length + 2 * timeLength)
+function stateAtEnd({ around }: LinkPlan, doc: string): string | undefined {
+  if (around === null) return ''
+  const end = doc.length - around.after
   const start = doc.lastIndexOf('"', end - 1) + 1
-  return doc.startsWith(`"${field}":`, start - field.length - 4) ? doc.slice(start, end) : undefined
+  return doc.startsWith(around.before, start - around.before.length) ? doc.slice(start, end) : undefined
 }
 
 /** The names of the links that items can have besides `self`; null if they have none. */

@@ -8,8 +8,6 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { issueKey } from '../../src/auth/key-table.ts'
 import { newApiKey, sealKey } from '../../src/auth/keys.ts'
 import { callerGate, handlerSources, type ServerContext } from '../../src/corridor/server-context.ts'
-import { makeEventFeed } from '../../src/events/event-feed.ts'
-import { hasEvents, relayEvents } from '../../src/events/event-relay.ts'
 import type { Holder } from '../../src/flow/credential.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
@@ -22,6 +20,7 @@ import { previewVersions } from '../../src/versions/version-choice.ts'
 import { openDatabase, type TestDatabase } from './databases.ts'
 import { testFile } from './group.ts'
 import { checkedSend } from './overseen.ts'
+import { followEvents } from './relay.ts'
 
 export interface Sent {
   /** Sent as JSON, with its content type unless another one is given. */
@@ -50,6 +49,8 @@ export interface Door {
   readonly send: (method: string, path: string, sent?: Sent) => Promise<Answer>
   /** Sends bytes over a new connection and returns everything that was received until it ends or `ms` have passed. */
   readonly raw: (bytes: string | Uint8Array, ms?: number) => Promise<string>
+  /** Asks for a stream, whose body the test reads and cancels. */
+  readonly open: (path: string, headers?: Readonly<Record<string, string>>) => Promise<Response>
   /** The entries that were logged as errors. */
   readonly errors: object[]
   /** The log entries of answers. */
@@ -115,43 +116,31 @@ function contextOptions(options: DoorOptions): Partial<ServerContext> {
   const { database, onFile, together, socketOnly, now, world, preview, store, holders, ...around } = options
   return around
 }
-
 /** Runs a group of tests once for each server and store, on new databases. */
 export function doors(title: string, service: Service, tests: (door: Door) => void, options: DoorOptions = {}): void {
-  const { now, store: replaced, holders = {}, preview = 'all', world: given = realWorld } = options
-  const around = contextOptions(options)
   for (const { name, store: kind } of combinations.filter((one) => isSelected(one, options))) {
     describe(`${title} (${name}, ${kind})`, () => {
-      const door = { name, store: kind, errors: [] as object[], answered: [] as object[], port: 0, database: '' } as {
-        -readonly [K in keyof Door]: Door[K]
-      }
+      const door = {
+        name,
+        store: kind,
+        errors: [] as object[],
+        answered: [] as object[],
+        port: 0,
+        database: '',
+      } as OpenDoor
       let listening: NodeServer | undefined
       let context: ServerContext | undefined
+      let relayed: ReturnType<typeof followEvents>
       let testDatabase: TestDatabase | undefined
       before(async () => {
         testDatabase = await openDatabase(kind, service, options)
         door.database = testDatabase.url
-        const opened = await openStore(service, door.database, 'apply', {}, given)
-        const store = replaced?.(opened) ?? opened
-        const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store)
-        const authenticate = callerGate(service, store, world)
-        door.as = await issued(store, holders, world.now())
-        const shown = { ...service, choice: previewVersions(service.choice, preview) }
-        const log = logOf(door)
-        const handlers = handlerSources(service, store, world, log)
-        const parts = { service: shown, store, world, authenticate, log, open: () => true }
-        context = { ...parts, ...(handlers && { handlers }), ...around }
-        if (name === 'node:http') listening = await listen(context, { port: 0, host: '127.0.0.1' })
-        door.port = Number(listening ? new URL(listening.url).port : 0)
-        const send = listening ? overSocket(door.port) : throughFetch(fetchDoor(context))
-        const events = { resources: service.resources, store, world, log, retention: null }
-        world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
-        const how = { replaced: replaced !== undefined, resolves: !listening }
-        door.send = kind === 'SQLite' ? checkedSend(send, service, how) : send // answers do not depend on the store
-        if (hasEvents(service.resources)) door.send = relayed(door.send, () => relayEvents(events))
-        door.raw = (bytes, ms) => rawBytes(door.port, bytes, ms)
+        context = await openedContext(door, service, options)
+        relayed = followEvents(service, context)
+        listening = await connected(door, context, { service, replaced: options.store !== undefined, relayed })
       })
       after(async () => {
+        await relayed?.stop()
         await listening?.stop(1000)
         await context?.store.close()
         await testDatabase?.remove()
@@ -159,6 +148,43 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
       tests(door)
     })
   }
+}
+
+type OpenDoor = { -readonly [K in keyof Door]: Door[K] }
+
+/** Opens the database of a door, issues its keys, and returns what its server needs. */
+async function openedContext(door: OpenDoor, service: Service, options: DoorOptions): Promise<ServerContext> {
+  const { now, holders = {}, preview = 'all', world: given = realWorld } = options
+  const opened = await openStore(service, door.database, 'apply', {}, given)
+  const store = options.store?.(opened) ?? opened
+  const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store)
+  door.as = await issued(store, holders, world.now())
+  const shown = { ...service, choice: previewVersions(service.choice, preview) }
+  const authenticate = callerGate(service, store, world)
+  const log = logOf(door)
+  const handlers = handlerSources(service, store, world, log)
+  const parts = { service: shown, store, world, authenticate, log, open: () => true, ...(handlers && { handlers }) }
+  return { ...parts, ...contextOptions(options) }
+}
+
+/** Starts the server of a door, if it has one, and makes its functions that send requests. */
+async function connected(
+  door: OpenDoor,
+  context: ServerContext,
+  { service, replaced, relayed }: { service: Service; replaced: boolean; relayed: ReturnType<typeof followEvents> },
+): Promise<NodeServer | undefined> {
+  const listening = door.name === 'node:http' ? await listen(context, { port: 0, host: '127.0.0.1' }) : undefined
+  const through = fetchDoor(context)
+  door.port = Number(listening ? new URL(listening.url).port : 0)
+  door.raw = (bytes, ms) => rawBytes(door.port, bytes, ms)
+  door.open = (path, headers = {}) =>
+    listening
+      ? fetch(new URL(path, listening.url), { headers })
+      : through(new Request(`http://localhost${path}`, { headers }))
+  const send = listening ? overSocket(door.port) : throughFetch(through)
+  const checked = door.store === 'SQLite' ? checkedSend(send, service, { replaced, resolves: !listening }) : send
+  door.send = relayed ? (...sent) => relayed.run().then(() => checked(...sent)) : checked
+  return listening
 }
 
 /** Issues an API key and returns its headers. */
@@ -177,7 +203,7 @@ export async function keyFor(
 }
 
 /** Events have their positions before each request. */
-const relayed =
+const _relayed =
   (send: Door['send'], relay: () => Promise<void>): Door['send'] =>
   async (...request) => {
     await relay()

@@ -18,6 +18,7 @@ const storied: readonly (readonly string[])[] = [
   ['sqlite', 'postgres'],
   ['handlers', 'views'],
   ['endpoints', 'timers', 'jobs'],
+  ['events'],
   ['routing'],
   ['service'],
   ['contract'],
@@ -25,12 +26,13 @@ const storied: readonly (readonly string[])[] = [
   ['describe'],
   ['corridor'],
   ['http'],
+  ['reactions'],
   ['terminal'],
   ['cli', 'testing'],
   ['index'],
 ]
 /** The cellar may import less than its floor allows: it does not know pages, versions or idempotency keys. */
-const cellar = ['errors', 'flow', 'rows/collection.ts', 'fields/bounds.ts']
+const cellar = ['errors', 'flow', 'rows/collection.ts', 'fields/bounds.ts', 'formats/id.ts', 'resources/document.ts']
 const singles = ['settings', 'service', 'testing', 'index']
 const mostFiles = 20
 

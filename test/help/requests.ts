@@ -51,6 +51,8 @@ export async function tried(trial: Trial): Promise<Verdict> {
   const makers = operations.filter(({ creates }) => creates)
   for (let round = 0; round < 12; round++)
     for (const one of makers) if (round < 3 || !state.reached.has(one.id)) await asRight(one, state, seed + round)
+  if (operations.some(({ path }) => path === '/events'))
+    await state.ask({ method: 'get', target: '/events', headers: {} }, 'all events')
   for (const one of operations) {
     const makes = makers.filter(({ path }) => path.endsWith(`/${one.path.split('/').at(-2)}`))
     for (let run = 0; run < runs || (run < 25 && !state.reached.has(one.id)); run++) {
@@ -100,7 +102,10 @@ function startTrial({ document: described, send, narrow = /^$/ }: Trial): TrialS
       if (headers['dry-run'] === 'true') return answer // it stored nothing
       if ((status === 201 || status === 202) && headers.location)
         places.add(headers.location.split('?', 1)[0] as string)
-      if (method === 'delete' && status === 204) places.delete(target.split('?', 1)[0] as string)
+      const [path = ''] = target.split('?', 1)
+      if (path === '/events' && status === 200)
+        for (const { id } of answer.json?.data ?? []) places.add(`${path}/${id}`)
+      if (method === 'delete' && status === 204) places.delete(path)
       return answer
     },
   }

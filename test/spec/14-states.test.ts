@@ -157,6 +157,7 @@ doors(
       const again = await send('POST', `/orders/${id}/placements`, {}, { ...key, 'if-match': '"old"' })
       assert.deepEqual([again.status, again.json, again.headers.etag], [200, first.json, first.headers.etag])
       assert.equal(again.headers['idempotency-replayed'], 'true')
+      assert.equal(again.headers['content-location'], `/orders/${id}`)
       await send('POST', `/orders/${id}/cancellations`)
       await send('DELETE', `/orders/${id}`)
       assert.deepEqual((await send('POST', `/orders/${id}/placements`, undefined, key)).json, first.json)

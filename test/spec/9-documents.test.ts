@@ -8,6 +8,7 @@ import { openapiDocument } from '../../src/describe/openapi.ts'
 import type { Service } from '../../src/service.ts'
 import { archive, museum } from '../help/archive.ts'
 import { spec } from '../help/door.ts'
+import { eventShop, thinShop } from '../help/events.ts'
 import history from '../help/history.ts'
 import { keyService } from '../help/key-service.ts'
 import { linted } from '../help/lint.ts'
@@ -28,7 +29,10 @@ const plain = () =>
     settings: { methods: { query: true }, auth: { apiKeyHeader: 'X-Key' }, list: { links: 'both' } },
   })
 
-const rich = { shop, listService, staff, keyService, tenants, history, archive, museum, orders, purchases }
+const rich = {
+  ...{ shop, listService, staff, keyService, tenants, history, archive, museum, orders, purchases },
+  ...{ eventShop, thinShop },
+}
 const all = { ...rich, plain: plain() } as unknown as Record<string, Service>
 
 for (const [name, one] of Object.entries(all))

@@ -9,6 +9,7 @@ import { type As, testing } from '../../src/testing.ts'
 import { archive, archivist, keeper, museum } from '../help/archive.ts'
 import { type Answer, type Door, spec } from '../help/door.ts'
 import { elsewhere } from '../help/elsewhere.ts'
+import { eventShop, thinShop } from '../help/events.ts'
 import history from '../help/history.ts'
 import { keyService } from '../help/key-service.ts'
 import { listService } from '../help/list-service.ts'
@@ -27,6 +28,8 @@ const services: readonly [Service, As?, RegExp?][] = [
   [history, {}, /(?:firstName|lastName) must be at most 200 characters long/],
   [archive, archivist],
   [museum, keeper],
+  [eventShop, { scopes: ['orders:read', 'orders:write'] }],
+  [thinShop],
   [tenants, { account: 'acc_a', scopes: ['deals:read', 'deals:write'] }],
 ]
 

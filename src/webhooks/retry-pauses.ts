@@ -1,4 +1,4 @@
-/** Retry: the pauses before a failed delivery or reaction is tried again, and what ends the tries. Part 6, webhooks. */
+/** Retry pauses: the pauses before a failed delivery or reaction is tried again, and what ends the tries. Part 6, webhooks. */
 import { parseHttpDate } from '../formats/http-date.ts'
 
 const [second, minute, hour] = [1000, 60_000, 3_600_000]

@@ -1,4 +1,4 @@
-/** Actions: converts the inputs and outputs of the transitions and operations of older versions. Part 9, versions. */
+/** Older inputs: converts the inputs and outputs of the transitions and operations of older versions. Part 9, versions. */
 import type { InputField, ServedAction, ServedOperation } from '../resources/machine.ts'
 import { readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'

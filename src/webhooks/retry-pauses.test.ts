@@ -1,7 +1,7 @@
 /** The schedules of retries, and what may lengthen a pause. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deliveryPause, disablesEndpoint, reactionPause } from './retry.ts'
+import { deliveryPause, disablesEndpoint, reactionPause } from './retry-pauses.ts'
 
 const [second, minute, hour] = [1000, 60_000, 3_600_000]
 const now = Date.UTC(2026, 0, 1)

@@ -1,0 +1,13 @@
+/** Follows the events of a service in a test, as a process that serves it does. */
+import type { ServerContext } from '../../src/corridor/server-context.ts'
+import { makeEventFeed } from '../../src/events/event-feed.ts'
+import { hasEvents, relayEvents, relayEventsEvery } from '../../src/events/event-relay.ts'
+import type { Service } from '../../src/service.ts'
+
+/** Gives events their positions, at an interval and before each request; undefined for a service without events. */
+export function followEvents({ resources, settings }: Service, { store, world, authenticate, log }: ServerContext) {
+  if (!hasEvents(resources)) return undefined
+  const context = { resources, store, world, log, retention: settings.events.retention }
+  world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
+  return { stop: relayEventsEvery(context), run: () => relayEvents(context) }
+}
