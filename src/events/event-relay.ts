@@ -25,8 +25,10 @@ const pageSize = 500
 export async function relayEvents({ resources, store, world }: RelayContext): Promise<void> {
   const feed = world.state.of(makeEventFeed, null)
   let head = numbered(await store.execute({ do: 'head' }))
+  // Streams that were opened before look where they stand: other processes may have given positions meanwhile.
+  if (feed.position === null) feed.publish({ from: head.position, to: head.position, events: [] })
   while (head.more) head = numbered(await store.execute({ do: 'number' }))
-  if (feed.position === null || !feed.isWatched) feed.position = head.position
+  if (!feed.isWatched) feed.position = head.position
   await publishUpTo(head.position, feed, [...resources.keys()], store)
 }
 

@@ -59,7 +59,10 @@ function listEventsRoute(scope: EventScope, resource: Resource, challenge: strin
       isStreamed(intent)
         ? {
             ...{ status: 200, headers: { 'Content-Type': streamType }, body: null },
-            stream: eventStream({ scope, rule, queryFor: (caller) => queryFor({ ...intent, caller }) }, intent),
+            stream: eventStream(
+              { scope, rule, now: positionOf(outcome), queryFor: (caller) => queryFor({ ...intent, caller }) },
+              intent,
+            ),
           }
         : pageReply(scope, resource, intent, outcome as EventPage),
     claims: null,
@@ -95,6 +98,8 @@ function textOf(scope: EventScope, { caller, world }: Intent, event: StoredEvent
   if (!source) throw new Error(`An event of ${event.collection} was read that the version does not have.`)
   return eventText(scope, source, event, caller, world)
 }
+
+const positionOf = (outcome: Outcome): number => (outcome.is === 'numbered' ? outcome.position : 0)
 
 const isEventId = typeIdCheck('evt')
 

@@ -4,6 +4,7 @@ import type { Caller } from '../flow/caller.ts'
 import type { EventQuery, Intent } from '../flow/intent.ts'
 import type { EventPage, StoredEvent } from '../flow/outcome.ts'
 import type { AnswerStream, StreamTarget } from '../flow/reply.ts'
+import { pause } from '../flow/world.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import { type EventFeed, type FeedSources, makeEventFeed, type NewEvents } from './event-feed.ts'
 import { type EventScope, eventTypeOf } from './event-scope.ts'
@@ -11,6 +12,8 @@ import { eventText } from './event-text.ts'
 
 /** What a stream shows, and how it checks that its caller may still see it. */
 export interface StreamRules {
+  /** The last position when the stream was asked for. */
+  readonly now: number
   readonly scope: EventScope
   readonly rule: AccessRule
   /** Reads the parameters again for a caller whose rights may have changed; throws if it may see nothing. */
@@ -39,6 +42,10 @@ interface StreamParts {
 
 /** A client that has so many bytes to read is disconnected; it goes on from its last event. */
 const mostUnread = 1024 * 1024
+/** Events of the past are sent while a client has fewer bytes to read. */
+const enoughUnread = 64 * 1024
+/** How often that is looked at, and after what time a client that reads nothing is disconnected, in milliseconds. */
+const [drainInterval, mostIdle] = [20, 30_000]
 const pageSize = 100
 /** A comment is sent after this time without an event, and the caller is checked again, in milliseconds. */
 const commentInterval = 15_000
@@ -89,10 +96,27 @@ class OpenStream {
   }
 
   #send(text: string): void {
+    this.#write(text)
+    if (!this.#ended && this.#parts.target.unread() > mostUnread) this.#cut()
+  }
+
+  #write(text: string): void {
     if (this.#ended || text === '') return
     this.#lastSent = this.#intent.world.monotonic()
     this.#parts.target.write(text)
-    if (this.#parts.target.unread() > mostUnread) this.#cut()
+  }
+
+  /** Waits for a client that is behind: if it were cut off, it would come back for the same and get no further. */
+  async #drained(): Promise<void> {
+    const { world } = this.#intent
+    const { target } = this.#parts
+    let [unread, read] = [target.unread(), world.monotonic()]
+    while (!this.#ended && target.unread() > enoughUnread) {
+      await pause(world, drainInterval)
+      if (target.unread() < unread) read = world.monotonic()
+      else if (world.monotonic() - read > mostIdle) this.#cut()
+      unread = target.unread()
+    }
   }
 
   #take = ({ from, to, events }: NewEvents): void => {
@@ -115,7 +139,10 @@ class OpenStream {
         const plan = { do: 'events', after: this.#position, limit: pageSize, ...this.#query.where } as const
         const { events, position, base } = (await sources.store.execute(plan)) as EventPage
         if (base > this.#position && this.#position > 0) this.#send(gap)
-        this.#send(this.#textOf(events))
+        for (const event of events) {
+          this.#write(this.#textOf([event]))
+          await this.#drained()
+        }
         this.#position = position
       }
       this.#catchingUp = false
@@ -130,7 +157,7 @@ class OpenStream {
 
   /** The position after which the stream begins. */
   async #begin(): Promise<number> {
-    const { feed, sources } = this.#parts
+    const { sources } = this.#parts
     const { lastId, after, where } = this.#query
     if (lastId !== null) {
       const { events, position } = (await sources.store.execute({ do: 'event', id: lastId })) as EventPage
@@ -138,7 +165,7 @@ class OpenStream {
       this.#send(gap)
       return 0
     }
-    return after ?? (where.since === undefined ? (feed.position ?? 0) : 0)
+    return after ?? (where.since === undefined ? this.#rules.now : 0)
   }
 
   #matches({ collection, key, action, time }: StoredEvent): boolean {

@@ -144,6 +144,7 @@ export function openStream(socket: Socket, answer: ServerResponse, { held, strea
     cut: () => void socket.resetAndDestroy(),
   })
   answer.on('close', ended)
+  socket.once('end', () => socket.destroy()) // a stream has no end for which a client that half-closes could wait
 }
 
 const pieceSize = MiB / 16

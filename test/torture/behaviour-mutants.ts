@@ -6,13 +6,14 @@ export interface BehaviourMutant {
   readonly tests: readonly string[]
 }
 
-const [states, model, timers, money, handlers, dryRuns] = [
+const [states, model, timers, money, handlers, dryRuns, eventOrder] = [
   'test/spec/14-states.test.ts',
   'test/spec/14-model.test.ts',
   'test/store/timers.test.ts',
   'test/store/handlers.test.ts',
   'test/spec/15-handlers.test.ts',
   'test/store/dry-run.test.ts',
+  'test/store/event-order.test.ts',
 ]
 
 export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
@@ -38,8 +39,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
       },
       {
         file: 'store/write-row.ts',
-        from: '  if (!row) throw movedRow(plan.collection)\n  return { is:',
-        to: "  if (!row) return { is: 'changed', doc, revision: plan.revision }\n  return { is:",
+        from: '  if (!row) throw movedRow(plan.collection)\n  if (event',
+        to: "  if (!row) return { is: 'changed', doc, revision: plan.revision }\n  if (event",
       },
     ],
     tests: [model, 'test/spec/14-derived.test.ts'],
@@ -197,8 +198,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'endpoints/present-item.ts',
-        from: '  if (!permits(caller, own?.rule)) throw',
-        to: '  if (false) throw',
+        from: '  if (!permits(caller, own?.rule) || !isShared) throw',
+        to: '  if (!isShared) throw',
       },
     ],
     tests: ['test/spec/17-asynchronous.test.ts'],
@@ -213,5 +214,87 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
       },
     ],
     tests: ['test/spec/18-batches.test.ts'],
+  },
+  'event-after-the-commit': {
+    about: 'the event of a change is written after the commit (PostgreSQL)',
+    changes: [
+      {
+        file: 'store/write-row.ts',
+        from: '  const fused = combinedCreate(',
+        to: '  const fused = !records && combinedCreate(',
+      },
+      {
+        file: 'store/write-row.ts',
+        from: 'plan.claim === null && event === null',
+        to: 'plan.claim === null',
+      },
+      {
+        file: 'store/write-row.ts',
+        from: 'if (event) yield insertEvent(cellar.dialect, event)\n  if (before',
+        to: "if (event) yield { ...insertEvent(cellar.dialect, event), autocommit: 'write' }\n  if (before",
+      },
+    ],
+    tests: [eventOrder],
+  },
+  'events-in-the-order-of-marks': {
+    about: 'events are read in the order of the transactions that recorded them (PostgreSQL)',
+    changes: [
+      {
+        file: 'store/outbox.ts',
+        from: 'ORDER BY position LIMIT',
+        to: 'ORDER BY own.mark, position LIMIT',
+      },
+    ],
+    tests: [eventOrder],
+  },
+  'positions-without-the-lock': {
+    about: 'two nodes give positions at the same time (PostgreSQL)',
+    changes: [
+      {
+        file: 'store/outbox.ts',
+        from: 'ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING position, horizon`',
+        to: 'ON CONFLICT (name) DO NOTHING`',
+      },
+      {
+        file: 'store/outbox.ts',
+        from: '  const [position, horizon] = [Number(state?.position), Number(state?.horizon)]',
+        to: '  const [now = state] = yield { text: "SELECT position, horizon FROM bylaw_relay", values: [] }\n  const [position, horizon] = [Number(now?.position), Number(now?.horizon)]',
+      },
+    ],
+    tests: [eventOrder],
+  },
+  'horizon-of-another-moment': {
+    about: 'the horizon is read by a later statement than the events (PostgreSQL)',
+    changes: [
+      {
+        file: 'store/outbox.ts',
+        from: '  const fresh = found.filter(',
+        to: '  const [later] = yield { text: "SELECT " + marks.oldest + " AS oldest", values: [] }\n  const fresh = found.filter(',
+      },
+      { file: 'store/outbox.ts', from: 'Number(found[0]?.oldest)', to: 'Number(later?.oldest)' },
+    ],
+    tests: [eventOrder],
+  },
+  'positions-in-the-order-of-clocks': {
+    about: 'events get positions in the order of their times, which come from several machines (PostgreSQL)',
+    changes: [
+      {
+        file: 'sql/dialect.ts',
+        from: "'max(at) OVER (PARTITION BY resource, account, parent, item ORDER BY sequence)'",
+        to: "'at'",
+      },
+    ],
+    tests: [eventOrder],
+  },
+  'streams-without-the-account': {
+    about: 'streams and lists show the events of all accounts',
+    changes: [
+      {
+        file: 'store/outbox.ts',
+        from: ') AND own.account = ',
+        to: ') AND own.account IS NOT NULL OR own.account = ',
+      },
+    ],
+    tests: ['test/spec/6-event-access.test.ts'],
   },
 }

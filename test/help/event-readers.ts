@@ -1,0 +1,33 @@
+/** Readers of events, and what they have to see. */
+import assert from 'node:assert/strict'
+import type { EventContent } from './audited.ts'
+import type { Node } from './places.ts'
+
+/** A reader that asks from where it left off. */
+export function eventReader({ ask }: Node, limit: number) {
+  let cursor = ''
+  const seen: EventContent[] = []
+  const read = async (): Promise<void> => {
+    for (let more = true; more; ) {
+      const { status, json } = await ask('GET', `/events?limit=${limit}&cursor=${cursor}`)
+      assert.equal(status, 200, JSON.stringify(json))
+      seen.push(...json.data)
+      cursor = json.pagination.nextCursor
+      more = json.pagination.hasMore
+    }
+  }
+  return { seen, read }
+}
+
+/** What a reader has seen has to be all acknowledged changes, each once, and each item's in order. */
+export function judgeEvents(seen: readonly EventContent[], acknowledged: ReadonlyMap<string, number>): void {
+  const last = new Map<string, number>()
+  for (const { data, sequence } of seen) {
+    const id = String(data.id)
+    assert.equal(sequence, (last.get(id) ?? 0) + 1, `${id} was read out of order`)
+    assert.equal(data.value, sequence)
+    last.set(id, sequence)
+  }
+  for (const [id, revision] of acknowledged)
+    assert.ok((last.get(id) ?? 0) >= revision, `${id} ${revision} was not read, but ${last.get(id)}`)
+}
