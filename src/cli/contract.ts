@@ -7,13 +7,13 @@ import { onlyBreaking } from '../contract/difference.ts'
 import { differences } from '../contract/differences.ts'
 import { contractAt, servedLabels } from '../contract/gate.ts'
 import { lockText, type NextLock, nextLock } from '../contract/lock.ts'
-import { listInWords, nearestName } from '../formats/naming.ts'
+import { listInWords } from '../formats/naming.ts'
 import { exchangesText, type RecordedExchange } from '../proof/exchanges.ts'
 import { migrationGuide as guideFor } from '../proof/guide.ts'
 import { recordExchanges } from '../proof/record.ts'
 import { type VersionService, versionServices } from '../proof/version-service.ts'
 import type { Service } from '../service.ts'
-import type { Command, CommandInput } from '../terminal/command.ts'
+import { actionOf, type Command, type CommandInput } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
 import { contractFolder } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
@@ -49,12 +49,7 @@ const subcommands: Readonly<Record<string, (given: CommandInput) => Promise<numb
 const defaultFile = 'api.ts'
 
 async function run(given: CommandInput): Promise<number> {
-  const [word = ''] = given.arguments
-  const deed = Object.hasOwn(subcommands, word) ? subcommands[word] : undefined
-  if (deed) return deed(given)
-  const guess = nearestName(word, Object.keys(subcommands))
-  const mend = guess ? `Did you mean \`bylaw contract ${guess}\`?` : 'Its actions are lock, diff and guide.'
-  throw commandError(`bylaw contract has no action "${word}".`, mend)
+  return actionOf('contract', given, subcommands)(given)
 }
 
 /** Writes the contract of every version to the folder next to the declaration. */

@@ -9,7 +9,7 @@ import { serviceWorld } from '../flow/world.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'
 import type { Service } from '../service.ts'
-import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
+import { actionOf, type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
@@ -65,17 +65,12 @@ const subcommands: Readonly<Record<string, (ring: KeysCommandContext) => Promise
 }
 
 async function run(given: CommandInput): Promise<number> {
-  const [word = '', file = ''] = given.arguments
-  const deed = Object.hasOwn(subcommands, word) ? subcommands[word] : undefined
-  if (!deed) {
-    const guess = nearestName(word, Object.keys(subcommands))
-    const mend = guess ? `Did you mean \`bylaw keys ${guess}\`?` : 'Its actions are create, list, revoke and rotate.'
-    throw commandError(`bylaw keys has no action "${word}".`, mend)
-  }
+  const action = actionOf('keys', given, subcommands)
+  const [, file = ''] = given.arguments
   const service = await loadService(file)
   const store = await openStoreUnchanged(service, databaseOf(given, service))
   try {
-    console.log(await deed({ given, file, service, store, now: store.clock.due() }))
+    console.log(await action({ given, file, service, store, now: store.clock.due() }))
     return 0
   } finally {
     await store.close()

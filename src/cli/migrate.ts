@@ -8,7 +8,7 @@ import { type OtherNode, presenceTimeout } from '../schema/presence.ts'
 import type { SchemaStep } from '../schema/step.ts'
 import { type Target, targets } from '../schema/target.ts'
 import type { Service } from '../service.ts'
-import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
+import { actionOf, type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
 import { allowLossFlag, allowMisfitsFlag, consentOf, withConsent } from '../terminal/consent.ts'
 import { keepInFlag } from '../terminal/dropped-values.ts'
@@ -71,15 +71,8 @@ const subcommands: Readonly<Record<string, (work: MigrateCommandContext) => numb
 }
 
 async function run(given: CommandInput): Promise<number> {
-  const [word = '', file = ''] = given.arguments
-  const deed = Object.hasOwn(subcommands, word) ? subcommands[word] : undefined
-  if (!deed) {
-    const guess = nearestName(word, Object.keys(subcommands))
-    throw commandError(
-      `bylaw migrate has no action "${word}".`,
-      guess ? `Did you mean \`bylaw migrate ${guess}\`?` : 'Its actions are plan, apply, status and undrop.',
-    )
-  }
+  const action = actionOf('migrate', given, subcommands)
+  const [, file = ''] = given.arguments
   const service = await loadService(file)
   const [database, folder, name] = [
     databaseOf(given, service),
@@ -87,12 +80,12 @@ async function run(given: CommandInput): Promise<number> {
     given.flagValue('name')?.text,
   ]
   const target = targetOf(given, database)
-  if (word === 'plan' && name !== undefined) return writeNewPlans(service, target, folder, name)
+  if (action === plan && name !== undefined) return writeNewPlans(service, target, folder, name)
   return withConsent({ ...consentOf(given), surveys: [retirementSurvey(service)] }, async (consent) => {
     const migration = await openMigrationFor(service, database, consent)
     const work = { service, file, database: withoutPassword(database), kind: databaseKind(database), folder, migration }
     try {
-      return await deed(work)
+      return await action(work)
     } finally {
       migration.close()
     }

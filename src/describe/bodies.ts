@@ -5,7 +5,7 @@ import { termsOf } from '../fields/value-terms.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { pageInformationSchemas } from '../lists/page-text.ts'
 import { isReadByWriters } from '../resources/declaration.ts'
-import type { OwnOperation, Transition } from '../resources/machine.ts'
+import type { InputField, OwnOperation, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { linkNames } from '../views/item-links.ts'
 
@@ -155,13 +155,12 @@ export function inputRef(
   { name, input }: Pick<Transition, 'name' | 'input'>,
   around: SchemaContext,
 ): ComponentRef {
-  const terms = input.map((one) => [one.name, termsOf(one.field, resource.rules, () => undefined, one.name)] as const)
   const needed = input.filter(({ absent }) => absent === undefined).map((one) => one.name)
   return putBodySchema(resource, pascalCase(name), around, {
     title: `${resource.title}: the input of ${name}`,
     type: 'object',
     properties: {
-      ...Object.fromEntries(terms.map(([field, one]) => [field, fieldSchema(one, 'sent', around)])),
+      ...bodySchemas(resource, input, 'sent', around),
       ...keyProperty(resource, 'transition'),
     },
     ...requiredNames(needed),
@@ -175,14 +174,31 @@ export function outputRef(
   { name, output }: Pick<OwnOperation, 'name' | 'output'>,
   around: SchemaContext,
 ): ComponentRef {
-  const terms = output.map((one) => [one.name, termsOf(one.field, resource.rules, () => undefined, one.name)] as const)
   return putBodySchema(resource, `${pascalCase(name)}Output`, around, {
     title: `${resource.title}: the output of ${name}`,
     type: 'object',
-    properties: Object.fromEntries(terms.map(([field, one]) => [field, fieldSchema(one, 'answered', around)])),
+    properties: bodySchemas(resource, output, 'answered', around),
     ...requiredNames(output.map((one) => one.name)),
   })
 }
+
+/** The schemas of the declared fields of a body, by name. */
+const bodySchemas = (
+  { rules }: Resource,
+  fields: readonly Pick<InputField, 'name' | 'field'>[],
+  way: 'answered' | 'sent',
+  around: SchemaContext,
+): DocumentPart =>
+  Object.fromEntries(
+    fields.map(({ name, field }) => [
+      name,
+      fieldSchema(
+        termsOf(field, rules, () => undefined, name),
+        way,
+        around,
+      ),
+    ]),
+  )
 
 const schemaName = ({ singular }: Resource): string => pascalCase(singular)
 

@@ -12,7 +12,7 @@ export async function checkFilter(at: string, { reader, chance, send }: ItemTria
   const { resource } = reader
   const { body: item } = await send(reader, { method: 'GET', path: at })
   if (!item) return null
-  const path = resource.methods.includes('list') ? operationPath(reader, 'list', item) : undefined
+  const path = operationPath(reader, 'list', item)
   const asked = resource.members.filter(
     ({ name, field }) => field.options.filter && isScalar(item[name]) && name !== 'id',
   )

@@ -22,7 +22,7 @@ interface OrderTrial {
 export async function checkOrder(item: JsonBody, { reader, chance, send }: OrderTrial): Promise<PromiseFault | null> {
   const { resource, version } = reader
   const sorts = resource.members.filter(({ field, writeOnly }) => field.options.sort && !writeOnly)
-  const path = resource.methods.includes('list') ? operationPath(reader, 'list', item) : undefined
+  const path = operationPath(reader, 'list', item)
   if (path === undefined || sorts.length === 0) return null
   const member = pickOne(chance, sorts)
   const { name } = member

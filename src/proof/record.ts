@@ -71,13 +71,13 @@ async function recordReads(
 ): Promise<void> {
   const { resource } = inVersion
   const [item] = items
-  const one = item && resource.methods.includes('read') ? operationPath(inVersion, 'read', item) : undefined
+  const one = item && operationPath(inVersion, 'read', item)
   if (one !== undefined) {
     await tell({ method: 'GET', path: one })
     await tell({ method: 'GET', path: `${one}0` })
     await tell({ method: 'OPTIONS', path: one })
   }
-  const list = item && resource.methods.includes('list') ? operationPath(inVersion, 'list', item) : undefined
+  const list = item && operationPath(inVersion, 'list', item)
   if (list === undefined || !item) return
   for (const query of [
     '',
@@ -116,7 +116,7 @@ async function recordWrites(
 ): Promise<void> {
   const { resource } = inVersion
   const [item] = items
-  const path = item && resource.methods.includes('read') ? operationPath(inVersion, 'read', item) : undefined
+  const path = item && operationPath(inVersion, 'read', item)
   if (path === undefined || !item) return
   const offered = (name: Resource['methods'][number]) => resource.methods.includes(name)
   const condition = async () => {

@@ -118,6 +118,19 @@ function checkArgumentCount(command: Command, found: readonly string[]): void {
     throw commandError(`bylaw ${command.name} takes no argument "${extra}".`, `As in:  ${command.examples[0]}`)
 }
 
+/** The function of the action that the first argument names; refuses unknown actions, and suggests a similar one. */
+export function actionOf<Action>(name: string, given: CommandInput, actions: Readonly<Record<string, Action>>): Action {
+  const [word = ''] = given.arguments
+  const action = Object.hasOwn(actions, word) ? actions[word] : undefined
+  if (action !== undefined) return action
+  const names = Object.keys(actions)
+  const guess = nearestName(word, names)
+  throw commandError(
+    `bylaw ${name} has no action "${word}".`,
+    guess ? `Did you mean \`bylaw ${name} ${guess}\`?` : `Its actions are ${listInWords(names, 'and')}.`,
+  )
+}
+
 const usage = (command: Command): string =>
   [command.name, ...command.arguments.map(({ name, optional }) => (optional ? `[${name}]` : `<${name}>`))].join(' ')
 

@@ -2,27 +2,19 @@
 
 import { Memo } from '../flow/memo.ts'
 import type { ServedVersion } from '../flow/route.ts'
-import type { Store } from '../flow/store.ts'
 import type { Log } from '../flow/world.ts'
 import type { Hazard, Survey } from '../schema/hazard.ts'
 import type { Service } from '../service.ts'
 import { readDatabaseTime } from '../store/context.ts'
 import { performTablePlan } from '../store/table-plans.ts'
-import { findUses, readVersionUses, usageTable, type VersionUse } from '../versions/usage.ts'
+import { findUses, usageTable, type VersionUse } from '../versions/usage.ts'
 import { isReleased } from '../versions/version-choice.ts'
-import { commandError } from './command-error.ts'
 
 const aDay = 86_400_000
 
-/** Throws if the declaration leaves out a version that has callers and gives no reason. R203. */
-export async function refuseUsedRetirement(service: Service, store: Store, now: number): Promise<void> {
-  const hazard = retirementHazard(service, await readVersionUses(store), now)
-  if (hazard) throw commandError(hazard.about, hazard.mends.map(([, text]) => text).join(' '))
-}
-
 /**
- * The same check before the first step of a change. A node of the former declaration that restarts between the phases is not
- * checked, as it retires nothing. R203.
+ * Checks before the first step of a change that no version with callers is left out. A node of the former declaration that
+ * restarts between the phases is not checked, as it retires nothing. R203.
  */
 export const retirementSurvey = (service: Service): Survey =>
   function* ({ change: { before }, dialect }) {
@@ -33,7 +25,8 @@ export const retirementSurvey = (service: Service): Survey =>
     return hazard ? [hazard] : []
   }
 
-function retirementHazard(
+/** The hazard of leaving out a version that has callers, without a reason; null if the declaration leaves out none. R203. */
+export function retirementHazard(
   { declaration, choice, settings }: Service,
   all: readonly VersionUse[],
   now: number,

@@ -50,16 +50,25 @@ function kept(url: string): Kept {
   return { ask, close: () => socket.destroy() }
 }
 
-/** Waits until each of two workers answers while the other is stopped: a worker records its presence before it listens. */
-async function bothServe(file: string, url: string): Promise<void> {
+/**
+ * Forty keep-alive connections, some with each of two workers: each of them has answered while the other was stopped. A
+ * worker records its presence before it listens, and the kernel may give all connections to one of two free workers.
+ */
+async function connectedToBoth(file: string, url: string): Promise<readonly Kept[]> {
   await until(() => living(file).length === 2)
+  const all: Kept[] = []
+  const answers: Promise<boolean>[] = []
   for (const pid of living(file)) {
     process.kill(pid, 'SIGSTOP')
-    const several = Array.from({ length: 10 }, () => kept(url))
-    await Promise.any(several.map(({ ask }) => ask()))
+    const several = Array.from({ length: 20 }, () => kept(url))
+    const asked = several.map(({ ask }) => ask())
+    await Promise.any(asked)
     process.kill(pid, 'SIGCONT')
-    for (const { close } of several) close()
+    all.push(...several)
+    answers.push(...asked)
   }
+  assert.ok((await Promise.all(answers)).every(Boolean))
+  return all
 }
 
 /** Clients that send requests until `stop`, some on new connections and some on keep-alive connections. */
@@ -125,10 +134,8 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
   test('ends every connection of a worker that is killed, and no connection of the others', async () => {
     const { url, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./dead.db'], { cwd })
     for (let round = 0; round < 3; round++) {
-      await bothServe('dead.db', url)
+      const before = await connectedToBoth('dead.db', url)
       const [one = 0] = living('dead.db')
-      const before = Array.from({ length: 40 }, () => kept(url))
-      assert.ok((await Promise.all(before.map(({ ask }) => ask()))).every(Boolean))
       process.kill(one, 'SIGSTOP')
       const answers = before.map(({ ask }) => ask())
       const during = Array.from({ length: 20 }, () => kept(url))
@@ -148,16 +155,16 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
   })
 
   test('replaces a worker that is stopped, and loses no request', async () => {
-    const { url, said, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./told.db'], { cwd })
-    await until(() => nodesOf('told.db').length === 2)
+    const { url, said, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./stopped.db'], { cwd })
+    await until(() => nodesOf('stopped.db').length === 2)
     const busy = clients(url, 8)
-    for (const pid of nodesOf('told.db')) {
+    for (const pid of nodesOf('stopped.db')) {
       process.kill(pid, 'SIGTERM')
       await until(() =>
         new RegExp(`"worker":${pid},"code":0,.*A worker has ended after it was replaced`).test(said.stdout),
       )
     }
-    await until(() => nodesOf('told.db').length === 2)
+    await until(() => nodesOf('stopped.db').length === 2)
     const { answered, lost } = await busy.stop()
     assert.equal(lost, 0)
     assert.ok(answered > 0)

@@ -6,6 +6,7 @@ import { contractAt, gateMistakes, type LocksByLabel } from '../../src/contract/
 import { nextLock } from '../../src/contract/lock.ts'
 import { verifyService } from '../../src/proof/verify.ts'
 import { openSandbox } from '../../src/terminal/sandbox.ts'
+import { runsOf } from '../help/runs.ts'
 
 const versions = { v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' } }
 type Part = Readonly<Record<string, unknown>>
@@ -222,7 +223,7 @@ for (const [title, [before, after, proposed]] of Object.entries(cases))
     const created = await ask('v1', { method: 'POST', path: '/orders', body: {} })
     assert.deepEqual([created.status, created.body?.status], [201, 'draft'], text)
     await close()
-    const { failure } = await verifyService(made, () => openSandbox(made), { seed: 1, runs: 20 })
+    const { failure } = await verifyService(made, () => openSandbox(made), { seed: 1, runs: runsOf(20) })
     assert.equal(failure, null, `${text}\n${failure?.says}\n${JSON.stringify(failure?.steps, null, 1)}`)
   })
 

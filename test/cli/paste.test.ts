@@ -14,6 +14,7 @@ import type { Fields } from '../../src/fields/field.ts'
 import { verifyService } from '../../src/proof/verify.ts'
 import type { Service } from '../../src/service.ts'
 import { openSandbox } from '../../src/terminal/sandbox.ts'
+import { isFull } from '../help/runs.ts'
 
 const versions = { v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' } }
 const shop = (fields: Fields, more: object): Service =>
@@ -50,7 +51,7 @@ async function holds(before: Fields, after: Fields): Promise<string> {
   const locks = lockOf(before)
   const { made, text } = pasted(after, locks)
   assert.equal(reported(made, locks), '', text)
-  for (const seed of [1, 2]) {
+  for (const seed of isFull ? [1, 2] : [1]) {
     const { failure } = await verifyService(made, () => openSandbox(made), { seed, runs: 6 })
     assert.equal(failure, null, `${text}\n${failure?.says}\n${JSON.stringify(failure?.steps, null, 1)}`)
   }

@@ -1,5 +1,5 @@
 /** A PostgreSQL server for one test, which can be killed and started again. */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, type StdioOptions, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -47,6 +47,34 @@ export interface Cluster {
   readonly close: () => Promise<void>
 }
 
+/** A variable with a folder that `initdb` has made: copying it takes a tenth of the time that `initdb` takes. */
+const templateVariable = 'BYLAW_TEST_TEMPLATE'
+
+/** Makes the template for the servers of this process and its children; returns how it is removed. */
+export function useTemplate(): () => void {
+  const folder = mkdtempSync(join(tmpdir(), 'bylaw-template-'))
+  chmodSync(folder, 0o755)
+  const data = join(folder, 'data')
+  makeData(data)
+  process.env[templateVariable] = data
+  return () => rmSync(folder, { recursive: true, force: true })
+}
+
+/** Makes the data folder of a server: a copy of the template, a copy of a running server, or a new one. */
+function makeData(data: string, of?: Pick<Cluster, 'url'>): void {
+  const as = owner()
+  const template = process.env[templateVariable]
+  mkdirSync(data)
+  if (as) chownSync(data, as.uid, as.gid)
+  chmodSync(data, 0o700)
+  if (!of && template) return void execFileSync('cp', ['-a', `${template}/.`, data])
+  const [program, args] = of
+    ? ['pg_basebackup', ['-D', data, '-d', of.url, '-R', '-X', 'stream', '-c', 'fast', '--no-sync']]
+    : ['initdb', ['-D', data, '-U', 'bylaw', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync']]
+  const stdio: StdioOptions = ['ignore', 'ignore', 'pipe']
+  execFileSync(join(serverPrograms(as), program as string), args as string[], { ...as, cwd: '/', stdio })
+}
+
 const signals = { fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const
 
 /** Starts a server in a new folder, or a standby of another server; `settings` are arguments of `-c`. */
@@ -61,17 +89,7 @@ export async function cluster(
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-postgres-'))
   const data = join(folder, 'data')
   chmodSync(folder, 0o755)
-  mkdirSync(data)
-  if (as) chownSync(data, as.uid, as.gid)
-  chmodSync(data, 0o700)
-  const [program, args] = of
-    ? ['pg_basebackup', ['-D', data, '-d', of.url, '-R', '-X', 'stream', '-c', 'fast', '--no-sync']]
-    : ['initdb', ['-D', data, '-U', 'bylaw', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync']]
-  execFileSync(join(bin, program as string), args as string[], {
-    ...as,
-    cwd: '/',
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  makeData(data, of)
   const port = at ?? (await freePort())
   const url = `postgres://bylaw@127.0.0.1:${port}/postgres`
   const options = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${port}`, ...settings]

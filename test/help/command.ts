@@ -13,6 +13,9 @@ const patience = 60_000
 /** Each source file is compiled once, not once in every process: a short test mostly loads `src`. */
 export const compiled = { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled') }
 
+/** `serve` executes itself again with this option, unless it is set: here it is, so that each process starts once. */
+export const startedOnce = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=8`.trim() }
+
 /** A folder outside of the checkout, which is removed after the tests of the file. */
 export function folder(files: Readonly<Record<string, string>> = {}): string {
   const path = mkdtempSync(join(tmpdir(), 'bylaw-cli-'))
@@ -69,7 +72,7 @@ export function launch(words: readonly string[], { cwd, env = {}, script = main 
   const { NODE_ENV, PORT, HOST, DATABASE_URL, LOG_LEVEL, DRAIN, NODE_TEST_CONTEXT, FORCE_COLOR, ...rest } = process.env
   const child = spawn(process.execPath, ['--conditions=bylaw-source', script, ...words], {
     cwd,
-    env: { ...rest, ...compiled, ...env },
+    env: { ...rest, ...compiled, ...startedOnce, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const said = { stdout: '', stderr: '' }

@@ -1,6 +1,6 @@
 /** One PostgreSQL server for all tests of a run, with a separate schema for each store. */
 import pg from 'pg'
-import { type Cluster, cluster } from './cluster.ts'
+import { type Cluster, cluster, useTemplate } from './cluster.ts'
 import { compiled } from './command.ts'
 import { useMemoryFolder } from './memory-folder.ts'
 
@@ -20,6 +20,7 @@ const variable = 'BYLAW_TEST_POSTGRES'
 let own: Promise<Cluster> | undefined
 let count = 0
 let removeFiles = (): void => {}
+let removeTemplate = (): void => {}
 
 /** The server of the run; a test file that runs alone starts its own. */
 async function serverUrl(): Promise<string> {
@@ -57,6 +58,7 @@ export async function sql(url: string, text: string): Promise<Record<string, unk
 /** Runs before the first test file, in the process that starts them all. */
 export async function globalSetup(): Promise<void> {
   removeFiles = useMemoryFolder()
+  removeTemplate = useTemplate()
   own = cluster(quick)
   process.env[variable] = (await own).url
   if (process.env.NODE_V8_COVERAGE === undefined) Object.assign(process.env, compiled) // coverage would be less precise
@@ -65,5 +67,6 @@ export async function globalSetup(): Promise<void> {
 /** Runs after the last test file. */
 export async function globalTeardown(): Promise<void> {
   await (await own)?.close()
+  removeTemplate()
   removeFiles()
 }

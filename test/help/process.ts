@@ -1,6 +1,7 @@
 /** Starts a service in a separate process, as users do, and stops it by its process id. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { startedOnce } from './command.ts'
 
 export interface Running {
   readonly url: string
@@ -30,7 +31,7 @@ export function startService(
     ...args,
   ]
   const child = spawn(process.execPath, all, {
-    env: { ...process.env, LOG_LEVEL: 'fatal', NODE_TEST_CONTEXT: undefined, ...env },
+    env: { ...process.env, ...startedOnce, LOG_LEVEL: 'fatal', NODE_TEST_CONTEXT: undefined, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))

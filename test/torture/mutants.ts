@@ -255,12 +255,12 @@ const upgrading: Mutants = {
     changes: [
       {
         from: 'import { retirementSurvey, warnOfVersionDates }',
-        to: 'import { refuseUsedRetirement, warnOfVersionDates }',
+        to: "import { readVersionUses } from '../versions/usage.ts'\nimport { retirementHazard, warnOfVersionDates }",
       },
       { from: 'isWorker ? [] : [retirementSurvey(service)]', to: '[]' },
       {
         from: 'if (!isWorker) warnOfVersionDates(',
-        to: 'await refuseUsedRetirement(service, store, Date.now())\n  if (!isWorker) warnOfVersionDates(',
+        to: 'const late = retirementHazard(service, await readVersionUses(store), Date.now())\n  if (late) throw commandError(late.about, "")\n  if (!isWorker) warnOfVersionDates(',
       },
     ],
     upgrade: true,
