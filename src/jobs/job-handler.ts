@@ -1,4 +1,5 @@
 /** Job handler: the argument of the handler of an asynchronous operation, which writes in steps. R228. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Caller } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
@@ -38,11 +39,18 @@ export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
   }
   const { refuse, newId, caller: shown } = fresh().face
   const step = async (label: string, act: HandlerFunction): Promise<unknown> => {
+    const around = steps.getStore()
+    if (around !== undefined)
+      throw new HandlerFault(
+        `It takes the step ${label} within ${around}, which may run again; take one after the other.`,
+      )
     if (taken.has(label)) throw new HandlerFault(`It takes the step ${label} twice; give each step a name of its own.`)
     taken.add(label)
     if (taken.size > mostSteps) throw new HandlerFault(`It takes more than ${mostSteps} steps; join some of them.`)
     signal.throwIfAborted()
-    return JSON.parse(job.known.get(label) ?? (await job.takeStep(label, act)))
+    return JSON.parse(
+      job.known.get(label) ?? (await job.takeStep(label, (given) => steps.run(label, () => act(given)))),
+    )
   }
   return {
     ...{ id, attempt, signal, report, refuse, newId, caller: shown, use, step, dryRun: false },
@@ -56,6 +64,9 @@ export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
     log: handlerLog(sources.log, { handler: name, operation: id }),
   }
 }
+
+/** The label of the step that the code is called from. */
+const steps = new AsyncLocalStorage<string>()
 
 const pageSize = 500
 /** How many steps an operation may take, as their results are read before each try. */

@@ -32,7 +32,7 @@ const storied: readonly (readonly string[])[] = [
   ['index'],
 ]
 /** The cellar may import less than its floor allows: it does not know pages, versions or idempotency keys. */
-const cellar = ['errors', 'flow', 'rows/collection.ts', 'fields/bounds.ts', 'formats/id.ts', 'resources/document.ts']
+const cellar = ['errors', 'flow', 'rows/collection.ts', 'fields/bounds.ts']
 const singles = ['settings', 'service', 'testing', 'index']
 const mostFiles = 20
 
