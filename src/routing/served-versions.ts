@@ -102,7 +102,7 @@ function servedVersion(
   const found = scenes.flatMap(({ source, ...scene }) => {
     const seen = viewAndLinks(source, scene, resources)
     const { today: stored, challenge } = declared
-    const context = { ...scene, ...seen, resources, stored, writer, challenge, scenes: contexts }
+    const context = { version: label, ...scene, ...seen, resources, stored, writer, challenge, scenes: contexts }
     contexts.set(scene.resource.name, context)
     return resourceEndpoints(context, declared.operations)
   })
