@@ -43,10 +43,10 @@ export class DeliveryRun {
   /** Sends everything that is due now, and waits for it; for services under test. */
   async finish(): Promise<void> {
     await this.dispatch()
-    while ((await this.#courier.findDue()) > 0) {
+    do {
       this.#courier.start()
       await this.#courier.idle()
-    }
+    } while ((await this.#courier.findDue()) > 0)
     await this.forget()
   }
 
