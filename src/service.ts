@@ -6,6 +6,7 @@ import { resourceMetadata } from './auth/metadata.ts'
 import { withStoredVersions } from './changes/stored.ts'
 import { declarationMistakes } from './check/declaration-mistakes.ts'
 import { throwMistakes } from './check/throw-mistakes.ts'
+import { endpointMakers } from './deliveries/endpoint-makers.ts'
 import { aggregateMakers } from './effects/aggregate-makers.ts'
 import { type RowWriter, rowWriter } from './effects/row-writer.ts'
 import { batchPath, batchRoute } from './endpoints/batch-route.ts'
@@ -51,6 +52,7 @@ import {
   type FormerWritable,
   withFormerStateField,
 } from './resources/states-before.ts'
+import { webhookDeclarations, webhookScopes } from './resources/webhook-resources.ts'
 import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type ServiceLists, type ServiceRoute, servedVersions, type VersionScenes } from './routing/served-versions.ts'
@@ -266,7 +268,15 @@ export function serviceWith<D extends Declaration>(
 ): ServiceWithChanges<D> {
   const all = { ...standardLists, ...lists }
   throwMistakes(declaration, declarationMistakes(declaration, all.kinds))
-  return serviceWithChanges(declaration, [], all)
+  return serviceWithChanges(withImpliedScopes(declaration), [], all)
+}
+
+/** The declaration with the scopes of the resources that it implies. */
+const withImpliedScopes = <D extends Declaration>(declaration: D): D => {
+  const { resources, events, scopes } = declaration
+  const implied = webhookDeclarations(Object.values(resources), events)
+  if (Object.keys(implied).length === 0) return declaration
+  return { ...declaration, scopes: { ...scopes, ...webhookScopes } }
 }
 
 /** Without versions the service is prepared at once; with versions when it is first used, as changes may still be added. */
@@ -365,10 +375,11 @@ const standardMakers = (resources: ReadonlyMap<string, Resource>, { operations }
   ...aggregateMakers(resources),
   ...timerMakers(resources),
   ...jobMakers(resources, operations.retention),
+  ...endpointMakers(resources),
 ]
 
 function prepareService(declared: Declaration, changes: readonly Change[], lists: ServiceLists): PreparedParts {
-  const declaration = { ...declared, resources: withServiceFields(declared.resources) }
+  const declaration = { ...declared, resources: withServiceFields(declared) }
   throwMistakes(declaration, changeMistakes(declaration, changes, lists.kinds))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const rules = { settings, kinds: lists.kinds }

@@ -1,6 +1,8 @@
 /** Testing: calls a service without a socket, on a separate store. For the tests here and those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
 import { callerGate, handlerSources, type ServerContext } from './corridor/server-context.ts'
+import { DeliveryRun } from './deliveries/run-deliveries.ts'
+import { webhookTerms } from './deliveries/webhook-terms.ts'
 import { makeEventFeed } from './events/event-feed.ts'
 import { hasEvents, lastPosition, relayEvents, sweepOldEvents } from './events/event-relay.ts'
 import { callerOf } from './flow/credential.ts'
@@ -17,6 +19,7 @@ import type { Service } from './service.ts'
 import { openStore } from './terminal/open.ts'
 import { hasTimers, runDueTimers } from './timers/run-timers.ts'
 import { previewVersions } from './versions/version-choice.ts'
+import { makeSender, systemResolver } from './webhooks/send.ts'
 
 /**
  * The caller of a request in a test, without a key or a token.
@@ -154,6 +157,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
   }
   const close = async (): Promise<void> => {
     await handlers?.close()
+    events.close()
     await store.close()
   }
   const { resources, writer } = service
@@ -170,10 +174,22 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
 function eventsOf(server: ServerContext) {
   const { service, store, world, log, authenticate, handlers } = server
   const { resources, settings } = service
-  if (!hasEvents(resources)) return { relay: async () => {}, finish: async () => {} }
+  if (!hasEvents(resources)) return { relay: async () => {}, finish: async () => {}, close: () => {} }
   const events = { resources, store, world, log, retention: settings.events.retention }
   world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
   const runs = handlers ? reactionRuns(server, handlers.used) : []
+  const rules = { privateTargets: true }
+  Object.assign(webhookTerms(world), rules, { peppers: [store.secret] })
+  const sender = makeSender({ ...rules, resolve: systemResolver(rules), world })
+  const deliveries = new DeliveryRun({
+    resources,
+    events: service.events,
+    writer: service.writer,
+    store,
+    world,
+    log,
+    sender,
+  })
   const relay = () => relayEvents(events)
   const finish = async (): Promise<void> => {
     for (let [before, last] = [-1, 0]; last > before; ) {
@@ -182,9 +198,10 @@ function eventsOf(server: ServerContext) {
       await relay()
       ;[before, last] = [last, await lastPosition(store)]
     }
+    await deliveries.finish()
     await sweepOldEvents(events)
   }
-  return { relay, finish }
+  return { relay, finish, close: sender.close }
 }
 
 /** A log that also keeps its lines. */

@@ -8,7 +8,7 @@ import {
   resolveConcepts,
   type VersionedDeclaration,
 } from '../resources/declaration.ts'
-import { oldValuesByNew } from '../resources/old-values.ts'
+import { oldValuesByNew } from '../resources/repoint.ts'
 
 /** One change of one resource, with the declaration that it led to. */
 export interface ChangeStep {

@@ -3,7 +3,7 @@ import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { Comparison } from '../resources/change.ts'
 import { resolveConcepts } from '../resources/declaration.ts'
-import { oldValuesByNew } from '../resources/old-values.ts'
+import { oldValuesByNew } from '../resources/repoint.ts'
 import { isVersionColumn, versionColumnName } from './columns.ts'
 import { type ChangeStep, type FindMovedField, linkTarget } from './conversion.ts'
 

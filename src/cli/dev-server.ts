@@ -45,7 +45,15 @@ export async function devServer(given: CommandInput): Promise<number> {
   const known = new Map(key === null ? [] : [[key, developer(service)]])
   const numbers = () => versionNumbersOf(given.arguments[0] as string, service)
   const place = { port: portOf(given), host: hostOf(given) }
-  const { url, stop } = await startService(service, { store, ...place, log, known, numbers, preview: 'all' })
+  const { url, stop } = await startService(service, {
+    store,
+    ...place,
+    log,
+    known,
+    numbers,
+    preview: 'all',
+    privateTargets: true,
+  })
   const ended = untilSignal(log, () => stop(stopTimes))
   const hint = styleText(
     'dim',

@@ -1,7 +1,7 @@
 /** Action proposal: the parts of a proposed change that concern states, transitions, timers and operations. Part 9, versioning. */
 // long because: transitions and operations are proposed by the same functions
 import type { FieldTerms } from '../fields/kind.ts'
-import { oldValuesByNew, type ValueMap } from '../resources/old-values.ts'
+import { oldValuesByNew, type ValueMap } from '../resources/repoint.ts'
 import { fieldCode, valueCode } from './code.ts'
 import { isSameValue, type ResourceContract } from './contract.ts'
 import type { Difference } from './difference.ts'

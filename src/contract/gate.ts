@@ -20,7 +20,7 @@ type DeclaredChanges = Pick<Service, 'declaration' | 'changes'>
 
 /** The declaration of a version, as a service with only that version would have it. */
 export function declarationOfVersion({ declaration, changes }: DeclaredChanges, label: string): Declaration {
-  const whole = { ...declaration, resources: withServiceFields(declaration.resources) }
+  const whole = { ...declaration, resources: withServiceFields(declaration) }
   const { versions, settings, resources, ...rest } = declarationAt(whole, changes, label)
   const at = { ...rest, resources: withoutStateFields(resources) }
   const { default: usual, ...carrying } = settings?.versions ?? {}

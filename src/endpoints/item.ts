@@ -32,6 +32,8 @@ import { isSettled, lastChange } from './preconditions.ts'
 
 /** Everything that the routes of a resource in one version are made from. */
 export interface EndpointContext {
+  /** The version. */
+  readonly version: string
   /** The resource, and all resources, as the version declares them; their collections are the current ones. */
   readonly resource: Resource
   readonly resources: ReadonlyMap<string, Resource>

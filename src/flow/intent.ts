@@ -74,6 +74,8 @@ export interface EventQuery {
 }
 
 export interface Intent extends RequestContext {
+  /** A secret that only this answer shows; it is not stored as it is. */
+  readonly secret?: string
   readonly events?: EventQuery
   readonly key: RowKey
   readonly time: number

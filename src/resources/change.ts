@@ -11,8 +11,17 @@ import {
   resolveConcepts,
   type VersionedDeclaration,
 } from './declaration.ts'
-import { oldValues, oldValuesByNew, type ValueMap } from './old-values.ts'
-import { mapMembers, parentFieldRenaming, renameTerms, repointFields, repointResource, without } from './repoint.ts'
+import {
+  mapMembers,
+  oldValues,
+  oldValuesByNew,
+  parentFieldRenaming,
+  renameTerms,
+  repointFields,
+  repointResource,
+  type ValueMap,
+  without,
+} from './repoint.ts'
 import { defaultPrefix } from './resource.ts'
 import {
   type ChangedOperations,

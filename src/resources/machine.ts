@@ -127,7 +127,7 @@ export function machineOf(
 }
 
 /** The fields of a body that is not an item. */
-const inputFields = (input: Fields, concepts: DeclarationContext['concepts'], rules: ValueRules): InputField[] =>
+export const inputFields = (input: Fields, concepts: DeclarationContext['concepts'], rules: ValueRules): InputField[] =>
   Object.entries(input).map(([name, given]) => {
     const field = resolveConcepts(given, concepts)
     const check = valueCheckOf(field, rules)

@@ -1,4 +1,4 @@
-/** Repoint: changes the references of a declaration to a renamed resource. Part 9, versions. */
+/** Repoint: changes the references of a declaration to a renamed resource, and the names of enum values. Part 9, versions. */
 import type { Field, Fields } from '../fields/field.ts'
 import { singularOf, toCase } from '../formats/naming.ts'
 import { parentDeclarationOf, type ResourceDeclaration, type VersionedDeclaration } from './declaration.ts'
@@ -75,3 +75,20 @@ export function renameTerms(own: ResourceDeclaration, name: (field: string) => s
 
 export const without = <T>(all: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> =>
   Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)))
+
+/** Values of one version, each with the value of another one: as in `mapped` (new by old) and in `shown` (old by new). */
+export type ValueMap = Readonly<Record<string, string>>
+
+/** The values of an enum before the change. */
+export function oldValues(values: readonly string[], mapped: ValueMap, shown: ValueMap): string[] {
+  return values.flatMap((value) => {
+    const from = Object.keys(mapped).filter((old) => mapped[old] === value)
+    return from.length > 0 ? from : Object.hasOwn(shown, value) ? [] : [value]
+  })
+}
+
+/** The old value of each new value. */
+export function oldValuesByNew(values: readonly string[], mapped: ValueMap, shown: ValueMap): Map<string, string> {
+  const first = (value: string) => Object.keys(mapped).find((old) => mapped[old] === value)
+  return new Map(values.map((value) => [value, shown[value] ?? first(value) ?? value]))
+}

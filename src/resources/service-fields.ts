@@ -1,8 +1,10 @@
 /** Service fields: fields that a declaration implies: of states, of statuses, and derived ones as read-only fields. Part 2. */
 import { type Field, type Fields, f } from '../fields/field.ts'
+import type { Naming } from '../formats/naming.ts'
 import type { ResourceDeclaration } from './declaration.ts'
 import { completeDerivedField } from './derived-fields.ts'
 import { type StatesDeclaration, stateNames } from './states.ts'
+import { isWebhookResource, webhookDeclarations } from './webhook-resources.ts'
 
 /** The field of the state: an enum that only transitions write. */
 export const stateField = (states: StatesDeclaration): Field => ({
@@ -18,10 +20,16 @@ interface DeclaredResource {
 
 type Resources<T> = { readonly [name: string]: T }
 
-/** Resources with the fields of their states, and with derived fields that callers cannot write. */
-export const withServiceFields = <T extends DeclaredResource>(resources: Resources<T>): Resources<T> =>
+interface DeclaredService<T> {
+  readonly resources: Resources<T>
+  readonly events?: boolean
+  readonly settings?: { readonly naming?: Naming }
+}
+
+/** The resources of a service with those that it implies, the fields of states, and derived fields that callers cannot write. */
+export const withServiceFields = <T extends DeclaredResource>(declared: DeclaredService<T>): Resources<T> =>
   Object.fromEntries(
-    withStatuses(resources).map(([name, one]) => {
+    withImplied(declared).map(([name, one]) => {
       const added = one.states ? { [one.states.field]: stateField(one.states) } : {}
       const isDerived = Object.values(one.fields).some(({ options }) => options.derived !== undefined)
       if (!one.states && !isDerived) return [name, one]
@@ -30,17 +38,20 @@ export const withServiceFields = <T extends DeclaredResource>(resources: Resourc
     }),
   )
 
-/** Resources with that of the statuses of asynchronous operations. */
-function withStatuses<T extends DeclaredResource>(resources: Resources<T>): (readonly [string, T])[] {
-  const statuses = statusDeclaration(Object.values(resources) as never)
-  return Object.entries({ ...resources, ...(statuses && { [statusResource]: statuses as never }) })
+/** Resources with that of the statuses of asynchronous operations, and those of webhooks. */
+function withImplied<T extends DeclaredResource>(declared: DeclaredService<T>): (readonly [string, T])[] {
+  const { resources, events, settings } = declared
+  const all = Object.values(resources)
+  const statuses = statusDeclaration(all as never)
+  const webhooks = webhookDeclarations(all as never, events, settings?.naming) as never as Resources<T>
+  return Object.entries({ ...resources, ...(statuses && { [statusResource]: statuses as never }), ...webhooks })
 }
 
-/** Resources as they were declared, without that of statuses, and without the fields of their states. */
+/** Resources as they were declared, without implied ones, and without the fields of their states. */
 export const withoutStateFields = <T extends DeclaredResource>(resources: Resources<T>): Resources<T> =>
   Object.fromEntries(
     Object.entries(resources)
-      .filter(([, one]) => !isStatusResource(one))
+      .filter(([, one]) => !isStatusResource(one) && !isWebhookResource(one as never))
       .map(([name, one]) => {
         const { [one.states?.field ?? '']: _, ...fields } = one.fields
         return [name, one.states ? { ...one, fields } : one]

@@ -8,8 +8,8 @@ import {
   type ResourceDeclaration,
   type VersionedDeclaration,
 } from './declaration.ts'
-import { oldValuesByNew, type ValueMap } from './old-values.ts'
 import type { DeclaredOperations, OperationDeclaration } from './own-operations.ts'
+import { oldValuesByNew, type ValueMap } from './repoint.ts'
 import { stateField } from './service-fields.ts'
 import { type StatesDeclaration, stateNames, type TransitionDeclaration } from './states.ts'
 

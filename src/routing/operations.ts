@@ -1,5 +1,7 @@
 /** Operations: all kinds of operations at the URLs of a resource, in the order in which they are listed. Part 4, methods. */
 
+import { endpointRoute } from '../deliveries/endpoint-routes.ts'
+import { webhookRoutes } from '../deliveries/webhook-routes.ts'
 import { ownOperationRoutes } from '../endpoints/call-operation.ts'
 import { changeItemRoute } from '../endpoints/change-item.ts'
 import { createItemRoute } from '../endpoints/create-item.ts'
@@ -24,11 +26,12 @@ const offered =
 export const standardOperations: readonly OperationRoutes[] = [
   offered('list', listItemsRoute),
   offered('read', readItemRoute),
-  offered('create', createItemRoute),
+  offered('create', (scene) => endpointRoute(createItemRoute(scene), scene)),
   offered('replace', replaceItemRoute),
-  offered('change', changeItemRoute),
+  offered('change', (scene) => endpointRoute(changeItemRoute(scene), scene)),
   offered('remove', removeItemRoute),
   (context) => (context.resource.machine === null ? [] : transitionRoutes(context)),
   ownOperationRoutes,
+  webhookRoutes,
   (context) => (context.resource.settings.methods.query ? offered('list', queryItemsRoute)(context) : []),
 ]

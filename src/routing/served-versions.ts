@@ -89,23 +89,22 @@ function servedVersion(
   elsewhere: FindMovedField,
 ): ServedVersion {
   const { label, declaration, histories, errors } = past
-  const scenes = withStatusForm(
-    [...histories].map(([name, way]) =>
-      contextOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
-    ),
-    past,
-    declared,
+  const found = [...histories].map(([name, way]) =>
+    contextOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
   )
+  const scenes = withStatusForm(found, past, declared)
   const resources = new Map(scenes.map(({ resource }) => [resource.name, resource]))
   const contexts = new Map<string, EndpointContext>()
-  const found = scenes.flatMap(({ source, ...scene }) => {
+  const endpoints = scenes.flatMap(({ source, ...scene }) => {
     const seen = viewAndLinks(source, scene, resources)
-    const { today: stored, challenge } = declared
-    const context = { ...scene, ...seen, resources, stored, writer: declared.writer, challenge, scenes: contexts }
+    const { today: stored, challenge, writer } = declared
+    const own = { version: label, stored, writer, challenge, scenes: contexts, resources }
+    const context = { ...scene, ...seen, ...own }
     contexts.set(scene.resource.name, context)
     return resourceEndpoints(context, declared.operations)
   })
-  for (const [path, route] of declared.serviceRoutes({ label, scenes: contexts })) found.push(endpointOf(path, [route]))
+  for (const [path, route] of declared.serviceRoutes({ label, scenes: contexts }))
+    endpoints.push(endpointOf(path, [route]))
   const forms = new Map(scenes.map(({ resource, representation }) => [resource.name, representation]))
   return {
     label,
@@ -116,9 +115,9 @@ function servedVersion(
       return form?.joined.some((one) => one.collection === collection) ? form.names(field, collection) : []
     },
     unlinked: (name) => unlinkedFields(forms.get(name), resources.get(name)),
-    endpoints: found,
-    tree: routeTreeOf(found),
-    methods: allMethods(found),
+    endpoints,
+    tree: routeTreeOf(endpoints),
+    methods: allMethods(endpoints),
     errors: extendCatalogue(declaration.errors ?? {}),
     errorNames: errors,
   }

@@ -1,10 +1,13 @@
 /** Background: what a process does besides answering: timers, events, reactions, and counts of used versions. Part 8. */
 import type { ServerContext } from '../corridor/server-context.ts'
+import { runDeliveriesEvery } from '../deliveries/run-deliveries.ts'
+import { webhookTerms } from '../deliveries/webhook-terms.ts'
 import { makeEventFeed } from '../events/event-feed.ts'
 import { hasEvents, relayEventsEvery } from '../events/event-relay.ts'
 import { hasReactions, runReactionsEvery } from '../reactions/run-reactions.ts'
 import { runTimersEvery } from '../timers/run-timers.ts'
 import { flushUsageEvery } from '../versions/usage.ts'
+import { makeSender, systemResolver } from '../webhooks/send.ts'
 
 /** How often counts of used versions are written to the store, in milliseconds. */
 const usageWriteInterval = 5000
@@ -23,9 +26,17 @@ export function startBackground(server: ServerContext) {
     endStreams = relayEventsEvery({ resources, store, world, log, retention: settings.events.retention })
   }
   const reactionsStopped = handlers && hasReactions(service) ? runReactionsEvery(server, handlers.used) : async () => {}
+  const deliveriesStopped = hasEvents(resources) ? startDeliveries(server) : async () => {}
   const stop = async (): Promise<void> => {
-    await Promise.all([timersStopped(), reactionsStopped()])
+    await Promise.all([timersStopped(), reactionsStopped(), deliveriesStopped()])
     await written()
   }
   return { endStreams, stop }
+}
+
+function startDeliveries({ service, store, world, log }: ServerContext): () => Promise<void> {
+  const { resources, events, writer } = service
+  const { privateTargets } = webhookTerms(world)
+  const sender = makeSender({ privateTargets, resolve: systemResolver({ privateTargets }), world })
+  return runDeliveriesEvery({ resources, events, writer, store, world, log, sender })
 }

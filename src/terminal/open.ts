@@ -1,5 +1,6 @@
 /** Open: opens the store of a service at a URL, on SQLite or PostgreSQL. The cellar. */
 import { apiKeyTable } from '../auth/key-table.ts'
+import { deliveryTables } from '../deliveries/delivery-tables.ts'
 import { hasEvents } from '../events/event-relay.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
@@ -28,7 +29,7 @@ export const tablesOf = ({ resources }: Pick<Service, 'resources'>): readonly Ta
   ...serviceTables,
   ...(hasTimers(resources) ? [timerTable] : []),
   ...(hasJobs(resources) ? [jobTable, stepTable] : []),
-  ...(hasEvents(resources) ? [...outboxTables, ...reactionTables] : []),
+  ...(hasEvents(resources) ? [...outboxTables, ...reactionTables, ...deliveryTables] : []),
 ]
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)

@@ -1,6 +1,8 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
 
 import { callerGate, handlerSources, type ServerContext } from '../corridor/server-context.ts'
+import { webhookTerms } from '../deliveries/webhook-terms.ts'
+import { hasEvents } from '../events/event-relay.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
@@ -59,6 +61,8 @@ export interface StartOptions {
   readonly proxies?: readonly Network[]
   /** Versions that are served before their release. */
   readonly preview?: readonly string[] | 'all'
+  /** Whether webhooks may go to private addresses and over http; never in production. */
+  readonly privateTargets?: boolean
   /** Counts requests against quotas, if the store does not. R184. */
   readonly counting?: RedisLedger | undefined
 }
@@ -81,7 +85,7 @@ async function watchOwn(service: Service, json: boolean) {
 
 export async function startService(
   declared: Service,
-  { store, port, host, known, counting, json = false, preview = [], ...rest }: StartOptions,
+  { store, port, host, known, counting, json = false, preview = [], privateTargets = false, ...rest }: StartOptions,
 ): Promise<RunningService> {
   const { service, unwatch } = await watchOwn({ ...declared, choice: previewVersions(declared.choice, preview) }, json)
   let open = true
@@ -92,6 +96,7 @@ export async function startService(
     peppers: peppersOf(service, store),
     ...(known && { known }),
   })
+  setWebhookTerms(service, store, world, privateTargets)
   const ledger = counting && { ledger: counting.ledger }
   const handlers = handlerSources(service, store, world, rest.log)
   await handlers?.used()
@@ -117,6 +122,11 @@ export async function startService(
     await store.close()
   }
   return { url: listening.url, stop }
+}
+
+function setWebhookTerms(service: Service, store: Store, world: ServiceWorld, privateTargets: boolean): void {
+  if (!hasEvents(service.resources)) return
+  Object.assign(webhookTerms(world), { privateTargets, peppers: peppersOf(service, store, true) })
 }
 
 function warnOfWaiting({ resources: all }: Service, { waiting }: ServiceWorld, log: Log): void {

@@ -19,6 +19,7 @@ const storied: readonly (readonly string[])[] = [
   ['handlers', 'views'],
   ['endpoints', 'timers', 'jobs'],
   ['events'],
+  ['deliveries'],
   ['routing'],
   ['service'],
   ['contract'],

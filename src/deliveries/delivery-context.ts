@@ -1,0 +1,91 @@
+/** Delivery context: what the dispatch of events and the sending of deliveries need, and the writes that both make. Part 6. */
+import type { RowWriter } from '../effects/row-writer.ts'
+import type { EventScope } from '../events/event-scope.ts'
+import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
+import type { Document } from '../flow/intent.ts'
+import { rowsIn } from '../flow/outcome.ts'
+import type { Read, RowGuard } from '../flow/plan.ts'
+import type { Store } from '../flow/store.ts'
+import { type TablePlan, tablePlan } from '../flow/table.ts'
+import type { Log, ServiceWorld } from '../flow/world.ts'
+import { decodeDocument } from '../resources/document.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Sender } from '../webhooks/send.ts'
+import { endpointsIn, ownMembers, readMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
+import { removeCursors } from './delivery-tables.ts'
+
+export interface DeliveryContext {
+  readonly resources: ReadonlyMap<string, Resource>
+  /** The events of each version, by its name. */
+  readonly events: ReadonlyMap<string, EventScope>
+  readonly writer: RowWriter
+  readonly store: Store
+  readonly world: ServiceWorld
+  readonly log: Log
+  readonly sender: Sender
+}
+
+/** The rows of a table plan. */
+export const rowsOf = async <T>({ store }: Pick<DeliveryContext, 'store'>, plan: TablePlan): Promise<readonly T[]> =>
+  rowsIn(await store.execute(plan)) as unknown as readonly T[]
+
+/** A random text that names one holder of leases. */
+export const newHolder = ({ fillRandom }: Pick<ServiceWorld, 'fillRandom'>): string =>
+  Buffer.from(fillRandom(new Uint8Array(12))).toString('base64url')
+
+export const readOf = ({ world }: DeliveryContext, { name }: Resource, key: RowKey): Read => ({
+  ...{ do: 'read', collection: name, key, time: world.now() },
+})
+
+export async function findStored(context: DeliveryContext, resource: Resource, key: RowKey): Promise<FoundRow | null> {
+  const found = (await context.store.execute(readOf(context, resource, key))) as ReadResult
+  return found.is === 'found' ? found : null
+}
+
+/** An endpoint that is enabled; null otherwise. */
+export async function enabledEndpoint(
+  context: DeliveryContext,
+  id: string,
+  account: string,
+): Promise<WebhookEndpoint | null> {
+  const endpoints = endpointsIn(context.resources)
+  const row = await findStored(context, endpoints, rowKey(id, account))
+  if (row === null) await rowsOf(context, tablePlan(removeCursors, { endpoint: id }))
+  const own = row && readMembers<WebhookEndpoint>(endpoints, row)
+  return own?.status === 'enabled' ? own : null
+}
+
+/** Changes a document, together with a check; nothing if it is not there any more. */
+export async function changeRow(
+  context: DeliveryContext,
+  resource: Resource,
+  key: RowKey,
+  act: (document: Document) => Document,
+  guard?: RowGuard,
+): Promise<void> {
+  const read = readOf(context, resource, key)
+  await context.store.execute({
+    do: 'decide',
+    read,
+    decide: (seen) => {
+      if (seen.is !== 'found') return { do: 'keep' }
+      const before = decodeDocument(resource, seen.doc, seen.hidden)
+      const row = { key, time: read.time, seen, before, always: false, guard }
+      return context.writer.update(resource, act(before), row)
+    },
+  })
+}
+
+/** Disables an endpoint, and tells why in the endpoint and in the log. */
+export async function disableEndpoint(
+  context: DeliveryContext,
+  { id, account }: { readonly id: string; readonly account: string },
+  reason: string,
+): Promise<void> {
+  const endpoints = endpointsIn(context.resources)
+  const disabled = ownMembers(endpoints, { status: 'disabled', disabledReason: reason })
+  await changeRow(context, endpoints, rowKey(id, account), (document) =>
+    document.status === 'enabled' ? { ...document, ...disabled } : document,
+  )
+  context.log.warn({ endpoint: id, reason }, 'An endpoint of webhooks was disabled.')
+}

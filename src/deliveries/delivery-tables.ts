@@ -1,0 +1,163 @@
+/** Delivery tables: how far each endpoint has come, and the deliveries that are due. Part 6. R210. */
+import type { EffectReadResult } from '../flow/plan.ts'
+import type { Table, TableOperation } from '../flow/table.ts'
+import { relayTable } from '../store/outbox.ts'
+
+/** One row for each endpoint, and one for each replay until it has ended. */
+const cursorTable: Table = {
+  name: 'bylaw_webhook_cursors',
+  columns: {
+    /** The id of the endpoint, or one of the replay. */
+    ...{ id: 'text', endpoint: 'text', account: 'text' },
+    /** The position up to which events have become deliveries; a replay ends at `last`, which is 0 for endpoints. */
+    ...{ position: 'integer', last: 'integer' },
+    /** The terms of a replay, as JSON. */
+    terms: 'text?',
+    /** 1 while the endpoint is enabled. */
+    enabled: 'integer',
+    /** Until when a process has it, and a random text of that process. */
+    ...{ taken: 'integer', holder: 'text' },
+    /** Since when nothing has succeeded; 0 after a success. */
+    failing: 'integer',
+  },
+  key: ['id'],
+  indexes: [
+    { name: 'behind', columns: ['enabled', 'position'] },
+    { name: 'account', columns: ['account'] },
+    { name: 'endpoint', columns: ['endpoint'] },
+  ],
+}
+
+/** One row for each delivery, which outlives its last attempt until the delivery is forgotten. */
+const sendTable: Table = {
+  name: 'bylaw_webhook_sends',
+  columns: {
+    ...{ id: 'text', endpoint: 'text', account: 'text' },
+    /** The position of the event, and its item if the endpoint is ordered, otherwise an empty text. */
+    ...{ position: 'integer', item: 'text' },
+    /** `pending`, or `ended`: it is forgotten when it is due. */
+    ...{ state: 'text', due: 'integer' },
+    ...{ taken: 'integer', holder: 'text', tries: 'integer' },
+  },
+  key: ['id'],
+  indexes: [
+    { name: 'endpoint', columns: ['endpoint', 'state', 'due'] },
+    { name: 'due', columns: ['state', 'due'] },
+  ],
+}
+
+export const deliveryTables: readonly Table[] = [cursorTable, sendTable]
+
+const byId = { id: 'id' } as const
+const byEndpoint = { endpoint: 'endpoint' } as const
+
+/** The last position that an event has got, in the transaction of a change. */
+export const findHead: TableOperation = { do: 'find', table: relayTable, where: { name: 'name' } }
+
+/** How many endpoints an account may have. */
+export const mostEndpoints = 100
+export const addCursor: TableOperation = { do: 'insert', table: cursorTable }
+export const findCursor: TableOperation = { do: 'find', table: cursorTable, where: byId }
+/** The endpoints of an account, without its replays. */
+export const findCursorsOf: TableOperation = {
+  ...{ do: 'find', table: cursorTable, where: { account: 'account', last: { upTo: 'none' } } },
+  limit: mostEndpoints,
+}
+export const enableCursor: TableOperation = {
+  ...{ do: 'set', table: cursorTable, where: byId },
+  to: { position: 'position', enabled: 'enabled', failing: 'none' },
+}
+export const disableCursors: TableOperation = {
+  ...{ do: 'set', table: cursorTable, where: byEndpoint },
+  to: { enabled: 'none' },
+}
+export const removeCursors: TableOperation = { do: 'sweep', table: cursorTable, where: byEndpoint }
+export const removeCursor: TableOperation = { do: 'sweep', table: cursorTable, where: byId }
+/** The enabled ones that are behind a position. */
+export const findBehind: TableOperation = {
+  ...{ do: 'find', table: cursorTable, where: { enabled: { above: 'none' }, position: { upTo: 'position' } } },
+  ...{ order: ['position'], limit: 1000 },
+}
+/** All endpoints that may have something to send. */
+export const findCursors: TableOperation = { do: 'find', table: cursorTable, where: {}, limit: 100_000 }
+export const takeCursor: TableOperation = {
+  ...{ do: 'set', table: cursorTable, where: { ...byId, enabled: { above: 'none' }, taken: { upTo: 'now' } } },
+  to: { taken: 'until', holder: 'holder' },
+}
+/** Moves a cursor that this process still has, and keeps or releases it. */
+export const moveCursor: TableOperation = {
+  ...{ do: 'set', table: cursorTable, where: { ...byId, enabled: { above: 'none' }, holder: 'holder' } },
+  to: { position: 'position', taken: 'until' },
+}
+export const markFailing: TableOperation = {
+  ...{ do: 'set', table: cursorTable, where: { ...byId, failing: { upTo: 'none' } } },
+  to: { failing: 'now' },
+}
+export const markWorking: TableOperation = {
+  ...{ do: 'set', table: cursorTable, where: { ...byId, failing: { above: 'none' } } },
+  to: { failing: 'none' },
+}
+
+export const addSend: TableOperation = { do: 'insert', table: sendTable, replaces: byId }
+export const removeSend: TableOperation = { do: 'sweep', table: sendTable, where: byId }
+export const findSend: TableOperation = { do: 'find', table: sendTable, where: byId }
+/** Takes deliveries of an endpoint that are due and that no other process has, up to a limit. */
+export const takeSends = (limit: number): TableOperation => ({
+  ...{ do: 'set', table: sendTable, order: ['due', 'position'], limit, to: { taken: 'until', holder: 'holder' } },
+  where: { ...byEndpoint, state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } },
+})
+export const takeSend: TableOperation = {
+  ...{ do: 'set', table: sendTable, to: { taken: 'until', holder: 'holder' } },
+  where: { ...byId, state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } },
+}
+/** The first pending deliveries of an ordered endpoint. */
+export const findPending: TableOperation = {
+  ...{ do: 'find', table: sendTable, where: { ...byEndpoint, state: 'state' } },
+  ...{ order: ['position', 'id'], limit: 1000 },
+}
+/** The next delivery of an endpoint. */
+export const findNext: TableOperation = {
+  ...{ do: 'find', table: sendTable, where: { ...byEndpoint, state: 'state' } },
+  ...{ order: ['due'], limit: 1 },
+}
+/** Deliveries of all endpoints that are due and that no process has, or ended ones that are to be forgotten. */
+export const findDue: TableOperation = {
+  ...{ do: 'find', table: sendTable, where: { state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } } },
+  ...{ order: ['due'], limit: 500 },
+}
+/** Changes a delivery that this process still has, in the transaction that records its attempt. */
+export const keepSend: TableOperation = {
+  ...{ do: 'set', table: sendTable, where: { ...byId, holder: 'held' } },
+  to: { state: 'state', due: 'due', taken: 'taken', tries: 'tries' },
+}
+
+/** Makes a delivery due again, also while a process sends it. */
+export const retrySend: TableOperation = {
+  ...{ do: 'set', table: sendTable, where: byId },
+  to: { state: 'state', due: 'due', tries: 'tries' },
+}
+
+/** Whether a row was changed: this process still had it. */
+export const isHeld = (kept: EffectReadResult | undefined): boolean => kept?.is === 'rows' && kept.rows.length === 1
+
+export interface CursorRow {
+  readonly id: string
+  readonly endpoint: string
+  readonly account: string
+  readonly position: number
+  readonly last: number
+  readonly terms: string | null
+  readonly holder: string
+  readonly failing: number
+}
+
+export interface SendRow {
+  readonly id: string
+  readonly endpoint: string
+  readonly account: string
+  readonly position: number
+  readonly item: string
+  readonly due: number
+  readonly taken: number
+  readonly tries: number
+}

@@ -1,0 +1,175 @@
+/** Dispatch: turns new events into deliveries, for each endpoint by one process at a time. Part 6. R212. */
+
+import { listKeys } from '../auth/key-table.ts'
+import { isInForce } from '../auth/keys.ts'
+import { type EventScope, eventTypeOf, visibleEvents } from '../events/event-scope.ts'
+import { eventText } from '../events/event-text.ts'
+import type { EventPage, StoredEvent } from '../flow/outcome.ts'
+import type { Effect, ReadEvents } from '../flow/plan.ts'
+import { tablePlan } from '../flow/table.ts'
+import { deliveriesIn, readerOf, rowKey, storedDelivery, type WebhookEndpoint, wantedActions } from './delivery.ts'
+import { type DeliveryContext, disableEndpoint, enabledEndpoint, newHolder, rowsOf } from './delivery-context.ts'
+import { type CursorRow, findBehind, isHeld, moveCursor, removeCursor, takeCursor } from './delivery-tables.ts'
+
+/** How long a process has an endpoint; it renews the lease with each page. */
+const dispatchLease = 30_000
+/** How many events become deliveries in one transaction. */
+const pageSize = 100
+/** How many endpoints are served at once. */
+const mostAtOnce = 8
+
+/** Ends the work for an endpoint that another process has now, or that was disabled. */
+class CursorLost extends Error {}
+
+/** The terms of a replay. */
+interface ReplayTerms {
+  readonly since?: string
+  readonly until?: string | null
+  readonly eventTypes?: readonly string[] | null
+}
+
+/** Dispatches all events up to a position; returns the endpoints that have new deliveries, with their accounts. */
+export async function dispatchUpTo(context: DeliveryContext, head: number): Promise<ReadonlyMap<string, string>> {
+  const served = new Map<string, string>()
+  const behind = await rowsOf<CursorRow>(context, tablePlan(findBehind, { none: 0, position: head - 1 }))
+  const waiting = [...behind]
+  const serve = async (): Promise<void> => {
+    for (let row = waiting.shift(); row; row = waiting.shift())
+      try {
+        if (await new Dispatch(context, row).run()) served.set(row.endpoint, row.account)
+      } catch (err) {
+        if (!(err instanceof CursorLost))
+          context.log.warn({ err, endpoint: row.endpoint }, 'Events could not be dispatched; the next try is soon.')
+      }
+  }
+  await Promise.all(Array.from({ length: mostAtOnce }, serve))
+  return served
+}
+
+class Dispatch {
+  readonly #context: DeliveryContext
+  readonly #row: CursorRow
+  readonly #holder: string
+  readonly #account: string | null
+  #count = 0
+
+  constructor(context: DeliveryContext, row: CursorRow) {
+    this.#context = context
+    this.#row = row
+    this.#holder = newHolder(context.world)
+    this.#account = deliveriesIn(context.resources).collection.account === null ? null : row.account
+  }
+
+  /** Whether there are new deliveries. */
+  async run(): Promise<boolean> {
+    const { world, events } = this.#context
+    const { id, endpoint, account } = this.#row
+    const now = world.due()
+    const values = { id, none: 0, now, until: now + dispatchLease, holder: this.#holder }
+    const [taken] = await rowsOf<CursorRow>(this.#context, tablePlan(takeCursor, values))
+    if (!taken) return false
+    const own = await enabledEndpoint(this.#context, endpoint, account)
+    if (own === null) return false
+    const fault = await this.#faultOf(own)
+    if (fault !== null) {
+      await disableEndpoint(this.#context, { id: endpoint, account }, fault)
+      return false
+    }
+    await this.#follow(taken, own, events.get(own.version) as EventScope)
+    return this.#count > 0
+  }
+
+  /** Why an endpoint cannot go on; null if it can. */
+  async #faultOf({ madeBy, version }: WebhookEndpoint): Promise<string | null> {
+    const { store, world, events } = this.#context
+    if (!events.has(version)) return `The version ${version} is not served any more.`
+    if (!madeBy?.startsWith('key:')) return null
+    const keys = await listKeys(store, madeBy.slice('key:'.length))
+    const isRevoked = keys.length > 0 && !keys.some((one) => isInForce(one, world.due()))
+    return isRevoked ? 'The API key that made it is not valid any more.' : null
+  }
+
+  async #follow({ position: from, last, terms }: CursorRow, own: WebhookEndpoint, scope: EventScope): Promise<void> {
+    const replay: ReplayTerms = terms === null ? {} : JSON.parse(terms)
+    const where = whereOf(scope, own, this.#account, replay)
+    for (let [position, more] = [from, true]; more; ) {
+      const { store } = this.#context
+      const page = (await store.execute({ do: 'events', after: position, limit: pageSize, ...where })) as EventPage
+      if (last === 0 && page.base > position) return this.#disableBehind()
+      const found = page.events.filter((one) => isAsked(one, last, replay))
+      position = page.position
+      more = position < page.head && (last === 0 || position < last)
+      await this.#store(found, position, { own, scope, more })
+    }
+    if (last > 0) await rowsOf(this.#context, tablePlan(removeCursor, { id: this.#row.id }))
+  }
+
+  #disableBehind(): Promise<void> {
+    const { endpoint: id, account } = this.#row
+    return disableEndpoint(this.#context, { id, account }, 'Events that it has not got are kept no longer.')
+  }
+
+  /** Stores the deliveries and the position in one transaction, if this process still has the endpoint. */
+  async #store(
+    events: readonly StoredEvent[],
+    position: number,
+    { own, scope, more }: { readonly own: WebhookEndpoint; readonly scope: EventScope; readonly more: boolean },
+  ): Promise<void> {
+    const { world, store, resources } = this.#context
+    const until = more ? world.due() + dispatchLease : 0
+    const move = tablePlan(moveCursor, { id: this.#row.id, none: 0, holder: this.#holder, position, until })
+    const effects = events.flatMap((event) => this.#effectsOf(event, own, scope))
+    const key = rowKey('', this.#row.account)
+    await store.execute({
+      do: 'decide',
+      read: { do: 'none', collection: deliveriesIn(resources).name, key },
+      decide: () => ({
+        ...{ do: 'keep', answer: 'null' },
+        consequences: {
+          reads: [move],
+          decide: ([kept]) => {
+            if (!isHeld(kept)) throw new CursorLost()
+            return { do: 'keep', answer: 'null', effects }
+          },
+        },
+      }),
+    })
+    this.#count += events.length
+  }
+
+  #effectsOf(event: StoredEvent, own: WebhookEndpoint, scope: EventScope): readonly Effect[] {
+    const { world, writer, resources } = this.#context
+    const source = scope.sources.find(({ collection }) => collection === event.collection)
+    if (!source) return []
+    const { collection, key, id, position } = event
+    return storedDelivery(
+      { deliveries: deliveriesIn(resources), writer, time: world.now(), due: world.due(), newId: world.newId },
+      {
+        endpoint: { id: this.#row.endpoint, url: own.url, account: this.#account },
+        event: { id, type: eventTypeOf(source, event), position },
+        item: own.ordered ? JSON.stringify([collection, key.parent, key.id]) : '',
+        body: eventText(scope, source, event, readerOf(own, this.#account), world),
+      },
+    ).effects
+  }
+}
+
+/** The events that an endpoint may see and asks for. */
+function whereOf(
+  scope: EventScope,
+  own: WebhookEndpoint,
+  account: string | null,
+  { since, eventTypes }: ReplayTerms,
+): Omit<ReadEvents, 'do' | 'after' | 'limit'> {
+  const { sources } = scope
+  const wanted = sources.flatMap((one) => wantedActions(one, own.eventTypes))
+  const asked = eventTypes ? sources.flatMap((one) => wantedActions(one, eventTypes)) : wanted
+  const types = wanted.filter((one) => asked.some((other) => other.join() === one.join()))
+  return {
+    ...{ ...visibleEvents(sources, readerOf(own, account)), types },
+    ...(since !== undefined && { since: Date.parse(since) }),
+  }
+}
+
+const isAsked = ({ position, time }: StoredEvent, last: number, { until }: ReplayTerms): boolean =>
+  (last === 0 || position <= last) && (!until || time < Date.parse(until))

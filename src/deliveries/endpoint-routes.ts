@@ -1,0 +1,92 @@
+/** Endpoint routes: POST and PATCH of endpoints, which judge URLs and types, and show a new secret once. Part 6. R211, R212. */
+import type { EndpointContext } from '../endpoints/item.ts'
+import { invalidBody, type Violation } from '../errors/problem.ts'
+import { eventScope } from '../events/event-scope.ts'
+import type { Document, Intent } from '../flow/intent.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { Route } from '../flow/route.ts'
+import type { ServiceWorld } from '../flow/world.ts'
+import { toCase } from '../formats/naming.ts'
+import { endpointResource, isWebhookResource, membersIn } from '../resources/webhook-resources.ts'
+import { targetFault } from '../webhooks/address-guard.ts'
+import { ownMembers, unknownTypes, type WebhookEndpoint } from './delivery.ts'
+import { newSecret, sealFirst, webhookTerms } from './webhook-terms.ts'
+
+/** Whether a context is that of the resource of endpoints. */
+export const isOfEndpoints = ({ resource }: EndpointContext): boolean =>
+  resource.name === endpointResource && isWebhookResource(resource.declaration)
+
+/** The events of the version of a context. */
+export const scopeOf = ({ version, scenes }: EndpointContext) => eventScope('', version, scenes.values())
+
+/** A route as it is, unless it writes endpoints. */
+export function endpointRoute(route: Route, scene: EndpointContext): Route {
+  if (!isOfEndpoints(scene)) return route
+  return route.operation === 'create' ? creatingRoute(route, scene) : changingRoute(route, scene)
+}
+
+function creatingRoute(route: Route, scene: EndpointContext): Route {
+  return {
+    ...route,
+    parse: (asked) => {
+      const intent = route.parse(asked)
+      const document = intent.document as Document
+      const given = membersIn(document, 'camel') as unknown as WebhookEndpoint & { signature: string }
+      judgeEndpoint(scene, given, null, asked.world)
+      const { secret, publicKey } = newSecret(given.signature, asked.world)
+      const { caller, world } = asked
+      const own = { version: scene.version, scopes: [...caller.scopes], madeBy: caller.id, publicKey }
+      const sealed = sealFirst(secret, intent.key.id, world)
+      Object.assign(document, ownMembers(scene.resource, { ...own, sealed }))
+      return { ...intent, secret }
+    },
+    render: (intent, outcome) => withSecret(route.render(intent, outcome), intent, outcome),
+  }
+}
+
+function changingRoute(route: Route, scene: EndpointContext): Route {
+  return {
+    ...route,
+    plan: (intent) => {
+      const plan = route.plan(intent)
+      if (plan.do !== 'decide') return plan
+      return {
+        ...plan,
+        decide: (seen) => {
+          const write = plan.decide(seen)
+          if (write.do !== 'update' || seen.is !== 'found') return write
+          const [before, after] = [seen.doc, write.row.doc].map((doc) => membersIn(JSON.parse(doc), 'camel'))
+          judgeEndpoint(scene, after as unknown as WebhookEndpoint, before as unknown as WebhookEndpoint, intent.world)
+          return write
+        },
+      }
+    },
+  }
+}
+
+/** Shows the secret in the answer to the request that has made it; repeats of its key do not show it again. */
+export function withSecret(reply: Reply, { secret }: Intent, { is }: Outcome): Reply {
+  if (secret === undefined || is === 'claimed' || typeof reply.body !== 'string') return reply
+  return { ...reply, body: JSON.stringify({ ...JSON.parse(reply.body), secret }) }
+}
+
+/** Refuses a URL that deliveries may not go to, and types that the version does not have. */
+function judgeEndpoint(
+  scene: EndpointContext,
+  after: WebhookEndpoint,
+  before: WebhookEndpoint | null,
+  world: ServiceWorld,
+): void {
+  const faults: Violation[] = []
+  const say = (name: string, message: string) =>
+    faults.push({ message, type: 'invalid-value', in: 'body', pointer: `/${name}` })
+  const fault = after.url === before?.url ? null : targetFault(after.url, webhookTerms(world))
+  if (fault !== null) say('url', `url ${fault}`)
+  if (JSON.stringify(after.eventTypes) !== JSON.stringify(before?.eventTypes)) {
+    const name = toCase('eventTypes', scene.resource.settings.naming)
+    for (const type of unknownTypes(scopeOf(scene), after.eventTypes))
+      say(`${name}/${after.eventTypes.indexOf(type)}`, `There are no events of the type ${JSON.stringify(type)}.`)
+  }
+  if (faults.length > 0) throw invalidBody(faults)
+}

@@ -1,0 +1,119 @@
+/** Run deliveries: dispatches events, sends what is due and forgets old deliveries, at intervals. Part 6. R212. */
+
+import { tablePlan } from '../flow/table.ts'
+import type { Cancel } from '../flow/world.ts'
+import { Courier } from './courier.ts'
+import { deliveriesIn, rowKey } from './delivery.ts'
+import { type DeliveryContext, findStored, readOf, rowsOf } from './delivery-context.ts'
+import { findDue, removeSend, type SendRow } from './delivery-tables.ts'
+import { dispatchUpTo } from './dispatch.ts'
+
+export class DeliveryRun {
+  readonly #context: DeliveryContext
+  readonly #courier: Courier
+
+  constructor(context: DeliveryContext) {
+    this.#context = context
+    this.#courier = new Courier(context)
+  }
+
+  /** Dispatches the events that have got a position, and starts what is due. */
+  async dispatch(): Promise<void> {
+    const head = await this.#context.store.execute({ do: 'head' })
+    if (head.is !== 'numbered') return
+    for (const [endpoint, account] of await dispatchUpTo(this.#context, head.position))
+      this.#courier.wake(endpoint, account)
+    this.#courier.start()
+  }
+
+  send(): void {
+    this.#courier.start()
+  }
+
+  async look(): Promise<void> {
+    await this.#courier.findDue()
+    this.#courier.start()
+  }
+
+  async lookEverywhere(): Promise<void> {
+    await this.#courier.wakeAll()
+    this.#courier.start()
+  }
+
+  /** Sends everything that is due now, and waits for it; for services under test. */
+  async finish(): Promise<void> {
+    await this.dispatch()
+    do {
+      this.#courier.start()
+      await this.#courier.idle()
+    } while ((await this.#courier.findDue()) > 0)
+    await this.forget()
+  }
+
+  /** Removes the deliveries whose retention is over. */
+  async forget(): Promise<void> {
+    const { world, store, writer, resources } = this.#context
+    const deliveries = deliveriesIn(resources)
+    for (;;) {
+      const old = await rowsOf<SendRow>(this.#context, tablePlan(findDue, { state: 'ended', now: world.due() }))
+      if (old.length === 0) return
+      for (const { id, account } of old) {
+        const key = rowKey(id, account)
+        const found = await findStored(this.#context, deliveries, key)
+        const read = readOf(this.#context, deliveries, key)
+        const removed = { key, time: read.time, takes: new Set<string>() }
+        if (found === null) await rowsOf(this.#context, tablePlan(removeSend, { id }))
+        else
+          await store.execute({
+            ...{ do: 'decide', read },
+            decide: (seen) => (seen.is === 'found' ? writer.remove(deliveries, removed, seen) : { do: 'keep' }),
+          })
+      }
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.#courier.stop()
+  }
+}
+
+/** How often events are dispatched, due deliveries of other processes looked for, and all endpoints, in milliseconds. */
+const [dispatchInterval, lookInterval, everywhereInterval, forgetInterval] = [100, 1000, 30_000, 60_000]
+
+/** Runs deliveries at intervals, until the returned function stops them. */
+export function runDeliveriesEvery(context: DeliveryContext): () => Promise<void> {
+  const { world, log } = context
+  const run = new DeliveryRun(context)
+  const running = new Map<string, Promise<void>>()
+  const start = (name: string, task: () => Promise<void>) => (): void => {
+    if (running.has(name)) return
+    const ended = task()
+      .catch((err: unknown) => log.warn({ err }, `Webhooks: ${name} failed; the next try is soon.`))
+      .finally(() => running.delete(name))
+    running.set(name, ended)
+  }
+  const cancels: readonly Cancel[] = [
+    world.every(
+      dispatchInterval,
+      start('dispatch', () => run.dispatch()),
+    ),
+    world.every(dispatchInterval, () => run.send()),
+    world.every(
+      lookInterval,
+      start('look', () => run.look()),
+    ),
+    world.every(
+      everywhereInterval,
+      start('look everywhere', () => run.lookEverywhere()),
+    ),
+    world.every(
+      forgetInterval,
+      start('forget', () => run.forget()),
+    ),
+  ]
+  return async () => {
+    for (const cancel of cancels) cancel()
+    await run.stop()
+    await Promise.all(running.values())
+  }
+}

@@ -1,0 +1,241 @@
+/** Webhook routes: rotations, tests and replays of endpoints, and retries of deliveries. Part 6. R209, R212. */
+import { describedItem, itemConditions } from '../endpoints/described.ts'
+import { type EndpointContext, itemPath, itemReply, replayReply, writeRefusal } from '../endpoints/item.ts'
+import { admitItem, admitUnlessKeyed, writeItemRoute } from '../endpoints/write-item.ts'
+import { invalidBody, Problem } from '../errors/problem.ts'
+import { eventTypesOf } from '../events/event-scope.ts'
+import { eventText } from '../events/event-text.ts'
+import { type Fields, f } from '../fields/field.ts'
+import type { FoundRow } from '../flow/found-row.ts'
+import type { Intent, RequestContext } from '../flow/intent.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { RowWrite } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { DescribedAnswer, Route } from '../flow/route.ts'
+import { tablePlan } from '../flow/table.ts'
+import { toCase } from '../formats/naming.ts'
+import { durationMilliseconds } from '../formats/time-texts.ts'
+import { claimOfTransition } from '../idempotency/claim.ts'
+import { completeDocumentBy, decodeDocument, stampDocument } from '../resources/document.ts'
+import { inputFields, readInput } from '../resources/machine.ts'
+import type { Resource } from '../resources/resource.ts'
+import { samples } from '../resources/samples.ts'
+import { deliveryResource, isWebhookResource, writeEndpoints } from '../resources/webhook-resources.ts'
+import { encodeDocument } from '../rows/collection.ts'
+import {
+  deliveriesIn,
+  includesType,
+  ownMembers,
+  readerOf,
+  readMembers,
+  storedDelivery,
+  type WebhookEndpoint,
+} from './delivery.ts'
+import { addCursor, findHead, retrySend } from './delivery-tables.ts'
+import { isOfEndpoints, scopeOf, withSecret } from './endpoint-routes.ts'
+import { newSecret, sealNext } from './webhook-terms.ts'
+
+/** The routes below items of endpoints and deliveries; none for other resources. */
+export function webhookRoutes(scene: EndpointContext): readonly Route[] {
+  if (isOfEndpoints(scene)) return [rotationRoute(scene), testRoute(scene), replayRoute(scene)]
+  const { name, declaration } = scene.resource
+  return name === deliveryResource && isWebhookResource(declaration) ? [retryRoute(scene)] : []
+}
+
+type Input = ReadonlyMap<string, unknown>
+
+interface WebhookAction {
+  readonly name: string
+  readonly summary: string
+  readonly input?: Fields
+  readonly answers: readonly DescribedAnswer[]
+  readonly answered?: Resource
+  readonly decide: (intent: Intent, seen: FoundRow, input: Input) => RowWrite
+  readonly render: (intent: Intent, outcome: Outcome, base: Reply) => Reply
+}
+
+/** A POST below an item, with the conditions and keys of other writes. */
+function actionRoute(scene: EndpointContext, { name, summary, input: given = {}, ...own }: WebhookAction): Route {
+  const { resource } = scene
+  const rule = writeEndpoints as string
+  const naming = resource.settings.naming
+  const named = Object.fromEntries(Object.entries(given).map(([member, field]) => [toCase(member, naming), field]))
+  const input = inputFields(named, {}, resource.rules)
+  const route = writeItemRoute(scene, {
+    ...{ operation: name, method: 'POST', at: `item/${name}`, rule, content: ['application/json'] },
+    ...{ contentOptional: true, claims: 'replayed', headers: () => ({}), admit: admitUnlessKeyed(scene) },
+    claiming: (asked: RequestContext) => claimOfTransition(asked, scene.representation.today, { name, rule }),
+    decide: (intent, seen) => {
+      admitItem(scene, intent, seen)
+      const read = readInput(input, intent.body ?? {}, resource.settings)
+      return own.decide(intent, seen as FoundRow, new Map([...read].map(([at, value]) => [toCase(at, 'camel'), value])))
+    },
+    about: {
+      ...{ id: name, summary: () => summary, body: 'input', input, headers: itemConditions, answers: own.answers },
+      ...(own.answered && { answered: own.answered }),
+      refusals: ['conflict'],
+    },
+  })
+  return { ...route, render: (intent, outcome) => own.render(intent, outcome, renderBase(route, intent, outcome)) }
+}
+
+const nothing: Reply = { status: 202, headers: {}, body: null }
+/** Answers of their own are rendered by the action. */
+const renderBase = (route: Route, intent: Intent, outcome: Outcome): Reply =>
+  outcome.is === 'answered' || outcome.is === 'claimed' ? nothing : route.render(intent, outcome)
+
+/** An answer of the route's own, also where a key repeats it. */
+function ownAnswer(scene: EndpointContext, intent: Intent, outcome: Outcome, reply: (doc: string) => Reply): Reply {
+  if (outcome.is === 'claimed') return replayReply(scene, intent, outcome, (_, { doc }) => reply(doc))
+  if (outcome.is === 'answered') return reply(outcome.doc)
+  throw writeRefusal(scene, outcome, intent.key)
+}
+
+const replayed = ['Idempotency-Replayed']
+
+function rotationRoute(scene: EndpointContext): Route {
+  const { resource } = scene
+  const today = scene.representation.today
+  const secretOf = ({ secret: seed = '' }: Intent, signature: unknown) =>
+    newSecret(signature, { fillRandom: () => Buffer.from(seed, 'base64') })
+  const route = actionRoute(scene, {
+    ...{ name: 'secret-rotations', summary: 'Makes a new secret; the former one signs meanwhile' },
+    answers: [describedItem(200, 'The endpoint, with the new secret.', resource, replayed)],
+    input: { overlap: f.duration({ default: 'P1D' }) },
+    decide: (intent, seen, input) => {
+      const { key, time, world } = intent
+      const before = decodeDocument(today, seen.doc, seen.hidden)
+      const { sealed, signature } = readMembers<WebhookEndpoint & { signature: string }>(today, seen)
+      const { secret, publicKey } = secretOf(intent, signature)
+      const until = time + durationFrom(input.get('overlap'))
+      const next = sealNext(secret, sealed, { id: key.id, until }, world)
+      const after = { ...before, ...ownMembers(today, { sealed: next, publicKey }) }
+      return scene.writer.update(today, after, { key, time, seen, before, always: true })
+    },
+    render: (intent, outcome, base) => {
+      if (outcome.is === 'claimed')
+        return replayReply(scene, intent, outcome, (_, row) => itemReply(scene, intent, 200, row))
+      const { signature } = JSON.parse(String(base.body))
+      return withSecret(base, { ...intent, secret: secretOf(intent, signature).secret }, outcome)
+    },
+  })
+  // The random part of the secret is drawn once, as the decision may run again.
+  const drawn = ({ world }: RequestContext) => Buffer.from(world.fillRandom(new Uint8Array(32))).toString('base64')
+  return { ...route, parse: (asked) => ({ ...route.parse(asked), secret: drawn(asked) }) }
+}
+
+function durationFrom(text: unknown): number {
+  const found = durationMilliseconds(String(text))
+  const [message, pointer] = ['overlap must be a duration of days or less, as P1D.', '/overlap']
+  if (found === undefined || found > 30 * 86_400_000)
+    throw invalidBody([{ message, type: 'invalid-value', in: 'body', pointer }])
+  return found
+}
+
+function testRoute(scene: EndpointContext): Route {
+  const deliveries = deliveriesIn(scene.resources)
+  return actionRoute(scene, {
+    ...{ name: 'tests', summary: 'Sends a sample of an event', answers: [deliveryAnswer(deliveries)] },
+    answered: deliveries,
+    decide: (intent, seen) => {
+      const { key, time, world } = intent
+      const today = scene.representation.today
+      const own = readMembers<WebhookEndpoint>(today, seen)
+      const account = today.collection.account === null ? null : key.account
+      const { doc, effects } = storedDelivery(
+        { deliveries: deliveriesIn(scene.stored), writer: scene.writer, time, due: world.due(), newId: world.newId },
+        { endpoint: { id: key.id, url: own.url, account }, ...sampleEvent(scene, own, intent), item: '' },
+      )
+      return { do: 'keep', answer: doc, effects }
+    },
+    render: (intent, outcome) => ownAnswer(scene, intent, outcome, (doc) => deliveryReply(scene, intent, doc)),
+  })
+}
+
+const deliveryAnswer = (deliveries: Resource): DescribedAnswer =>
+  describedItem(202, 'The delivery, which will be sent.', deliveries, ['Location', ...replayed])
+
+function deliveryReply({ scenes }: EndpointContext, intent: Intent, doc: string): Reply {
+  const deliveries = scenes.get(deliveryResource as string) as EndpointContext
+  const { id } = JSON.parse(doc) as { id: string }
+  const { body } = itemReply(deliveries, intent, 202, { doc, revision: 1 })
+  const headers = { Location: itemPath(deliveries.resource, { id, parent: null }, intent.carried) }
+  return { status: 202, headers, body }
+}
+
+/** An event as the endpoint would get it, of an item that does not exist. */
+function sampleEvent(scene: EndpointContext, own: WebhookEndpoint, { time, world, caller }: Intent) {
+  const scope = scopeOf(scene)
+  const source = scope.sources.find((one) => eventTypesOf(one).some((type) => includesType(own.eventTypes, type)))
+  if (!source) throw new Problem('conflict', 'The endpoint asks for no type of event that there is.')
+  const { today } = source.scene.representation
+  const [action = 'created'] =
+    [...source.actions].find(([, name]) => includesType(own.eventTypes, `${source.prefix}.${name}`)) ?? []
+  const [sample = {}] = samples(today)
+  const document = completeDocumentBy(today, ({ name }) => sample[name])
+  const key = { id: today.prefix === null ? 'sample' : world.newId(today.prefix), parent: null, account: null }
+  stampDocument(today, document, key, null, time)
+  const { doc } = encodeDocument(today.collection, document)
+  const id = world.newId('evt')
+  const event = { id, position: 0, collection: source.collection, key, action, sequence: 1, time, doc }
+  const type = `${source.prefix}.${source.actions.get(action)}`
+  return {
+    event: { id, type, position: 0 },
+    body: eventText(scope, source, event, readerOf(own, caller.account), world),
+  }
+}
+
+function replayRoute(scene: EndpointContext): Route {
+  const types = f.list(f.text({ max: 200 }), { max: 100, optional: true })
+  return actionRoute(scene, {
+    ...{ name: 'replays', summary: 'Sends the events of a time again' },
+    input: { since: f.timestamp(), until: f.timestamp({ optional: true }), eventTypes: types },
+    answers: [describedItem(202, 'The events will be sent.', scene.resource, replayed)],
+    decide: (intent, { doc, hidden }, input) => {
+      const { key, world } = intent
+      const own = readMembers<WebhookEndpoint>(scene.representation.today, { doc, hidden })
+      if (own.status !== 'enabled') throw new Problem('conflict', 'The endpoint is disabled; enable it first.')
+      const free = { taken: 0, holder: '', failing: 0, enabled: 1, position: 0 }
+      const terms = JSON.stringify(Object.fromEntries(input))
+      const row = { ...free, id: world.newId('whr'), endpoint: key.id, account: key.account ?? '', terms }
+      return {
+        ...{ do: 'keep', answer: doc },
+        consequences: {
+          reads: [tablePlan(findHead, { name: 'events' })],
+          decide: ([head]) => {
+            const last =
+              head && 'rows' in head ? Number((head.rows[0] as { position?: number } | undefined)?.position) : 0
+            return { do: 'keep', answer: doc, effects: last > 0 ? [tablePlan(addCursor, { ...row, last })] : [] }
+          },
+        },
+      }
+    },
+    render: (intent, outcome) =>
+      ownAnswer(scene, intent, outcome, (doc) => ({
+        ...itemReply(scene, intent, 202, { doc, revision: 1 }),
+        headers: {},
+      })),
+  })
+}
+
+function retryRoute(scene: EndpointContext): Route {
+  const today = scene.representation.today
+  return actionRoute(scene, {
+    ...{ name: 'retries', summary: 'Sends a delivery again' },
+    answers: [describedItem(202, 'The delivery, which will be sent.', scene.resource, replayed)],
+    decide: ({ key, time, world }, seen) => {
+      const before = decodeDocument(today, seen.doc, seen.hidden)
+      const again = tablePlan(retrySend, { id: key.id, state: 'pending', due: world.due(), tries: 0 })
+      const guard = { reads: [again], admit: () => {} }
+      return scene.writer.update(
+        today,
+        { ...before, status: 'pending' },
+        { key, time, seen, before, always: true, guard },
+      )
+    },
+    render: (intent, outcome, base) =>
+      outcome.is === 'claimed'
+        ? replayReply(scene, intent, outcome, (_, row) => itemReply(scene, intent, 202, row))
+        : { ...base, status: 202 },
+  })
+}
