@@ -1,4 +1,5 @@
 /** Change: the change of a resource in a version, and the declaration of an older version. Part 9, versions. */
+// long because: a change of a version is one interface, with the functions that apply it
 import type { Aggregate } from '../fields/aggregate.ts'
 import type { Field, Fields } from '../fields/field.ts'
 import {
