@@ -202,14 +202,6 @@ export async function keyFor(
   return { authorization: `Bearer ${key}` }
 }
 
-/** Events have their positions before each request. */
-const _relayed =
-  (send: Door['send'], relay: () => Promise<void>): Door['send'] =>
-  async (...request) => {
-    await relay()
-    return send(...request)
-  }
-
 const logOf = ({ errors, answered }: Pick<Door, 'errors' | 'answered'>): Log => ({
   error: (about) => errors.push(about),
   warn: () => {},
