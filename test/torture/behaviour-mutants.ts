@@ -18,6 +18,11 @@ const [states, model, timers, money, handlers, dryRuns, eventOrder] = [
 
 export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   none: { about: 'no defect: the tests pass', changes: [], tests: [states, model, timers, money, handlers] },
+  'none-in-events': {
+    about: 'no defect: the tests of events pass',
+    changes: [],
+    tests: ['test/spec/6-event-access.test.ts', eventOrder],
+  },
   'state-outside-the-write': {
     about: 'the state is compared once, and not again if the row changes before the write',
     changes: [

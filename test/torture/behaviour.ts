@@ -27,6 +27,7 @@ function failureWith({ changes, tests }: BehaviourMutant): string | null {
     const flags = [
       '--conditions=bylaw-source',
       '--test',
+      '--test-force-exit', // a test that fails may leave a node open
       '--test-global-setup=test/help/postgres.ts',
       '--test-reporter=./test/help/report.ts',
     ]
@@ -34,6 +35,7 @@ function failureWith({ changes, tests }: BehaviourMutant): string | null {
       cwd: copy,
       timeout: 120_000,
     })
+    if (run.error) throw new Error(`The tests did not end: ${run.error.message}`)
     return run.status === 0 ? null : `${run.stdout}${run.stderr}`
   } finally {
     rmSync(copy, { recursive: true, force: true })
