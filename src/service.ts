@@ -44,7 +44,7 @@ import type {
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
 import { declaredEventTypes } from './resources/resource-collection.ts'
-import { withServiceFields } from './resources/service-fields.ts'
+import { webhookDeclarations, webhookScopes, withServiceFields } from './resources/service-fields.ts'
 import {
   type ChangedOperations,
   type ChangedTransitions,
@@ -52,7 +52,6 @@ import {
   type FormerWritable,
   withFormerStateField,
 } from './resources/states-before.ts'
-import { webhookDeclarations, webhookScopes } from './resources/webhook-resources.ts'
 import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type ServiceLists, type ServiceRoute, servedVersions, type VersionScenes } from './routing/served-versions.ts'

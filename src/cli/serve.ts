@@ -56,6 +56,10 @@ export const serveCommand: Command = {
     'rate-limit': rateLimitFlag,
     preview: { value: 'V', env: 'PREVIEW', about: 'Versions that answer before they are released, as v3 or v3,v4.' },
     'expose-internals': { about: 'Shows callers the causes of failures; never in production.' },
+    'webhooks-to-private': {
+      about:
+        'Lets webhooks go to private addresses, and over http; never in production. BYLAW_WEBHOOKS_TO_PRIVATE=1 does the same.',
+    },
     grace: {
       value: 'T',
       env: 'GRACE',
@@ -96,6 +100,7 @@ async function run(given: CommandInput): Promise<number> {
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
   if (production) await requireSchema(given, service, database)
   const exposed = exposedOf(given)
+  const privateTargets = privateTargetsOf(given)
   const around = {
     ...hostsOf(given),
     ...trustedProxiesOf(given),
@@ -121,7 +126,17 @@ async function run(given: CommandInput): Promise<number> {
     await log.written()
     return process.exit(code)
   }
-  const started = await startService(service, { store, port, host, log, json: true, exposed, counting, ...around })
+  const started = await startService(service, {
+    store,
+    port,
+    host,
+    log,
+    json: true,
+    exposed,
+    privateTargets,
+    counting,
+    ...around,
+  })
   const stop = () => untilReplaced().then(() => started.stop(times))
   const ended = untilSignal(log, stop, isWorker ? ['SIGTERM'] : ['SIGTERM', 'SIGINT'])
   if (isWorker) reportReady(started.url)
@@ -183,6 +198,15 @@ function hostsOf(given: CommandInput): { hosts?: readonly string[] } {
 }
 
 /** R157. */
+function privateTargetsOf(given: CommandInput): boolean {
+  const allowed = given.isOn('webhooks-to-private') || process.env.BYLAW_WEBHOOKS_TO_PRIVATE === '1'
+  if (!allowed || process.env.NODE_ENV !== 'production') return allowed
+  throw commandError(
+    '--webhooks-to-private is not allowed with NODE_ENV=production.',
+    'Callers could send requests into the private network of the service.',
+  )
+}
+
 function exposedOf(given: CommandInput): boolean {
   const exposed = given.isOn('expose-internals')
   if (!exposed || process.env.NODE_ENV !== 'production') return exposed

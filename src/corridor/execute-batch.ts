@@ -155,7 +155,8 @@ class Batch {
 
   #render(at: number, outcome: Outcome): Reply {
     const { route, intent } = this.#read[at] as ReadMember
-    return route.render(intent, outcome)
+    const { secret: _, ...shown } = intent // the answer is kept with the key of the batch
+    return route.render(shown, outcome)
   }
 
   /** The plan of a member. Its intent is made once for the same references, so that new ids and times stay the same. */

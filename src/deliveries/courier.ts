@@ -34,6 +34,8 @@ export class Courier {
   /** Each endpoint has its own connections and its own work, so that one that hangs delays no other. */
   readonly #work = new Map<string, EndpointWork>()
   #stopped = false
+  /** How many attempts it has made. */
+  attempts = 0
 
   constructor(context: DeliveryContext) {
     this.#context = context
@@ -49,11 +51,10 @@ export class Courier {
   }
 
   /** Wakes endpoints whose deliveries are due and that no process has: after a retry by hand, or the death of a process. */
-  async findDue(): Promise<number> {
+  async findDue(): Promise<void> {
     const now = this.#context.world.due()
     const due = await rowsOf<SendRow>(this.#context, tablePlan(findDue, { state: 'pending', now }))
     for (const { endpoint, account } of due) this.wake(endpoint, account)
-    return due.length
   }
 
   /** Wakes all endpoints, also those that deliveries of others have kept out of `findDue`. */
@@ -106,6 +107,7 @@ export class Courier {
     const free = mostConnections - (work.running.size - 1) // this look is one of them
     const sends = own?.ordered ? await this.#takeFirsts(endpoint, free) : await this.#take(endpoint, free)
     const [cursor] = await rowsOf<CursorRow>(this.#context, tablePlan(findCursor, { id: endpoint }))
+    this.attempts += sends.length
     for (const send of sends) {
       const sent = attemptDelivery(this.#context, send, {
         ...{ own, holder: this.#holder, failing: cursor?.failing ?? 0, isStopped: () => this.#stopped },

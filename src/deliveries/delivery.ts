@@ -9,7 +9,7 @@ import type { Effect } from '../flow/plan.ts'
 import { tablePlan } from '../flow/table.ts'
 import { completeDocumentBy, decodeDocument, stampDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
-import { deliveryResource, endpointResource, membersIn } from '../resources/webhook-resources.ts'
+import { deliveryResource, endpointResource, membersIn } from '../resources/service-fields.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import { addSend } from './delivery-tables.ts'
 

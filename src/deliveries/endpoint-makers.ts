@@ -5,7 +5,7 @@ import type { Effect, EffectRead, EffectReadResult } from '../flow/plan.ts'
 import { tablePlan } from '../flow/table.ts'
 import { toCase } from '../formats/naming.ts'
 import type { Resource } from '../resources/resource.ts'
-import { deliveryResource, endpointResource, isWebhookResource } from '../resources/webhook-resources.ts'
+import { deliveryResource, endpointResource, isWebhookResource } from '../resources/service-fields.ts'
 import {
   addCursor,
   disableCursors,

@@ -20,7 +20,7 @@ import { completeDocumentBy, decodeDocument, stampDocument } from '../resources/
 import { inputFields, readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { samples } from '../resources/samples.ts'
-import { deliveryResource, isWebhookResource, writeEndpoints } from '../resources/webhook-resources.ts'
+import { deliveryResource, isWebhookResource, writeEndpoints } from '../resources/service-fields.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import {
   deliveriesIn,
@@ -115,7 +115,8 @@ function rotationRoute(scene: EndpointContext): Route {
     render: (intent, outcome, base) => {
       if (outcome.is === 'claimed')
         return replayReply(scene, intent, outcome, (_, row) => itemReply(scene, intent, 200, row))
-      const { signature } = JSON.parse(String(base.body))
+      if (intent.secret === undefined || typeof base.body !== 'string') return base
+      const { signature } = JSON.parse(base.body)
       return withSecret(base, { ...intent, secret: secretOf(intent, signature).secret }, outcome)
     },
   })

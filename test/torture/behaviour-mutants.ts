@@ -1,4 +1,5 @@
 /** Behaviour mutants: defects of states, totals, links, timers, handlers and operations, and the tests that must find each. */
+// long because: one list of all defects
 
 export interface BehaviourMutant {
   readonly about: string
