@@ -272,8 +272,8 @@ export function serviceWith<D extends Declaration>(
 
 /** The declaration with the scopes of the resources that it implies. */
 const withImpliedScopes = <D extends Declaration>(declaration: D): D => {
-  const { resources, events, scopes } = declaration
-  const implied = webhookDeclarations(Object.values(resources), events)
+  const { resources, events, scopes, settings } = declaration
+  const implied = webhookDeclarations(Object.values(resources), events, settings)
   if (Object.keys(implied).length === 0) return declaration
   return { ...declaration, scopes: { ...scopes, ...webhookScopes } }
 }

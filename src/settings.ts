@@ -399,6 +399,8 @@ const settingsTable = {
     format: choice('standard', 'cloudevents'),
     /** Whether `GET /events` also streams (`text/event-stream`); off by default: `stream: true`. R213. */
     stream: toggle(false),
+    /** Whether events are delivered to endpoints (`/webhook-endpoints`) that callers register; off by default: `webhooks: true`. R209. */
+    webhooks: toggle(false),
   },
   /** DELETE: `delete: { repeat: 'gone' }`. */
   delete: perResource({

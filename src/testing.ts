@@ -1,6 +1,7 @@
 /** Testing: calls a service without a socket, on a separate store. For the tests here and those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
 import { callerGate, handlerSources, type ServerContext } from './corridor/server-context.ts'
+import { hasWebhooks } from './deliveries/endpoint-makers.ts'
 import { DeliveryRun } from './deliveries/run-deliveries.ts'
 import { webhookTerms } from './deliveries/webhook-terms.ts'
 import { makeEventFeed } from './events/event-feed.ts'
@@ -198,7 +199,7 @@ function eventsOf(server: ServerContext) {
       await relay()
       ;[before, last] = [last, await lastPosition(store)]
     }
-    await deliveries.finish()
+    if (hasWebhooks(resources)) await deliveries.finish()
     await sweepOldEvents(events)
   }
   return { relay, finish, close: sender.close }

@@ -7,6 +7,8 @@ const states = (to: string) => ({
   states: { field: 'status', initial: 'draft', transitions: { changes: { from: ['draft'], to } } },
 })
 
+const webhooks = { events: true, settings: { events: { webhooks: true } } }
+
 table('events', [
   ['on the service', () => shop({ orders: open }, { events: true }), ''],
   ['on a resource', () => orders({ events: true }), ''],
@@ -15,10 +17,11 @@ table('events', [
   ['another form on a resource', () => orders({ events: { stream: true } }), 'resources.orders.events', 'events: true'],
   [
     'names of the service',
-    () => shop({ orders: open, events: open, 'webhook-endpoints': open, 'webhook-deliveries': open }, { events: true }),
+    () => shop({ orders: open, events: open, 'webhook-endpoints': open, 'webhook-deliveries': open }, webhooks),
     'resources.events, resources.webhook-endpoints, resources.webhook-deliveries',
     'leave out `events`',
   ],
+  ['these names without webhooks', () => shop({ orders: open, 'webhook-endpoints': open }, { events: true }), ''],
   ['these names without events', () => shop({ events: open, 'webhook-endpoints': open }), ''],
   [
     'a state with the name of another change',
@@ -41,6 +44,6 @@ table('events', [
 ])
 
 test('a reserved name is refused with its URL', () => {
-  const [found] = shop({ 'webhook-endpoints': open }, { events: true })
+  const [found] = shop({ 'webhook-endpoints': open }, webhooks)
   assert.equal(found?.reason, '`/webhook-endpoints` is the URL of webhook-endpoints, but a resource has it.')
 })

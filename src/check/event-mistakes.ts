@@ -20,9 +20,10 @@ export function checkEvents(given: UncheckedObject, context: DeclarationCheck): 
   const all = Object.entries(context.resources).filter((one): one is [string, UncheckedObject] => isObject(one[1]))
   for (const [name, one] of all) checkSwitch(one, ['resources', name], context)
   const recorded = all.filter(([, one]) => (one.events ?? given.events) === true)
-  if (recorded.length > 0)
-    for (const name of ['events', 'webhook-endpoints', 'webhook-deliveries'])
-      reserveName(context, name, 'leave out `events`')
+  if (recorded.length > 0) reserveName(context, 'events', 'leave out `events`')
+  if (recorded.length > 0 && context.settings.events.webhooks)
+    for (const name of ['webhook-endpoints', 'webhook-deliveries'])
+      reserveName(context, name, 'leave out `events.webhooks` of the settings')
   for (const [name, { states }] of recorded) {
     const transitions = isObject(states) && isObject(states.transitions) ? Object.entries(states.transitions) : []
     for (const [transition, one] of transitions)

@@ -133,6 +133,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'events.payload': alwaysBreaks,
   'events.format': alwaysBreaks,
   'events.stream': turnedOn,
+  'events.webhooks': turnedOn,
   'operations.workers': unnoticed,
   'operations.attempts': unnoticed,
   'operations.timeout': unnoticed,

@@ -3,6 +3,7 @@ import { streamType } from '../endpoints/content-negotiation.ts'
 import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
 import type { Resource } from '../resources/resource.ts'
+import { endpointResource } from '../resources/service-fields.ts'
 import { recordedRef } from './bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { setSchema } from './filters.ts'
@@ -68,7 +69,8 @@ export const streamContent: DocumentPart = {
 }
 
 /** The webhooks of a version: the delivery of each type of event. R209. */
-export function webhookItems({ endpoints }: ServedVersion, around: SchemaContext): DocumentPart | undefined {
+export function webhookItems({ endpoints, resources }: ServedVersion, around: SchemaContext): DocumentPart | undefined {
+  if (!resources.has(endpointResource as string)) return undefined
   const route = endpoints.flatMap(({ methods }) => [...methods.values()]).find(({ about }) => about.events)
   return (
     route &&

@@ -1,6 +1,7 @@
 /** Service fields: fields and resources that a declaration implies: of states, statuses, derived fields, and webhooks. Parts 2 and 6. */
 import { type Field, type Fields, f } from '../fields/field.ts'
 import { type Naming, toCase } from '../formats/naming.ts'
+import type { DeclaredSettings } from '../settings.ts'
 import type { ResourceDeclaration } from './declaration.ts'
 import { completeDerivedField } from './derived-fields.ts'
 import { type StatesDeclaration, stateNames } from './states.ts'
@@ -22,7 +23,7 @@ type Resources<T> = { readonly [name: string]: T }
 interface DeclaredService<T> {
   readonly resources: Resources<T>
   readonly events?: boolean
-  readonly settings?: { readonly naming?: Naming }
+  readonly settings?: DeclaredSettings
 }
 
 /** The resources of a service with those that it implies, the fields of states, and derived fields that callers cannot write. */
@@ -42,7 +43,7 @@ function withImplied<T extends DeclaredResource>(declared: DeclaredService<T>): 
   const { resources, events, settings } = declared
   const all = Object.values(resources)
   const statuses = statusDeclaration(all as never)
-  const webhooks = webhookDeclarations(all as never, events, settings?.naming) as never as Resources<T>
+  const webhooks = webhookDeclarations(all as never, events, settings) as never as Resources<T>
   return Object.entries({ ...resources, ...(statuses && { [statusResource]: statuses as never }), ...webhooks })
 }
 
@@ -103,11 +104,11 @@ function statusDeclaration(resources: readonly Statused[]): ResourceDeclaration 
   }
 }
 
-/** The resources of endpoints and deliveries, which a service with events implies. R212. */
+/** The resources of endpoints and deliveries, which a service with webhooks implies. R212. */
 export const [endpointResource, deliveryResource] = ['webhook-endpoints', 'webhook-deliveries']
 export const [readEndpoints, writeEndpoints] = ['webhook-endpoints:read', 'webhook-endpoints:write']
 
-/** The scopes that a service with events implies. */
+/** The scopes that a service with webhooks implies. */
 export const webhookScopes: Readonly<Record<string, string>> = {
   [readEndpoints as string]: 'Read endpoints of webhooks and their deliveries',
   [writeEndpoints as string]: 'Register endpoints of webhooks, and repeat deliveries',
@@ -156,12 +157,13 @@ interface OwnedResource {
   readonly events?: boolean
 }
 
-/** The implied resources; none if no resource has events. They belong to accounts if any other resource does. */
+/** The implied resources; none without webhooks, or if no resource has events. They belong to accounts if any other resource does. */
 export function webhookDeclarations(
   resources: readonly OwnedResource[],
   events: boolean | undefined,
-  naming: Naming = 'camel',
+  { naming = 'camel', events: { webhooks = false } = {} }: DeclaredSettings = {},
 ): Readonly<Record<string, ResourceDeclaration>> {
+  if (webhooks !== true && webhooks !== 'on') return {}
   if (!resources.some((one) => (one.events ?? events) === true)) return {}
   const owner = resources.find((one) => one.owner !== undefined)?.owner
   const owned = owner === undefined ? {} : { owner }
@@ -178,6 +180,6 @@ export function webhookDeclarations(
   }
 }
 
-/** Whether a resource is that of endpoints or of deliveries. Declared ones cannot be where events are on. */
+/** Whether a resource is that of endpoints or of deliveries. Declared ones cannot be where webhooks are on. */
 export const isWebhookResource = ({ access, prefix }: Pick<ResourceDeclaration, 'access' | 'prefix'>): boolean =>
   (prefix === 'whe' || prefix === 'whd') && typeof access === 'object' && access.read === readEndpoints

@@ -1,5 +1,6 @@
 /** Background: what a process does besides answering: timers, events, reactions, and counts of used versions. Part 8. */
 import type { ServerContext } from '../corridor/server-context.ts'
+import { hasWebhooks } from '../deliveries/endpoint-makers.ts'
 import { runDeliveriesEvery } from '../deliveries/run-deliveries.ts'
 import { webhookTerms } from '../deliveries/webhook-terms.ts'
 import { makeEventFeed } from '../events/event-feed.ts'
@@ -26,7 +27,7 @@ export function startBackground(server: ServerContext) {
     endStreams = relayEventsEvery({ resources, store, world, log, retention: settings.events.retention })
   }
   const reactionsStopped = handlers && hasReactions(service) ? runReactionsEvery(server, handlers.used) : async () => {}
-  const deliveriesStopped = hasEvents(resources) ? startDeliveries(server) : async () => {}
+  const deliveriesStopped = hasWebhooks(resources) ? startDeliveries(server) : async () => {}
   const stop = async (): Promise<void> => {
     await Promise.all([timersStopped(), reactionsStopped(), deliveriesStopped()])
     await written()

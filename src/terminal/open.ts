@@ -1,6 +1,7 @@
 /** Open: opens the store of a service at a URL, on SQLite or PostgreSQL. The cellar. */
 import { apiKeyTable } from '../auth/key-table.ts'
 import { deliveryTables } from '../deliveries/delivery-tables.ts'
+import { hasWebhooks } from '../deliveries/endpoint-makers.ts'
 import { hasEvents } from '../events/event-relay.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
@@ -29,7 +30,8 @@ export const tablesOf = ({ resources }: Pick<Service, 'resources'>): readonly Ta
   ...serviceTables,
   ...(hasTimers(resources) ? [timerTable] : []),
   ...(hasJobs(resources) ? [jobTable, stepTable] : []),
-  ...(hasEvents(resources) ? [...outboxTables, ...reactionTables, ...deliveryTables] : []),
+  ...(hasEvents(resources) ? [...outboxTables, ...reactionTables] : []),
+  ...(hasWebhooks(resources) ? deliveryTables : []),
 ]
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)

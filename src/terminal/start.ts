@@ -1,8 +1,8 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
 
 import { callerGate, handlerSources, type ServerContext } from '../corridor/server-context.ts'
+import { hasWebhooks } from '../deliveries/endpoint-makers.ts'
 import { webhookTerms } from '../deliveries/webhook-terms.ts'
-import { hasEvents } from '../events/event-relay.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
@@ -125,7 +125,7 @@ export async function startService(
 }
 
 function setWebhookTerms(service: Service, store: Store, world: ServiceWorld, privateTargets: boolean): void {
-  if (!hasEvents(service.resources)) return
+  if (!hasWebhooks(service.resources)) return
   Object.assign(webhookTerms(world), { privateTargets, peppers: peppersOf(service, store, true) })
 }
 

@@ -11,6 +11,7 @@ import { sink } from '../help/sinks.ts'
 const api = service({
   name: 'shop',
   events: true,
+  settings: { events: { webhooks: true } },
   scopes: { 'orders:read': 'Read orders', 'orders:write': 'Write orders' },
   resources: {
     orders: {
