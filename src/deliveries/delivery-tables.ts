@@ -100,7 +100,6 @@ export const markWorking: TableOperation = {
 
 export const addSend: TableOperation = { do: 'insert', table: sendTable, replaces: byId }
 export const removeSend: TableOperation = { do: 'sweep', table: sendTable, where: byId }
-export const findSend: TableOperation = { do: 'find', table: sendTable, where: byId }
 /** Takes deliveries of an endpoint that are due and that no other process has, up to a limit. */
 export const takeSends = (limit: number): TableOperation => ({
   ...{ do: 'set', table: sendTable, order: ['due', 'position'], limit, to: { taken: 'until', holder: 'holder' } },

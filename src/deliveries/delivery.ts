@@ -45,9 +45,9 @@ export const readMembers = <T>(resource: Resource, { doc, hidden }: StoredTexts)
 export const ownMembers = ({ settings }: Resource, members: Document): Document => membersIn(members, settings.naming)
 
 export const endpointsIn = (resources: ReadonlyMap<string, Resource>): Resource =>
-  resources.get(endpointResource as string) as Resource
+  resources.get(endpointResource) as Resource
 export const deliveriesIn = (resources: ReadonlyMap<string, Resource>): Resource =>
-  resources.get(deliveryResource as string) as Resource
+  resources.get(deliveryResource) as Resource
 
 export const rowKey = (id: string, account: string | null): RowKey => ({ id, parent: null, account: account ?? '' })
 
@@ -74,7 +74,7 @@ export const wantedActions = ({ prefix, actions, collection }: EventSource, want
   )
 
 /** The headers of a delivery, without those of its signature. */
-export const plainHeaders = (format: string): Record<string, string> => ({
+const plainHeaders = (format: string): Record<string, string> => ({
   'content-type': format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json',
   'user-agent': 'bylaw-webhooks',
 })

@@ -22,12 +22,12 @@ export const hasWebhooks = (resources: ReadonlyMap<string, Resource>): boolean =
 
 export function endpointMakers(resources: ReadonlyMap<string, Resource>): EffectMaker[] {
   if (!hasWebhooks(resources)) return []
-  const { settings } = resources.get(endpointResource as string) as Resource
+  const { settings } = resources.get(endpointResource) as Resource
   const reason = toCase('disabledReason', settings.naming)
   return [
-    { resource: endpointResource as string, reads: readsOf, decide: (write, { seen }) => decide(write, seen, reason) },
+    { resource: endpointResource, reads: readsOf, decide: (write, { seen }) => decide(write, seen, reason) },
     {
-      resource: deliveryResource as string,
+      resource: deliveryResource,
       decide: ({ key, after }) => (after === null ? [tablePlan(removeSend, { id: key.id })] : []),
     },
   ]

@@ -57,7 +57,7 @@ interface WebhookAction {
 /** A POST below an item, with the conditions and keys of other writes. */
 function actionRoute(scene: EndpointContext, { name, summary, input: given = {}, ...own }: WebhookAction): Route {
   const { resource } = scene
-  const rule = writeEndpoints as string
+  const rule = writeEndpoints
   const naming = resource.settings.naming
   const named = Object.fromEntries(Object.entries(given).map(([member, field]) => [toCase(member, naming), field]))
   const input = inputFields(named, {}, resource.rules)
@@ -157,7 +157,7 @@ const deliveryAnswer = (deliveries: Resource): DescribedAnswer =>
   describedItem(202, 'The delivery, which will be sent.', deliveries, ['Location', ...replayed])
 
 function deliveryReply({ scenes }: EndpointContext, intent: Intent, doc: string): Reply {
-  const deliveries = scenes.get(deliveryResource as string) as EndpointContext
+  const deliveries = scenes.get(deliveryResource) as EndpointContext
   const { id } = JSON.parse(doc) as { id: string }
   const { body } = itemReply(deliveries, intent, 202, { doc, revision: 1 })
   const headers = { Location: itemPath(deliveries.resource, { id, parent: null }, intent.carried) }

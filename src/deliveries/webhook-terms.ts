@@ -14,7 +14,7 @@ const makeTerms = (): WebhookTerms => new WebhookTerms()
 
 export const webhookTerms = ({ state }: Pick<ServiceWorld, 'state'>): WebhookTerms => state.of(makeTerms, null)
 
-export const secretsOf = (world: Pick<ServiceWorld, 'state' | 'fillRandom'>): SealedSecrets =>
+const secretsOf = (world: Pick<ServiceWorld, 'state' | 'fillRandom'>): SealedSecrets =>
   sealedSecrets(webhookTerms(world).peppers, world)
 
 /** A secret as it is kept: the one that it replaces signs until a time. */

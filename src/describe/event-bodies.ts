@@ -70,7 +70,7 @@ export const streamContent: DocumentPart = {
 
 /** The webhooks of a version: the delivery of each type of event. R209. */
 export function webhookItems({ endpoints, resources }: ServedVersion, around: SchemaContext): DocumentPart | undefined {
-  if (!resources.has(endpointResource as string)) return undefined
+  if (!resources.has(endpointResource)) return undefined
   const route = endpoints.flatMap(({ methods }) => [...methods.values()]).find(({ about }) => about.events)
   return (
     route &&

@@ -58,7 +58,7 @@ interface OwnWrite {
 }
 
 /** Refuses a change or a removal that the state of the item does not allow. R222. */
-export function admitWritable(scene: EndpointContext, today: Resource, { operation, document }: OwnWrite): void {
+function admitWritable(scene: EndpointContext, today: Resource, { operation, document }: OwnWrite): void {
   const allowed = today.machine?.writable[operation] ?? null
   if (allowed !== null)
     admitState(scene, today, document, { allowed, refused: operation === 'change' ? 'changed' : 'removed' })

@@ -15,7 +15,7 @@ import { readEventCursor } from './event-cursor.ts'
 import { type EventScope, type EventSource, eventTypesOf, maySee, visibleEvents } from './event-scope.ts'
 
 const filterNames = ['type', 'resource', 'item', 'since'] as const
-export const eventParameters: readonly string[] = [...filterNames, 'cursor', 'limit']
+const eventParameters: readonly string[] = [...filterNames, 'cursor', 'limit']
 
 type EventContext = Pick<RequestContext, 'call' | 'caller' | 'world'>
 

@@ -20,7 +20,7 @@ import { type EventScope, eventTypesOf, maySee } from './event-scope.ts'
 import { eventStream } from './event-stream.ts'
 import { eventText } from './event-text.ts'
 
-export const eventPath = '/events'
+const eventPath = '/events'
 
 /** The routes of events in a version, by their paths. */
 export const eventRoutes = (

@@ -296,7 +296,7 @@ export interface SequenceRun {
  * Numbers the committed events that have no position yet. Readers follow the positions, so no event becomes visible behind
  * one that a reader has passed. R230.
  */
-export interface NumberEvents {
+interface NumberEvents {
   readonly do: 'number'
 }
 

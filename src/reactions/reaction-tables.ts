@@ -60,7 +60,6 @@ export const retryFailure: TableOperation = {
   ...{ do: 'set', table: failureTable, where: failureKey },
   to: { state: 'state', due: 'due', tries: 'tries' },
 }
-export const findFailure: TableOperation = { do: 'find', table: failureTable, where: failureKey }
 export const findAllFailures: TableOperation = {
   ...{ do: 'find', table: failureTable, where: {} },
   ...{ order: ['reaction', 'position'], limit: 1000 },

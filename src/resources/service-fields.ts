@@ -105,13 +105,15 @@ function statusDeclaration(resources: readonly Statused[]): ResourceDeclaration 
 }
 
 /** The resources of endpoints and deliveries, which a service with webhooks implies. R212. */
-export const [endpointResource, deliveryResource] = ['webhook-endpoints', 'webhook-deliveries']
-export const [readEndpoints, writeEndpoints] = ['webhook-endpoints:read', 'webhook-endpoints:write']
+export const endpointResource = 'webhook-endpoints'
+export const deliveryResource = 'webhook-deliveries'
+const readEndpoints = 'webhook-endpoints:read'
+export const writeEndpoints = 'webhook-endpoints:write'
 
 /** The scopes that a service with webhooks implies. */
 export const webhookScopes: Readonly<Record<string, string>> = {
-  [readEndpoints as string]: 'Read endpoints of webhooks and their deliveries',
-  [writeEndpoints as string]: 'Register endpoints of webhooks, and repeat deliveries',
+  [readEndpoints]: 'Read endpoints of webhooks and their deliveries',
+  [writeEndpoints]: 'Register endpoints of webhooks, and repeat deliveries',
 }
 
 const optional = { readOnly: true, optional: true } as const
@@ -167,13 +169,13 @@ export function webhookDeclarations(
   if (!resources.some((one) => (one.events ?? events) === true)) return {}
   const owner = resources.find((one) => one.owner !== undefined)?.owner
   const owned = owner === undefined ? {} : { owner }
-  const access = { read: readEndpoints, write: writeEndpoints } as ResourceDeclaration['access']
+  const access = { read: readEndpoints, write: writeEndpoints }
   return {
-    [endpointResource as string]: {
+    [endpointResource]: {
       ...{ prefix: 'whe', fields: inCase(endpointFields, naming), access, ...owned, events: false },
       methods: ['list', 'read', 'create', 'change', 'remove'],
     },
-    [deliveryResource as string]: {
+    [deliveryResource]: {
       ...{ prefix: 'whd', fields: inCase(deliveryFields, naming), access, ...owned, events: false },
       methods: ['list', 'read'],
     },

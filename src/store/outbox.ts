@@ -23,7 +23,7 @@ import { readWaiting } from './old-nodes.ts'
 import type { ResultRow, Steps } from './steps.ts'
 
 /** One row for each event. Only the sweep deletes rows, and nothing changes them: readers keep their positions elsewhere. */
-export const outboxTable: Table = {
+const outboxTable: Table = {
   name: 'bylaw_outbox',
   columns: {
     ...{ id: 'text', type: 'text', resource: 'text', item: 'text', parent: 'text?', account: 'text?' },
@@ -34,7 +34,7 @@ export const outboxTable: Table = {
 }
 
 /** The positions of events, from 1 on without gaps. */
-export const positionTable: Table = {
+const positionTable: Table = {
   name: 'bylaw_positions',
   columns: { position: 'integer', event: 'text' },
   key: ['position'],
