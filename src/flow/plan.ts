@@ -132,7 +132,8 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
   readonly lock?: 'share'
   /** The revision that it was decided from; missing if any will do. */
   readonly expectedRevision?: number
-  readonly change: (seen: ReadResult) => RowWrite
+  /** `before` is the row as it was before the transaction wrote anything. */
+  readonly change: (seen: ReadResult, before: ReadResult) => RowWrite
 }
 
 /** Checks that a list has not changed, and locks it until the commit. */

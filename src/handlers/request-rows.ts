@@ -148,14 +148,18 @@ export class RequestRows {
     return {
       ...{ collection: resource.name, key, time: this.time },
       ...(part === 'read' && !this.#sources.exclusive && { lock: 'share' }),
-      change: (seen) => {
-        if (revisionOf(seen) !== revision) throw new ReadsChanged(name)
+      change: (seen, locked) => {
+        if (revisionOf(locked) !== revision) throw new ReadsChanged(name)
         return part === 'read' ? { do: 'keep' } : this.#written(row, seen, decisions)
       },
     }
   }
 
-  #written({ resource, key, before, now, entered }: HeldRow, seen: ReadResult, decisions: Decisions): RowWrite {
+  #written(
+    { resource, key, revision, before, now, entered }: HeldRow,
+    seen: ReadResult,
+    decisions: Decisions,
+  ): RowWrite {
     const { writer, resources } = this.#sources
     const time = this.time
     if (seen.is !== 'found') {
@@ -166,7 +170,10 @@ export class RequestRows {
     // The handlers of the row itself have run already; handlers of rows that a cascade removes still decide.
     const handled = { decisions, operations: [] }
     if (now === null) return writer.remove(resource, { key, time, takes: new Set(resources.keys()), handled }, seen)
-    return writer.update(resource, { ...now }, { key, time, seen, before: before ?? {}, always: entered, entered })
+    const row = { key, time, seen, always: entered, entered }
+    if (seen.revision === revision) return writer.update(resource, { ...now }, { ...row, before: before ?? {} })
+    const stored = decodeDocument(resource, seen.doc, seen.hidden)
+    return writer.update(resource, { ...stored, ...changedMembers(before ?? {}, now) }, { ...row, before: stored })
   }
 
   async #read(resource: Resource, key: RowKey): Promise<ReadResult> {
@@ -179,6 +186,12 @@ export class RequestRows {
     return page.is === 'page' ? page.data : ''
   }
 }
+
+/** The members that a handler has changed, for a row that its other writes have changed too. */
+const changedMembers = (before: Document, now: Document): Document =>
+  Object.fromEntries(
+    Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
+  )
 
 const revisionOf = (seen: ReadResult): number => (seen.is === 'found' ? seen.revision : 0)
 

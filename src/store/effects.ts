@@ -36,7 +36,7 @@ export function* writeWithEffects(
   if (effects.length === 0) {
     const outcome = yield* writeRow(cellar, plan, seen)
     if (known) noteState(cellar, plan, outcome, known)
-    return yield* followRemoved(cellar, outcome)
+    return yield* followRemoved(cellar, outcome, known ?? new Map())
   }
   const last = known ?? new Map()
   const rows = yield* lockRows(cellar, plan, effects)
@@ -47,7 +47,7 @@ export function* writeWithEffects(
   if (plan.do === 'remove') rows.clear()
   else if (plan.do !== 'keep') rows.delete(rowName(cellar, plan))
   const refusal = yield* performEffects(cellar, effects, rows, last)
-  return refusal ?? (yield* followRemoved(cellar, lastState(cellar, plan, outcome, last)))
+  return refusal ?? (yield* followRemoved(cellar, lastState(cellar, plan, outcome, last), last))
 }
 
 function noteState(cellar: StoreContext, plan: RowWrite, outcome: Outcome, last: LastStates): void {
@@ -96,12 +96,12 @@ function* decideConsequences(
 }
 
 /** Performs the consequences of rows that a cascade removed. */
-function* followRemoved(cellar: StoreContext, outcome: Outcome): Steps<Outcome> {
+function* followRemoved(cellar: StoreContext, outcome: Outcome, last: LastStates): Steps<Outcome> {
   if (outcome.is !== 'removed' || !outcome.consequences) return outcome
   const effects: Effect[] = []
   for (const one of outcome.consequences) effects.push(...(yield* decideConsequences(cellar, one, true)).effects)
   const rows = yield* lockRows(cellar, keep, effects)
-  return (yield* performEffects(cellar, effects, rows, new Map())) ?? { is: 'removed' }
+  return (yield* performEffects(cellar, effects, rows, last)) ?? { is: 'removed' }
 }
 
 /** Performs effects one after the other, on rows that were read; the refusal of one refuses all. */
@@ -117,10 +117,15 @@ function* performEffects(
       continue
     }
     const name = rowName(cellar, effect)
-    const seen = rows.get(name) ?? (yield* readRow(cellar, effect, true))
-    const { collection, expectedRevision = seen.revision } = effect
-    if (expectedRevision !== seen.revision) throw rowConflict(collection)
-    const write = effect.change(seen)
+    const locked = rows.get(name)
+    const written = last.get(name)
+    // An earlier effect may have written the row, as a new child changes the total of its parent.
+    const isCurrent = locked && (written === undefined || written.revision === locked.revision)
+    const seen = isCurrent ? locked : yield* readRow(cellar, effect, true)
+    const before = locked ?? seen
+    const { collection, expectedRevision = before.revision } = effect
+    if (expectedRevision !== before.revision) throw rowConflict(collection)
+    const write = effect.change(seen, before)
     if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on it reads the row as this one wrote it
     const outcome = yield* withoutAutocommit(writeWithEffects(cellar, write, seen, true, last))
     if (outcome.is === 'duplicate' || outcome.is === 'unmet') return { collection, ...outcome }
