@@ -121,7 +121,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'handlers/request-rows.ts',
-        from: 'if (revisionOf(seen) !== revision) throw new ReadsChanged(name)\n        return',
+        from: 'if (revisionOf(locked) !== revision) throw new ReadsChanged(name)\n        return',
         to: 'return',
       },
     ],
