@@ -1,9 +1,10 @@
 /** The service of the torture test: written values can be recognised, and are also found by columns. */
 import { f, service } from 'bylaw'
+import { recordsEvents } from './mutants.ts'
 
 export default service({
   name: 'torture',
-  events: true,
+  events: recordsEvents(process.env.TORTURE_MUTANT ?? null),
   resources: {
     things: {
       prefix: 'thg',

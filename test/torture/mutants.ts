@@ -16,6 +16,9 @@ export interface Mutant {
   readonly upgrade?: boolean
 }
 
+/** Whether a run records events. Giving them positions takes transaction ids all the time, so none would be reused. */
+export const recordsEvents = (mutant: string | null): boolean => mutant?.endsWith('remembered-over-crashes') !== true
+
 const write = 'if (isWritePlan(plan)) return writes.join(plan)'
 
 type Mutants = Readonly<Record<string, Mutant>>
