@@ -26,9 +26,18 @@ export const typeOf = async (request: Request, secret: string): Promise<string> 
   (await verify(request.headers, await request.text(), secret)).type
 `
 
+// The folder's own Node and commands come first, as npx would have it.
+const bin = resolve(folder, 'node_modules/.bin')
+const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
+
 function run(command, ...args) {
   console.log(`$ ${command} ${args.join(' ')}`)
-  return execFileSync(command, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
+  return execFileSync(command, args, {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  }).trim()
 }
 
 /** The URL in the first whole line that has one; what is printed later is still read, so that the server can go on. */
@@ -65,9 +74,7 @@ async function use(url) {
 async function serve() {
   const args = ['serve', 'api.ts', '--port', '0', '--database', 'sqlite::memory:']
   console.log(`$ bylaw ${args.join(' ')}`)
-  // The command that npx runs, with the PATH npx gives it, but without the shell in between, which keeps signals to itself.
-  const bin = resolve(folder, 'node_modules/.bin')
-  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
+  // The command that npx runs, but without the shell in between, which keeps signals to itself.
   const server = spawn(resolve(bin, 'bylaw'), args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const end = once(server, 'exit')
   const late = setTimeout(() => server.kill('SIGKILL'), patience)
