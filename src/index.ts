@@ -22,6 +22,7 @@ export type {
   TransitionInput,
   TransitionName,
 } from './resources/infer-actions.ts'
+export type { EventOf, EventType } from './resources/infer-events.ts'
 export type { OperationDeclaration } from './resources/own-operations.ts'
 export { resource } from './resources/resource-maker.ts'
 export {

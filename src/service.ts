@@ -16,7 +16,7 @@ import { addFormerActions, type EventScope, eventScope } from './events/event-sc
 import type { Field, Fields } from './fields/field.ts'
 import { standardKinds } from './fields/kinds.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
-import type { HandlerOptions, Handlers } from './handlers/infer-handlers.ts'
+import type { HandlerOptions, Handlers, ReactionTypes } from './handlers/infer-handlers.ts'
 import { checkOwnHandlers, type OwnHandlers } from './handlers/own-handlers.ts'
 import { jobMakers } from './jobs/job-maker.ts'
 import { type Quotas, quotasOf } from './limits/tier.ts'
@@ -155,7 +155,10 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
    *   },
    * })
    */
-  handlers<Used = undefined>(handlers: Handlers<D, Used>, options?: HandlerOptions<Used>): Service<D>
+  handlers<Used = undefined, const Reactions extends ReactionTypes<D> = NoMembers>(
+    handlers: Handlers<D, Used, Reactions>,
+    options?: HandlerOptions<Used>,
+  ): Service<D>
   /**
    * Adds the change of a resource in a version, under its name in that version. The newest change comes first. Older
    * versions follow from the changes: their fields, bodies, filters, errors and descriptions.

@@ -52,7 +52,7 @@ export async function devServer(given: CommandInput): Promise<number> {
     known,
     numbers,
     preview: 'all',
-    privateTargets: true,
+    privateTargets: 'loopback',
   })
   const ended = untilSignal(log, () => stop(stopTimes))
   const hint = styleText(

@@ -1,11 +1,11 @@
 /** Webhook terms: what a process knows about webhooks besides the declaration: its secrets, and where it may send. Part 6. */
 import type { ServiceWorld } from '../flow/world.ts'
-import type { TargetRules } from '../webhooks/address-guard.ts'
+import type { PrivateTargets, TargetRules } from '../webhooks/address-guard.ts'
 import { type SealedSecrets, sealedSecrets } from '../webhooks/sealed-secrets.ts'
 import { ed25519Pair, hmacSecret } from '../webhooks/signature.ts'
 
 class WebhookTerms implements TargetRules {
-  privateTargets = false
+  privateTargets: PrivateTargets = false
   /** The peppers that seal secrets; without them no endpoint can be made. */
   peppers: readonly string[] = []
 }

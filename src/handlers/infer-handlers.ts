@@ -1,5 +1,6 @@
 /** Infer handlers: the types of handlers, inferred from the declaration of a service. Part 3, handlers. */
 // long because: each type is the argument of one kind of handler, and they are made of one another
+
 import type { Aggregate } from '../fields/aggregate.ts'
 import type { FieldNamesWith } from '../fields/field.ts'
 import type {
@@ -25,6 +26,7 @@ import type {
   TransitionInput,
   TransitionName,
 } from '../resources/infer-actions.ts'
+import type { EventType, ReactionEvent } from '../resources/infer-events.ts'
 
 type DeclaredError<D> = keyof Get<D, 'errors'> & string
 
@@ -220,20 +222,9 @@ interface RemovalContext<D, R extends ResourceName<D>, Used> extends HandlerCont
 type Handler<Context> = (given: Context) => void | Promise<void>
 
 /** The argument of a reaction. */
-interface ReactionContext<Used> {
-  /** The event, in the newest version. */
-  readonly event: {
-    /** The same in every try, so that it fits as an idempotency key for other services: `evt_…`. */
-    readonly id: string
-    readonly type: string
-    readonly timestamp: string
-    readonly version: string
-    /** The revision of the item. */
-    readonly sequence: number
-    /** The item after the change; a deleted one as it was last. */
-    // biome-ignore lint/suspicious/noExplicitAny: the fields of any resource
-    readonly data: any
-  }
+interface ReactionContext<Event, Used> {
+  /** The event, in the newest version; `type` tells what `data` is. */
+  readonly event: Event
   /** The number of this try; 1 is the first. */
   readonly attempt: number
   readonly now: string
@@ -260,13 +251,13 @@ interface ReactionContext<Used> {
 }
 
 /** A reaction to events; it is tried again with growing pauses until it succeeds, and then parked. */
-interface Reaction<Used> {
+interface Reaction<D, Types extends readonly unknown[], Used> {
   /** The types of events, as `GET /events` shows them: `on: ['order.placed']`. */
-  readonly on: readonly string[]
+  readonly on: Types
   /** Where a new reaction begins: with new events, or with the oldest one that is kept; by default `'now'`. */
   readonly from?: 'now' | 'start'
   /** Called at least once for each event, for each item in order. */
-  readonly run: (given: ReactionContext<Used>) => void | Promise<void>
+  readonly run: (given: ReactionContext<ReactionEvent<D, Types[number]>, Used>) => void | Promise<void>
 }
 
 interface WriteHandlers<D, R extends ResourceName<D>, Used> {
@@ -288,10 +279,15 @@ type ResourceHandlers<D, R extends ResourceName<D>, Used> = WriteHandlers<D, R, 
   readonly [O in OperationName<D, R>]: OperationHandler<OperationContext<D, R, O, Used>, OperationOutput<D, R, O>>
 }
 
+/** The types of events that each reaction follows, by the name of the reaction. */
+export type ReactionTypes<D> = { readonly [name: string]: readonly EventType<D>[] }
+
 /** The handlers of a service, by resource and method, transition or operation. Declared operations need theirs. */
-export type Handlers<D, Used> = { readonly [R in ResourceName<D>]?: ResourceHandlers<D, R, Used> } & {
+export type Handlers<D, Used, Reactions extends ReactionTypes<D>> = {
+  readonly [R in ResourceName<D>]?: ResourceHandlers<D, R, Used>
+} & {
   /** Functions that follow events, by name. The name is the identity of a reaction: it knows how far it has come. */
-  readonly reactions?: { readonly [name: string]: Reaction<Used> }
+  readonly reactions?: { readonly [N in keyof Reactions]: Reaction<D, Reactions[N], Used> }
 }
 
 /** Makes and ends a value for all handlers, such as clients of other services. */

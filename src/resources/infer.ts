@@ -168,6 +168,8 @@ type SingularOf<D, R extends string> = R extends string
     ? Word
     : Singular<R>
   : never
+/** The first part of the types of a resource's events: `order-lines` as `orderLine`. R205. */
+export type EventPrefix<D, R extends string> = InCase<D, SingularOf<D, R>>
 type InCase<D, Name extends string> = D extends { readonly settings: { readonly naming: 'snake' } }
   ? Snake<Name>
   : Camel<Name>

@@ -23,6 +23,7 @@ import type { Service } from '../service.ts'
 import { citusDialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
 import { collectionsOf, openMigration, openStore, tablesOf } from '../terminal/open.ts'
 import { previewVersions } from '../versions/version-choice.ts'
+import type { PrivateTargets } from '../webhooks/address-guard.ts'
 import { startBackground } from './background.ts'
 import { commandError } from './command-error.ts'
 import { cursorSecretsOf, peppersOf } from './secrets.ts'
@@ -61,8 +62,8 @@ export interface StartOptions {
   readonly proxies?: readonly Network[]
   /** Versions that are served before their release. */
   readonly preview?: readonly string[] | 'all'
-  /** Whether webhooks may go to private addresses and over http; never in production. */
-  readonly privateTargets?: boolean
+  /** Whether webhooks may go to private addresses and over http, or to those of this machine; never in production. */
+  readonly privateTargets?: PrivateTargets
   /** Counts requests against quotas, if the store does not. R184. */
   readonly counting?: RedisLedger | undefined
 }
@@ -124,7 +125,7 @@ export async function startService(
   return { url: listening.url, stop }
 }
 
-function setWebhookTerms(service: Service, store: Store, world: ServiceWorld, privateTargets: boolean): void {
+function setWebhookTerms(service: Service, store: Store, world: ServiceWorld, privateTargets: PrivateTargets): void {
   if (!hasWebhooks(service.resources)) return
   Object.assign(webhookTerms(world), { privateTargets, peppers: peppersOf(service, store, true) })
 }

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import type { LookupAddress } from 'node:dns'
 import { describe, test } from 'node:test'
-import { guardedLookup, isPublicAddress, RefusedTarget, type Resolve, targetFault } from './address-guard.ts'
+import {
+  guardedLookup,
+  isPublicAddress,
+  type PrivateTargets,
+  RefusedTarget,
+  type Resolve,
+  targetFault,
+} from './address-guard.ts'
 
 /** The first and the last address of each closed block, and their neighbours outside of it. */
 const blocks: Readonly<Record<string, readonly string[]>> = {
@@ -167,9 +174,32 @@ describe('URLs', () => {
   })
 })
 
+describe('URLs in development', () => {
+  const local = (url: string) => targetFault(url, { privateTargets: 'loopback' })
+  test('those of this machine are accepted, also over http and on every port', () => {
+    for (const host of ['localhost', 'localhost.', 'hooks.localhost', '127.0.0.1', '127.9.9.9', '0x7f.1', '[::1]'])
+      for (const url of [`http://${host}:4000/hooks`, `https://${host}/`, `http://${host}:6379/`])
+        assert.equal(local(url), null, url)
+  })
+  test('those of other machines follow the rules of production', () => {
+    for (const host of ['10.0.0.1', '192.168.1.1', '169.254.169.254', '0.0.0.0', '[fe80::1]', '[::ffff:10.0.0.1]'])
+      assert.equal(local(`https://${host}/`), 'must not have a private host.', host)
+    for (const url of [
+      'http://example.com/',
+      'http://10.0.0.1/',
+      'http://127.0.0.1.example.com/',
+      'http://localhost.com/',
+    ])
+      assert.match(String(local(url)), /^must be an absolute https URL, or an http URL of this machine/, url)
+    assert.equal(local('https://example.com/'), null)
+    assert.equal(local('https://example.com:25/'), 'must not have a port of another protocol.')
+    assert.equal(local('http://ann:secret@localhost/'), 'must not have a user name or a password.')
+  })
+})
+
 describe('names', () => {
   /** The addresses that a connection may use, or its refusal. */
-  const lookup = (resolve: Resolve, all = true, privateTargets = false) =>
+  const lookup = (resolve: Resolve, all = true, privateTargets: PrivateTargets = false) =>
     new Promise<string | LookupAddress[]>((found, failed) =>
       guardedLookup(resolve, { privateTargets })('hooks.example', { all }, (error, address) =>
         error ? failed(error) : found(address),
@@ -181,6 +211,13 @@ describe('names', () => {
       { address: '2606:4700::1111', family: 6 },
     ])
     assert.equal(await lookup(async () => ['8.8.8.8', '2606:4700::1111'], false), '8.8.8.8')
+  })
+  test('in development a name may lead to this machine, and to no other private one', async () => {
+    const local = (...addresses: string[]) => lookup(async () => addresses, false, 'loopback')
+    assert.equal(await local('127.0.0.1'), '127.0.0.1')
+    assert.equal(await local('::1', '8.8.8.8'), '::1')
+    for (const address of ['10.0.0.1', '169.254.169.254', 'fe80::1', '::ffff:10.0.0.1'])
+      await assert.rejects(local('127.0.0.1', address), RefusedTarget)
   })
   test('one private address among public ones refuses the name', async () => {
     for (const addresses of [['10.0.0.1'], ['8.8.8.8', '10.0.0.1'], ['::1', '8.8.8.8'], ['8.8.8.8', 'no address'], []])

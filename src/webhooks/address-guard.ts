@@ -40,19 +40,29 @@ const blockedPorts: ReadonlySet<number> = new Set([
 ])
 
 export interface TargetRules {
-  /** Private addresses, `localhost`, `http` and every port are allowed; for development only. */
-  readonly privateTargets: boolean
+  readonly privateTargets: PrivateTargets
 }
+
+/**
+ * Whether private addresses, `localhost`, `http` and every port are allowed, for development only; `loopback`: those of this
+ * machine alone.
+ */
+export type PrivateTargets = boolean | 'loopback'
 
 /** What is wrong with the URL of an endpoint, as the rest of a sentence (`must be …`); null if deliveries may be sent there. R211. */
 export function targetFault(text: string, { privateTargets }: TargetRules): string | null {
   const url = URL.parse(text)
-  if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && privateTargets)))
-    return privateTargets ? 'must be an absolute http or https URL.' : 'must be an absolute https URL.'
+  const isFree = url !== null && (privateTargets === 'loopback' ? isLoopbackHost(targetHost(url)) : privateTargets)
+  if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && isFree))) return schemeFault(privateTargets)
   if (url.username !== '' || url.password !== '') return 'must not have a user name or a password.'
-  if (privateTargets) return null
+  if (isFree) return null
   if (blockedPorts.has(targetPort(url))) return 'must not have a port of another protocol.'
   return isPublicHost(targetHost(url)) ? null : 'must not have a private host.'
+}
+
+function schemeFault(privateTargets: PrivateTargets): string {
+  if (privateTargets === 'loopback') return 'must be an absolute https URL, or an http URL of this machine (localhost).'
+  return privateTargets ? 'must be an absolute http or https URL.' : 'must be an absolute https URL.'
 }
 
 export const targetPort = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80))
@@ -61,8 +71,10 @@ export const targetPort = ({ port, protocol }: URL): number => Number(port || (p
 export const targetHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$|\.$/g, '')
 
 /** Whether a literal address is public; a name is judged by its addresses, when it is resolved. */
-const isPublicHost = (host: string): boolean =>
-  networkOf(host) ? isPublicAddress(host) : !/(?:^|\.)localhost$/.test(host)
+const isPublicHost = (host: string): boolean => (networkOf(host) ? isPublicAddress(host) : !isLocalName(host))
+const isLocalName = (host: string): boolean => /(?:^|\.)localhost$/.test(host)
+const isLoopbackHost = (host: string): boolean => (networkOf(host) ? isLoopbackAddress(host) : isLocalName(host))
+const isLoopbackAddress = (address: string): boolean => address === '::1' || /^127(?:\.\d+){3}$/.test(address)
 
 /** The addresses of a host name. */
 export type Resolve = (host: string) => Promise<readonly string[]>
@@ -76,11 +88,12 @@ export class RefusedTarget extends Error {}
  */
 export function guardedLookup(resolve: Resolve, { privateTargets }: TargetRules): LookupFunction {
   // The same message for both reasons: it does not reveal which private names exist.
-  const refused = privateTargets ? 'The host does not resolve.' : 'The host has no public address.'
+  const refused = privateTargets === true ? 'The host does not resolve.' : 'The host has no public address.'
+  const isFree = (address: string) => privateTargets === 'loopback' && isLoopbackAddress(address)
   return (host, { all }, done) => {
     const found = resolve(host).then((addresses) => {
       const list = addresses.map((address) => ({ address, family: isIP(address) }))
-      const isAllowed = privateTargets || addresses.every(isPublicAddress)
+      const isAllowed = privateTargets === true || addresses.every((one) => isPublicAddress(one) || isFree(one))
       const [first] = list
       if (!first || !isAllowed) throw new RefusedTarget(refused)
       return { list, first }

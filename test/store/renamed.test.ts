@@ -67,7 +67,7 @@ const parents = service({
 const now = { customers: titled, orders: referring('customers') }
 const v2 = { v2: { released: '2026-01-01' } }
 const children = (
-  service({ name, versions: { ...v1, ...v2 }, resources: now } as never) as ReturnType<typeof service>
+  service({ name, versions: { ...v1, ...v2 }, resources: now } as never) as unknown as ReturnType<typeof service>
 ).change(
   'v2' as never,
   'customers' as never,

@@ -1,0 +1,79 @@
+/** Infer events: the types of events, inferred from the declaration of a service. Part 6. R205, R207, R208. */
+import type { DeclarationOf, EventPrefix, Get, ResourceName, ResourceOf, Row } from './infer.ts'
+import type { StatesDeclaration, TransitionDeclaration } from './states.ts'
+
+/** The resources whose changes are recorded: by their own `events`, else by that of the service. */
+type RecordedName<D> = {
+  [R in ResourceName<D>]: [Get<ResourceOf<D, R>, 'events', Get<D, 'events', false>>] extends [false] ? never : R
+}[ResourceName<D>]
+
+/** What happens to an item; a transition is named by the state that it leads to. */
+type Action<T> = 'created' | 'updated' | 'deleted' | EnteredState<T>
+type EnteredState<T> = T extends { readonly states: infer S extends StatesDeclaration }
+  ? Target<S['transitions'][keyof S['transitions']]>
+  : never
+type Target<T extends TransitionDeclaration> = T['to']
+type TypeOf<D, R extends string> = `${EventPrefix<D, R>}.${Action<ResourceOf<D, R>>}`
+
+/**
+ * The types of the events of a service, in its newest version.
+ * @example const type: EventType<typeof api> = 'note.created'
+ */
+export type EventType<S> = TypesOf<DeclarationOf<S>>
+type TypesOf<D> = { [R in RecordedName<D>]: TypeOf<D, R> }[RecordedName<D>]
+
+/** An item as events have it: as in an answer, but without links. */
+type Item<D, R extends ResourceName<D>> = Omit<Row<D, R>, '_links'>
+interface OnlyId {
+  readonly id: string
+}
+
+/** An event as reactions get it: in the form of Standard Webhooks, with the whole item. */
+interface PlainEvent<Type, Data> {
+  /** The same in every delivery and every try, so that it fits as an idempotency key: `evt_…`. */
+  readonly id: string
+  readonly type: Type
+  readonly timestamp: string
+  readonly version: string
+  /** The revision of the item. */
+  readonly sequence: number
+  /** The item after the change; a deleted one as it was last. */
+  readonly data: Data
+}
+
+/** A structured CloudEvent. R208. */
+interface CloudEvent<Type, Data> {
+  readonly specversion: '1.0'
+  readonly id: string
+  readonly source: string
+  readonly type: Type
+  /** The id of the item. */
+  readonly subject: string
+  readonly time: string
+  readonly datacontenttype: 'application/json'
+  /** It names the version. */
+  readonly dataschema: string
+  /** The revision of the item, as a text. */
+  readonly sequence: string
+  readonly data: Data
+}
+
+/** The events of some types, as reactions get them. */
+export type ReactionEvent<D, Type> = {
+  [R in RecordedName<D>]: Type extends TypeOf<D, R> ? PlainEvent<Type, Item<D, R>> : never
+}[RecordedName<D>]
+
+type EventSettings<D, R> = SettingsOf<D> & SettingsOf<ResourceOf<D, R>>
+type SettingsOf<T> = Get<Get<T, 'settings'>, 'events'>
+type Data<D, R extends ResourceName<D>> = EventSettings<D, R> extends { readonly payload: 'thin' } ? OnlyId : Item<D, R>
+type Form<D, Type, Content> =
+  SettingsOf<D> extends { readonly format: 'cloudevents' } ? CloudEvent<Type, Content> : PlainEvent<Type, Content>
+
+/**
+ * An event as `GET /events`, the stream and webhooks send it in the newest version; `type` tells what `data` is. R207.
+ * @example const text = (event: EventOf<typeof api>): string => `${event.type} ${event.data.id}`
+ */
+export type EventOf<S> = EventsOf<DeclarationOf<S>>
+type EventsOf<D> = {
+  [R in RecordedName<D>]: { [Type in TypeOf<D, R>]: Form<D, Type, Data<D, R>> }[TypeOf<D, R>]
+}[RecordedName<D>]
