@@ -1,6 +1,5 @@
 /** Infer handlers: the types of handlers, inferred from the declaration of a service. Part 3, handlers. */
 // long because: each type is the argument of one kind of handler, and they are made of one another
-
 import type { Aggregate } from '../fields/aggregate.ts'
 import type { FieldNamesWith } from '../fields/field.ts'
 import type {
@@ -9,11 +8,11 @@ import type {
   FieldsOf,
   FilterName,
   Get,
+  Item,
   ParentFieldName,
   Patches,
   ResourceName,
   ResourceOf,
-  Row,
   SortName,
   StateField,
 } from '../resources/infer.ts'
@@ -29,9 +28,6 @@ import type {
 import type { EventType, ReactionEvent } from '../resources/infer-events.ts'
 
 type DeclaredError<D> = keyof Get<D, 'errors'> & string
-
-/** A stored item: as in an answer, but without links. */
-type Item<D, R extends ResourceName<D>> = Omit<Row<D, R>, '_links'>
 
 /** The fields of a new item: as in a POST, with the id of its parent and read-only fields. */
 type NewItem<D, R extends ResourceName<D>> = CreateInput<D, R> &

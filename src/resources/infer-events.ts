@@ -1,5 +1,5 @@
 /** Infer events: the types of events, inferred from the declaration of a service. Part 6. R205, R207, R208. */
-import type { DeclarationOf, EventPrefix, Get, ResourceName, ResourceOf, Row } from './infer.ts'
+import type { DeclarationOf, EventPrefix, Get, Item, ResourceName, ResourceOf } from './infer.ts'
 import type { StatesDeclaration, TransitionDeclaration } from './states.ts'
 
 /** The resources whose changes are recorded: by their own `events`, else by that of the service. */
@@ -22,8 +22,6 @@ type TypeOf<D, R extends string> = `${EventPrefix<D, R>}.${Action<ResourceOf<D, 
 export type EventType<S> = TypesOf<DeclarationOf<S>>
 type TypesOf<D> = { [R in RecordedName<D>]: TypeOf<D, R> }[RecordedName<D>]
 
-/** An item as events have it: as in an answer, but without links. */
-type Item<D, R extends ResourceName<D>> = Omit<Row<D, R>, '_links'>
 interface OnlyId {
   readonly id: string
 }

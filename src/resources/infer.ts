@@ -60,6 +60,8 @@ export type ResourceName<S> = keyof Get<DeclarationOf<S>, 'resources'> & string
  * @example const title = (note: Row<typeof api, 'notes'>): string => `${note.state}: ${note.text}`
  */
 export type Row<S, R extends ResourceName<S>> = RowOf<DeclarationOf<S>, R, FieldsOf<DeclarationOf<S>, R>>
+/** An item as handlers and events have it: as in an answer, but without links. */
+export type Item<D, R extends ResourceName<D>> = Omit<Row<D, R>, '_links'>
 type RowOf<D, R, F> = Flatten<
   { readonly id: string } & { readonly [K in ParentFieldName<D, R>]: string } & {
     readonly [K in keyof F as Exclude<K, WriteOnlyNames<D, R> | ScopedNames<D, R>>]: Value<F[K], ConceptsOf<D>>

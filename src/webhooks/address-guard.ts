@@ -52,13 +52,17 @@ export type PrivateTargets = boolean | 'loopback'
 /** What is wrong with the URL of an endpoint, as the rest of a sentence (`must be …`); null if deliveries may be sent there. R211. */
 export function targetFault(text: string, { privateTargets }: TargetRules): string | null {
   const url = URL.parse(text)
-  const isFree = url !== null && (privateTargets === 'loopback' ? isLoopbackHost(targetHost(url)) : privateTargets)
-  if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && isFree))) return schemeFault(privateTargets)
+  const free = url !== null && isFree(privateTargets, isLoopbackHost(targetHost(url)))
+  if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && free))) return schemeFault(privateTargets)
   if (url.username !== '' || url.password !== '') return 'must not have a user name or a password.'
-  if (isFree) return null
+  if (free) return null
   if (blockedPorts.has(targetPort(url))) return 'must not have a port of another protocol.'
   return isPublicHost(targetHost(url)) ? null : 'must not have a private host.'
 }
+
+/** Whether a target is free of the rules for public ones. */
+const isFree = (privateTargets: PrivateTargets, isLoopback: boolean): boolean =>
+  privateTargets === 'loopback' ? isLoopback : privateTargets
 
 function schemeFault(privateTargets: PrivateTargets): string {
   if (privateTargets === 'loopback') return 'must be an absolute https URL, or an http URL of this machine (localhost).'
@@ -89,11 +93,10 @@ export class RefusedTarget extends Error {}
 export function guardedLookup(resolve: Resolve, { privateTargets }: TargetRules): LookupFunction {
   // The same message for both reasons: it does not reveal which private names exist.
   const refused = privateTargets === true ? 'The host does not resolve.' : 'The host has no public address.'
-  const isFree = (address: string) => privateTargets === 'loopback' && isLoopbackAddress(address)
   return (host, { all }, done) => {
     const found = resolve(host).then((addresses) => {
       const list = addresses.map((address) => ({ address, family: isIP(address) }))
-      const isAllowed = privateTargets === true || addresses.every((one) => isPublicAddress(one) || isFree(one))
+      const isAllowed = addresses.every((one) => isPublicAddress(one) || isFree(privateTargets, isLoopbackAddress(one)))
       const [first] = list
       if (!first || !isAllowed) throw new RefusedTarget(refused)
       return { list, first }

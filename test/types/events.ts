@@ -23,19 +23,8 @@ const shop = service({
   },
 })
 type Shop = typeof shop
-interface Order {
-  readonly id: string
-  readonly total: string
-  readonly status: 'draft' | 'placed' | 'cancelled'
-  readonly createdAt: string
-  readonly updatedAt: string
-}
-interface Line {
-  readonly id: string
-  readonly price: string
-  readonly createdAt: string
-  readonly updatedAt: string
-}
+type OrderField = 'id' | 'total' | 'status' | 'createdAt' | 'updatedAt'
+type LineField = 'id' | 'price' | 'createdAt' | 'updatedAt'
 
 type OrderType = 'order.created' | 'order.updated' | 'order.deleted' | 'order.placed' | 'order.cancelled'
 type LineType = 'orderLine.created' | 'orderLine.updated' | 'orderLine.deleted'
@@ -43,10 +32,10 @@ type Named<T> = Extract<EventOf<Shop>, { readonly type: T }>
 type Given = [
   Proof<Equal<EventType<Shop>, OrderType | LineType>>,
   Proof<Equal<EventOf<Shop>['type'], OrderType | LineType>>,
-  Proof<Equal<keyof Named<'order.placed'>['data'], keyof Order>>,
-  Proof<Equal<Named<'order.placed'>['data']['status'], Order['status']>>,
+  Proof<Equal<keyof Named<'order.placed'>['data'], OrderField>>,
+  Proof<Equal<Named<'order.placed'>['data']['status'], 'draft' | 'placed' | 'cancelled'>>,
   Proof<Equal<Named<'orderLine.deleted'>['data']['price'], string>>,
-  Proof<Equal<keyof Named<'orderLine.deleted'>['data'], keyof Line>>,
+  Proof<Equal<keyof Named<'orderLine.deleted'>['data'], LineField>>,
   Proof<Equal<Named<'order.placed'>['sequence'], number>>,
 ]
 void (0 as unknown as Given)
