@@ -1,8 +1,9 @@
 /** Courier: sends the deliveries that are due, a few for each endpoint at a time, and records the attempts. Part 6. R210. */
 import { tablePlan } from '../flow/table.ts'
+import { newHolder } from '../flow/world.ts'
 import { mostConnections } from '../webhooks/send.ts'
 import { attemptDelivery } from './delivery-attempt.ts'
-import { type DeliveryContext, enabledEndpoint, newHolder, rowsOf } from './delivery-context.ts'
+import { type DeliveryContext, enabledEndpoint, rowsOf } from './delivery-context.ts'
 import {
   type CursorRow,
   findCursor,

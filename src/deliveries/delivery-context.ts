@@ -29,10 +29,6 @@ export interface DeliveryContext {
 export const rowsOf = async <T>({ store }: Pick<DeliveryContext, 'store'>, plan: TablePlan): Promise<readonly T[]> =>
   rowsIn(await store.execute(plan)) as unknown as readonly T[]
 
-/** A random text that names one holder of leases. */
-export const newHolder = ({ fillRandom }: Pick<ServiceWorld, 'fillRandom'>): string =>
-  Buffer.from(fillRandom(new Uint8Array(12))).toString('base64url')
-
 export const readOf = ({ world }: DeliveryContext, { name }: Resource, key: RowKey): Read => ({
   ...{ do: 'read', collection: name, key, time: world.now() },
 })

@@ -7,8 +7,9 @@ import { eventText } from '../events/event-text.ts'
 import type { EventPage, StoredEvent } from '../flow/outcome.ts'
 import type { Effect, ReadEvents } from '../flow/plan.ts'
 import { tablePlan } from '../flow/table.ts'
+import { newHolder } from '../flow/world.ts'
 import { deliveriesIn, readerOf, rowKey, storedDelivery, type WebhookEndpoint, wantedActions } from './delivery.ts'
-import { type DeliveryContext, disableEndpoint, enabledEndpoint, newHolder, rowsOf } from './delivery-context.ts'
+import { type DeliveryContext, disableEndpoint, enabledEndpoint, rowsOf } from './delivery-context.ts'
 import { type CursorRow, findBehind, isHeld, moveCursor, removeCursor, takeCursor } from './delivery-tables.ts'
 
 /** How long a process has an endpoint; it renews the lease with each page. */

@@ -1,7 +1,7 @@
 /** Run deliveries: dispatches events, sends what is due and forgets old deliveries, at intervals. Part 6. R212. */
 
 import { tablePlan } from '../flow/table.ts'
-import type { Cancel } from '../flow/world.ts'
+import { oneAtATime } from '../flow/world.ts'
 import { Courier } from './courier.ts'
 import { deliveriesIn, rowKey } from './delivery.ts'
 import { type DeliveryContext, findStored, readOf, rowsOf } from './delivery-context.ts'
@@ -87,36 +87,21 @@ const [dispatchInterval, lookInterval, everywhereInterval, forgetInterval] = [10
 export function runDeliveriesEvery(context: DeliveryContext): () => Promise<void> {
   const { world, log } = context
   const run = new DeliveryRun(context)
-  const running = new Map<string, Promise<void>>()
-  const start = (name: string, task: () => Promise<void>) => (): void => {
-    if (running.has(name)) return
-    const ended = task()
-      .catch((err: unknown) => log.warn({ err }, `Webhooks: ${name} failed; the next try is soon.`))
-      .finally(() => running.delete(name))
-    running.set(name, ended)
+  const repeat = (name: string, interval: number, task: () => Promise<void>) => {
+    const { run: start, ended } = oneAtATime(task, log, `Webhooks: ${name} failed; the next try is soon.`)
+    return { cancel: world.every(interval, start), ended }
   }
-  const cancels: readonly Cancel[] = [
-    world.every(
-      dispatchInterval,
-      start('dispatch', () => run.dispatch()),
-    ),
-    world.every(dispatchInterval, () => run.send()),
-    world.every(
-      lookInterval,
-      start('look', () => run.look()),
-    ),
-    world.every(
-      everywhereInterval,
-      start('look everywhere', () => run.lookEverywhere()),
-    ),
-    world.every(
-      forgetInterval,
-      start('forget', () => run.forget()),
-    ),
+  const tasks = [
+    repeat('dispatch', dispatchInterval, () => run.dispatch()),
+    repeat('look', lookInterval, () => run.look()),
+    repeat('look everywhere', everywhereInterval, () => run.lookEverywhere()),
+    repeat('forget', forgetInterval, () => run.forget()),
   ]
+  const cancelSends = world.every(dispatchInterval, () => run.send())
   return async () => {
-    for (const cancel of cancels) cancel()
+    cancelSends()
+    for (const { cancel } of tasks) cancel()
     await run.stop()
-    await Promise.all(running.values())
+    await Promise.all(tasks.map(({ ended }) => ended()))
   }
 }

@@ -2,7 +2,7 @@
 import type { EventPage, Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
-import type { Cancel, Log, ServiceWorld } from '../flow/world.ts'
+import { type Cancel, type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type EventFeed, makeEventFeed } from './event-feed.ts'
 
@@ -78,17 +78,4 @@ export function relayEventsEvery(context: RelayContext): () => Promise<void> {
     feed.close()
     await Promise.all([relay.ended(), sweep.ended()])
   }
-}
-
-/** Runs a task unless it is running; a failure is logged. */
-function oneAtATime(task: () => Promise<void>, log: Log, failed: string) {
-  let running: Promise<void> | null = null
-  const run = (): void => {
-    running ??= task()
-      .catch((err: unknown) => log.warn({ err }, failed))
-      .finally(() => {
-        running = null
-      })
-  }
-  return { run, ended: async () => running }
 }

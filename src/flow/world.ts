@@ -79,6 +79,10 @@ export function serviceWorld(
   return { ...world, ...clock, newId, newRequestId, secrets, waiting, state: new ServiceState() }
 }
 
+/** A random text that names one holder of leases. */
+export const newHolder = ({ fillRandom }: Pick<World, 'fillRandom'>): string =>
+  Buffer.from(fillRandom(new Uint8Array(12))).toString('base64url')
+
 const nothingWaits = (): null => null
 
 export const pause = ({ after }: Pick<World, 'after'>, time: number): Promise<void> =>
@@ -98,3 +102,23 @@ export async function within<T>({ after }: World, time: number, promise: Promise
 /** The time since `started` on the monotonic clock, in milliseconds with two decimals. */
 export const elapsedSince = ({ monotonic }: Pick<World, 'monotonic'>, started: number): number =>
   Math.round((monotonic() - started) * 100) / 100
+
+interface RepeatedTask {
+  /** Starts the task unless it is running. A failure is logged; the next start tries again. */
+  readonly run: () => void
+  /** Resolves when the task is not running. */
+  readonly ended: () => Promise<void>
+}
+
+/** A task that is started again and again, and runs once at a time. */
+export function oneAtATime(task: () => Promise<void>, log: Log, failed: string): RepeatedTask {
+  let running: Promise<void> | null = null
+  const run = (): void => {
+    running ??= task()
+      .catch((err: unknown) => log.warn({ err }, failed))
+      .finally(() => {
+        running = null
+      })
+  }
+  return { run, ended: async () => running ?? undefined }
+}

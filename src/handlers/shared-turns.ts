@@ -2,7 +2,7 @@
 import { rowsIn } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
 import { type Table, type TableOperation, tablePlan } from '../flow/table.ts'
-import { type Cancel, pause, type ServiceWorld } from '../flow/world.ts'
+import { type Cancel, newHolder, pause, type ServiceWorld } from '../flow/world.ts'
 
 /** The process that has the turn of a row. Nothing depends on it but how often handlers run: commits are guarded anyway. */
 export const turnTable: Table = {
@@ -64,7 +64,7 @@ export class SharedTurns {
   constructor({ world, store }: { readonly world: LeaseWorld; readonly store: Pick<Store, 'execute'> }) {
     this.#world = world
     this.#store = store
-    this.#holder = Buffer.from(world.fillRandom(new Uint8Array(12))).toString('base64url')
+    this.#holder = newHolder(world)
   }
 
   isContended(row: string): boolean {

@@ -1,6 +1,7 @@
 /** Worker: runs the asynchronous operations that are due, a few at once in each process. R228. */
 import { rowsIn } from '../flow/outcome.ts'
 import { tablePlan } from '../flow/table.ts'
+import { newHolder } from '../flow/world.ts'
 import { type JobContext, JobRun, jobLease } from './job-run.ts'
 import { type JobRow, takeDueJob } from './job-table.ts'
 import { adoptSchedules, runSchedule } from './schedules.ts'
@@ -46,7 +47,7 @@ export class Worker {
   async #take(): Promise<boolean> {
     const { store, world, log } = this.#context.sources
     const now = world.due()
-    const holder = Buffer.from(world.fillRandom(new Uint8Array(12))).toString('base64url')
+    const holder = newHolder(world)
     const [job] = rowsIn(await store.execute(tablePlan(takeDueJob, { now, until: now + jobLease, holder })))
     if (job === undefined) return false
     const own = job as unknown as JobRow

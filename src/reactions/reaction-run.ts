@@ -3,7 +3,7 @@ import type { ServerContext } from '../corridor/server-context.ts'
 import { type EventScope, eventTypeOf } from '../events/event-scope.ts'
 import { type EventPage, rowsIn, type StoredEvent } from '../flow/outcome.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
-import { type Log, within } from '../flow/world.ts'
+import { type Log, newHolder, within } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
 import { reactionPause } from '../webhooks/retry-pauses.ts'
@@ -46,7 +46,7 @@ export class ReactionRun {
     this.#name = name
     this.#own = own
     this.#context = context
-    this.#holder = Buffer.from(world.fillRandom(new Uint8Array(12))).toString('base64url')
+    this.#holder = newHolder(world)
     this.#types = context.scope.sources.flatMap((source) =>
       [...source.actions.keys()].flatMap((action) =>
         own.on.includes(eventTypeOf(source, { action })) ? [[source.collection, action] as const] : [],

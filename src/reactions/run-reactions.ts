@@ -1,6 +1,7 @@
 /** Run reactions: all reactions of a service, each by one process at a time. Part 6. R231. */
 import type { ServerContext } from '../corridor/server-context.ts'
 import type { EventScope } from '../events/event-scope.ts'
+import { oneAtATime } from '../flow/world.ts'
 import type { Service } from '../service.ts'
 import { ReactionRun } from './reaction-run.ts'
 
@@ -21,19 +22,14 @@ const interval = 200
 export function runReactionsEvery(server: ServerContext, used: () => Promise<unknown>): () => Promise<void> {
   const { world, log } = server
   const runs = reactionRuns(server, used)
-  const running = new Map<ReactionRun, Promise<void>>()
-  const start = (run: ReactionRun): void => {
-    if (running.has(run)) return
-    const ended = run
-      .run()
-      .catch((err: unknown) => log.warn({ err }, 'A reaction could not go on; the next try is soon.'))
-      .finally(() => running.delete(run))
-    running.set(run, ended)
-  }
-  const cancel = world.every(interval, () => runs.forEach(start))
+  const failed = 'A reaction could not go on; the next try is soon.'
+  const tasks = runs.map((run) => oneAtATime(() => run.run(), log, failed))
+  const cancel = world.every(interval, () => {
+    for (const task of tasks) task.run()
+  })
   return async () => {
     cancel()
-    await Promise.all(running.values())
+    await Promise.all(tasks.map((task) => task.ended()))
     await Promise.allSettled(runs.map((run) => run.release()))
   }
 }

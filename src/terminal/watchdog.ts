@@ -26,16 +26,10 @@ export async function watchHandlers(
   { every }: World,
   given: Pick<WatchdogData, 'service' | 'timeout' | 'json'>,
 ): Promise<{ readonly watched: OwnHandlers; readonly stop: () => Promise<void> }> {
-  const names = Object.entries(own.handlers).flatMap(([resource, acts]) =>
-    Object.keys(acts).map((operation) => [resource, operation] as const),
-  )
+  const names = namesOf(own)
   const cells = new Int32Array(new SharedArrayBuffer(4 * (1 + names.length)))
-  const handlers: Record<string, Record<string, HandlerFunction>> = {}
-  for (const [i, [resource, operation]] of names.entries()) {
-    handlers[resource] ??= {}
-    handlers[resource][operation] = counted(own.handlers[resource]?.[operation] as HandlerFunction, cells, i + 1)
-  }
-  const data: WatchdogData = { ...given, cells, handlers: names.map((path) => path.join('.')) }
+  const watched = withEach(own, (name, act) => counted(act, cells, names.indexOf(name) + 1))
+  const data: WatchdogData = { ...given, cells, handlers: names }
   const thread = new Worker(new URL(import.meta.url), { workerData: { watchdog: data } })
   await once(thread, 'message') // it cannot start while this thread is blocked
   thread.unref()
@@ -49,7 +43,30 @@ export async function watchHandlers(
     stopBeats()
     await thread.terminate()
   }
-  return { watched: { ...own, handlers }, stop }
+  return { watched, stop }
+}
+
+/** The same handlers and reactions, each function wrapped by `wrap`. */
+function withEach(own: OwnHandlers, wrap: (name: string, act: HandlerFunction) => HandlerFunction): OwnHandlers {
+  const mapped = <T, U>(members: { readonly [name: string]: T }, map: (name: string, value: T) => U) =>
+    Object.fromEntries(Object.entries(members).map(([name, value]) => [name, map(name, value)]))
+  const handlers = mapped(own.handlers, (resource, acts) =>
+    mapped(acts, (operation, act) => wrap(`${resource}.${operation}`, act)),
+  )
+  const reactions = mapped(own.reactions ?? {}, (name, reaction) => ({
+    ...reaction,
+    run: wrap(`reactions.${name}`, reaction.run),
+  }))
+  return { ...own, handlers, reactions }
+}
+
+function namesOf(own: OwnHandlers): readonly string[] {
+  const names: string[] = []
+  withEach(own, (name, act) => {
+    names.push(name)
+    return act
+  })
+  return names
 }
 
 const counted =

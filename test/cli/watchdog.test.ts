@@ -6,6 +6,27 @@ import { folder, post, served } from '../help/command.ts'
 import { until } from '../help/until.ts'
 
 const cwd = folder({
+  'reacting.ts': `import { f, service } from 'bylaw'
+
+export default service({
+  name: 'notes',
+  resources: {
+    notes: { prefix: 'not', fields: { text: f.text({ max: 200 }) }, access: 'public' },
+  },
+  events: true,
+  settings: { limits: { handlerTimeout: 'PT4S' } },
+}).handlers({
+  reactions: {
+    echo: {
+      on: ['note.created'],
+      from: 'start',
+      run() {
+        for (;;);
+      },
+    },
+  },
+})
+`,
   'api.ts': `import { f, service } from 'bylaw'
 
 export default service({
@@ -64,6 +85,18 @@ test('R226: a worker whose handler loops is replaced while the other one serves'
   await until(() => /"signal":"SIGVTALRM".*A worker has ended and is replaced/.test(said.stdout))
   assert.equal((await post(`${url}/notes`, { text: 'stored' })).status, 201)
   assert.equal(await stop(), 0)
+})
+
+test('R226, R231: a reaction that loops is named in the log, and its process ends', async () => {
+  const { url, child, said } = await served(['reacting.ts', '--database', 'sqlite:./reacting.db'], { cwd })
+  const ended = once(child, 'close')
+  assert.equal((await post(`${url}/notes`, { text: 'stored' })).status, 201)
+  assert.deepEqual(await ended, [null, 'SIGVTALRM'])
+  const named = ['reactions.echo']
+  assert.deepEqual(lines(said.stdout), [
+    ['error', named],
+    ['fatal', named],
+  ])
 })
 
 test('R226: neither a handler that awaits nor a process that was suspended is ended', async () => {
