@@ -178,7 +178,17 @@ function sampleEvent(scene: EndpointContext, own: WebhookEndpoint, { time, world
   stampDocument(today, document, key, null, time)
   const { doc } = encodeDocument(today.collection, document)
   const id = world.newId('evt')
-  const event = { id, position: 0, collection: source.collection, key, action, sequence: 1, time, doc }
+  const event = {
+    id,
+    position: 0,
+    collection: source.collection,
+    key,
+    action,
+    sequence: 1,
+    joined: new Map(),
+    time,
+    doc,
+  }
   const type = `${source.prefix}.${source.actions.get(action)}`
   return {
     event: { id, type, position: 0 },

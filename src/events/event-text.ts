@@ -1,7 +1,9 @@
 /** Event text: an event as a version shows it to a caller. Part 6. R207, R208. */
+import type { Representation } from '../changes/representation.ts'
 import { shownDocument, viewNow } from '../endpoints/item.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { StoredEvent } from '../flow/outcome.ts'
+import type { JoinedRow } from '../flow/found-row.ts'
+import { eventRowName, type StoredEvent } from '../flow/outcome.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import { type EventScope, type EventSource, eventTypeOf } from './event-scope.ts'
@@ -23,8 +25,17 @@ export function eventText(
   return `${JSON.stringify(form).slice(0, -1)},"data":${data}}`
 }
 
-function dataText({ scene }: EventSource, { doc }: StoredEvent, caller: Caller, world: ServiceWorld): string {
-  return shownDocument(scene.representation, viewNow(scene, caller, world), { doc })
+function dataText({ scene }: EventSource, event: StoredEvent, caller: Caller, world: ServiceWorld): string {
+  const { representation } = scene
+  const joined = joinedRows(representation, event)
+  return shownDocument(representation, viewNow(scene, caller, world), { doc: event.doc, joined })
+}
+
+/** The rows that a version shows values of, as they were at the change. */
+function joinedRows({ joined }: Representation, { doc, joined: rows }: StoredEvent): readonly (JoinedRow | null)[] {
+  if (joined.length === 0 || rows.size === 0) return []
+  const document = JSON.parse(doc) as Readonly<Record<string, unknown>>
+  return joined.map(({ by, collection }) => rows.get(eventRowName(collection, document[by])) ?? null)
 }
 
 /** R207. */

@@ -86,7 +86,11 @@ export interface StoredEvent {
   readonly sequence: number
   readonly time: number
   readonly doc: string
+  /** The rows that older versions show values of, as they were at the change, by `eventRowName`. */
+  readonly joined: ReadonlyMap<string, JoinedRow>
 }
+
+export const eventRowName = (collection: string, id: unknown): string => `${collection} ${id}`
 
 /** Events in the order of their positions. */
 export interface EventPage {

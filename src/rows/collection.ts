@@ -20,6 +20,7 @@ export {
 export { changeTime, eventIdOf, updatedAtIn, withUpdatedAt } from './recorded-change.ts'
 export {
   completeDocument,
+  type DocumentJoin,
   isSameJson,
   keptForOthersKey,
   type Members,

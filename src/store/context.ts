@@ -8,6 +8,7 @@ import type { TableOperation } from '../flow/table.ts'
 import {
   type Collection,
   type Column,
+  type DocumentJoin,
   encodeDocument,
   type FormerShape,
   hasKeptForOthers,
@@ -43,6 +44,8 @@ export interface PreparedCollection {
   readonly nonNullColumns: ReadonlySet<string>
   /** The columns that rows of the old declaration lack so far; lists cannot use them yet. */
   readonly pending: Set<string>
+  /** The rows that older versions show values of, so that events keep them. */
+  readonly eventJoins: readonly DocumentJoin[]
   /** The behaviour that waits for the second phase of a change; null if none waits. */
   readonly waiting: Waiting | null
   readonly columnName: (column: string) => string
@@ -99,6 +102,7 @@ export function storeContext(
         ? { ...collection, fields: withUnknownTotals(collection.fields, waiting.totals) }
         : collection,
       waiting,
+      eventJoins: eventJoinsOf(collection),
       texts: statementTexts(collection, dialect),
       shape,
       alike: new Set(alike),
@@ -111,6 +115,13 @@ export function storeContext(
     })
   }
   return { dialect, collections: preparedCollections, operations: new Memo(100), caches: true }
+}
+
+function eventJoinsOf({ eventPrefix, conversions, versions = [] }: Collection): readonly DocumentJoin[] {
+  if (eventPrefix === undefined || !conversions) return []
+  const all = ['', ...versions].flatMap((version) => conversions.joined(version))
+  const others = all.filter(({ withWriteOnly }) => !withWriteOnly) // write-only values are never in events
+  return [...new Map(others.map((one) => [`${one.by} ${one.collection}`, one])).values()]
 }
 
 /** The former declaration, for whose nodes rows keep values. */

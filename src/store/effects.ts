@@ -4,6 +4,7 @@ import { isCommitted, type Outcome, type WrittenRow } from '../flow/outcome.ts'
 import type { Consequences, Effect, EffectReadResult, ListCheck, RowChange, RowWrite } from '../flow/plan.ts'
 import { tombstoneId } from '../sql/statements.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
+import { joinsEvents, recordJoinedRows } from './joined.ts'
 import { lockLists, performListCheck } from './list-checks.ts'
 import { readWaiting, waitingIn } from './old-nodes.ts'
 import { readFamily } from './read-family.ts'
@@ -34,7 +35,9 @@ export function* writeWithEffects(
     plan = decided
   }
   if (effects.length === 0) {
-    const outcome = yield* writeRow(cellar, plan, seen)
+    const write = writeRow(cellar, plan, seen)
+    const outcome = yield* joinsEvents(cellar, plan) ? withoutAutocommit(write) : write
+    yield* recordJoinedRows(cellar, plan, outcome)
     if (known) noteState(cellar, plan, outcome, known)
     return yield* followRemoved(cellar, outcome, known ?? new Map())
   }
@@ -47,6 +50,7 @@ export function* writeWithEffects(
   if (plan.do === 'remove') rows.clear()
   else if (plan.do !== 'keep') rows.delete(rowName(cellar, plan))
   const refusal = yield* performEffects(cellar, effects, rows, last)
+  yield* recordJoinedRows(cellar, plan, outcome) // as the effects left these rows
   return refusal ?? (yield* followRemoved(cellar, lastState(cellar, plan, outcome, last), last))
 }
 

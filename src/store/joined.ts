@@ -3,8 +3,16 @@
 import type { FoundRow, JoinedRow, RowKey } from '../flow/found-row.ts'
 import type { Outcome, Page } from '../flow/outcome.ts'
 import { isCommitted } from '../flow/outcome.ts'
-import type { Create, Plan, RowJoin, Update } from '../flow/plan.ts'
-import { type Cell, type Collection, cellIn, keptForOthers, keyColumns, type Members } from '../rows/collection.ts'
+import type { Create, Plan, RowJoin, RowWrite, Update } from '../flow/plan.ts'
+import {
+  type Cell,
+  type Collection,
+  cellIn,
+  keptForOthers,
+  keyColumns,
+  type Members,
+  storedNameOf,
+} from '../rows/collection.ts'
 import { type Dialect, equations, quoted, rowKeyColumns, rowKeyValues } from '../sql/dialect.ts'
 import type { Statement } from '../sql/statements.ts'
 import {
@@ -16,6 +24,7 @@ import {
   viewStoredRow,
 } from './context.ts'
 import { checkBacklog, oldNodesMayRead } from './old-nodes.ts'
+import { type EventRow, eventValues, insertEventRows, recordsEvents } from './outbox.ts'
 import { type ResultRow, type Steps, withoutAutocommit } from './steps.ts'
 
 const noJoins = { joined: [], account: null }
@@ -156,6 +165,55 @@ export function joinedKey(
 /** The document of a joined row, with its write-only fields if the plan asks for them. */
 export const joinedText = ({ withWriteOnly }: RowJoin, { doc, hidden }: Pick<FoundRow, 'doc' | 'hidden'>): string =>
   withWriteOnly && hidden !== null ? JSON.stringify({ ...JSON.parse(hidden), ...JSON.parse(doc) }) : doc
+
+/** The joined rows of an event: those that older versions show values of. */
+function* joinedRowsOfEvent(
+  cellar: StoreContext,
+  { eventJoins }: PreparedCollection,
+  key: RowKey,
+  doc: string,
+): Steps<readonly EventRow[]> {
+  const rows: EventRow[] = []
+  const document = JSON.parse(doc) as ParsedDocument
+  for (const one of eventJoins) {
+    const there = preparedCollection(cellar, one.collection)
+    const row = yield* readJoinedRow(cellar, one, document, key.account)
+    if (row)
+      rows.push({ of: storedNameOf(there.collection), id: document[one.by] as string, shape: there.shape, ...row })
+  }
+  return rows
+}
+
+/** Stores the joined rows of the event of a write, so that the event reads the same when these rows have changed. R207. */
+export function* recordJoinedRows(cellar: StoreContext, plan: RowWrite, outcome: Outcome): Steps<void> {
+  if (!joinsEvents(cellar, plan) || (outcome.is !== 'created' && outcome.is !== 'changed')) return
+  const { collection, key } = plan
+  const own = preparedCollection(cellar, collection)
+  if (!(yield* recordsEvents(cellar, own))) return
+  const { doc, revision } = outcome
+  const rows = yield* joinedRowsOfEvent(cellar, own, key, doc)
+  const event = eventValues(own.collection, { key, revision, action: 'updated', doc, shape: own.shape })
+  if (rows.length > 0) yield insertEventRows(cellar.dialect, event, rows)
+}
+
+/** The joined rows of the events of deletions, read before any of them is deleted. */
+export function* joinedRowsOfDeletions<R extends { readonly collection: Collection; readonly key: RowKey }>(
+  cellar: StoreContext,
+  rows: Iterable<R>,
+): Steps<ReadonlyMap<R, readonly EventRow[]>> {
+  const all = new Map<R, readonly EventRow[]>()
+  for (const one of rows) {
+    const own = preparedCollection(cellar, one.collection.name)
+    if (own.eventJoins.length === 0) continue
+    const [row] = yield { text: own.texts.read, values: rowKeyValues(own.collection, one.key, cellar.dialect) }
+    if (row) all.set(one, yield* joinedRowsOfEvent(cellar, own, one.key, viewStoredRow(own, row).doc))
+  }
+  return all
+}
+
+/** Whether the event of a write has joined rows. */
+export const joinsEvents = (cellar: StoreContext, plan: RowWrite): plan is Create | Update =>
+  (plan.do === 'create' || plan.do === 'update') && preparedCollection(cellar, plan.collection).eventJoins.length > 0
 
 /** During a rolling upgrade, also writes the documents and columns that old nodes read, in the same transaction. */
 export function* writeForOldNodes(cellar: StoreContext, plan: Create | Update, steps: Steps<Outcome>): Steps<Outcome> {

@@ -11,11 +11,19 @@
  * commits later has a mark from there on. A restored database may begin with lower numbers than it has marks; the horizon is
  * then ahead of all transactions, and all events are searched once. Positions themselves never depend on transactions.
  */
-import type { RowKey } from '../flow/found-row.ts'
-import type { EventPage, Outcome, StoredEvent } from '../flow/outcome.ts'
+import type { JoinedRow, RowKey } from '../flow/found-row.ts'
+import { type EventPage, eventRowName, type Outcome, type StoredEvent } from '../flow/outcome.ts'
 import type { FindEvent, ReadEvents, SweepEvents } from '../flow/plan.ts'
 import type { Table } from '../flow/table.ts'
-import { type Collection, changeTime, eventIdOf, type StoredDocument, storedNameOf } from '../rows/collection.ts'
+import {
+  type Collection,
+  changeTime,
+  completeDocument,
+  eventIdOf,
+  type Members,
+  type StoredDocument,
+  storedNameOf,
+} from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Statement } from '../sql/statements.ts'
 import { declaredName, type PreparedCollection, type StoreContext, storedName, viewStoredRow } from './context.ts'
@@ -48,11 +56,19 @@ export const relayTable: Table = {
   key: ['name'],
 }
 
-export const outboxTables: readonly Table[] = [outboxTable, positionTable, relayTable]
+/** The joined rows of events: those that older versions show values of. Most events have none. */
+const eventRowsTable: Table = {
+  name: 'bylaw_event_rows',
+  columns: { event: 'text', documents: 'text' },
+  key: ['event'],
+}
+
+export const outboxTables: readonly Table[] = [outboxTable, positionTable, relayTable, eventRowsTable]
 
 const outbox = outboxTable.name
 const positions = positionTable.name
 const relay = relayTable.name
+const eventRows = eventRowsTable.name
 const columns = Object.keys(outboxTable.columns)
 
 /** A change of a row. */
@@ -81,16 +97,40 @@ export function insertEvent({ mark, outbox: { mark: own } }: Dialect, values: Ev
   return { text, values }
 }
 
+interface Deletion {
+  readonly stored: StoredDocument
+  readonly time: number
+  readonly joined: EventRows
+}
+
+/** A joined row of an event: the stored name of its collection, and its document in a shape. */
+export interface EventRow {
+  readonly of: string
+  readonly id: string
+  readonly shape: number
+  readonly revision: number
+  readonly doc: string
+}
+type EventRows = readonly EventRow[]
+
+/** Stores the joined rows of an event, in the transaction of its change. */
+export function insertEventRows({ mark }: Dialect, event: EventValues, rows: EventRows): Statement {
+  const text = `INSERT INTO ${eventRows} (event, documents) VALUES (${mark(1)}, ${mark(2)})`
+  return { text, values: [event[0] ?? null, JSON.stringify(rows)] }
+}
+
 /** Records the event of a deletion, whose number follows the last revision; returns the last number of the row. */
 export function* recordDeletion(
   cellar: StoreContext,
   own: PreparedCollection,
   { key, revision }: Pick<RecordedChange, 'key' | 'revision'>,
-  { stored: { doc, shape }, time }: { readonly stored: StoredDocument; readonly time: number },
+  { stored: { doc, shape }, time, joined }: Deletion,
 ): Steps<number> {
   if (!(yield* recordsEvents(cellar, own))) return revision
   const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time }
-  yield insertEvent(cellar.dialect, eventValues(own.collection, change))
+  const event = eventValues(own.collection, change)
+  yield insertEvent(cellar.dialect, event)
+  if (joined.length > 0) yield insertEventRows(cellar.dialect, event, joined)
   return revision + 1
 }
 
@@ -189,7 +229,7 @@ export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<Event
     values: [from, to, ...values],
     autocommit: 'read',
   }
-  const events = rows.flatMap((row) => storedEvent(cellar, row) ?? [])
+  const events = yield* storedEvents(cellar, rows)
   const position = rows.length < plan.limit ? to : Number(rows.at(-1)?.position)
   return { is: 'events', events, position, head, base }
 }
@@ -217,12 +257,57 @@ export function* findEvent(cellar: StoreContext, { id }: FindEvent): Steps<Event
   const text = `${selectEvents} WHERE own.id = ${cellar.dialect.mark(1)}`
   const rows = yield { text, values: [id], autocommit: 'read' }
   const position = Number(rows[0]?.position ?? 0)
-  const events = rows.flatMap((row) => storedEvent(cellar, row) ?? [])
+  const events = yield* storedEvents(cellar, rows)
   return { is: 'events', events, position, head: position, base: 0 }
 }
 
+/** The joined rows of events, by the ids of the events. */
+function* readEventRows(cellar: StoreContext, rows: readonly ResultRow[]): Steps<ReadonlyMap<unknown, EventRows>> {
+  const hasJoins = ({ resource }: ResultRow) =>
+    (cellar.collections.get(declaredName(cellar, String(resource)))?.eventJoins.length ?? 0) > 0
+  const ids = rows.filter(hasJoins).map(({ id }) => id)
+  if (ids.length === 0) return new Map()
+  const { mark, itemsOf } = cellar.dialect
+  const found = yield {
+    text: `SELECT event, documents FROM ${eventRows} WHERE event IN (${itemsOf(mark(1))})`,
+    values: [JSON.stringify(ids)],
+    autocommit: 'read',
+  }
+  return new Map(found.map(({ event, documents }) => [event, JSON.parse(String(documents)) as EventRows]))
+}
+
+function* storedEvents(cellar: StoreContext, rows: readonly ResultRow[]): Steps<StoredEvent[]> {
+  const joined = yield* readEventRows(cellar, rows)
+  return rows.flatMap((row) => storedEvent(cellar, row, joined.get(row.id) ?? []) ?? [])
+}
+
+/** The joined rows of an event in the current shape; with the values that its own document had before they moved to other rows. */
+function joinedRowsOf(
+  cellar: StoreContext,
+  { collection }: PreparedCollection,
+  row: ResultRow,
+  stored: EventRows,
+): StoredEvent['joined'] {
+  const joined = new Map<string, JoinedRow>()
+  for (const { of, id, shape, doc, revision } of stored) {
+    const name = declaredName(cellar, of)
+    const own = cellar.collections.get(name)
+    if (own) joined.set(eventRowName(name, id), viewStoredRow(own, { doc, hidden: null, shape, revision }))
+  }
+  for (const { collection: name, id, put } of collection.movedValues?.(Number(row.shape), parsed(row.payload)) ?? []) {
+    const own = cellar.collections.get(name)
+    const key = eventRowName(name, id)
+    const known = parsed(joined.get(key)?.doc ?? '{}')
+    const document = own && completeDocument(own.collection.fields, known)
+    if (document) joined.set(key, { doc: JSON.stringify({ ...document, ...put(document) }), revision: 0 })
+  }
+  return joined
+}
+
+const parsed = (text: unknown): Members => JSON.parse(String(text)) as Members
+
 /** An event with its document in the current shape; null if the resource is no longer declared. */
-function storedEvent(cellar: StoreContext, row: ResultRow): StoredEvent | null {
+function storedEvent(cellar: StoreContext, row: ResultRow, joined: EventRows): StoredEvent | null {
   const collection = declaredName(cellar, String(row.resource))
   const own = cellar.collections.get(collection)
   if (!own) return null
@@ -237,6 +322,7 @@ function storedEvent(cellar: StoreContext, row: ResultRow): StoredEvent | null {
       key: { id: String(row.item), parent, account },
     },
     ...{ action: String(row.action), sequence, time: Number(row.at), doc },
+    joined: joinedRowsOf(cellar, own, row, joined),
   }
 }
 
@@ -258,5 +344,6 @@ export function* sweepEvents({ dialect }: StoreContext, { before }: SweepEvents)
   const values = [JSON.stringify(old.map(({ event }) => event))]
   yield { text: `DELETE FROM ${positions} WHERE event IN (${itemsOf(mark(1))})`, values }
   yield { text: `DELETE FROM ${outbox} WHERE id IN (${itemsOf(mark(1))})`, values }
+  yield { text: `DELETE FROM ${eventRows} WHERE event IN (${itemsOf(mark(1))})`, values }
   return { is: 'swept', more: old.length === mostSwept }
 }

@@ -15,6 +15,7 @@ import {
 } from './context.ts'
 import { deleteCopiesStatement } from './dropped-copies.ts'
 import { expiresBy } from './idempotency-claims.ts'
+import { joinedRowsOfDeletions } from './joined.ts'
 import { readWaiting } from './old-nodes.ts'
 import { recordDeletion } from './outbox.ts'
 import { readAbsentRow, readRow } from './read-row.ts'
@@ -42,13 +43,18 @@ export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
     }
   }
   const consequences: Consequences[] = []
+  const joined = yield* joinedRowsOfDeletions(cellar, going.values())
   for (const row of going.values()) {
     if (row !== first) consequences.push(...(yield* consequencesFor(cellar, row, plan)))
     const own = preparedCollection(cellar, row.collection.name)
     const values = [...rowKeyValues(row.collection, row.key, cellar.dialect), row.revision]
     const [gone] = yield { text: own.texts.remove, values }
     if (!gone) throw rowConflict(row.collection.name)
-    const last = yield* recordDeletion(cellar, own, row, { stored: storedDocumentOf(gone), time })
+    const last = yield* recordDeletion(cellar, own, row, {
+      stored: storedDocumentOf(gone),
+      time,
+      joined: joined.get(row) ?? [],
+    })
     cellar.onWrite?.({ collection: row.collection.name, key: row.key })
     if (cellar.dialect.distribute)
       yield* updateRemoteEntries(cellar, own, { key: row.key, time }, storedDocumentOf(gone), null)
