@@ -157,21 +157,24 @@ function printAttempt({
 function cutText(reason: unknown): string {
   if (reason === undefined) return 'The service ended the stream.'
   if (reason instanceof StreamRefusal) return `The service answered ${reason.status}. ${reason.message}`
-  const code = codeOf(reason)
-  return code === undefined ? 'The connection was cut.' : `The service cannot be reached (${code}).`
+  const failure = failureOf(reason)
+  return failure === undefined ? 'The connection was cut.' : `The connection failed (${failure}).`
 }
 
-/** The code of a failed connection. */
-const codeOf = (error: unknown): unknown => ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code
+/** Why a connection failed; undefined for other errors. */
+function failureOf(error: unknown): string | undefined {
+  const cause = (error as Error).cause as NodeJS.ErrnoException | undefined
+  return cause?.code ?? cause?.message
+}
 
 /** The error of a service that cannot be listened to, with its remedy. */
 function refusalOf(url: string, error: unknown): unknown {
   if (error instanceof StreamRefusal)
     return commandError(`${url} answered ${error.status}. ${error.message}`.trimEnd(), mendOf(error))
-  const code = codeOf(error)
-  if (code === undefined) return error
+  const failure = failureOf(error)
+  if (failure === undefined) return error
   return commandError(
-    `${url} cannot be reached (${code}).`,
+    `${url} cannot be reached (${failure}).`,
     'Start the service, as with `bylaw dev api.ts`, or give its URL with --url.',
   )
 }
