@@ -53,11 +53,12 @@ async function run(given: CommandInput): Promise<number> {
   const sender = makeSender({ ...ownTargets, resolve: systemResolver(ownTargets), world: realWorld })
   const { take, stop } = forwardTo({ url: forward, secret, sender, world: realWorld, report: printAttempt })
   const ending = new AbortController()
-  const ended = untilSignal(readableLog(), async () => {
+  const finish = async (): Promise<void> => {
     ending.abort()
     const left = await stop()
     if (left > 0) console.log(`${left} ${left === 1 ? 'event was' : 'events were'} not delivered.`)
-  })
+  }
+  const ended = untilSignal(readableLog(), finish)
   let isConnected = false
   const followed = followEvents({
     ...{ url: `${url}/events`, headers, signal: ending.signal, world: realWorld },
@@ -69,7 +70,8 @@ async function run(given: CommandInput): Promise<number> {
     disconnected: (reason, pause) => printNote(`${cutText(reason)} Connecting again in ${pause / 1000} s.`),
     missed: () => printNote('Events are missing here: the service no longer keeps the last one that was read.'),
     take: onlyOf(types, take),
-  }).catch((error: unknown) => {
+  }).catch(async (error: unknown) => {
+    await finish()
     throw refusalOf(url, error)
   })
   return Promise.race([ended, followed.then(() => ended)])
