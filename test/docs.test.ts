@@ -1,8 +1,11 @@
 /** Runs every code block of the README and of docs/, page by page. */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { f, service } from 'bylaw'
 import { realWorld } from '../src/flow/real-world.ts'
 import { readSettings } from '../src/settings.ts'
 import type { Command } from '../src/terminal/command.ts'
@@ -11,6 +14,7 @@ import { ed25519Pair, hmacSecret, makeSigner } from '../src/webhooks/signature.t
 import { allProofs, conformance } from './help/conformance.ts'
 import { type Block, blocksOf, matches, Page } from './help/pages.ts'
 import { type Program, without } from './help/programs.ts'
+import { streamingNode } from './help/streaming.ts'
 import { until } from './help/until.ts'
 
 const inDocs = readdirSync('docs', { recursive: true })
@@ -92,6 +96,56 @@ describe('the receivers of docs/webhooks.md', () => {
     })
     assert.equal(headerOf('Webhook-Signature'), signed['webhook-signature'])
   })
+})
+
+describe('the consumers of docs/events.md', () => {
+  const blocks = blocksOf(readFileSync('docs/events.md', 'utf8'))
+  const notes = { prefix: 'not', fields: { text: f.text() }, access: 'public' } as const
+
+  /** The command is given the path of the program, and builds it if it has to. */
+  async function checkConsumer(t: TestContext, language: string, command: (file: string) => readonly string[]) {
+    const page = await Page.open()
+    t.after(() => page.close())
+    const name = await page.program(blocks.find((block) => block.language === language) as Block)
+    const [program = '', ...words] = command(join(page.folder, name))
+    const { send, port } = await streamingNode(t, service({ name: 'notes', events: true, resources: { notes } }))
+    const env = { ...process.env, BASE: `http://127.0.0.1:${port}`, NODE_TEST_CONTEXT: undefined }
+    const write = async (): Promise<string> => {
+      const { json } = await send('POST', '/notes', { json: { text: 'a' } })
+      return `note.created ${json.id}`
+    }
+    /** Nothing follows the place that is stored. */
+    const isStored = async (): Promise<boolean> => {
+      const place = join(page.folder, 'cursor.txt')
+      const cursor = existsSync(place) ? readFileSync(place, 'utf8') : ''
+      return cursor !== '' && (await send('GET', `/events?cursor=${cursor}`)).json.data.length === 0
+    }
+    /** Runs the consumer until it has stored its place; one that is started again goes on from there. */
+    const consumed = async (lines: readonly string[]): Promise<void> => {
+      const child = spawn(program, words, { cwd: page.folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+      const ended = once(child, 'exit')
+      let said = ''
+      child.stdout.on('data', (chunk) => {
+        said += chunk
+      })
+      await until(async () => said.split('\n').length > lines.length && (await isStored()))
+      child.kill('SIGKILL')
+      await ended
+      assert.deepEqual(said.trim().split('\n'), lines)
+    }
+    await consumed([await write(), await write()])
+    await consumed([await write()])
+  }
+
+  it('in TypeScript', (t) => checkConsumer(t, 'typescript', (file) => [process.execPath, file]))
+  it('in Python', { skip: without('python3') }, (t) => checkConsumer(t, 'python', (file) => ['python3', file]))
+  it('in Go', { skip: without('go') }, (t) =>
+    checkConsumer(t, 'go', (file) => {
+      const built = `${file}.built`
+      execFileSync('go', ['build', '-o', built, file])
+      return [built]
+    }),
+  )
 })
 
 it('a page that shows another result is found', () => {

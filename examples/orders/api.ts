@@ -3,6 +3,7 @@ import { count, f, input, now, resource, service, sum, times } from 'bylaw'
 
 export default service({
   name: 'orders',
+  events: true, // GET /events
   errors: {
     'order-empty': { parents: ['conflict'], status: 409 },
     'out-of-stock': { parents: ['conflict'], status: 409 },
@@ -87,4 +88,5 @@ export default service({
       access: 'public',
     },
   },
+  settings: { events: { stream: true } }, // also as they happen, which `bylaw listen` forwards
 })

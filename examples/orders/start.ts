@@ -24,17 +24,22 @@ interface Order {
   readonly customerId: string
 }
 
-async function firstOrder(database: string): Promise<Order | undefined> {
+/** The first order, and the first one that can be placed. */
+async function firstOrders(database: string): Promise<readonly (Order | undefined)[]> {
   const { call, close } = testing(api, { database })
-  const { data } = (await (await call('/orders?page_size=1')).json()) as { data: Order[] }
+  const first = async (filter: string): Promise<Order | undefined> => {
+    const { data } = (await (await call(`/orders?page_size=1${filter}`)).json()) as { data: Order[] }
+    return data[0]
+  }
+  const found = [await first(''), await first('&status=draft&total[gte]=0.01')]
   await close()
-  return data[0]
+  return found
 }
 
 async function run(): Promise<number> {
   if (!existsSync(file)) await seeded()
   const database = `sqlite:${file}`
-  const order = await firstOrder(database)
+  const [order, draft] = await firstOrders(database)
   const [port, host, log] = [Number(process.env.PORT || 3000), process.env.HOST || '127.0.0.1', readableLog()]
   const { url, stop } = await startService(api, { store: await openStoreFor(api, database, 'apply'), port, host, log })
   const ended = untilSignal(log, () => stop({ grace: 0, drain: 1000 }))
@@ -44,6 +49,7 @@ async function run(): Promise<number> {
     console.log(`  curl -i ${url}/orders/${order.id}`)
     console.log(`  ${curlCreate(`${url}/orders`, { customerId: order.customerId, currency: 'EUR' })}`)
   }
+  if (draft) console.log(`  curl -X POST ${url}/orders/${draft.id}/placements`)
   console.log('')
   return ended
 }

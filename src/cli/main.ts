@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   versions: async () => (await import('./versions.ts')).versionsCommand,
   events: async () => (await import('./events.ts')).eventsCommand,
+  listen: async () => (await import('./listen.ts')).listenCommand,
   timers: async () => (await import('./timers.ts')).timersCommand,
 }
 

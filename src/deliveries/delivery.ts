@@ -74,7 +74,7 @@ export const wantedActions = ({ prefix, actions, collection }: EventSource, want
   )
 
 /** The headers of a delivery, without those of its signature. */
-const plainHeaders = (format: string): Record<string, string> => ({
+export const deliveryHeaders = (format: string): Record<string, string> => ({
   'content-type': format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json',
   'user-agent': 'bylaw-webhooks',
 })
@@ -103,7 +103,7 @@ export function storedDelivery(
   const { format } = deliveries.settings.events
   const own = ownMembers(deliveries, {
     ...{ endpointId: endpoint.id, eventId: event.id, eventType: event.type, status: 'pending', attempts: [] },
-    request: { url: endpoint.url, headers: plainHeaders(format), body },
+    request: { url: endpoint.url, headers: deliveryHeaders(format), body },
   })
   const document = completeDocumentBy(deliveries, ({ name }) => own[name])
   const key = rowKey(newId(deliveries.prefix as string), endpoint.account)

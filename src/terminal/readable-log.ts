@@ -31,11 +31,11 @@ interface RequestEntry {
 const unprintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const printable = (text: string): string =>
   text.replace(unprintable, (one) => `\\u{${(one.codePointAt(0) as number).toString(16)}}`)
-const onOneLine = (text: string): string => printable(text).replaceAll('\n', '\\n')
+export const onOneLine = (text: string): string => printable(text).replaceAll('\n', '\\n')
 
 const isRequest = (about: object): about is RequestEntry => 'method' in about && 'path' in about && 'status' in about
 
-const timeOfDay = (): string => styleText('dim', new Date().toTimeString().slice(0, 8))
+export const timeOfDay = (): string => styleText('dim', new Date().toTimeString().slice(0, 8))
 
 function requestLine({ method, path, status, ms }: RequestEntry): string {
   const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green'

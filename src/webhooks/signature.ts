@@ -62,10 +62,14 @@ export function makeSigner(secrets: readonly string[]): Sign {
   }
 }
 
+const keyIn = (secret: string): Buffer => Buffer.from(secret.slice(secret.indexOf('_') + 1), 'base64')
+
+export const isHmacSecret = (text: string): boolean =>
+  /^whsec_[\w+/-]+={0,2}$/.test(text) && keyIn(text).length >= shortest && keyIn(text).length <= longest
+
 function signerOf(secret: string): (content: Buffer) => string {
-  const key = Buffer.from(secret.slice(secret.indexOf('_') + 1), 'base64')
-  if (secret.startsWith('whsec_') && key.length >= shortest && key.length <= longest)
-    return (content) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`
+  const key = keyIn(secret)
+  if (isHmacSecret(secret)) return (content) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`
   if (!secret.startsWith('whsk_') || key.length !== seedLength * 2)
     throw new TypeError('A webhook secret is malformed: it is neither whsec_ with 24 to 64 bytes, nor whsk_ with 64.')
   const privateKey = privateKeyOf(key.subarray(0, seedLength))

@@ -14,5 +14,6 @@ export function pasted(line: string): Promise<Response> {
   const headers = Object.fromEntries(
     given.map((one) => [one.split(':', 1)[0] as string, one.slice(one.indexOf(':') + 1).trim()]),
   )
-  return fetch(url, body === undefined ? { headers } : { method: 'POST', headers, body })
+  const method = after('-X') ?? (body === undefined ? 'GET' : 'POST')
+  return fetch(url, body === undefined ? { method, headers } : { method, headers, body })
 }

@@ -1,0 +1,135 @@
+/** Event client: follows the stream of events of a running service, and resumes it after the last event. Part 6. R213. */
+import { pause, type World } from '../flow/world.ts'
+import { parseHttpDate } from '../formats/http-date.ts'
+import { timestampOf } from '../formats/time-texts.ts'
+
+export interface ReceivedEvent {
+  readonly id: string
+  readonly type: string
+  /** The event as JSON, in the bytes that webhooks deliver. */
+  readonly text: string
+}
+
+/** An answer that is not a stream of events. */
+export class StreamRefusal extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.name = 'StreamRefusal'
+    this.status = status
+  }
+}
+
+export interface EventClientTerms {
+  /** The URL of `/events`. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Ends the client. */
+  readonly signal: AbortSignal
+  readonly world: Pick<World, 'after'>
+  readonly connected: () => void
+  /** The stream was cut, or could not be opened again; it is opened after the pause, in milliseconds. */
+  readonly disconnected: (reason: unknown, pause: number) => void
+  /** Events after the last one are no longer kept. */
+  readonly missed: () => void
+  /** The next event is read when this one was taken. */
+  readonly take: (event: ReceivedEvent) => Promise<void>
+}
+
+const [firstPause, longestPause] = [1000, 10_000]
+/** A stream that sends nothing for so long is opened again; the service sends a comment every 15 seconds. */
+const mostSilence = 45_000
+
+/** Takes new events until `signal` aborts. Throws if the first connection fails, or if the service refuses for good. */
+export async function followEvents(terms: EventClientTerms): Promise<void> {
+  const { signal, world } = terms
+  const place: StreamPlace = { lastId: null, since: null }
+  for (let [wait, isFirst] = [firstPause, true]; !signal.aborted; ) {
+    const reason = await readStream(terms, place, () => {
+      wait = firstPause
+      isFirst = false
+      terms.connected()
+    }).catch((error: unknown) => error)
+    if (signal.aborted) return
+    if (isFirst || (reason instanceof StreamRefusal && !isTemporary(reason))) throw reason
+    terms.disconnected(reason, wait)
+    await pause(world, wait)
+    wait = Math.min(wait * 2, longestPause)
+  }
+}
+
+const isTemporary = ({ status }: StreamRefusal): boolean => status === 408 || status === 429 || status >= 500
+
+/** Where the stream goes on. */
+interface StreamPlace {
+  lastId: string | null
+  /** The time of the service when the first stream began; from then on events are missing if there is no last one. */
+  since: string | null
+}
+
+/** Reads one stream until it ends. */
+async function readStream(terms: EventClientTerms, place: StreamPlace, opened: () => void): Promise<void> {
+  const silence = new AbortController()
+  try {
+    const answer = await openStream(terms, place, AbortSignal.any([terms.signal, silence.signal]))
+    opened()
+    const seconds = parseHttpDate(answer.headers.get('date') ?? undefined)
+    if (seconds !== null) place.since ??= timestampOf(seconds * 1000)
+    for await (const { id, type, text } of eventsIn(textsOf(answer, terms.world, silence))) {
+      if (id === undefined) terms.missed()
+      else {
+        place.lastId = id
+        await terms.take({ id, type, text })
+      }
+    }
+  } finally {
+    silence.abort()
+  }
+}
+
+async function openStream({ url, headers }: EventClientTerms, { lastId, since }: StreamPlace, signal: AbortSignal) {
+  const target = new URL(url)
+  if (lastId === null && since !== null) target.searchParams.set('since', since)
+  const resume = lastId === null ? {} : { 'last-event-id': lastId }
+  const answer = await fetch(target, { headers: { accept: 'text/event-stream', ...resume, ...headers }, signal })
+  if (answer.ok && answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer
+  throw new StreamRefusal(answer.status, messageIn(await answer.text()))
+}
+
+/** The message of a refusal, if it has one. */
+function messageIn(text: string): string {
+  try {
+    return String(JSON.parse(text).message ?? '')
+  } catch {
+    return ''
+  }
+}
+
+/** The texts of a body as they come; `silence` is aborted when none comes for too long. */
+async function* textsOf({ body }: Response, world: Pick<World, 'after'>, silence: AbortController) {
+  if (body === null) return
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  for (;;) {
+    const cancel = world.after(mostSilence, () => silence.abort())
+    const { done, value } = await reader.read().finally(cancel)
+    if (done) return
+    yield value
+  }
+}
+
+/** The events of a stream. A gap has no id; comments and `retry` are no events. */
+async function* eventsIn(texts: AsyncIterable<string>) {
+  let rest = ''
+  for await (const text of texts) {
+    const blocks = (rest + text).split('\n\n')
+    rest = blocks.pop() as string
+    for (const block of blocks) {
+      const { id, event, data } = fieldsOf(block)
+      if (data !== undefined) yield { id, type: event ?? '', text: data }
+    }
+  }
+}
+
+const fieldsOf = (block: string): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries(block.split('\n').map((line) => [line.split(': ', 1)[0], line.slice(line.indexOf(': ') + 2)]))
