@@ -2,6 +2,7 @@
 import type { RowWriter } from '../effects/row-writer.ts'
 import type { EventScope, EventSource } from '../events/event-scope.ts'
 import { eventTypesOf } from '../events/event-scope.ts'
+import { eventMediaType } from '../events/event-text.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
@@ -11,6 +12,7 @@ import { completeDocumentBy, decodeDocument, stampDocument } from '../resources/
 import type { Resource } from '../resources/resource.ts'
 import { deliveryResource, endpointResource, membersIn } from '../resources/service-fields.ts'
 import { encodeDocument } from '../rows/collection.ts'
+import type { Settings } from '../settings.ts'
 import { addSend } from './delivery-tables.ts'
 
 export interface WebhookEndpoint {
@@ -74,8 +76,8 @@ export const wantedActions = ({ prefix, actions, collection }: EventSource, want
   )
 
 /** The headers of a delivery, without those of its signature. */
-const plainHeaders = (format: string): Record<string, string> => ({
-  'content-type': format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json',
+const plainHeaders = (settings: Settings): Record<string, string> => ({
+  'content-type': eventMediaType(settings),
   'user-agent': 'bylaw-webhooks',
 })
 
@@ -100,10 +102,9 @@ export function storedDelivery(
   { deliveries, writer, time, due, newId }: StoringContext,
   { endpoint, event, item, body }: NewDelivery,
 ): { readonly doc: string; readonly effects: readonly Effect[] } {
-  const { format } = deliveries.settings.events
   const own = ownMembers(deliveries, {
     ...{ endpointId: endpoint.id, eventId: event.id, eventType: event.type, status: 'pending', attempts: [] },
-    request: { url: endpoint.url, headers: plainHeaders(format), body },
+    request: { url: endpoint.url, headers: plainHeaders(deliveries.settings), body },
   })
   const document = completeDocumentBy(deliveries, ({ name }) => own[name])
   const key = rowKey(newId(deliveries.prefix as string), endpoint.account)

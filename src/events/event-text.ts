@@ -4,6 +4,7 @@ import type { Caller } from '../flow/caller.ts'
 import type { StoredEvent } from '../flow/outcome.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
+import type { Settings } from '../settings.ts'
 import { type EventScope, type EventSource, eventTypeOf } from './event-scope.ts'
 
 /** An event as JSON: its content, in the form of the settings. */
@@ -22,6 +23,10 @@ export function eventText(
     settings.events.format === 'cloudevents' ? cloudEvent(scope, source, event, type) : plainEvent(scope, event, type)
   return `${JSON.stringify(form).slice(0, -1)},"data":${data}}`
 }
+
+/** The media type of an event's text. */
+export const eventMediaType = ({ events: { format } }: Pick<Settings, 'events'>): string =>
+  format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json'
 
 function dataText({ scene }: EventSource, { doc }: StoredEvent, caller: Caller, world: ServiceWorld): string {
   return shownDocument(scene.representation, viewNow(scene, caller, world), { doc })

@@ -8,6 +8,7 @@ const installs = {
   'redis-server': 'apt-get install redis-server, or brew install redis',
   pgbouncer: 'apt-get install pgbouncer, or brew install pgbouncer',
   pg_basebackup: 'apt-get install postgresql, or brew install postgresql',
+  'nats-server': 'apt-get install nats-server, or brew install nats-server',
   openssl: 'apt-get install openssl, or brew install openssl',
   python3: 'apt-get install python3, or brew install python',
   go: 'apt-get install golang-go, or brew install go',
