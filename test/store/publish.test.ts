@@ -29,7 +29,7 @@ const notes = (calls: readonly (readonly PublishedEvent[])[]) =>
 
 for (const [name, place] of places) {
   test(`a publisher gets the events of an item one after the other, with their whole content, on ${name}`, async (t) => {
-    const { url } = await place(t)
+    const { url, rows } = await place(t)
     const { send, pass, close, calls, closed } = recordingShop(url)
     const { id } = await send('POST', '/orders', { note: 'a1', margin: 7, pin: '1234' })
     await send('POST', '/orders', { note: 'b1' })
@@ -49,8 +49,10 @@ for (const [name, place] of places) {
     assert.deepEqual([event.id, event.type, event.sequence, event.version], [first?.id, 'order.created', 1, 'v1'])
     assert.deepEqual([data.id, data.margin, data.pin], [id, 7, undefined])
     assert.equal(calls.flat().at(-1)?.type, 'order.placed')
+    const row = await rows('SELECT * FROM bylaw_reactions')
     await pass('PT1S')
     assert.equal(calls.length, 3)
+    assert.deepEqual(await rows('SELECT * FROM bylaw_reactions'), row) // an idle publisher writes only to renew its lease
     await close()
     assert.equal(closed(), 1)
   })
