@@ -115,5 +115,9 @@ run(
   '--eval',
   "import('./receiver.ts').then(({ typeOf }) => { if (typeof typeOf !== 'function') process.exit(1) })",
 )
+// A peer that is not installed is named with the command that installs it.
+const options = "{ servers: 'nats://127.0.0.1:4222', stream: 'NOTES' }"
+const asked = `import('bylaw/nats').then(({ natsPublisher }) => natsPublisher(${options})).catch(({ message }) => console.log(message))`
+assert.match(run('node', '--eval', asked), /npm install @nats-io\/transport-node @nats-io\/jetstream/)
 await serve()
 console.log('The packed package installs, serves and stops, and its types stand alone.')

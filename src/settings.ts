@@ -188,6 +188,53 @@ const tokensSetting: Setting<TokenSettings, TokenSettings> = {
   local: false,
 }
 
+/** An event as a publisher sends it. */
+export interface PublishedEvent {
+  /** The id of the event, which is the same when it is published again: `'evt_01m89…'`. */
+  readonly id: string
+  /** Its type in the newest version: `'order.placed'`. */
+  readonly type: string
+  /** The id of the item. */
+  readonly item: string
+  /** The account that owns the item; null if its items have no owner. */
+  readonly account: string | null
+  /** The event as JSON, in the form of `events.format` and `events.payload`, in the newest version. */
+  readonly body: string
+  /** The media type of the body: `'application/json'`. */
+  readonly contentType: string
+}
+
+/**
+ * Sends all events of a service to a broker.
+ * @example
+ * const publisher: EventPublisher = {
+ *   publish: async (events) => {
+ *     const messages = events.map(({ item, body }) => ({ key: item, value: body }))
+ *     await producer.send({ topic: 'shop', acks: -1, messages })
+ *   },
+ *   close: () => producer.disconnect(),
+ * }
+ */
+export interface EventPublisher {
+  /**
+   * Resolves when the broker has stored all of the events, which are of different items. If it fails, they are given again,
+   * and later ones wait.
+   */
+  readonly publish: (events: readonly PublishedEvent[]) => Promise<void>
+  /** Called when the process stops. */
+  readonly close: () => Promise<void>
+}
+
+const publisherSetting: Setting<EventPublisher, EventPublisher> = {
+  value: { publish: async () => {}, close: async () => {} },
+  read: (given) => {
+    const { publish, close } = (given ?? {}) as Partial<EventPublisher>
+    return typeof publish === 'function' && typeof close === 'function' ? (given as EventPublisher) : undefined
+  },
+  allowed: 'an object of two functions, publish and close, as natsPublisher of bylaw/nats makes it',
+  local: false,
+}
+
 /** Whether a text is an origin exactly as browsers send it, as origins are compared as texts. R175. */
 function isOrigin(text: string): boolean {
   if (text === '*' || text === 'null') return true
@@ -401,6 +448,8 @@ const settingsTable = {
     stream: toggle(false),
     /** Whether events are delivered to endpoints (`/webhook-endpoints`) that callers register; off by default: `webhooks: true`. R209. */
     webhooks: toggle(false),
+    /** Sends all events to a broker; off by default: `publish: natsPublisher({ servers, stream: 'SHOP' })`. */
+    publish: orOff(publisherSetting, 'off', null),
   },
   /** DELETE: `delete: { repeat: 'gone' }`. */
   delete: perResource({

@@ -15,7 +15,7 @@ import { fetchDoor } from './http/fetch.ts'
 import { hasJobs } from './jobs/job-maker.ts'
 import { adoptSchedules } from './jobs/schedules.ts'
 import { Worker } from './jobs/worker.ts'
-import { reactionRuns } from './reactions/run-reactions.ts'
+import { beginReactions, eventRuns } from './reactions/run-reactions.ts'
 import type { Service } from './service.ts'
 import { openStore } from './terminal/open.ts'
 import { hasTimers, runDueTimers } from './timers/run-timers.ts'
@@ -158,7 +158,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
   }
   const close = async (): Promise<void> => {
     await handlers?.close()
-    events.close()
+    await events.close()
     await store.close()
   }
   const { resources, writer } = service
@@ -173,25 +173,23 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
 
 /** The events of a service under test: they are relayed before each request, and reactions run when time passes. */
 function eventsOf(server: ServerContext) {
-  const { service, store, world, log, authenticate, handlers } = server
+  const { service, store, world, log, authenticate } = server
   const { resources, settings } = service
-  if (!hasEvents(resources)) return { relay: async () => {}, finish: async () => {}, close: () => {} }
+  if (!hasEvents(resources)) return { relay: async () => {}, finish: async () => {}, close: async () => {} }
   const events = { resources, store, world, log, retention: settings.events.retention }
   world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
-  const runs = handlers ? reactionRuns(server, handlers.used) : []
+  const runs = eventRuns(server)
   const rules = { privateTargets: true }
   Object.assign(webhookTerms(world), rules, { peppers: [store.secret] })
   const sender = makeSender({ ...rules, resolve: systemResolver(rules), world })
-  const deliveries = new DeliveryRun({
-    resources,
-    events: service.events,
-    writer: service.writer,
-    store,
-    world,
-    log,
-    sender,
-  })
-  const relay = () => relayEvents(events)
+  const { writer } = service
+  const deliveries = new DeliveryRun({ resources, events: service.events, writer, store, world, log, sender })
+  let begun: Promise<void> | undefined
+  const relay = async () => {
+    begun ??= beginReactions(server)
+    await begun
+    await relayEvents(events)
+  }
   const finish = async (): Promise<void> => {
     for (let [before, last] = [-1, 0]; last > before; ) {
       await relay()
@@ -202,7 +200,11 @@ function eventsOf(server: ServerContext) {
     if (hasWebhooks(resources)) await deliveries.finish()
     await sweepOldEvents(events)
   }
-  return { relay, finish, close: sender.close }
+  const close = async (): Promise<void> => {
+    sender.close()
+    await Promise.allSettled(runs.map((run) => run.release()))
+  }
+  return { relay, finish, close }
 }
 
 /** A log that also keeps its lines. */

@@ -24,6 +24,13 @@ export function checkEvents(given: UncheckedObject, context: DeclarationCheck): 
   if (recorded.length > 0 && context.settings.events.webhooks)
     for (const name of ['webhook-endpoints', 'webhook-deliveries'])
       reserveName(context, name, 'leave out `events.webhooks` of the settings')
+  if (recorded.length === 0 && context.settings.events.publish !== null)
+    report(
+      context,
+      ['settings', 'events', 'publish'],
+      'No resource has events, so nothing would be published.',
+      'Write events: true, or leave out `events.publish`.',
+    )
   for (const [name, { states }] of recorded) {
     const transitions = isObject(states) && isObject(states.transitions) ? Object.entries(states.transitions) : []
     for (const [transition, one] of transitions)

@@ -2,6 +2,7 @@
 import type { RowWriter } from '../effects/row-writer.ts'
 import type { EventScope, EventSource } from '../events/event-scope.ts'
 import { eventTypesOf } from '../events/event-scope.ts'
+import { eventMediaType } from '../events/event-text.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
@@ -75,7 +76,7 @@ export const wantedActions = ({ prefix, actions, collection }: EventSource, want
 
 /** The headers of a delivery, without those of its signature. */
 export const deliveryHeaders = (format: string): Record<string, string> => ({
-  'content-type': format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json',
+  'content-type': eventMediaType(format),
   'user-agent': 'bylaw-webhooks',
 })
 
@@ -100,10 +101,9 @@ export function storedDelivery(
   { deliveries, writer, time, due, newId }: StoringContext,
   { endpoint, event, item, body }: NewDelivery,
 ): { readonly doc: string; readonly effects: readonly Effect[] } {
-  const { format } = deliveries.settings.events
   const own = ownMembers(deliveries, {
     ...{ endpointId: endpoint.id, eventId: event.id, eventType: event.type, status: 'pending', attempts: [] },
-    request: { url: endpoint.url, headers: deliveryHeaders(format), body },
+    request: { url: endpoint.url, headers: deliveryHeaders(deliveries.settings.events.format), body },
   })
   const document = completeDocumentBy(deliveries, ({ name }) => own[name])
   const key = rowKey(newId(deliveries.prefix as string), endpoint.account)

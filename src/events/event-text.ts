@@ -25,6 +25,10 @@ export function eventText(
   return `${JSON.stringify(form).slice(0, -1)},"data":${data}}`
 }
 
+/** The media type of an event's text. */
+export const eventMediaType = (format: string): string =>
+  format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json'
+
 function dataText({ scene }: EventSource, event: StoredEvent, caller: Caller, world: ServiceWorld): string {
   const { representation } = scene
   const joined = joinedRows(representation, event)

@@ -1,24 +1,15 @@
 /** Reaction run: carries out one reaction on the events that it names, for each item in order. Part 6. R231. */
 import type { ServerContext } from '../corridor/server-context.ts'
+import { lastPosition } from '../events/event-relay.ts'
 import { type EventScope, eventTypeOf } from '../events/event-scope.ts'
 import { type EventPage, rowsIn, type StoredEvent } from '../flow/outcome.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
-import { type Log, newHolder, within } from '../flow/world.ts'
+import { type Log, within } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
 import { reactionPause } from '../webhooks/retry-pauses.ts'
-import {
-  addReaction,
-  type FailureRow,
-  findFailures,
-  findReaction,
-  keepReaction,
-  mostFailures,
-  type ReactionRow,
-  removeFailure,
-  storeFailure,
-  takeReaction,
-} from './reaction-tables.ts'
+import { HeldPosition } from './held-position.ts'
+import { type FailureRow, findFailures, mostFailures, removeFailure, storeFailure } from './reaction-tables.ts'
 import { serviceCalls } from './service-calls.ts'
 
 export interface ReactionContext {
@@ -29,8 +20,6 @@ export interface ReactionContext {
   readonly used: () => Promise<unknown>
 }
 
-/** How long a process has a reaction; another one goes on from its position if it dies. */
-const reactionLease = 30_000
 /** How many events are read at once: as many may be repeated if the process dies. */
 const pageSize = 50
 
@@ -38,15 +27,14 @@ export class ReactionRun {
   readonly #name: string
   readonly #own: OwnReaction
   readonly #context: ReactionContext
-  readonly #holder: string
+  readonly #held: HeldPosition
   readonly #types: readonly (readonly [collection: string, action: string])[]
 
   constructor(name: string, own: OwnReaction, context: ReactionContext) {
-    const { world } = context.server
     this.#name = name
     this.#own = own
     this.#context = context
-    this.#holder = newHolder(world)
+    this.#held = new HeldPosition(name, context.server, () => this.#first())
     this.#types = context.scope.sources.flatMap((source) =>
       [...source.actions.keys()].flatMap((action) =>
         own.on.includes(eventTypeOf(source, { action })) ? [[source.collection, action] as const] : [],
@@ -55,63 +43,40 @@ export class ReactionRun {
   }
 
   /** Handles what is due: failures first, then new events up to the last one; nothing if another process has it. */
-  async run(): Promise<void> {
-    const row = await this.#take()
-    if (!row) return
-    let { position } = row
-    const { world } = this.#context.server
-    const renewed = world.every(reactionLease / 3, () => void this.#keep(position).catch(() => false))
-    try {
-      for (let more = true; more; ) {
-        const failures = await this.#retryFailures()
-        if (failures.length >= mostFailures) return
-        const page = await this.#read(position)
-        await this.#handleAll(page.events, new Set(failures.map(({ item }) => item)))
-        more = page.position < page.head
-        position = page.position
-        if (!(await this.#keep(position))) return
-      }
-    } finally {
-      renewed()
+  run(): Promise<void> {
+    return this.#held.hold((position) => this.#handleFrom(position))
+  }
+
+  async begin(): Promise<void> {
+    await this.#held.begin()
+  }
+
+  end(): void {
+    this.#held.end()
+  }
+
+  release(): Promise<void> {
+    return this.#held.release()
+  }
+
+  async #handleFrom(from: number): Promise<void> {
+    for (let [position, more] = [from, true]; more; ) {
+      const failures = await this.#retryFailures()
+      if (failures.length >= mostFailures) return
+      const page = await this.#read(position)
+      await this.#handleAll(page.events, new Set(failures.map(({ item }) => item)))
+      more = page.position < page.head
+      position = page.position
+      if (!(await this.#held.move(position))) return
     }
-  }
-
-  /** Lets another process go on at once. */
-  async release(): Promise<void> {
-    const [row] = await this.#rows(tablePlan(findReaction, { name: this.#name }))
-    if (row?.holder === this.#holder) await this.#rows(tablePlan(keepReaction, { ...row, until: 0 }))
-  }
-
-  async #rows(plan: TablePlan): Promise<readonly ReactionRow[]> {
-    return rowsIn(await this.#context.server.store.execute(plan)) as unknown as readonly ReactionRow[]
   }
 
   async #failures(plan: TablePlan): Promise<readonly FailureRow[]> {
     return rowsIn(await this.#context.server.store.execute(plan)) as unknown as readonly FailureRow[]
   }
 
-  async #take(): Promise<ReactionRow | undefined> {
-    const { world, store } = this.#context.server
-    const now = world.due()
-    const [known] = await this.#rows(tablePlan(findReaction, { name: this.#name }))
-    if (!known) {
-      const head = await store.execute({ do: 'head' })
-      const position = this.#own.from === 'start' || head.is !== 'numbered' ? 0 : head.position
-      await this.#rows(tablePlan(addReaction, { name: this.#name, position, taken: 0, holder: '' }))
-    }
-    if (known?.holder === this.#holder && known.taken > now) {
-      const kept = await this.#rows(tablePlan(keepReaction, { ...known, until: now + reactionLease }))
-      return kept[0]
-    }
-    const given = { name: this.#name, now, until: now + reactionLease, holder: this.#holder }
-    const [taken] = await this.#rows(tablePlan(takeReaction, given))
-    return taken
-  }
-
-  async #keep(position: number): Promise<boolean> {
-    const until = this.#context.server.world.due() + reactionLease
-    const given = { name: this.#name, holder: this.#holder, until, position }
-    return (await this.#rows(tablePlan(keepReaction, given))).length === 1
+  async #first(): Promise<number> {
+    return this.#own.from === 'start' ? 0 : lastPosition(this.#context.server.store)
   }
 
   async #read(after: number): Promise<EventPage> {
@@ -213,7 +178,7 @@ export class ReactionRun {
 }
 
 /** Names the item of an event. */
-const itemOf = ({ collection, key: { account, parent, id } }: StoredEvent): string =>
+export const itemOf = ({ collection, key: { account, parent, id } }: StoredEvent): string =>
   JSON.stringify([collection, account, parent, id])
 
 function logOf(log: Log, about: object) {

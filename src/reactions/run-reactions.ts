@@ -1,34 +1,57 @@
-/** Run reactions: all reactions of a service, each by one process at a time. Part 6. R231. */
+/** Run reactions: all reactions of a service and its publisher, each by one process at a time. Part 6. R231. */
 import type { ServerContext } from '../corridor/server-context.ts'
+import { hasEvents } from '../events/event-relay.ts'
 import type { EventScope } from '../events/event-scope.ts'
 import { oneAtATime } from '../flow/world.ts'
-import type { Service } from '../service.ts'
+import { PublishRun } from './publish-run.ts'
 import { ReactionRun } from './reaction-run.ts'
 
-export const hasReactions = ({ ownHandlers }: Pick<Service, 'ownHandlers'>): boolean =>
-  Object.keys(ownHandlers?.reactions ?? {}).length > 0
+/** A consumer of events that keeps its position. */
+interface EventRun {
+  /** Stores where it begins, if it is new. */
+  readonly begin: () => Promise<void>
+  /** Handles the events that are due, if no other process does. */
+  readonly run: () => Promise<void>
+  /** Ends a run before its last event. */
+  readonly end: () => void
+  /** Lets another process go on at once. */
+  readonly release: () => Promise<void>
+}
 
-/** Makes the runs of all reactions. */
-export function reactionRuns(server: ServerContext, used: () => Promise<unknown>): readonly ReactionRun[] {
-  const scope = [...server.service.events.values()].at(-1) as EventScope
-  const reactions = Object.entries(server.service.ownHandlers?.reactions ?? {})
-  return reactions.map(([name, own]) => new ReactionRun(name, own, { server, scope, used }))
+/** Makes the runs of all reactions and of the publisher. */
+export function eventRuns(server: ServerContext): readonly EventRun[] {
+  const { service, handlers } = server
+  const scope = [...service.events.values()].at(-1) as EventScope
+  const { publish } = service.settings.events
+  const context = handlers && { server, scope, used: handlers.used }
+  const reactions = Object.entries(service.ownHandlers?.reactions ?? {})
+  return [
+    ...(context ? reactions.map(([name, own]) => new ReactionRun(name, own, context)) : []),
+    ...(publish ? [new PublishRun(publish, server, scope)] : []),
+  ]
+}
+
+/** Stores where new consumers begin: before the service answers, so that they get every change that it acknowledges. */
+export async function beginReactions(server: ServerContext): Promise<void> {
+  if (!hasEvents(server.service.resources)) return
+  for (const run of eventRuns(server)) await run.begin()
 }
 
 /** How often new events and failed ones are looked for, in milliseconds. */
 const interval = 200
 
-/** Runs reactions at an interval, until the returned function stops them. */
-export function runReactionsEvery(server: ServerContext, used: () => Promise<unknown>): () => Promise<void> {
+/** Runs reactions and the publisher at an interval, until the returned function stops them. */
+export function runReactionsEvery(server: ServerContext): () => Promise<void> {
   const { world, log } = server
-  const runs = reactionRuns(server, used)
-  const failed = 'A reaction could not go on; the next try is soon.'
+  const runs = eventRuns(server)
+  const failed = 'Events could not be handled; the next try is soon.'
   const tasks = runs.map((run) => oneAtATime(() => run.run(), log, failed))
   const cancel = world.every(interval, () => {
     for (const task of tasks) task.run()
   })
   return async () => {
     cancel()
+    for (const run of runs) run.end()
     await Promise.all(tasks.map((task) => task.ended()))
     await Promise.allSettled(runs.map((run) => run.release()))
   }

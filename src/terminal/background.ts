@@ -5,7 +5,7 @@ import { runDeliveriesEvery } from '../deliveries/run-deliveries.ts'
 import { webhookTerms } from '../deliveries/webhook-terms.ts'
 import { makeEventFeed } from '../events/event-feed.ts'
 import { hasEvents, relayEventsEvery } from '../events/event-relay.ts'
-import { hasReactions, runReactionsEvery } from '../reactions/run-reactions.ts'
+import { runReactionsEvery } from '../reactions/run-reactions.ts'
 import { runTimersEvery } from '../timers/run-timers.ts'
 import { flushUsageEvery } from '../versions/usage.ts'
 import { makeSender, systemResolver } from '../webhooks/send.ts'
@@ -26,7 +26,7 @@ export function startBackground(server: ServerContext) {
     world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
     endStreams = relayEventsEvery({ resources, store, world, log, retention: settings.events.retention })
   }
-  const reactionsStopped = handlers && hasReactions(service) ? runReactionsEvery(server, handlers.used) : async () => {}
+  const reactionsStopped = hasEvents(resources) ? runReactionsEvery(server) : async () => {}
   const deliveriesStopped = hasWebhooks(resources) ? startDeliveries(server) : async () => {}
   const stop = async (): Promise<void> => {
     await Promise.all([timersStopped(), reactionsStopped(), deliveriesStopped()])

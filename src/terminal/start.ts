@@ -14,6 +14,7 @@ import { listen, type NodeServer } from '../http/node.ts'
 import { hasJobs } from '../jobs/job-maker.ts'
 import { runJobsEvery } from '../jobs/worker.ts'
 import type { RedisLedger } from '../limits/redis.ts'
+import { beginReactions } from '../reactions/run-reactions.ts'
 import { type Consent, isChangeRefusal } from '../schema/hazard.ts'
 import type { Migration, MigrationPlan, SchemaMode } from '../schema/migration.ts'
 import { changeBetween } from '../schema/schema-change.ts'
@@ -93,10 +94,8 @@ export async function startService(
   const world = serviceWorld(realWorld, store, cursorSecretsOf(store))
   warnOfClock(store, rest.log)
   warnOfWaiting(service, world, rest.log)
-  const authenticate = callerGate(service, store, world, {
-    peppers: peppersOf(service, store),
-    ...(known && { known }),
-  })
+  const peppers = peppersOf(service, store)
+  const authenticate = callerGate(service, store, world, { peppers, ...(known && { known }) })
   setWebhookTerms(service, store, world, privateTargets)
   const ledger = counting && { ledger: counting.ledger }
   const handlers = handlerSources(service, store, world, rest.log)
@@ -107,6 +106,7 @@ export async function startService(
     ...{ ...rest, ...ledger, service, store, world, authenticate, open: () => open },
     ...(handlers && { handlers }),
   }
+  await beginReactions(context)
   const listening = await openDoor(context, port, host)
   store.attend()
   const background = startBackground(context)

@@ -19,7 +19,6 @@ export default service({
   reactions: {
     echo: {
       on: ['note.created'],
-      from: 'start',
       run() {
         for (;;);
       },

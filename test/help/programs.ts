@@ -8,6 +8,9 @@ const installs = {
   'redis-server': 'apt-get install redis-server, or brew install redis',
   pgbouncer: 'apt-get install pgbouncer, or brew install pgbouncer',
   pg_basebackup: 'apt-get install postgresql, or brew install postgresql',
+  'nats-server': 'apt-get install nats-server, or brew install nats-server',
+  pg_dump: 'apt-get install postgresql, or brew install postgresql',
+  pg_restore: 'apt-get install postgresql, or brew install postgresql',
   openssl: 'apt-get install openssl, or brew install openssl',
   python3: 'apt-get install python3, or brew install python',
   go: 'apt-get install golang-go, or brew install go',
@@ -20,7 +23,7 @@ export const needs = 'needs '
 
 /** The path of a program; undefined if it is not installed. Programs of PostgreSQL must be those of the server. */
 export function pathOf(program: Program): string | undefined {
-  if (program === 'pg_basebackup') return installedWith(program)
+  if (program.startsWith('pg_')) return installedWith(program)
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/bin']
   return folders.map((folder) => join(folder, program)).find(existsSync)
 }

@@ -10,6 +10,7 @@ import pg from 'pg'
 import { type Cluster, cluster, freePort, owner } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
 import { pathOf, without } from '../help/programs.ts'
+import { allGot, followedNode, followers } from './followed.ts'
 import { known, type Node, node, repeated, untilWell } from './service-on-server.ts'
 
 let server: Cluster | undefined
@@ -142,4 +143,22 @@ test('a cached list is not used after a crash that the connections survive', {
     const { status, json } = await one.call('GET', '/things', undefined, { 'if-none-match': tag })
     assert.deepEqual([status, json?.data.length, json?.pagination.totalRecords], [200, rows + 1, rows + 1])
   }
+})
+
+test('R206, R213, R231: events reach the list, a stream, a webhook and a reaction of each of two nodes', {
+  skip,
+  timeout: 60_000,
+}, async (t) => {
+  const own = await followers(t)
+  const [one, two] = [
+    await followedNode(t, `${url}?pooler=transaction`, own),
+    await followedNode(t, `${url}?pooler=transaction`, own),
+  ]
+  await one.send('POST', '/webhook-endpoints', { url: own.url, eventTypes: ['order.*'] })
+  const streams = [await one.stream(), await two.stream()] as const
+  const notes = Array.from({ length: 20 }, (_, n) => `note ${n}`)
+  await Promise.all([one.create(...notes.slice(0, 10)), two.create(...notes.slice(10))])
+  await allGot(notes, own.delivered, own.reacted, ...streams.map((stream) => stream.notes))
+  assert.deepEqual((await two.list('')).notes.toSorted(), notes.toSorted())
+  assert.equal((await one.send('GET', '/receipts?page=1')).pagination.totalRecords, 20)
 })
