@@ -1,5 +1,5 @@
 /** Recorded change: the identity and the time of the event that records a change of a row. Part 6. R206. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { idAt } from '../formats/id.ts'
 
 /** The time of the last change is always the last member, so it can be read and replaced without parsing. */
@@ -8,7 +8,7 @@ export const withUpdatedAt = (doc: string, time: string): string => `${doc.slice
 
 /** The id of the event of a change, which is named by values. The same change has the same id in every try. */
 export const eventIdOf = (at: number, change: readonly (string | number | null)[]): string =>
-  idAt('evt', at, createHash('sha256').update(JSON.stringify(change)).digest())
+  idAt('evt', at, hash('sha256', JSON.stringify(change), 'buffer'))
 
 /** When a row was changed: as its document says, or at a later time. In milliseconds. */
 export const changeTime = (doc: string, time: number): number => Math.max(Date.parse(updatedAtIn(doc)) || 0, time)
