@@ -303,4 +303,20 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     ],
     tests: ['test/spec/6-event-access.test.ts'],
   },
+  'delivered-before-the-answer': {
+    about: 'a delivery is recorded as succeeded before the sink has answered',
+    changes: [
+      {
+        file: 'deliveries/delivery-attempt.ts',
+        from: '  const attempted = own ? await attempt(context, send, delivery, own) : unsent\n',
+        to: '  const attempted = own ? { ...unsent, error: null, responseStatus: 204 } : unsent\n  if (own) void attempt(context, send, delivery, own)\n',
+      },
+    ],
+    tests: ['test/store/webhooks.test.ts'],
+  },
+  'retry-that-overtakes': {
+    about: 'an ordered endpoint gets the next event of an item while the one before waits for its retry',
+    changes: [{ file: 'deliveries/courier.ts', from: '[one.item || one.id, one]', to: '[one.id, one]' }],
+    tests: ['test/store/webhooks.test.ts'],
+  },
 }
