@@ -52,7 +52,8 @@ export const queryPhase = phase({
 
 function explainQuery({ route, asked, target, world }: ExplainedWay): string | null {
   const read = route.query(asked.call, world, asked.carried)
-  if (read) route.parse({ ...asked, query: read })
+  const isRead = route.safe && route.at === 'collection' // parameters of events are parsed with the caller
+  if (read || isRead) route.parse({ ...asked, query: read })
   const own = new Set(
     [...(read?.where ?? []), ...(read?.order ?? [])]
       .map(({ column }) => route.resource.collection.columns.find(({ name }) => name === column))

@@ -116,6 +116,25 @@ describe('reasons', () => {
   ] as const)
     test(`${line} as ${JSON.stringify(who)}`, async () => assert.match(await end(line, who as never), says))
 
+  test('parameters of events are explained', async (t) => {
+    const fields = { text: f.text() }
+    const shop = service({
+      name: 'shop',
+      events: true,
+      resources: { notes: { prefix: 'not', fields, access: 'public' } },
+    })
+    const own = await openStore(shop, 'sqlite::memory:', 'apply')
+    t.after(() => own.close())
+    const endOf = async (target: string) => {
+      const given = { service: shop, store: own, world: serviceWorld(realWorld, own) }
+      const { steps, refusal } = await explainRequest({ method: 'GET', target, caller: null, invalid: null }, given)
+      return `${refusal?.status ?? 'goes on'} at ${steps.findLast(({ passes }) => passes !== null)?.step}`
+    }
+    assert.equal(await endOf('/events?type=note.created'), 'goes on at query')
+    for (const wrong of ['type=note.craeted', 'resource=note', 'since=now', 'cursor=abc', 'limit=0', 'sort=id'])
+      assert.equal(await endOf(`/events?${wrong}`), '400 at query', wrong)
+  })
+
   test('paths outside of the resources are explained, with their access', async () => {
     const ask = async (target: string, own: object, caller: object | null) =>
       explainRequest(
