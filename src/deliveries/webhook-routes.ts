@@ -20,7 +20,7 @@ import { completeDocumentBy, decodeDocument, stampDocument } from '../resources/
 import { inputFields, readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { samples } from '../resources/samples.ts'
-import { deliveryResource, isWebhookResource, writeEndpoints } from '../resources/service-fields.ts'
+import { deliveryResource, eventTypePattern, isWebhookResource, writeEndpoints } from '../resources/service-fields.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import {
   deliveriesIn,
@@ -187,7 +187,7 @@ function sampleEvent(scene: EndpointContext, own: WebhookEndpoint, { time, world
 }
 
 function replayRoute(scene: EndpointContext): Route {
-  const types = f.list(f.text({ max: 200 }), { max: 100, optional: true })
+  const types = f.list(f.text({ max: 200, pattern: eventTypePattern }), { max: 100, optional: true })
   return actionRoute(scene, {
     ...{ name: 'replays', summary: 'Sends the events of a time again' },
     input: { since: f.timestamp(), until: f.timestamp({ optional: true }), eventTypes: types },
