@@ -395,7 +395,8 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
   const scopes = new Map<string, EventScope>()
   const serviceRoutes = serviceRoutesOf(declaration.name, around, challenge, scopes)
-  const shared = { declaration, changes, today: resources, settings, challenge, writer, serviceRoutes }
+  const { name } = declaration
+  const shared = { name, declaration, changes, today: resources, settings, challenge, writer, serviceRoutes }
   const editions = servedVersions({ ...shared, ...lists })
   const labels = editions.map(({ label }) => label)
   const { versions = {} } = declaration

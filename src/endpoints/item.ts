@@ -39,6 +39,10 @@ export interface EndpointContext {
   readonly resources: ReadonlyMap<string, Resource>
   /** The contexts of all resources of the version; complete when the first request arrives. */
   readonly scenes: ReadonlyMap<string, EndpointContext>
+  /** Those of all versions, by their names. */
+  readonly versions: ReadonlyMap<string, ReadonlyMap<string, EndpointContext>>
+  /** The name of the service. */
+  readonly service: string
   /** All resources as they are stored. */
   readonly stored: ReadonlyMap<string, Resource>
   /** Makes the writes of their rows. */
