@@ -1,7 +1,9 @@
 /** Delivery attempt: one attempt of a delivery that this process has taken, and its record. Part 6. R209, R210. */
+import type { Document } from '../flow/intent.ts'
 import type { EffectReadResult } from '../flow/plan.ts'
 import { tablePlan } from '../flow/table.ts'
 import { timestampOf } from '../formats/time-texts.ts'
+import { mostAttempts } from '../resources/service-fields.ts'
 import { deliveryPause, disablesEndpoint } from '../webhooks/retry-pauses.ts'
 import type { Attempted } from '../webhooks/send.ts'
 import { makeSigner } from '../webhooks/signature.ts'
@@ -103,8 +105,8 @@ async function record(context: DeliveryContext, send: SendRow, terms: AttemptTer
     deliveries,
     rowKey(id, account),
     (document) => {
-      const attempts = [...((document.attempts as object[] | null) ?? []), shownAttempt(attemptId, made)]
-      const { request } = readDelivery(document)
+      const { request, attempts: earlier } = document as unknown as Delivery
+      const attempts = [...earlier, ownMembers(deliveries, shownAttempt(attemptId, made))].slice(-mostAttempts)
       const url = terms.own?.url ?? request.url
       return { ...document, ...ownMembers(deliveries, { status, attempts, request: { ...request, url } }) }
     },
@@ -113,10 +115,7 @@ async function record(context: DeliveryContext, send: SendRow, terms: AttemptTer
   await judgeEndpoint(context, { id: endpoint, account }, attempted, terms)
 }
 
-const readDelivery = (document: Readonly<Record<string, unknown>>): Pick<Delivery, 'request'> =>
-  document as unknown as Pick<Delivery, 'request'>
-
-const shownAttempt = (id: string, { attempted, at }: Made): object => ({
+const shownAttempt = (id: string, { attempted, at }: Made): Document => ({
   ...{ id, at: timestampOf(at), responseStatus: attempted.responseStatus },
   duration: `PT${(attempted.duration / 1000).toFixed(3)}S`,
   ...{ error: attempted.error, response: attempted.response },

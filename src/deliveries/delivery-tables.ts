@@ -46,7 +46,14 @@ const sendTable: Table = {
   ],
 }
 
-export const deliveryTables: readonly Table[] = [cursorTable, sendTable]
+/** One row for each account that has made endpoints: its creations take turns, so that none overlooks another one. */
+const accountTable: Table = {
+  name: 'bylaw_webhook_accounts',
+  columns: { account: 'text', creations: 'integer' },
+  key: ['account'],
+}
+
+export const deliveryTables: readonly Table[] = [cursorTable, sendTable, accountTable]
 
 const byId = { id: 'id' } as const
 const byEndpoint = { endpoint: 'endpoint' } as const
@@ -56,6 +63,8 @@ export const findHead: TableOperation = { do: 'find', table: relayTable, where: 
 
 /** How many endpoints an account may have. */
 export const mostEndpoints = 100
+/** Locks the row of an account until the end of the transaction. */
+export const lockAccount: TableOperation = { do: 'add', table: accountTable, sums: ['creations'] }
 export const addCursor: TableOperation = { do: 'insert', table: cursorTable }
 export const findCursor: TableOperation = { do: 'find', table: cursorTable, where: byId }
 /** The endpoints of an account, without its replays. */

@@ -12,6 +12,7 @@ import {
   enableCursor,
   findCursorsOf,
   findHead,
+  lockAccount,
   mostEndpoints,
   removeCursors,
   removeSend,
@@ -39,8 +40,14 @@ const begins = ({ before, after }: DocumentWrite): boolean =>
 const headRead = tablePlan(findHead, { name: 'events' })
 
 const readsOf = (write: DocumentWrite): readonly EffectRead[] => [
-  ...(write.before === null ? [tablePlan(findCursorsOf, { account: write.key.account ?? '', none: 0 })] : []),
+  ...(write.before === null ? siblingReads(write.key.account ?? '') : []),
   ...(begins(write) ? [headRead] : []),
+]
+
+/** The endpoints of an account, read under its lock: endpoints that are made at the same time are counted too. */
+const siblingReads = (account: string): readonly EffectRead[] => [
+  tablePlan(lockAccount, { account, creations: 1 }),
+  tablePlan(findCursorsOf, { account, none: 0 }),
 ]
 
 /** May set the reason of the document, which is gone when the endpoint is enabled again. */
@@ -50,7 +57,7 @@ function decide(write: DocumentWrite, seen: readonly EffectReadResult[], reason:
   if (after === null) return [tablePlan(removeCursors, { endpoint: id })]
   const position = begins(write) ? positionOf(seen.at(-1)) : 0
   if (before === null) {
-    admitAnother(seen[0])
+    admitAnother(seen[1])
     const free = { taken: 0, holder: '', failing: 0, last: 0, terms: null }
     const enabled = after.status === 'enabled' ? 1 : 0
     return [tablePlan(addCursor, { ...free, id, endpoint: id, account: key.account ?? '', position, enabled })]

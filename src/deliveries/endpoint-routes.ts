@@ -1,7 +1,7 @@
 /** Endpoint routes: POST and PATCH of endpoints, which judge URLs and types, and show a new secret once. Part 6. R211, R212. */
 import type { EndpointContext } from '../endpoints/item.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
-import { eventScope } from '../events/event-scope.ts'
+import { type EventScope, eventScope } from '../events/event-scope.ts'
 import type { Document, Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -17,8 +17,9 @@ import { newSecret, sealFirst, webhookTerms } from './webhook-terms.ts'
 export const isOfEndpoints = ({ resource }: EndpointContext): boolean =>
   resource.name === endpointResource && isWebhookResource(resource.declaration)
 
-/** The events of the version of a context. */
-export const scopeOf = ({ version, scenes }: EndpointContext) => eventScope('', version, scenes.values())
+/** The events of a version, such as that of an endpoint; without events if it is not served any more. */
+export const scopeOf = ({ service, versions }: EndpointContext, version: string): EventScope =>
+  eventScope(service, version, versions.get(version)?.values() ?? [])
 
 /** A route as it is, unless it writes endpoints. */
 export function endpointRoute(route: Route, scene: EndpointContext): Route {
@@ -33,7 +34,7 @@ function creatingRoute(route: Route, scene: EndpointContext): Route {
       const intent = route.parse(asked)
       const document = intent.document as Document
       const given = membersIn(document, 'camel') as unknown as WebhookEndpoint & { signature: string }
-      judgeEndpoint(scene, given, null, asked.world)
+      judgeEndpoint(scene, { ...given, version: scene.version }, null, asked.world)
       const { secret, publicKey } = newSecret(given.signature, asked.world)
       const { caller, world } = asked
       const own = { version: scene.version, scopes: [...caller.scopes], madeBy: caller.id, publicKey }
@@ -84,9 +85,16 @@ function judgeEndpoint(
   const fault = after.url === before?.url ? null : targetFault(after.url, webhookTerms(world))
   if (fault !== null) say('url', `url ${fault}`)
   if (JSON.stringify(after.eventTypes) !== JSON.stringify(before?.eventTypes)) {
-    const name = toCase('eventTypes', scene.resource.settings.naming)
-    for (const type of unknownTypes(scopeOf(scene), after.eventTypes))
-      say(`${name}/${after.eventTypes.indexOf(type)}`, `There are no events of the type ${JSON.stringify(type)}.`)
+    faults.push(...typeFaults(scene, after.version, after.eventTypes))
   }
   if (faults.length > 0) throw invalidBody(faults)
+}
+
+/** The types that a version does not have. */
+export function typeFaults(scene: EndpointContext, version: string, wanted: readonly string[]): readonly Violation[] {
+  const name = toCase('eventTypes', scene.resource.settings.naming)
+  return unknownTypes(scopeOf(scene, version), wanted).map((type) => ({
+    message: `There are no events of the type ${JSON.stringify(type)} in ${version}, the version of the endpoint.`,
+    ...{ type: 'invalid-value', in: 'body', pointer: `/${name}/${wanted.indexOf(type)}` },
+  }))
 }

@@ -20,7 +20,7 @@ import { completeDocumentBy, decodeDocument, stampDocument } from '../resources/
 import { inputFields, readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { samples } from '../resources/samples.ts'
-import { deliveryResource, isWebhookResource, writeEndpoints } from '../resources/service-fields.ts'
+import { deliveryResource, eventTypePattern, isWebhookResource, writeEndpoints } from '../resources/service-fields.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import {
   deliveriesIn,
@@ -32,7 +32,7 @@ import {
   type WebhookEndpoint,
 } from './delivery.ts'
 import { addCursor, findHead, retrySend } from './delivery-tables.ts'
-import { isOfEndpoints, scopeOf, withSecret } from './endpoint-routes.ts'
+import { isOfEndpoints, scopeOf, typeFaults, withSecret } from './endpoint-routes.ts'
 import { newSecret, sealNext } from './webhook-terms.ts'
 
 /** The routes below items of endpoints and deliveries; none for other resources. */
@@ -166,7 +166,7 @@ function deliveryReply({ scenes }: EndpointContext, intent: Intent, doc: string)
 
 /** An event as the endpoint would get it, of an item that does not exist. */
 function sampleEvent(scene: EndpointContext, own: WebhookEndpoint, { time, world, caller }: Intent) {
-  const scope = scopeOf(scene)
+  const scope = scopeOf(scene, own.version)
   const source = scope.sources.find((one) => eventTypesOf(one).some((type) => includesType(own.eventTypes, type)))
   if (!source) throw new Problem('conflict', 'The endpoint asks for no type of event that there is.')
   const { today } = source.scene.representation
@@ -197,7 +197,7 @@ function sampleEvent(scene: EndpointContext, own: WebhookEndpoint, { time, world
 }
 
 function replayRoute(scene: EndpointContext): Route {
-  const types = f.list(f.text({ max: 200 }), { max: 100, optional: true })
+  const types = f.list(f.text({ max: 200, pattern: eventTypePattern }), { max: 100, optional: true })
   return actionRoute(scene, {
     ...{ name: 'replays', summary: 'Sends the events of a time again' },
     input: { since: f.timestamp(), until: f.timestamp({ optional: true }), eventTypes: types },
@@ -205,6 +205,8 @@ function replayRoute(scene: EndpointContext): Route {
     decide: (intent, { doc, hidden }, input) => {
       const { key, world } = intent
       const own = readMembers<WebhookEndpoint>(scene.representation.today, { doc, hidden })
+      const faults = typeFaults(scene, own.version, (input.get('eventTypes') as string[] | null) ?? [])
+      if (faults.length > 0) throw invalidBody(faults)
       if (own.status !== 'enabled') throw new Problem('conflict', 'The endpoint is disabled; enable it first.')
       const free = { taken: 0, holder: '', failing: 0, enabled: 1, position: 0 }
       const terms = JSON.stringify(Object.fromEntries(input))

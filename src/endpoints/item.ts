@@ -32,16 +32,17 @@ import { isSettled, lastChange } from './preconditions.ts'
 
 /** Everything that the routes of a resource in one version are made from. */
 export interface EndpointContext {
-  /** The version. */
   readonly version: string
   /** The resource, and all resources, as the version declares them; their collections are the current ones. */
   readonly resource: Resource
   readonly resources: ReadonlyMap<string, Resource>
   /** The contexts of all resources of the version; complete when the first request arrives. */
   readonly scenes: ReadonlyMap<string, EndpointContext>
+  /** Those of all versions, by their names. */
+  readonly versions: ReadonlyMap<string, ReadonlyMap<string, EndpointContext>>
+  readonly service: string
   /** All resources as they are stored. */
   readonly stored: ReadonlyMap<string, Resource>
-  /** Makes the writes of their rows. */
   readonly writer: RowWriter
   /** How a caller sees the resource. */
   readonly view: (caller: ViewingCaller) => View

@@ -118,12 +118,14 @@ export const webhookScopes: Readonly<Record<string, string>> = {
 
 const optional = { readOnly: true, optional: true } as const
 const hidden = { ...optional, writeOnly: true } as const
-const json = (options: Field['options']): Field => ({ kind: 'json', options })
+
+/** A type of event, or all of a resource. */
+export const eventTypePattern = '^[^.]+\\.(?:\\*|[^.]+)$'
 
 const endpointFields: Fields = {
-  url: f.text({ max: 2000 }),
+  url: f.url({ max: 2000 }),
   description: f.text({ max: 500, optional: true }),
-  eventTypes: f.list(f.text({ max: 200 }), { min: 1, max: 100 }),
+  eventTypes: f.list(f.text({ max: 200, pattern: eventTypePattern }), { min: 1, max: 100 }),
   version: f.text({ readOnly: true, default: '' }),
   signature: f.enum(['v1', 'v1a'], { default: 'v1', immutable: true }),
   ordered: f.boolean({ default: false, immutable: true }),
@@ -138,17 +140,36 @@ const endpointFields: Fields = {
   madeBy: f.text(hidden),
 }
 
+/** How many attempts of a delivery are kept: the newest ones, as it can be sent again by hand any number of times. */
+export const mostAttempts = 100
+
+const attemptFields: Fields = {
+  ...{ id: f.text({ max: 100 }), at: f.timestamp(), responseStatus: f.integer({ min: 100, max: 999, optional: true }) },
+  ...{ duration: f.duration(), error: f.text({ optional: true }) },
+  response: f.text({ optional: true, max: 1024 }),
+}
+
 const deliveryFields: Fields = {
   endpointId: f.text({ readOnly: true, default: '', filter: true }),
   eventId: f.text({ readOnly: true, default: '', filter: true }),
   eventType: f.text({ readOnly: true, default: '' }),
   status: f.enum(['pending', 'succeeded', 'failed'], { readOnly: true, default: 'pending', filter: true }),
-  request: json(optional),
-  attempts: json(optional),
+  request: f.object(
+    { url: f.text({ max: 2000 }), headers: f.metadata(), body: f.text({ max: 100_000_000 }) },
+    byService,
+  ),
+  attempts: f.list(f.object(attemptFields), { readOnly: true, max: mostAttempts }),
 }
 
+/** Fields with their names, and those of their parts, in the case of the service. */
 const inCase = (fields: Fields, naming: Naming): Fields =>
-  Object.fromEntries(Object.entries(fields).map(([name, field]) => [toCase(name, naming), field]))
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [toCase(name, naming), partsInCase(field, naming)]))
+
+const partsInCase = (field: Field, naming: Naming): Field => ({
+  ...field,
+  ...(field.item && { item: partsInCase(field.item, naming) }),
+  ...(field.fields && { fields: inCase(field.fields, naming) }),
+})
 
 /** An object with the names of its members in the case of the service, or back in camel case. */
 export const membersIn = (given: Readonly<Record<string, unknown>>, naming: Naming): Record<string, unknown> =>

@@ -80,26 +80,27 @@ export function servedVersions(declared: DeclaredService): ServedVersion[] {
   const all = versionHistory(declared.declaration, declared.changes, declared.kinds)
   const names = (name: string) => declared.today.get(name)?.members.map((member) => member.name) ?? []
   const elsewhere = movedFieldFinder(all, names)
-  return all.map((past) => servedVersion(past, declared, elsewhere))
+  const versions = new Map<string, Map<string, EndpointContext>>(all.map(({ label }) => [label, new Map()]))
+  return all.map((past) => servedVersion(past, { ...declared, versions }, elsewhere))
 }
 
 function servedVersion(
   past: VersionAt<VersionedDeclaration>,
-  declared: DeclaredService,
+  declared: DeclaredService & { readonly versions: ReadonlyMap<string, Map<string, EndpointContext>> },
   elsewhere: FindMovedField,
 ): ServedVersion {
   const { label, declaration, histories, errors } = past
+  const { today: stored, challenge, writer, versions } = declared
+  const contexts = versions.get(label) as Map<string, EndpointContext>
   const found = [...histories].map(([name, way]) =>
     contextOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
   )
   const scenes = withStatusForm(found, past, declared)
   const resources = new Map(scenes.map(({ resource }) => [resource.name, resource]))
-  const contexts = new Map<string, EndpointContext>()
+  const shared = { versions, service: declared.declaration.name, stored, writer, challenge }
   const endpoints = scenes.flatMap(({ source, ...scene }) => {
     const seen = viewAndLinks(source, scene, resources)
-    const { today: stored, challenge, writer } = declared
-    const own = { version: label, stored, writer, challenge, scenes: contexts, resources }
-    const context = { ...scene, ...seen, ...own }
+    const context = { ...scene, ...seen, ...shared, version: label, scenes: contexts, resources }
     contexts.set(scene.resource.name, context)
     return resourceEndpoints(context, declared.operations)
   })

@@ -46,3 +46,25 @@ export const thinShop = service({
   },
   settings: { naming: 'snake', events: { payload: 'thin', format: 'cloudevents' } },
 })
+
+/** Events that are delivered to endpoints. In v1 `order-notes` was `remarks`. */
+export const hookShop = service({
+  name: 'hook-shop',
+  events: true,
+  scopes: { 'order-notes:read': 'Read notes' },
+  resources: {
+    'order-notes': {
+      prefix: 'ord',
+      owner: 'account',
+      fields: { noteText: f.text({ max: 100 }) },
+      states: { field: 'status', initial: 'draft', transitions: { placements: { from: ['draft'], to: 'placed' } } },
+      access: { read: 'order-notes:read', write: 'authenticated' },
+    },
+  },
+  settings: { events: { webhooks: true }, versions: { default: 'v2' } },
+  versions: { v1: { released: '2026-01-15' }, v2: { released: '2026-02-15' } },
+}).change('v2', 'order-notes', {
+  about: '`remarks` are called `order-notes`, `words` is called `noteText`.',
+  was: 'remarks',
+  renamed: { words: 'noteText' },
+})

@@ -1,5 +1,6 @@
 /** Makes requests from an OpenAPI document, valid ones and ones with one mistake, and checks the answers. Part 13. */
 import fc from 'fast-check'
+import { eventTypePattern } from '../../src/resources/service-fields.ts'
 import { breaks, fitting, type Known, withBreak } from './arbitrary.ts'
 import { type Document, documentOf, type Exchange, judgeOf } from './described.ts'
 import type { Answer, Sent } from './door.ts'
@@ -53,7 +54,9 @@ export async function tried(trial: Trial): Promise<Verdict> {
     for (const one of makers) if (round < 3 || !state.reached.has(one.id)) await asRight(one, state, seed + round)
   if (operations.some(({ path }) => path === '/events'))
     await state.ask({ method: 'get', target: '/events', headers: {} }, 'all events')
-  for (const one of operations) {
+  // Operations below items may make items of other resources.
+  const late = operations.filter(({ path }) => path.startsWith('/webhook-deliveries/'))
+  for (const one of [...operations.filter((one) => !late.includes(one)), ...late]) {
     const makes = makers.filter(({ path }) => path.endsWith(`/${one.path.split('/').at(-2)}`))
     for (let run = 0; run < runs || (run < 25 && !state.reached.has(one.id)); run++) {
       if (one.method === 'delete') for (const other of makes) await asRight(other, state, seed + 300 + run)
@@ -81,6 +84,7 @@ interface TrialState {
 
 function startTrial({ document: described, send, narrow = /^$/ }: Trial): TrialState {
   const judge = judgeOf(described)
+  const eventTypes = Object.keys(described.webhooks ?? {})
   const places = new Set<string>()
   const complaints: string[] = []
   let keys = 0
@@ -89,6 +93,7 @@ function startTrial({ document: described, send, narrow = /^$/ }: Trial): TrialS
     count: { right: 0, done: 0, wrong: 0 },
     known: ({ pattern }) => {
       if (String(pattern).includes('{1,255}')) return [`key-${++keys}`] // an idempotency key: a used one would be refused first
+      if (pattern === eventTypePattern) return eventTypes
       const prefix = /^\^\(?(?:\?:)?([a-z]+_)/.exec(String(pattern ?? ''))?.[1]
       if (prefix === undefined) return []
       const ids = [...places].map((place) => place.slice(place.lastIndexOf('/') + 1))

@@ -9,7 +9,7 @@ import { type As, testing } from '../../src/testing.ts'
 import { archive, archivist, keeper, museum } from '../help/archive.ts'
 import { type Answer, type Door, spec } from '../help/door.ts'
 import { elsewhere } from '../help/elsewhere.ts'
-import { eventShop, thinShop } from '../help/events.ts'
+import { eventShop, hookShop, thinShop } from '../help/events.ts'
 import history from '../help/history.ts'
 import { keyService } from '../help/key-service.ts'
 import { listService } from '../help/list-service.ts'
@@ -18,6 +18,9 @@ import { runsOf } from '../help/runs.ts'
 import type { Doc } from '../help/schemas.ts'
 import shop from '../help/shop.ts'
 import { tenants } from '../help/tenants.ts'
+
+const hookScopes = ['order-notes:read', 'webhook-endpoints:read', 'webhook-endpoints:write']
+const hookCaller: As = { account: 'acc_a', scopes: hookScopes }
 
 /** Services with the caller, and messages for values that only an older version accepts. */
 const services: readonly [Service, As?, RegExp?][] = [
@@ -30,6 +33,8 @@ const services: readonly [Service, As?, RegExp?][] = [
   [museum, keeper],
   [eventShop, { scopes: ['orders:read', 'orders:write'] }],
   [thinShop],
+  // Nothing is delivered, as no time passes.
+  [hookShop, hookCaller, /There are no events of the type/],
   [tenants, { account: 'acc_a', scopes: ['deals:read', 'deals:write'] }],
 ]
 
