@@ -64,7 +64,7 @@ export type ServiceRoute = readonly [path: string, route: Route]
 interface DeclaredService extends Omit<ServiceLists, 'effects'> {
   /** Makes the writes of rows. */
   readonly writer: RowWriter
-  readonly declaration: VersionedDeclaration
+  readonly declaration: VersionedDeclaration & { readonly name: string }
   readonly changes: readonly Change[]
   /** The resources as they are stored. */
   readonly today: ReadonlyMap<string, Resource>
