@@ -99,9 +99,8 @@ function routeOf(
     target: () => ({ read: null, admit: () => {} }),
     pathPatterns: { name: '^[a-z][A-Za-z0-9_-]{0,63}$' },
     plan: (intent) => {
-      const { key, claim, call } = intent
-      const dry = call.method === 'POST' ? {} : ({ dry: true } as const)
-      return { do: 'sequence', collection, key, claim, begin: () => runOf(makeSteps(intent)), ...dry }
+      const { key, claim } = intent
+      return { do: 'sequence', collection, key, claim, begin: () => runOf(makeSteps(intent)) }
     },
   }
 }
@@ -145,7 +144,6 @@ function readRoute(context: ReactionRoutesContext, { at, id, says, fields, notes
 function listRoute(context: ReactionRoutesContext, read: ReactionRead): Route {
   const route = readRoute(context, read)
   const [, unchanged] = route.about.answers as [unknown, ReturnType<typeof describedUnchanged>]
-  const parameters = ['limit', 'cursor']
   return {
     ...route,
     query: () => null,
@@ -153,7 +151,6 @@ function listRoute(context: ReactionRoutesContext, read: ReactionRead): Route {
       readWindow(context, asked)
       return intentOf(asked)
     },
-    offer: () => ({ filters: [], sorts: [], customs: [], parameters }),
     about: {
       ...route.about,
       answers: [{ status: 200, says: 'A page of the list.', body: 'outputs', headers: ['ETag'] }, unchanged],
