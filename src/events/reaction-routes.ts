@@ -20,7 +20,7 @@ import {
   type ReactionRoutesContext,
   type ReactionSteps,
   readFailure,
-  readWindow,
+  readReactionWindow,
   retries,
   type Settling,
   skips,
@@ -148,7 +148,7 @@ function listRoute(context: ReactionRoutesContext, read: ReactionRead): Route {
     ...route,
     query: () => null,
     parse: (asked) => {
-      readWindow(context, asked)
+      readReactionWindow(context, asked)
       return intentOf(asked)
     },
     about: {

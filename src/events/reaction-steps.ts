@@ -36,7 +36,7 @@ export type ReactionSteps = Generator<Plan, string, Outcome>
 const boundOf = ({ params }: Pick<RequestContext, 'params'>): string => ['/reactions', ...params].join('/')
 
 /** Where a page begins, and how long it is. */
-export function readWindow({ resource: { settings } }: ReactionRoutesContext, asked: RequestContext) {
+export function readReactionWindow({ resource: { settings } }: ReactionRoutesContext, asked: RequestContext) {
   const given = parametersOf(asked.call.target)
   const accepted = ['limit', 'cursor', ...(settings.versions.carriers.includes('query') ? ['version'] : [])]
   const faults = nameViolations(given, (name) => accepted.includes(name), accepted, settings)
@@ -63,7 +63,7 @@ const textOf = ({ resource: { settings } }: ReactionRoutesContext, members: obje
   JSON.stringify(membersIn({ ...members }, settings.naming))
 
 export function* listReactions(context: ReactionRoutesContext, intent: Intent): ReactionSteps {
-  const { after, limit } = readWindow(context, intent)
+  const { after, limit } = readReactionWindow(context, intent)
   const rows = rowsIn(yield tablePlan(findReactions)) as unknown as readonly ReactionRow[]
   const named = rows.filter(({ name }) => isReaction(name))
   const head = yield { do: 'head' }
@@ -83,7 +83,7 @@ export function* listReactions(context: ReactionRoutesContext, intent: Intent): 
 const isReaction = (name: string): boolean => !name.includes('.')
 
 export function* listFailures(context: ReactionRoutesContext, intent: Intent): ReactionSteps {
-  const { after, limit } = readWindow(context, intent)
+  const { after, limit } = readReactionWindow(context, intent)
   const [reaction = ''] = intent.params
   const known = isReaction(reaction) ? rowsIn(yield tablePlan(findReaction, { name: reaction })) : []
   if (known.length === 0)

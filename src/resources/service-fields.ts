@@ -182,7 +182,7 @@ interface OwnedResource {
 }
 
 /** The implied resources; none without webhooks, or if no resource has events. They belong to accounts if any other resource does. */
-export function webhookDeclarations(
+function webhookDeclarations(
   resources: readonly OwnedResource[],
   events: boolean | undefined,
   { naming = 'camel', events: { webhooks = false } = {} }: DeclaredSettings = {},
