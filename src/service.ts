@@ -13,6 +13,7 @@ import { batchPath, batchRoute } from './endpoints/batch-route.ts'
 import { type Catalogue, type DeclaredError, extendCatalogue } from './errors/catalogue.ts'
 import { eventRoutes } from './events/event-routes.ts'
 import { addFormerActions, type EventScope, eventScope } from './events/event-scope.ts'
+import { reactionRoutes } from './events/reaction-routes.ts'
 import type { Field, Fields } from './fields/field.ts'
 import { standardKinds } from './fields/kinds.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
@@ -44,7 +45,7 @@ import type {
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
 import { declaredEventTypes } from './resources/resource-collection.ts'
-import { webhookDeclarations, webhookScopes, withServiceFields } from './resources/service-fields.ts'
+import { impliedScopes, withServiceFields } from './resources/service-fields.ts'
 import {
   type ChangedOperations,
   type ChangedTransitions,
@@ -273,12 +274,11 @@ export function serviceWith<D extends Declaration>(
   return serviceWithChanges(withImpliedScopes(declaration), [], all)
 }
 
-/** The declaration with the scopes of the resources that it implies. */
+/** The declaration with the scopes that it implies. */
 const withImpliedScopes = <D extends Declaration>(declaration: D): D => {
-  const { resources, events, scopes, settings } = declaration
-  const implied = webhookDeclarations(Object.values(resources), events, settings)
+  const implied = impliedScopes(declaration)
   if (Object.keys(implied).length === 0) return declaration
-  return { ...declaration, scopes: { ...scopes, ...webhookScopes } }
+  return { ...declaration, scopes: { ...declaration.scopes, ...implied } }
 }
 
 /** Without versions the service is prepared at once; with versions when it is first used, as changes may still be added. */
@@ -351,7 +351,7 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
 ]
 
-/** Batches and events are no resources that are stored, but have the settings of one. */
+/** Batches, events and reactions are no resources that are stored, but have the settings of one. */
 const unstored: ResourceDeclaration = { fields: {}, access: 'public', methods: [] }
 
 /** Makes the routes of each version that belong to no resource. */
@@ -365,10 +365,13 @@ function serviceRoutesOf(
   const batches: ServiceRoute[] =
     most === null ? [] : [[batchPath, batchRoute(makeResource('batches', unstored, around), most)]]
   const events = makeResource('events', { ...unstored, prefix: 'evt' }, around)
+  const reactionsResource = makeResource('reactions', { ...unstored, prefix: 'evt' }, around)
   return ({ label, scenes }: VersionScenes): readonly ServiceRoute[] => {
     const scope = eventScope(service, label, scenes.values())
     scopes.set(label, scope)
-    return [...batches, ...(scope.sources.length > 0 ? eventRoutes(scope, events, challenge) : [])]
+    if (scope.sources.length === 0) return batches
+    const reactions = around.settings.events.reactions ? reactionRoutes(scope, reactionsResource) : []
+    return [...batches, ...eventRoutes(scope, events, challenge), ...reactions]
   }
 }
 

@@ -448,6 +448,8 @@ const settingsTable = {
     stream: toggle(false),
     /** Whether events are delivered to endpoints (`/webhook-endpoints`) that callers register; off by default: `webhooks: true`. R209. */
     webhooks: toggle(false),
+    /** Whether reactions are listed, retried and skipped over HTTP (`/reactions`), with scopes of their own; off by default: `reactions: true`. R231. */
+    reactions: toggle(false),
     /** Sends all events to a broker; off by default: `publish: natsPublisher({ servers, stream: 'SHOP' })`. */
     publish: orOff(publisherSetting, 'off', null),
   },

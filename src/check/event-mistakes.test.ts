@@ -21,6 +21,13 @@ table('events', [
     'resources.events, resources.webhook-endpoints, resources.webhook-deliveries',
     'leave out `events`',
   ],
+  [
+    'the name of reactions',
+    () => shop({ orders: open, reactions: open }, { events: true, settings: { events: { reactions: true } } }),
+    'resources.reactions',
+    'leave out `events.reactions` of the settings',
+  ],
+  ['this name without the setting', () => shop({ orders: open, reactions: open }, { events: true }), ''],
   ['these names without webhooks', () => shop({ orders: open, 'webhook-endpoints': open }, { events: true }), ''],
   ['these names without events', () => shop({ events: open, 'webhook-endpoints': open }), ''],
   [

@@ -24,6 +24,8 @@ export function checkEvents(given: UncheckedObject, context: DeclarationCheck): 
   if (recorded.length > 0 && context.settings.events.webhooks)
     for (const name of ['webhook-endpoints', 'webhook-deliveries'])
       reserveName(context, name, 'leave out `events.webhooks` of the settings')
+  if (recorded.length > 0 && context.settings.events.reactions)
+    reserveName(context, 'reactions', 'leave out `events.reactions` of the settings')
   if (recorded.length === 0 && context.settings.events.publish !== null)
     report(
       context,

@@ -134,6 +134,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'events.format': alwaysBreaks,
   'events.stream': turnedOn,
   'events.webhooks': turnedOn,
+  'events.reactions': turnedOn,
   'events.publish': unnoticed,
   'operations.workers': unnoticed,
   'operations.attempts': unnoticed,

@@ -61,7 +61,8 @@ export const storePhase = phase({
 function planOf({ plan, resource }: Route, intent: Intent): Plan {
   const made = plan(intent)
   if (!isDryRun(intent.call, resource.settings)) return made
-  if (made.do !== 'create' && made.do !== 'decide') throw new Error(`There is no dry run of ${made.do}.`)
+  if (made.do !== 'create' && made.do !== 'decide' && made.do !== 'sequence')
+    throw new Error(`There is no dry run of ${made.do}.`)
   return { ...made, dry: true }
 }
 

@@ -3,7 +3,7 @@
 import type { FieldTerms } from '../fields/kind.ts'
 import { termsOf } from '../fields/value-terms.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
-import { pageInformationSchemas } from '../lists/page-text.ts'
+import { cursorInformationSchema, pageInformationSchemas } from '../lists/page-text.ts'
 import { isReadByWriters } from '../resources/declaration.ts'
 import type { InputField, OwnOperation, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
@@ -179,6 +179,21 @@ export function outputRef(
     type: 'object',
     properties: bodySchemas(resource, output, 'answered', around),
     ...requiredNames(output.map((one) => one.name)),
+  })
+}
+
+/** A list of outputs that is read forward by cursor. */
+export function outputsRef(
+  resource: Resource,
+  operation: Pick<OwnOperation, 'name' | 'output'>,
+  around: SchemaContext,
+): ComponentRef {
+  const { maxPageSize, pagination } = resource.settings.list
+  const data = { type: 'array', items: outputRef(resource, operation, around), maxItems: maxPageSize }
+  return putBodySchema(resource, `${pascalCase(operation.name)}Page`, around, {
+    ...{ title: `${resource.title}: a page of ${operation.name}`, type: 'object' },
+    properties: { data, [pagination.field]: cursorInformationSchema(resource.settings) },
+    ...{ required: ['data', pagination.field], additionalProperties: false },
   })
 }
 

@@ -35,15 +35,23 @@ export function eventsRef(events: DescribedEvents, resource: Resource, around: S
   })
 }
 
-/** The parameters of a list of events. */
-export function eventQueryParameters({ at, about: { events }, resource }: Route): DocumentPart[] {
-  if (!events || at !== 'collection') return []
+/** The parameters of a list of events, or of another list that is only read forward by cursor. */
+export function eventQueryParameters({ at, about: { events, answers }, resource }: Route): DocumentPart[] {
+  const isOther = answers.some(({ body }) => body === 'outputs')
+  if (!isOther && (!events || at !== 'collection')) return []
   const { maxPageSize, pageSize, maxSetSize } = resource.settings.list
   const oneOf = (values: readonly string[]) => {
     const value = { type: 'string', enum: values }
     return { anyOf: [value, setSchema(undefined, value, maxSetSize)] }
   }
   const parameter = (name: string, description: string, schema: object) => ({ name, in: 'query', description, schema })
+  const window = [
+    parameter('cursor', 'The place to go on from: `nextCursor` of an earlier page; empty for the first one.', text),
+    parameter('limit', 'How many the page has at most.', {
+      ...{ type: 'integer', minimum: 1, maximum: maxPageSize, default: Math.min(pageSize, maxPageSize) },
+    }),
+  ]
+  if (!events) return window
   const types = events.flatMap((one) => one.types)
   const names = events.map((one) => one.resource.name)
   return [
@@ -51,10 +59,7 @@ export function eventQueryParameters({ at, about: { events }, resource }: Route)
     parameter('resource', 'Only events of a resource, or of a set of resources.', oneOf(names)),
     parameter('item', 'Only events of the item with this id.', text),
     parameter('since', 'Only events of changes at this time or later.', moment),
-    parameter('cursor', 'The place to go on from: `nextCursor` of an earlier page; empty for the first events.', text),
-    parameter('limit', 'How many events the page has at most.', {
-      ...{ type: 'integer', minimum: 1, maximum: maxPageSize, default: Math.min(pageSize, maxPageSize) },
-    }),
+    ...window,
   ]
 }
 

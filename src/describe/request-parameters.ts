@@ -15,8 +15,10 @@ export function endpointParameters(
   { template, methods }: Endpoint,
   around: SchemaContext,
 ): DocumentPart[] {
-  const resource = [...methods.values()][0]?.resource as Resource
+  const [{ resource, pathPatterns = {} }] = [...methods.values()] as [Route]
   const inPath = [...template.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => {
+    const pattern = pathPatterns[name]
+    if (pattern !== undefined) return { name, in: 'path', required: true, schema: { type: 'string', pattern } }
     const owner = name === resource.parent?.field ? edition.resources.get(resource.parent.resource) : undefined
     return { name, in: 'path', required: true, schema: idSchema(owner ?? resource, around) }
   })

@@ -2,7 +2,7 @@
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import { batchResultRef } from './batch-bodies.ts'
-import { cachedBodyRef, itemRef, listRef, outputRef } from './bodies.ts'
+import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef } from './bodies.ts'
 import type { ComponentRef, DocumentPart } from './components.ts'
 import { refusalContent, statusName, statusTitle } from './errors.ts'
 import { eventRef, eventsRef, streamContent } from './event-bodies.ts'
@@ -69,6 +69,7 @@ function answerSchema(
   { resource, about: { id, output = [], events = [], answered = resource } }: Route,
   around: SchemaContext,
 ): object | null {
+  if (body === 'outputs') return outputsRef(resource, { name: id, output }, around)
   if (body === 'output') return outputRef(resource, { name: id, output }, around)
   if (body === 'event') return eventRef(events, resource, around)
   if (body === 'events') return eventsRef(events, resource, around)

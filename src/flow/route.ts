@@ -52,6 +52,8 @@ export interface Route {
   /** Further access rules and scopes that a request can require, for fields, other rows or events; undefined refuses everyone. */
   readonly furtherRules?: readonly (AccessRule | undefined)[]
   readonly offer?: () => ListOffer
+  /** The patterns of parameters of its path that are no ids of its resource. */
+  readonly pathPatterns?: Readonly<Record<string, string>>
   /** Whether it also answers with a stream of events (`text/event-stream`). R213. */
   readonly streams?: boolean
   /** Whether it takes idempotency keys; `replayed` if a repeat gets the first answer in every mode. R108. */
@@ -73,7 +75,7 @@ export interface OperationDescription {
   readonly body: 'create' | 'replace' | 'change' | 'input' | 'form' | 'batch' | null
   /** The fields of a body that is the input of a transition or an operation. */
   readonly input?: readonly InputField[]
-  /** The fields of an answer that is the output of an operation. */
+  /** The fields of an answer that is the output of an operation, or of each member of a list of `outputs`. */
   readonly output?: readonly InputField[]
   /** The events that are answered: those of a resource, with their types. */
   readonly events?: readonly { readonly resource: Resource; readonly types: readonly string[] }[]
@@ -100,7 +102,7 @@ export type RequestHeader =
 export interface DescribedAnswer {
   readonly status: number
   readonly says: string
-  readonly body: 'item' | 'page' | 'output' | 'batch' | 'event' | 'events' | null
+  readonly body: 'item' | 'page' | 'output' | 'outputs' | 'batch' | 'event' | 'events' | null
   /** Its headers, besides those of every answer. */
   readonly headers: readonly string[]
   /** The name it is described under, if several operations answer the same. */

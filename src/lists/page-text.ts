@@ -69,7 +69,7 @@ function memberSchema(name: string): object {
 /** The page information of a list that is only read forward by cursor, as a member of its body. */
 export function cursorInformation(
   settings: Settings,
-  { limit, next, hasMore }: { readonly limit: number; readonly next: string; readonly hasMore: boolean },
+  { limit, next, hasMore }: { readonly limit: number; readonly next: string | null; readonly hasMore: boolean },
 ): string {
   const members = { limit, nextCursor: next, hasMore }
   const named = Object.entries(members).map(([name, value]) => [memberName(name, settings), value])

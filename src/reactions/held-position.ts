@@ -1,9 +1,9 @@
 /** Held position: how far a consumer of events has come, under a lease that one process has at a time. Part 6. R231. */
 import type { ServerContext } from '../corridor/server-context.ts'
+import { addReaction, findReaction, keepReaction, type ReactionRow, takeReaction } from '../events/reaction-tables.ts'
 import { rowsIn } from '../flow/outcome.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { newHolder } from '../flow/world.ts'
-import { addReaction, findReaction, keepReaction, type ReactionRow, takeReaction } from './reaction-tables.ts'
 
 /** How long a process has a position; another one goes on from it if the process dies. */
 const lease = 30_000

@@ -2,6 +2,7 @@
 import type { ServerContext } from '../corridor/server-context.ts'
 import { lastPosition } from '../events/event-relay.ts'
 import { type EventScope, eventTypeOf } from '../events/event-scope.ts'
+import { type FailureRow, findFailures, mostFailures, removeFailure, storeFailure } from '../events/reaction-tables.ts'
 import { type EventPage, rowsIn, type StoredEvent } from '../flow/outcome.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { type Log, within } from '../flow/world.ts'
@@ -9,7 +10,6 @@ import { timestampOf } from '../formats/time-texts.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
 import { reactionPause } from '../webhooks/retry-pauses.ts'
 import { HeldPosition } from './held-position.ts'
-import { type FailureRow, findFailures, mostFailures, removeFailure, storeFailure } from './reaction-tables.ts'
 import { serviceCalls } from './service-calls.ts'
 
 export interface ReactionContext {

@@ -111,10 +111,31 @@ const readEndpoints = 'webhook-endpoints:read'
 export const writeEndpoints = 'webhook-endpoints:write'
 
 /** The scopes that a service with webhooks implies. */
-export const webhookScopes: Readonly<Record<string, string>> = {
+const webhookScopes: Readonly<Record<string, string>> = {
   [readEndpoints]: 'Read endpoints of webhooks and their deliveries',
   [writeEndpoints]: 'Register endpoints of webhooks, and repeat deliveries',
 }
+
+/** The scopes that `events.reactions` implies: their callers see and settle the failures of all accounts. */
+export const readReactions = 'reactions:read'
+export const writeReactions = 'reactions:write'
+const reactionScopes: Readonly<Record<string, string>> = {
+  [readReactions]: 'Read the failures of reactions, of all accounts',
+  [writeReactions]: 'Retry and skip the failures of reactions, of all accounts',
+}
+
+/** The scopes that a declaration implies. */
+export function impliedScopes({ resources, events, settings }: DeclaredService<OwnedResource>) {
+  const all = Object.values(resources)
+  const hasEndpoints = Object.keys(webhookDeclarations(all, events, settings)).length > 0
+  const isServed = recordsEvents(all, events) && isOn(settings?.events?.reactions)
+  return { ...(hasEndpoints && webhookScopes), ...(isServed && reactionScopes) }
+}
+
+const isOn = (toggle: unknown): boolean => toggle === true || toggle === 'on'
+
+const recordsEvents = (resources: readonly OwnedResource[], events: boolean | undefined): boolean =>
+  resources.some((one) => (one.events ?? events) === true)
 
 const optional = { readOnly: true, optional: true } as const
 const hidden = { ...optional, writeOnly: true } as const
@@ -162,7 +183,7 @@ const deliveryFields: Fields = {
 }
 
 /** Fields with their names, and those of their parts, in the case of the service. */
-const inCase = (fields: Fields, naming: Naming): Fields =>
+export const inCase = (fields: Fields, naming: Naming): Fields =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [toCase(name, naming), partsInCase(field, naming)]))
 
 const partsInCase = (field: Field, naming: Naming): Field => ({
@@ -181,13 +202,12 @@ interface OwnedResource {
 }
 
 /** The implied resources; none without webhooks, or if no resource has events. They belong to accounts if any other resource does. */
-export function webhookDeclarations(
+function webhookDeclarations(
   resources: readonly OwnedResource[],
   events: boolean | undefined,
   { naming = 'camel', events: { webhooks = false } = {} }: DeclaredSettings = {},
 ): Readonly<Record<string, ResourceDeclaration>> {
-  if (webhooks !== true && webhooks !== 'on') return {}
-  if (!resources.some((one) => (one.events ?? events) === true)) return {}
+  if (!isOn(webhooks) || !recordsEvents(resources, events)) return {}
   const owner = resources.find((one) => one.owner !== undefined)?.owner
   const owned = owner === undefined ? {} : { owner }
   const access = { read: readEndpoints, write: writeEndpoints }

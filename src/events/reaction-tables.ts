@@ -31,6 +31,12 @@ export const reactionTables: readonly Table[] = [reactionTable, failureTable]
 
 const byName = { name: 'name' } as const
 
+/** How many reactions are listed. */
+const mostReactions = 1000
+export const findReactions: TableOperation = {
+  ...{ do: 'find', table: reactionTable, where: {} },
+  ...{ order: ['name'], limit: mostReactions },
+}
 export const findReaction: TableOperation = { do: 'find', table: reactionTable, where: byName }
 /** Adds a reaction unless it is there. */
 export const addReaction: TableOperation = { do: 'insert', table: reactionTable }
@@ -60,6 +66,18 @@ export const retryFailure: TableOperation = {
   ...{ do: 'set', table: failureTable, where: failureKey },
   to: { state: 'state', due: 'due', tries: 'tries' },
 }
+export const findFailure: TableOperation = { do: 'find', table: failureTable, where: failureKey }
+/** Up to how many failures of a state are counted. */
+export const countedFailures = 1000
+export const findCountedFailures: TableOperation = {
+  ...{ do: 'find', table: failureTable, where: { reaction: 'reaction', state: 'state' } },
+  ...{ order: ['position'], limit: countedFailures },
+}
+/** The failures of a reaction behind a position. */
+export const findFailuresAfter = (limit: number): TableOperation => ({
+  ...{ do: 'find', table: failureTable, where: { reaction: 'reaction', position: { above: 'after' } } },
+  ...{ order: ['position'], limit },
+})
 export const findAllFailures: TableOperation = {
   ...{ do: 'find', table: failureTable, where: {} },
   ...{ order: ['reaction', 'position'], limit: 1000 },

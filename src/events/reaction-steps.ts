@@ -1,0 +1,156 @@
+/** Reaction steps: reads reactions and their failures, and retries or skips failures, as plans of one transaction. Part 6. R231. */
+import { invalidQuery, Problem } from '../errors/problem.ts'
+import type { Intent, RequestContext } from '../flow/intent.ts'
+import { type Outcome, rowsIn } from '../flow/outcome.ts'
+import type { Plan } from '../flow/plan.ts'
+import { type TableOperation, tablePlan } from '../flow/table.ts'
+import { timestampOf } from '../formats/time-texts.ts'
+import { cursorInformation } from '../lists/page-text.ts'
+import { nameViolations, parametersOf } from '../lists/query-string.ts'
+import { readPageSize } from '../lists/window.ts'
+import type { Resource } from '../resources/resource.ts'
+import { membersIn } from '../resources/service-fields.ts'
+import { readEventCursor, writeEventCursor } from './event-cursor.ts'
+import type { EventScope } from './event-scope.ts'
+import {
+  type FailureRow,
+  findCountedFailures,
+  findFailure,
+  findReaction,
+  findReactions,
+  type ReactionRow,
+  removeFailure,
+  retryFailure,
+} from './reaction-tables.ts'
+
+export interface ReactionRoutesContext {
+  readonly scope: EventScope
+  readonly resource: Resource
+  /** Finds one page of failures, and the first one of the next page. */
+  readonly findPage: TableOperation
+}
+
+/** Yields plans, gets their outcomes, and returns the answer as JSON. */
+export type ReactionSteps = Generator<Plan, string, Outcome>
+
+const boundOf = ({ params }: Pick<RequestContext, 'params'>): string => ['/reactions', ...params].join('/')
+
+/** Where a page begins, and how long it is. */
+export function readReactionWindow({ resource: { settings } }: ReactionRoutesContext, asked: RequestContext) {
+  const given = parametersOf(asked.call.target)
+  const accepted = ['limit', 'cursor', ...(settings.versions.carriers.includes('query') ? ['version'] : [])]
+  const faults = nameViolations(given, (name) => accepted.includes(name), accepted, settings)
+  const values = new Map(given)
+  const limit = readPageSize(values, 'limit', settings, faults)
+  const cursor = { bound: boundOf(asked), settings, world: asked.world }
+  const after = readEventCursor(values.get('cursor'), cursor, faults) ?? 0
+  if (faults.length > 0) throw invalidQuery(faults)
+  return { after, limit }
+}
+
+/** A page; `next` is the position after which the next one begins, null at the end. */
+function pageOf(
+  { resource: { settings } }: ReactionRoutesContext,
+  asked: Intent,
+  { texts, next }: { readonly texts: readonly string[]; readonly next: number | null },
+  limit: number,
+): string {
+  const cursor = next === null ? null : writeEventCursor(next, { bound: boundOf(asked), settings, world: asked.world })
+  return `{"data":[${texts.join(',')}],${cursorInformation(settings, { limit, next: cursor, hasMore: next !== null })}}`
+}
+
+const textOf = ({ resource: { settings } }: ReactionRoutesContext, members: object): string =>
+  JSON.stringify(membersIn({ ...members }, settings.naming))
+
+export function* listReactions(context: ReactionRoutesContext, intent: Intent): ReactionSteps {
+  const { after, limit } = readReactionWindow(context, intent)
+  const rows = rowsIn(yield tablePlan(findReactions)) as unknown as readonly ReactionRow[]
+  const named = rows.filter(({ name }) => isReaction(name))
+  const head = yield { do: 'head' }
+  const last = head.is === 'numbered' ? head.position : 0
+  const texts: string[] = []
+  for (const { name, position } of named.slice(after, after + limit)) {
+    const [waiting, parked] = [
+      rowsIn(yield tablePlan(findCountedFailures, { reaction: name, state: 'waiting' })).length,
+      rowsIn(yield tablePlan(findCountedFailures, { reaction: name, state: 'parked' })).length,
+    ]
+    texts.push(textOf(context, { name, behind: Math.max(0, last - position), waiting, parked }))
+  }
+  return pageOf(context, intent, { texts, next: after + limit < named.length ? after + limit : null }, limit)
+}
+
+/** The publisher has a position too, under a name with a dot. */
+const isReaction = (name: string): boolean => !name.includes('.')
+
+export function* listFailures(context: ReactionRoutesContext, intent: Intent): ReactionSteps {
+  const { after, limit } = readReactionWindow(context, intent)
+  const [reaction = ''] = intent.params
+  const known = isReaction(reaction) ? rowsIn(yield tablePlan(findReaction, { name: reaction })) : []
+  if (known.length === 0)
+    throw new Problem('resource-not-found', `There is no reaction ${JSON.stringify(reaction.slice(0, 100))}.`)
+  const found = rowsIn(yield tablePlan(context.findPage, { reaction, after })) as unknown as readonly FailureRow[]
+  const rows = found.slice(0, limit)
+  const next = found.length > limit ? (rows.at(-1) as FailureRow).position : null
+  return pageOf(context, intent, { texts: rows.map((row) => failureText(context, row)), next }, limit)
+}
+
+/** A failure as it is answered; of the error only its first line, as the others name files of the service. */
+export function failureText(
+  context: ReactionRoutesContext,
+  { event, item: own, state, due, tries, failure }: FailureRow,
+) {
+  const [collection, account, , item] = JSON.parse(own) as readonly (string | null)[]
+  const source = context.scope.sources.find((one) => one.collection === collection)
+  const status = isBehind({ tries, failure }) ? 'behind' : state
+  const error = failure?.split('\n', 1)[0] ?? null
+  const nextTry = status === 'waiting' ? timestampOf(due) : null
+  return textOf(context, {
+    ...{ eventId: event, resource: source?.name ?? collection, item, account, status, tries, nextTry, error },
+  })
+}
+
+const isBehind = ({ tries, failure }: Pick<FailureRow, 'tries' | 'failure'>): boolean => tries === 0 && failure === null
+
+function* foundFailure({ params: [reaction = '', event = ''] }: Intent): Generator<Plan, FailureRow, Outcome> {
+  const [row] = rowsIn(yield tablePlan(findFailure, { reaction, event })) as unknown as readonly FailureRow[]
+  if (row) return row
+  const named = `${JSON.stringify(reaction.slice(0, 100))} and event ${JSON.stringify(event.slice(0, 100))}`
+  throw new Problem('resource-not-found', `There is no failure of reaction ${named}.`)
+}
+
+export function* readFailure(context: ReactionRoutesContext, intent: Intent): ReactionSteps {
+  return failureText(context, yield* foundFailure(intent))
+}
+
+/** Something that a caller decides about a failure. */
+export interface Settling {
+  readonly name: string
+  readonly status: 200 | 202
+  readonly summary: string
+  readonly says: string
+  /** Returns the failure as it is then. */
+  readonly steps: (intent: Intent) => Generator<Plan, FailureRow, Outcome>
+}
+
+export const retries: Settling = {
+  ...{ name: 'retries', status: 202, summary: 'Tries an event again that a reaction has failed at' },
+  says: 'The failure, whose event will be tried.',
+  *steps(intent) {
+    const row = yield* foundFailure(intent)
+    if (isBehind(row))
+      throw new Problem('conflict', 'The event waits for an earlier event of its item; retry or skip that one.')
+    const due = { state: 'waiting', due: intent.world.due(), tries: 0 } as const
+    yield tablePlan(retryFailure, { ...row, ...due })
+    return { ...row, ...due }
+  },
+}
+
+export const skips: Settling = {
+  ...{ name: 'skips', status: 200, summary: 'Gives an event up that a reaction has failed at' },
+  says: 'The failure as it was; later events of its item go on.',
+  *steps(intent) {
+    const row = yield* foundFailure(intent)
+    yield tablePlan(removeFailure, { reaction: row.reaction, event: row.event })
+    return row
+  },
+}
