@@ -64,14 +64,12 @@ function typeQuality(type: string, accept: readonly MediaRange[]): number {
 const jsonType = 'application/json'
 export const streamType = 'text/event-stream'
 
-/** Whether a client prefers a stream of events to JSON. R213. */
+/** Whether a client prefers a stream of events to JSON: it ranks it higher, or names it and does not rank JSON higher. R213. */
 export function prefersStream({ headers: { accept } }: Call): boolean {
-  const wanted = accept?.includes(streamType) ? mediaRanges(accept) : null
-  return (
-    wanted !== null &&
-    typeQuality(streamType, wanted) > 0 &&
-    !(typeQuality(jsonType, wanted) > typeQuality(streamType, wanted))
-  )
+  const wanted = accept === undefined ? null : mediaRanges(accept)
+  if (wanted === null) return false
+  const [stream, json] = [typeQuality(streamType, wanted), typeQuality(jsonType, wanted)]
+  return stream > json || (stream === json && stream > 0 && wanted.some(({ type }) => type === streamType))
 }
 
 /** Refuses a client that does not accept JSON, nor a stream where there is one. R31. */

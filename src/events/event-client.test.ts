@@ -92,6 +92,23 @@ test('it goes on after the last event, and before the first one from the time at
   )
 })
 
+test('it goes on after the event that the stream names at its beginning, which is not taken', async (t) => {
+  const { asked, url } = await service(t, sending(': events\n\nid: evt_7\n\n'), sending(eventText(8), false))
+  const { world, ids } = following(t, url)
+  await until(async () => {
+    await world.pass(1000)
+    return ids.length === 1
+  })
+  assert.deepEqual(
+    asked.map(({ url, headers }) => [url, headers['last-event-id']]),
+    [
+      ['/events', undefined],
+      ['/events', 'evt_7'],
+    ],
+  )
+  assert.deepEqual(ids, ['evt_8'])
+})
+
 test('it tries again after pauses that grow to ten seconds, until the service refuses for good', async (t) => {
   const busy = refusing(503)
   const { url } = await service(t, sending(eventText(1)), busy, busy, busy, busy, busy, refusing(401))

@@ -64,7 +64,7 @@ const isTemporary = ({ status }: StreamRefusal): boolean => status === 408 || st
 /** Where the stream goes on. */
 interface StreamPlace {
   lastId: string | null
-  /** The time of the service when the first stream began; from then on events are missing if there is no last one. */
+  /** The time of the service when the first stream began: the place if the service had no events that it could name. */
   since: string | null
 }
 
@@ -80,7 +80,7 @@ async function readStream(terms: EventClientTerms, place: StreamPlace, opened: (
       if (id === undefined) terms.missed()
       else {
         place.lastId = id
-        await terms.take({ id, type, text })
+        if (text !== undefined) await terms.take({ id, type, text })
       }
     }
   } finally {
@@ -118,7 +118,7 @@ async function* textsOf({ body }: Response, world: Pick<World, 'after'>, silence
   }
 }
 
-/** The events of a stream. A gap has no id; comments and `retry` are no events. */
+/** The events of a stream. A gap has no id, a place to resume from has no text; comments and `retry` are no events. */
 async function* eventsIn(texts: AsyncIterable<string>) {
   let rest = ''
   for await (const text of texts) {
@@ -126,7 +126,7 @@ async function* eventsIn(texts: AsyncIterable<string>) {
     rest = blocks.pop() as string
     for (const block of blocks) {
       const { id, event, data } = fieldsOf(block)
-      if (data !== undefined) yield { id, type: event ?? '', text: data }
+      if (data !== undefined || id !== undefined) yield { id, type: event ?? '', text: data }
     }
   }
 }

@@ -165,7 +165,16 @@ class OpenStream {
       this.#send(gap)
       return 0
     }
-    return after ?? (where.since === undefined ? this.#rules.now : 0)
+    if (after !== null || where.since !== undefined) return after ?? 0
+    await this.#sendPlace(this.#rules.now)
+    return this.#rules.now
+  }
+
+  /** Sends the id of the last event that the stream would have sent, so that a client that is cut before the next one resumes after it. */
+  async #sendPlace(position: number): Promise<void> {
+    const plan = { do: 'events', after: 0, limit: 1, upTo: position, ...this.#query.where } as const
+    const { events } = (await this.#parts.sources.store.execute(plan)) as EventPage
+    for (const { id } of events) this.#write(`id: ${id}\n\n`)
   }
 
   #matches({ collection, key, action, time }: StoredEvent): boolean {

@@ -320,6 +320,8 @@ export interface ReadEvents {
   readonly item?: string
   /** The earliest time of a change. */
   readonly since?: number
+  /** Reads the last events up to this position, the newest first, in place of those after `after`. */
+  readonly upTo?: number
 }
 
 /** Finds one event. */

@@ -219,13 +219,14 @@ export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<Event
     autocommit: 'read',
   }
   const [base, head] = [Number(bounds?.base), Number(bounds?.head)]
-  const from = Math.max(plan.after, Math.min(base, head))
-  const to = Math.min(head, from + mostScanned)
+  const after = plan.upTo === undefined ? plan.after : plan.upTo - mostScanned
+  const from = Math.max(after, Math.min(base, head))
+  const to = Math.min(head, plan.upTo ?? from + mostScanned)
   if (from >= to) return { is: 'events', events: [], position: from, head, base }
   const { text, values } = eventsWhere(cellar, plan)
   const { mark } = dialect
   const rows = yield {
-    text: `${selectEvents} WHERE position > ${mark(1)} AND position <= ${mark(2)}${text} ORDER BY position LIMIT ${Math.trunc(plan.limit)}`,
+    text: `${selectEvents} WHERE position > ${mark(1)} AND position <= ${mark(2)}${text} ORDER BY position${plan.upTo === undefined ? '' : ' DESC'} LIMIT ${Math.trunc(plan.limit)}`,
     values: [from, to, ...values],
     autocommit: 'read',
   }

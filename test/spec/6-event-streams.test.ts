@@ -99,6 +99,30 @@ for (const door of ['node:http', 'fetch'] as const) {
     assert.equal((await open[door]('/events?type=x')).status, 400)
   })
 
+  test(`R213: a stream that begins now names the event before, from which a client that is cut resumes (${door})`, async (t) => {
+    const { open, write, send } = await opened(t)
+    const places = async (path: string): Promise<string[]> => {
+      const stream = await open[door](path)
+      await until(() => stream.text() !== '')
+      await pause(150)
+      stream.leave()
+      return stream.text().split('\n\n').slice(1, -1)
+    }
+    assert.deepEqual(await places('/events'), [])
+    await write('before')
+    await send('POST', '/marks', { json: {} })
+    await until(async () => (await send('GET', '/events')).json.data.length === 2)
+    const [note, mark] = (await send('GET', '/events')).json.data
+    assert.deepEqual(await places('/events'), [`id: ${mark.id}`])
+    assert.deepEqual(await places('/events?resource=notes'), [`id: ${note.id}`])
+    assert.deepEqual(await places('/events?type=note.deleted'), [])
+    await write('meanwhile')
+    const stream = await open[door]('/events?resource=notes', { 'last-event-id': note.id })
+    await until(() => textsOf(stream).length === 1)
+    assert.deepEqual(textsOf(stream), ['meanwhile'])
+    stream.leave()
+  })
+
   test(`R213: what a stream is asked for decides whether it is one (${door})`, async (t) => {
     const { open, isWatched } = await opened(t)
     for (const [accept, isStream] of [
@@ -108,6 +132,11 @@ for (const door of ['node:http', 'fetch'] as const) {
       ['application/json, text/event-stream', true],
       ['text/event-stream;q=0.9, application/json', false],
       ['text/event-stream;q=0, */*', false],
+      ['text/*', true],
+      ['Text/Event-Stream', true],
+      ['text/*;q=0.9, */*;q=0.8', true],
+      ['text/*, application/json', false],
+      ['text/html, application/xml;q=0.9, */*;q=0.8', false],
     ] as const) {
       const answer = await open[door]('/events', { accept })
       assert.equal(answer.status, 200, accept)
