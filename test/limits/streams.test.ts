@@ -39,7 +39,7 @@ test('R213: 2,000 streams need less than 70 MB, and each gets every event', asyn
     socket
       .on('error', () => {})
       .on('data', (bytes) => {
-        texts[own] += bytes
+        texts[own] = `${texts[own]}${bytes}`
       })
     socket.write(head('GET /events HTTP/1.1', 'Host: a', 'Accept: text/event-stream'))
     await until(() => texts[own]?.includes(': events\n\n') ?? false)
