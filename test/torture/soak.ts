@@ -1,6 +1,7 @@
 /**
- * `npm run soak -- --store sqlite --minutes 10 --orders 4`: runs a service with events, webhooks, timers and a reaction under a steady load (orders a
- * second, each with 4 events and 8 deliveries; less than the machine can do), and fails if its memory or a table grows between the middle and the end. On PostgreSQL dead rows count too.
+ * `npm run soak -- --store sqlite --minutes 10 --orders 4`: runs a service with events, webhooks, timers and a reaction under a
+ * steady load, and fails if its memory or a table grows between the middle and the end. On PostgreSQL dead rows count too.
+ * Each order has 4 events and 8 deliveries; `--orders` a second must be less than the machine can do.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
