@@ -1,8 +1,10 @@
 /** Event feed: tells the streams of a process about events as they get their positions. Part 6. R213. */
 import type { Authenticate } from '../auth/authenticate.ts'
+import type { Caller } from '../flow/caller.ts'
 import type { StoredEvent } from '../flow/outcome.ts'
 import type { Store } from '../flow/store.ts'
 import type { Cancel, Log } from '../flow/world.ts'
+import type { EventScope } from './event-scope.ts'
 
 /** Events that follow a position. */
 export interface NewEvents {
@@ -31,6 +33,10 @@ const mostStreams = 5000
 
 export class EventFeed {
   readonly #subscribers = new Set<Subscriber>()
+  readonly #texts = new WeakMap<
+    StoredEvent,
+    { readonly scope: EventScope; readonly caller: Caller; readonly text: string }
+  >()
   /** The last position that was read; null before the first one. */
   position: number | null = null
   /** Null until the process follows events. */
@@ -52,6 +58,15 @@ export class EventFeed {
   publish(found: NewEvents): void {
     this.position = found.to
     for (const one of this.#subscribers) one.take(found)
+  }
+
+  /** The text of an event. Streams of one caller in one version share it, as those of all anonymous readers do. */
+  textFor(event: StoredEvent, scope: EventScope, caller: Caller, make: () => string): string {
+    const known = this.#texts.get(event)
+    if (known?.scope === scope && known.caller === caller) return known.text
+    const text = make()
+    this.#texts.set(event, { scope, caller, text })
+    return text
   }
 
   beat(): void {

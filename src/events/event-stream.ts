@@ -186,14 +186,16 @@ class OpenStream {
 
   #textOf(events: readonly StoredEvent[]): string {
     const { scope } = this.#rules
-    return events
-      .map((event) => {
-        const source = scope.sources.find(({ collection }) => collection === event.collection)
-        if (!source) return ''
-        const text = eventText(scope, source, event, this.#caller, this.#intent.world)
-        return `id: ${event.id}\nevent: ${eventTypeOf(source, event)}\ndata: ${text}\n\n`
-      })
-      .join('')
+    const { feed } = this.#parts
+    return events.map((event) => feed.textFor(event, scope, this.#caller, () => this.#textOfOne(event))).join('')
+  }
+
+  #textOfOne(event: StoredEvent): string {
+    const { scope } = this.#rules
+    const source = scope.sources.find(({ collection }) => collection === event.collection)
+    if (!source) return ''
+    const text = eventText(scope, source, event, this.#caller, this.#intent.world)
+    return `id: ${event.id}\nevent: ${eventTypeOf(source, event)}\ndata: ${text}\n\n`
   }
 
   /** Keeps the connection alive, and ends the stream of a caller whose credentials have ended. */

@@ -137,6 +137,7 @@ export function streamBody(
 export function openStream(socket: Socket, answer: ServerResponse, { held, stream }: Reply): void {
   held?.leave()
   if (socket.destroyed) return void answer.destroy()
+  answer.flushHeaders() // sent together with content, they would stay in memory in 34 pieces as long as the stream is open
   const ended = (stream as AnswerStream).open({
     write: (text) => void answer.write(text),
     unread: () => answer.writableLength,
