@@ -23,6 +23,10 @@ const closed = service({
   ...parts,
   resources: { notes: { ...notes, access: { read: 'authenticated', write: 'public' } } },
 })
+const owned = service({
+  ...parts,
+  resources: { notes: { ...notes, owner: 'accountId', access: 'authenticated' } },
+})
 
 const eventsOf = (stream: Stream) =>
   [...stream.text().matchAll(/^id: (\S+)\nevent: (\S+)\ndata: ([^\n]*)\n\n/gm)].map(([, id, event, data]) => ({
@@ -226,4 +230,22 @@ test('R213: a client of HTTP/1.0 gets a stream without chunks', async (t) => {
   await until(() => text.includes('event: note.created'))
   assert.ok(!/transfer-encoding/i.test(text))
   socket.destroy()
+})
+
+test('R213 R170: the event that a stream names at its beginning is one of its caller', async (t) => {
+  const { open, send, store } = await streamingNode(t, owned)
+  const [ann, sue] = [
+    await keyFor(store, 'ann', { account: 'north' }, Date.now()),
+    await keyFor(store, 'sue', { account: 'south' }, Date.now()),
+  ]
+  const listed = async (headers: Record<string, string>) => (await send('GET', '/events', { headers })).json.data
+  await send('POST', '/notes', { json: { text: 'a' }, headers: ann })
+  await send('POST', '/notes', { json: { text: 'b' }, headers: sue })
+  await until(async () => (await listed(sue)).length === 1)
+  for (const headers of [ann, sue]) {
+    const stream = await open['node:http']('/events', headers)
+    await until(() => stream.text().includes('id: '))
+    assert.equal(stream.text(), `: events\n\nid: ${(await listed(headers))[0].id}\n\n`)
+    stream.leave()
+  }
 })
