@@ -100,6 +100,7 @@ function statusDeclaration(resources: readonly Statused[]): ResourceDeclaration 
   if (served.length === 0) return undefined
   return {
     ...{ prefix: 'opr', fields: statusFields, states: statusStates, methods: ['read'] },
+    settings: { deleted: { retention: 'P7D' } }, // the service removes them all the time: no trace may stay for ever
     access: { read: rule, change: rule },
   }
 }
@@ -218,7 +219,7 @@ function webhookDeclarations(
     },
     [deliveryResource]: {
       ...{ prefix: 'whd', fields: inCase(deliveryFields, naming), access, ...owned, events: false },
-      methods: ['list', 'read'],
+      ...{ methods: ['list', 'read'], settings: { deleted: { retention: 'PT0S' } } },
     },
   }
 }

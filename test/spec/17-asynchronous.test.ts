@@ -152,6 +152,8 @@ describe('asynchronous operations', () => {
     assert.equal((await send('GET', `/operations/${json.id}`, undefined, as)).json.status, 'succeeded')
     await pass('P2D')
     assert.equal((await send('GET', `/operations/${json.id}`, undefined, as)).status, 410)
+    await pass('P8D')
+    assert.equal((await send('GET', `/operations/${json.id}`, undefined, as)).status, 404)
     await close()
   })
   test('R108: a repeat with the key of the first request starts nothing', async () => {
