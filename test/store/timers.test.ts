@@ -131,7 +131,8 @@ for (const [name, place] of places)
       const ids = await Promise.all(Array.from({ length: 130 }, () => make(nodes[0])))
       for (const node of nodes) node.ahead.by = hour + 1000
       const [one, other] = await Promise.all([nodes[0].run(), nodes[1].run()])
-      assert.equal(one + other, 130)
+      await nodes[0].retry() // a busy database may have refused some, which are put off
+      assert.equal(one + other + (await nodes[0].run()), 130)
       assert.equal(await statusOf(nodes[0], ids.at(-1)), 'expired')
     })
 
