@@ -1,21 +1,25 @@
 /** Delivery attempt: one attempt of a delivery that this process has taken, and its record. Part 6. R209, R210. */
 import type { Document } from '../flow/intent.ts'
-import type { EffectReadResult } from '../flow/plan.ts'
 import { tablePlan } from '../flow/table.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import { mostAttempts } from '../resources/service-fields.ts'
 import { deliveryPause, disablesEndpoint } from '../webhooks/retry-pauses.ts'
 import type { Attempted } from '../webhooks/send.ts'
 import { makeSigner } from '../webhooks/signature.ts'
+import type { AttemptRecords } from './attempt-records.ts'
 import { type Delivery, deliveriesIn, ownMembers, readMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
-import { changeRow, type DeliveryContext, disableEndpoint, findStored, rowsOf } from './delivery-context.ts'
-import { isHeld, keepSend, markFailing, markWorking, removeSend, type SendRow } from './delivery-tables.ts'
+import { changePlan, type DeliveryContext, disableEndpoint, findStored, rowsOf } from './delivery-context.ts'
+import { keepSend, markFailing, markWorking, removeSend, type SendRow } from './delivery-tables.ts'
 import { signingSecrets } from './webhook-terms.ts'
 
 export interface AttemptTerms {
   /** Null if it is disabled, or was removed. */
   readonly own: WebhookEndpoint | null
   readonly holder: string
+  readonly records: AttemptRecords
+  /** Called when the attempt has ended, before its record: whether it was delivered, within `fastAnswer` milliseconds. */
+  readonly wasSent: (isDelivered: boolean) => void
+  readonly fastAnswer: number
   /** Since when nothing has succeeded; 0 after a success. */
   readonly failing: number
   readonly isStopped: () => boolean
@@ -25,24 +29,25 @@ export interface AttemptTerms {
 const patience = 5 * 86_400_000
 const forever = 8_640_000_000_000_000
 
-/** Ends an attempt whose delivery another process has now. */
-class SendLost extends Error {}
-
 export async function attemptDelivery(context: DeliveryContext, send: SendRow, terms: AttemptTerms): Promise<void> {
+  const made = await attempt(context, send, terms).catch((error: unknown) => {
+    terms.wasSent(false)
+    throw error
+  })
+  if (made === null) terms.wasSent(true)
+  else terms.wasSent(made.attempted.error === null && made.attempted.duration < terms.fastAnswer)
+  if (made === null) await rowsOf(context, tablePlan(removeSend, { id: send.id }))
+  else if (terms.isStopped() && made.attempted.error !== null) await handBack(context, send, terms)
+  else await record(context, send, terms, made)
+}
+
+/** Null if the delivery is not there any more. */
+async function attempt(context: DeliveryContext, send: SendRow, { own }: AttemptTerms): Promise<Made | null> {
   const deliveries = deliveriesIn(context.resources)
   const row = await findStored(context, deliveries, rowKey(send.id, send.account))
-  const delivery = row && readMembers<Delivery>(deliveries, row)
-  if (!delivery) {
-    await rowsOf(context, tablePlan(removeSend, { id: send.id }))
-    return
-  }
-  const { own } = terms
+  if (row === null) return null
   const at = context.world.now()
-  const attempted = own ? await attempt(context, send, delivery, own) : unsent
-  if (terms.isStopped() && attempted.error !== null) return handBack(context, send, terms)
-  await record(context, send, terms, { attempted, at }).catch((error: unknown) => {
-    if (!(error instanceof SendLost)) throw error
-  })
+  return { attempted: own ? await post(context, send, readMembers<Delivery>(deliveries, row), own) : unsent, at }
 }
 
 const unsent: Attempted = {
@@ -50,7 +55,7 @@ const unsent: Attempted = {
   ...{ response: null, retryAfter: null },
 }
 
-async function attempt(
+async function post(
   { world, sender, log }: DeliveryContext,
   { endpoint }: SendRow,
   { eventId, request }: Delivery,
@@ -96,11 +101,8 @@ async function record(context: DeliveryContext, send: SendRow, terms: AttemptTer
   const due = pause !== null ? world.due() + pause : retention === null ? forever : world.due() + retention
   const state = pause === null ? 'ended' : 'pending'
   const keep = tablePlan(keepSend, { id, held: terms.holder, state, due, taken: 0, tries: tries + 1 })
-  const admit = ([kept]: readonly EffectReadResult[]): void => {
-    if (!isHeld(kept)) throw new SendLost()
-  }
   const attemptId = world.newId('att')
-  await changeRow(
+  const plan = changePlan(
     context,
     deliveries,
     rowKey(id, account),
@@ -110,8 +112,9 @@ async function record(context: DeliveryContext, send: SendRow, terms: AttemptTer
       const url = terms.own?.url ?? request.url
       return { ...document, ...ownMembers(deliveries, { status, attempts, request: { ...request, url } }) }
     },
-    { reads: [keep], admit },
+    keep,
   )
+  await terms.records.add(plan)
   await judgeEndpoint(context, { id: endpoint, account }, attempted, terms)
 }
 

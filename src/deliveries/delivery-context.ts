@@ -4,7 +4,7 @@ import type { EventScope } from '../events/event-scope.ts'
 import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import { rowsIn } from '../flow/outcome.ts'
-import type { Read, RowGuard } from '../flow/plan.ts'
+import type { Decide, Read, RowWrite } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import type { Log, ServiceWorld } from '../flow/world.ts'
@@ -12,7 +12,7 @@ import { decodeDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Sender } from '../webhooks/send.ts'
 import { endpointsIn, ownMembers, readMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
-import { removeCursors } from './delivery-tables.ts'
+import { isHeld, removeCursors } from './delivery-tables.ts'
 
 export interface DeliveryContext {
   readonly resources: ReadonlyMap<string, Resource>
@@ -55,25 +55,28 @@ export async function enabledEndpoint(
   return own?.status === 'enabled' ? own : null
 }
 
-/** Changes a document, together with a check; nothing if it is not there any more. */
-export async function changeRow(
+/** Changes a document if it is still there; with `held`, only if this operation changes a row. */
+export function changePlan(
   context: DeliveryContext,
   resource: Resource,
   key: RowKey,
   act: (document: Document) => Document,
-  guard?: RowGuard,
-): Promise<void> {
+  held?: TablePlan,
+): Decide {
   const read = readOf(context, resource, key)
-  await context.store.execute({
-    do: 'decide',
-    read,
+  const keep: RowWrite = { do: 'keep' }
+  return {
+    ...{ do: 'decide', read },
     decide: (seen) => {
-      if (seen.is !== 'found') return { do: 'keep' }
-      const before = decodeDocument(resource, seen.doc, seen.hidden)
-      const row = { key, time: read.time, seen, before, always: false, guard }
-      return context.writer.update(resource, act(before), row)
+      if (seen.is !== 'found') return keep
+      const change = (): RowWrite => {
+        const before = decodeDocument(resource, seen.doc, seen.hidden)
+        return context.writer.update(resource, act(before), { key, time: read.time, seen, before, always: false })
+      }
+      if (!held) return change()
+      return { ...keep, consequences: { reads: [held], decide: ([kept]) => (isHeld(kept) ? change() : keep) } }
     },
-  })
+  }
 }
 
 /** Disables an endpoint, and tells why in the endpoint and in the log. */
@@ -84,8 +87,9 @@ export async function disableEndpoint(
 ): Promise<void> {
   const endpoints = endpointsIn(context.resources)
   const disabled = ownMembers(endpoints, { status: 'disabled', disabledReason: reason })
-  await changeRow(context, endpoints, rowKey(id, account), (document) =>
+  const plan = changePlan(context, endpoints, rowKey(id, account), (document) =>
     document.status === 'enabled' ? { ...document, ...disabled } : document,
   )
+  await context.store.execute(plan)
   context.log.warn({ endpoint: id, reason }, 'An endpoint of webhooks was disabled.')
 }
