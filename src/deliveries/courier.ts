@@ -16,7 +16,7 @@ export class Courier {
   constructor(context: DeliveryContext) {
     this.#context = context
     this.#terms = {
-      ...{ context, holder: newHolder(context.world), records: new AttemptRecords(context.store) },
+      ...{ context, holder: newHolder(context.world), records: new AttemptRecords(context) },
       isStopped: () => this.#isStopped,
       noteAttempts: (count) => {
         this.#attempts += count

@@ -5,16 +5,17 @@ import { timestampOf } from '../formats/time-texts.ts'
 import { mostAttempts } from '../resources/service-fields.ts'
 import { deliveryPause, disablesEndpoint } from '../webhooks/retry-pauses.ts'
 import type { Attempted } from '../webhooks/send.ts'
-import { makeSigner } from '../webhooks/signature.ts'
+import { makeSigner, type Sign } from '../webhooks/signature.ts'
 import type { AttemptRecords } from './attempt-records.ts'
-import { type Delivery, deliveriesIn, ownMembers, readMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
-import { changePlan, type DeliveryContext, disableEndpoint, findStored, rowsOf } from './delivery-context.ts'
-import { keepSend, markFailing, markWorking, removeSend, type SendRow } from './delivery-tables.ts'
+import { type Delivery, deliveriesIn, ownMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
+import { changePlan, type DeliveryContext, disableEndpoint, rowsOf } from './delivery-context.ts'
+import { keepSend, markFailing, markWorking, type SendRow } from './delivery-tables.ts'
 import { signingSecrets } from './webhook-terms.ts'
 
 export interface AttemptTerms {
   /** Null if it is disabled, or was removed. */
   readonly own: WebhookEndpoint | null
+  readonly sign: Sign
   readonly holder: string
   readonly records: AttemptRecords
   /** Called when the attempt has ended, before its record: whether it was delivered, within `fastAnswer` milliseconds. */
@@ -29,25 +30,28 @@ export interface AttemptTerms {
 const patience = 5 * 86_400_000
 const forever = 8_640_000_000_000_000
 
-export async function attemptDelivery(context: DeliveryContext, send: SendRow, terms: AttemptTerms): Promise<void> {
-  const made = await attempt(context, send, terms).catch((error: unknown) => {
-    terms.wasSent(false)
-    throw error
-  })
-  if (made === null) terms.wasSent(true)
-  else terms.wasSent(made.attempted.error === null && made.attempted.duration < terms.fastAnswer)
-  if (made === null) await rowsOf(context, tablePlan(removeSend, { id: send.id }))
-  else if (terms.isStopped() && made.attempted.error !== null) await handBack(context, send, terms)
-  else await record(context, send, terms, made)
+/** A delivery that this process has taken, as it is stored. */
+export interface TakenSend {
+  readonly send: SendRow
+  readonly delivery: Delivery
 }
 
-/** Null if the delivery is not there any more. */
-async function attempt(context: DeliveryContext, send: SendRow, { own }: AttemptTerms): Promise<Made | null> {
-  const deliveries = deliveriesIn(context.resources)
-  const row = await findStored(context, deliveries, rowKey(send.id, send.account))
-  if (row === null) return null
+export async function attemptDelivery(context: DeliveryContext, taken: TakenSend, terms: AttemptTerms): Promise<void> {
+  const { send } = taken
   const at = context.world.now()
-  return { attempted: own ? await post(context, send, readMembers<Delivery>(deliveries, row), own) : unsent, at }
+  const attempted = terms.own ? await post(context, taken, terms.own, terms.sign) : unsent
+  terms.wasSent(attempted.error === null && attempted.duration < terms.fastAnswer)
+  if (terms.isStopped() && attempted.error !== null) await handBack(context, send, terms)
+  else await record(context, send, terms, { attempted, at })
+}
+
+/** Signs with the secrets of an endpoint, which are opened once. */
+export function signerOf({ world }: DeliveryContext, endpoint: string, own: WebhookEndpoint | null): Sign {
+  let sign: Sign | undefined
+  return (content) => {
+    sign ??= makeSigner(signingSecrets(own?.sealed ?? '', endpoint, world))
+    return sign(content)
+  }
 }
 
 const unsent: Attempted = {
@@ -55,22 +59,17 @@ const unsent: Attempted = {
   ...{ response: null, retryAfter: null },
 }
 
+/** Never rejects. */
 async function post(
   { world, sender, log }: DeliveryContext,
-  { endpoint }: SendRow,
-  { eventId, request }: Delivery,
-  { url, sealed }: WebhookEndpoint,
+  { send: { endpoint }, delivery: { eventId, request } }: TakenSend,
+  { url }: WebhookEndpoint,
+  sign: Sign,
 ): Promise<Attempted> {
   const { body } = request
   try {
-    const sign = makeSigner(signingSecrets(sealed, endpoint, world))
-    const signed = sign({ id: eventId, at: world.now(), body })
-    return await sender.send({
-      endpoint,
-      url,
-      headers: { ...request.headers, ...signed } as Record<string, string>,
-      body,
-    })
+    const headers = { ...request.headers, ...sign({ id: eventId, at: world.now(), body }) } as Record<string, string>
+    return await sender.send({ endpoint, url, headers, body })
   } catch (err) {
     log.error({ err, endpoint }, 'A delivery could not be signed.')
     return { ...unsent, error: 'The delivery could not be signed.' }

@@ -38,11 +38,14 @@ interface StoredTexts {
 }
 
 /** A stored document with names in camel case. */
-export const readMembers = <T>(resource: Resource, { doc, hidden }: StoredTexts): T =>
-  membersIn(decodeDocument(resource, doc, hidden), 'camel') as T
+export function readMembers<T>(resource: Resource, { doc, hidden }: StoredTexts): T {
+  const document = decodeDocument(resource, doc, hidden)
+  return (resource.settings.naming === 'camel' ? document : membersIn(document, 'camel')) as T
+}
 
 /** Members as a resource names them. */
-export const ownMembers = ({ settings }: Resource, members: Document): Document => membersIn(members, settings.naming)
+export const ownMembers = ({ settings: { naming } }: Resource, members: Document): Document =>
+  naming === 'camel' ? members : membersIn(members, naming)
 
 export const endpointsIn = (resources: ReadonlyMap<string, Resource>): Resource =>
   resources.get(endpointResource) as Resource

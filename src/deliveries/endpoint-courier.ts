@@ -2,9 +2,9 @@
 import { tablePlan } from '../flow/table.ts'
 import { mostConnections } from '../webhooks/send.ts'
 import type { AttemptRecords } from './attempt-records.ts'
-import type { WebhookEndpoint } from './delivery.ts'
-import { attemptDelivery } from './delivery-attempt.ts'
-import { type DeliveryContext, enabledEndpoint, rowsOf } from './delivery-context.ts'
+import { type Delivery, deliveriesIn, readMembers, rowKey } from './delivery.ts'
+import { type AttemptTerms, attemptDelivery, signerOf, type TakenSend } from './delivery-attempt.ts'
+import { type DeliveryContext, enabledEndpoint, findStored, rowsOf } from './delivery-context.ts'
 import {
   type CursorRow,
   findCursor,
@@ -12,6 +12,7 @@ import {
   findPending,
   mostPending,
   releaseSends,
+  removeSend,
   type SendRow,
   takeNamed,
   takeSends,
@@ -42,15 +43,18 @@ interface CourierEndpoint {
   readonly account: string
 }
 
+/** What is known of an endpoint when deliveries are taken. */
+type KnownEndpoint = Pick<AttemptTerms, 'own' | 'failing' | 'sign'>
+
 export class EndpointCourier {
   readonly #terms: CourierTerms
   readonly #endpoint: CourierEndpoint
   /** When to look for deliveries; null while nothing is known to wait. */
   #next: number | null = null
   /** The deliveries that are taken and not being sent yet, when they were taken, and what was known of the endpoint then. */
-  #queue: SendRow[] = []
+  #queue: TakenSend[] = []
   #takenAt = 0
-  #known: { readonly own: WebhookEndpoint | null; readonly failing: number } = { own: null, failing: 0 }
+  #known: KnownEndpoint | null = null
   #isFast = false
   #isLooking = false
   #sending = 0
@@ -73,7 +77,7 @@ export class EndpointCourier {
   start(): void {
     const isStopped = this.#terms.isStopped()
     if (isStopped || this.#now - this.#takenAt > longestQueue) this.#release()
-    while (this.#queue.length > 0 && this.#isFree) this.#send(this.#queue.shift() as SendRow)
+    while (this.#queue.length > 0 && this.#isFree) this.#send(this.#queue.shift() as TakenSend)
     const isDue = this.#next !== null && this.#next <= this.#now
     if (!isStopped && isDue && this.#queue.length === 0 && this.#isFree && !this.#isLooking) this.#startLook()
   }
@@ -109,7 +113,7 @@ export class EndpointCourier {
     this.running.add(ended)
   }
 
-  #send(send: SendRow): void {
+  #send(taken: TakenSend): void {
     const { context, holder, records, isStopped } = this.#terms
     this.#sending++
     const wasSent = (isDelivered: boolean): void => {
@@ -118,9 +122,9 @@ export class EndpointCourier {
       if (!isDelivered) this.#release()
       this.start()
     }
-    const terms = { ...this.#known, holder, records, isStopped, wasSent, fastAnswer }
+    const terms = { ...(this.#known as KnownEndpoint), holder, records, isStopped, wasSent, fastAnswer }
     this.#run(
-      attemptDelivery(context, send, terms)
+      attemptDelivery(context, taken, terms)
         .catch((err: unknown) => context.log.warn({ err, ...this.#endpoint }, 'An attempt could not be recorded.'))
         .finally(() => this.wake()),
     )
@@ -129,7 +133,7 @@ export class EndpointCourier {
   /** Lets other processes, or a later look, have the deliveries that are not being sent yet. */
   #release(): void {
     const { context, holder } = this.#terms
-    const ids = this.#queue.map(({ id }) => id)
+    const ids = this.#queue.map(({ send }) => send.id)
     this.#queue = []
     if (ids.length === 0) return
     this.#run(
@@ -146,16 +150,29 @@ export class EndpointCourier {
     this.#next = null
     const own = await enabledEndpoint(context, endpoint, account)
     const [cursor] = await rowsOf<CursorRow>(context, tablePlan(findCursor, { id: endpoint }))
-    this.#known = { own, failing: cursor?.failing ?? 0 }
+    this.#known = { own, failing: cursor?.failing ?? 0, sign: signerOf(context, endpoint, own) }
     const at = this.#now
     const limit = this.#isFast ? mostTaken : mostConnections - this.#sending
     const taken = own?.ordered ? await this.#takeFirsts(limit) : await this.#take(limit)
     this.#takenAt = at
-    this.#queue.push(...taken)
+    this.#queue.push(...(await this.#read(taken)))
     noteAttempts(taken.length)
     if (taken.length > 0) return
     const [next] = await rowsOf<SendRow>(context, tablePlan(findNext, { endpoint, state: 'pending' }))
     if (next) this.#next ??= Math.max(next.due, next.taken, this.#now + 1000)
+  }
+
+  /** The deliveries as they are stored; forgets those that are not there any more. */
+  async #read(taken: readonly SendRow[]): Promise<readonly TakenSend[]> {
+    const { context } = this.#terms
+    const deliveries = deliveriesIn(context.resources)
+    const read = taken.map(async (send): Promise<TakenSend[]> => {
+      const row = await findStored(context, deliveries, rowKey(send.id, send.account))
+      if (row !== null) return [{ send, delivery: readMembers<Delivery>(deliveries, row) }]
+      await rowsOf(context, tablePlan(removeSend, { id: send.id }))
+      return []
+    })
+    return (await Promise.all(read)).flat()
   }
 
   get #taking() {
@@ -180,7 +197,11 @@ export class EndpointCourier {
   async #findFirsts(limit: number): Promise<readonly string[]> {
     const seen = new Set<string>()
     const [now, { endpoint }] = [this.#now, this.#endpoint]
-    const isFirst = ({ id, item }: SendRow): boolean => seen.size < seen.add(item || id).size
+    const isFirst = ({ id, item }: SendRow): boolean => {
+      const isNew = !seen.has(item || id)
+      seen.add(item || id)
+      return isNew
+    }
     for (let after = -1; ; ) {
       const values = { endpoint, state: 'pending', after }
       const pending = await rowsOf<SendRow>(this.#terms.context, tablePlan(findPending, values))
