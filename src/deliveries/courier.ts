@@ -15,8 +15,9 @@ export class Courier {
 
   constructor(context: DeliveryContext) {
     this.#context = context
+    const holder = newHolder(context.world)
     this.#terms = {
-      ...{ context, holder: newHolder(context.world), records: new AttemptRecords(context) },
+      ...{ context, holder, records: new AttemptRecords({ ...context, holder }) },
       isStopped: () => this.#isStopped,
       noteAttempts: (count) => {
         this.#attempts += count

@@ -96,24 +96,24 @@ async function record(context: DeliveryContext, send: SendRow, terms: AttemptTer
   const failed = { failures: tries + 1, retryAfter: attempted.retryAfter, now: world.now(), random: world.random() }
   const pause = attempted.error === null || isGone ? null : deliveryPause(failed)
   const status = attempted.error === null ? 'succeeded' : pause === null ? 'failed' : 'pending'
-  const { retention } = deliveries.settings.events
-  const due = pause !== null ? world.due() + pause : retention === null ? forever : world.due() + retention
-  const state = pause === null ? 'ended' : 'pending'
-  const keep = tablePlan(keepSend, { id, held: terms.holder, state, due, taken: 0, tries: tries + 1 })
   const attemptId = world.newId('att')
-  const plan = changePlan(
-    context,
-    deliveries,
-    rowKey(id, account),
-    (document) => {
-      const { request, attempts: earlier } = document as unknown as Delivery
-      const attempts = [...earlier, ownMembers(deliveries, shownAttempt(attemptId, made))].slice(-mostAttempts)
-      const url = terms.own?.url ?? request.url
-      return { ...document, ...ownMembers(deliveries, { status, attempts, request: { ...request, url } }) }
-    },
-    keep,
-  )
-  await terms.records.add(plan)
+  const shown = changePlan(context, deliveries, rowKey(id, account), (document) => {
+    const { request, attempts: earlier, status: former } = document as unknown as Delivery
+    const attempts = [...earlier, ownMembers(deliveries, shownAttempt(attemptId, made))].slice(-mostAttempts)
+    const url = terms.own?.url ?? request.url
+    // Another process may have delivered it, if this one was too slow.
+    const isOver = former !== 'pending' && status !== 'succeeded'
+    const next = { status: isOver ? former : status, attempts, request: { ...request, url } }
+    return { ...document, ...ownMembers(deliveries, next) }
+  })
+  const { retention } = deliveries.settings.events
+  const follows =
+    pause === null
+      ? { id, due: retention === null ? forever : world.due() + retention }
+      : tablePlan(keepSend, {
+          ...{ id, held: terms.holder, state: 'pending', due: world.due() + pause, taken: 0, tries: tries + 1 },
+        })
+  await terms.records.add({ shown, follows })
   await judgeEndpoint(context, { id: endpoint, account }, attempted, terms)
 }
 

@@ -4,7 +4,7 @@ import type { EventScope } from '../events/event-scope.ts'
 import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import { rowsIn } from '../flow/outcome.ts'
-import type { Decide, Read, RowWrite } from '../flow/plan.ts'
+import type { Decide, Read } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import type { Log, ServiceWorld } from '../flow/world.ts'
@@ -12,7 +12,7 @@ import { decodeDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Sender } from '../webhooks/send.ts'
 import { endpointsIn, ownMembers, readMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
-import { isHeld, removeCursors } from './delivery-tables.ts'
+import { removeCursors } from './delivery-tables.ts'
 
 export interface DeliveryContext {
   readonly resources: ReadonlyMap<string, Resource>
@@ -55,26 +55,20 @@ export async function enabledEndpoint(
   return own?.status === 'enabled' ? own : null
 }
 
-/** Changes a document if it is still there; with `held`, only if this operation changes a row. */
+/** Changes a document if it is still there. */
 export function changePlan(
   context: DeliveryContext,
   resource: Resource,
   key: RowKey,
   act: (document: Document) => Document,
-  held?: TablePlan,
 ): Decide {
   const read = readOf(context, resource, key)
-  const keep: RowWrite = { do: 'keep' }
   return {
     ...{ do: 'decide', read },
     decide: (seen) => {
-      if (seen.is !== 'found') return keep
-      const change = (): RowWrite => {
-        const before = decodeDocument(resource, seen.doc, seen.hidden)
-        return context.writer.update(resource, act(before), { key, time: read.time, seen, before, always: false })
-      }
-      if (!held) return change()
-      return { ...keep, consequences: { reads: [held], decide: ([kept]) => (isHeld(kept) ? change() : keep) } }
+      if (seen.is !== 'found') return { do: 'keep' }
+      const before = decodeDocument(resource, seen.doc, seen.hidden)
+      return context.writer.update(resource, act(before), { key, time: read.time, seen, before, always: false })
     },
   }
 }

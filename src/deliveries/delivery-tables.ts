@@ -140,7 +140,12 @@ export const findDue: TableOperation = {
   ...{ do: 'find', table: sendTable, where: { state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } } },
   ...{ order: ['due'], limit: 500 },
 }
-/** Changes a delivery that this process still has, in the transaction that records its attempt. */
+/** Ends deliveries that this process still has. */
+export const endSends: TableOperation = {
+  ...{ do: 'set', table: sendTable, where: { id: { in: 'ids' }, holder: 'held' } },
+  to: { state: 'state', due: 'due', taken: 'free' },
+}
+/** Changes a delivery that this process still has. */
 export const keepSend: TableOperation = {
   ...{ do: 'set', table: sendTable, where: { ...byId, holder: 'held' } },
   to: { state: 'state', due: 'due', taken: 'taken', tries: 'tries' },

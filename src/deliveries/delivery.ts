@@ -5,8 +5,8 @@ import { eventTypesOf } from '../events/event-scope.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import type { Effect } from '../flow/plan.ts'
-import { tablePlan } from '../flow/table.ts'
+import type { Create } from '../flow/plan.ts'
+import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { completeDocumentBy, decodeDocument, stampDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { deliveryResource, endpointResource, membersIn } from '../resources/service-fields.ts'
@@ -98,11 +98,11 @@ interface StoringContext {
   readonly newId: (prefix: string) => string
 }
 
-/** The effects that store a delivery which is due, and its text. */
+/** The writes that store a delivery which is due, and its text. */
 export function storedDelivery(
   { deliveries, writer, time, due, newId }: StoringContext,
   { endpoint, event, item, body }: NewDelivery,
-): { readonly doc: string; readonly effects: readonly Effect[] } {
+): { readonly doc: string; readonly key: RowKey; readonly create: Create; readonly send: TablePlan } {
   const { format } = deliveries.settings.events
   const own = ownMembers(deliveries, {
     ...{ endpointId: endpoint.id, eventId: event.id, eventType: event.type, status: 'pending', attempts: [] },
@@ -113,13 +113,8 @@ export function storedDelivery(
   stampDocument(deliveries, document, key, null, time)
   const send = { id: key.id, endpoint: endpoint.id, account: key.account, position: event.position, item, due }
   return {
-    doc: encodeDocument(deliveries.collection, document).doc,
-    effects: [
-      {
-        ...{ collection: deliveries.name, key, time },
-        change: () => writer.create(deliveries, document, { key, parent: null, time }),
-      },
-      tablePlan(addSend, { ...send, state: 'pending', taken: 0, holder: '', tries: 0 }),
-    ],
+    ...{ doc: encodeDocument(deliveries.collection, document).doc, key },
+    create: writer.create(deliveries, document, { key, parent: null, time }),
+    send: tablePlan(addSend, { ...send, state: 'pending', taken: 0, holder: '', tries: 0 }),
   }
 }

@@ -5,7 +5,7 @@ import { isInForce } from '../auth/keys.ts'
 import { type EventScope, eventTypeOf, visibleEvents } from '../events/event-scope.ts'
 import { eventText } from '../events/event-text.ts'
 import type { EventPage, StoredEvent } from '../flow/outcome.ts'
-import type { Effect, ReadEvents } from '../flow/plan.ts'
+import type { EffectReadResult, ReadEvents, WritePlan } from '../flow/plan.ts'
 import { tablePlan } from '../flow/table.ts'
 import { deliveriesIn, readerOf, rowKey, storedDelivery, type WebhookEndpoint, wantedActions } from './delivery.ts'
 import { type DeliveryContext, disableEndpoint, enabledEndpoint, newHolder, rowsOf } from './delivery-context.ts'
@@ -127,30 +127,28 @@ class Dispatch {
     const { world, store, resources } = this.#context
     const until = keeps ? world.due() + dispatchLease : 0
     const move = tablePlan(moveCursor, { id: this.#row.id, none: 0, holder: this.#holder, position, until })
-    const effects = events.flatMap((event) => this.#effectsOf(event, own, scope))
+    const writes = events.flatMap((event) => this.#writesOf(event, own, scope))
     const key = rowKey('', this.#row.account)
-    await store.execute({
-      do: 'decide',
-      read: { do: 'none', collection: deliveriesIn(resources).name, key },
-      decide: () => ({
-        ...{ do: 'keep', answer: 'null' },
-        consequences: {
-          reads: [move],
-          decide: ([kept]) => {
-            if (!isHeld(kept)) throw new CursorLost()
-            return { do: 'keep', answer: 'null', effects }
-          },
-        },
-      }),
-    })
+    const begin = () => {
+      const left = writes.values()
+      let isFirst = true
+      const next = (before: unknown): WritePlan | null => {
+        if (before === null) return move
+        if (isFirst && !isHeld(before as EffectReadResult)) throw new CursorLost()
+        isFirst = false
+        return left.next().value ?? null
+      }
+      return { next, answer: () => null }
+    }
+    await store.execute({ do: 'sequence', collection: deliveriesIn(resources).name, key, claim: null, begin })
   }
 
-  #effectsOf(event: StoredEvent, own: WebhookEndpoint, scope: EventScope): readonly Effect[] {
+  #writesOf(event: StoredEvent, own: WebhookEndpoint, scope: EventScope): readonly WritePlan[] {
     const { world, writer, resources } = this.#context
     const source = scope.sources.find(({ collection }) => collection === event.collection)
     if (!source) return []
     const { collection, key, id, position } = event
-    return storedDelivery(
+    const { create, send } = storedDelivery(
       { deliveries: deliveriesIn(resources), writer, time: world.now(), due: world.due(), newId: world.newId },
       {
         endpoint: { id: this.#row.endpoint, url: own.url, account: this.#account },
@@ -158,7 +156,8 @@ class Dispatch {
         item: own.ordered ? JSON.stringify([collection, key.parent, key.id]) : '',
         body: eventText(scope, source, event, readerOf(own, this.#account), world),
       },
-    ).effects
+    )
+    return [create, send]
   }
 }
 
