@@ -24,10 +24,10 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Runs a file with Node.js on core 0 until it answers; what it writes goes into a file, as a log does. */
-export async function serve(words: readonly string[], port: number, log: string, env = {}): Promise<Served> {
+/** Runs a file with Node.js on one core until it answers; what it writes goes into a file, as a log does. */
+export async function serve(words: readonly string[], port: number, log: string, env = {}, core = 0): Promise<Served> {
   const out = openSync(log, 'a')
-  const [command, ...rest] = pinned(0, process.execPath, ...words) as [string, ...string[]]
+  const [command, ...rest] = pinned(core, process.execPath, ...words) as [string, ...string[]]
   const child = spawn(command, rest, { stdio: ['ignore', out, out], env: { ...process.env, ...env } })
   const url = `http://127.0.0.1:${port}`
   await answers(url, child, log)

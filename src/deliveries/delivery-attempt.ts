@@ -1,21 +1,26 @@
 /** Delivery attempt: one attempt of a delivery that this process has taken, and its record. Part 6. R209, R210. */
 import type { Document } from '../flow/intent.ts'
-import type { EffectReadResult } from '../flow/plan.ts'
 import { tablePlan } from '../flow/table.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import { mostAttempts } from '../resources/service-fields.ts'
 import { deliveryPause, disablesEndpoint } from '../webhooks/retry-pauses.ts'
 import type { Attempted } from '../webhooks/send.ts'
-import { makeSigner } from '../webhooks/signature.ts'
-import { type Delivery, deliveriesIn, ownMembers, readMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
-import { changeRow, type DeliveryContext, disableEndpoint, findStored, rowsOf } from './delivery-context.ts'
-import { isHeld, keepSend, markFailing, markWorking, removeSend, type SendRow } from './delivery-tables.ts'
+import { makeSigner, type Sign } from '../webhooks/signature.ts'
+import type { AttemptRecords } from './attempt-records.ts'
+import { type Delivery, deliveriesIn, ownMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
+import { changePlan, type DeliveryContext, disableEndpoint, rowsOf } from './delivery-context.ts'
+import { keepSend, markFailing, markWorking, type SendRow } from './delivery-tables.ts'
 import { signingSecrets } from './webhook-terms.ts'
 
 export interface AttemptTerms {
   /** Null if it is disabled, or was removed. */
   readonly own: WebhookEndpoint | null
+  readonly sign: Sign
   readonly holder: string
+  readonly records: AttemptRecords
+  /** Called when the attempt has ended, before its record: whether it was delivered, within `fastAnswer` milliseconds. */
+  readonly wasSent: (isDelivered: boolean) => void
+  readonly fastAnswer: number
   /** Since when nothing has succeeded; 0 after a success. */
   readonly failing: number
   readonly isStopped: () => boolean
@@ -25,24 +30,28 @@ export interface AttemptTerms {
 const patience = 5 * 86_400_000
 const forever = 8_640_000_000_000_000
 
-/** Ends an attempt whose delivery another process has now. */
-class SendLost extends Error {}
+/** A delivery that this process has taken, as it is stored. */
+export interface TakenSend {
+  readonly send: SendRow
+  readonly delivery: Delivery
+}
 
-export async function attemptDelivery(context: DeliveryContext, send: SendRow, terms: AttemptTerms): Promise<void> {
-  const deliveries = deliveriesIn(context.resources)
-  const row = await findStored(context, deliveries, rowKey(send.id, send.account))
-  const delivery = row && readMembers<Delivery>(deliveries, row)
-  if (!delivery) {
-    await rowsOf(context, tablePlan(removeSend, { id: send.id }))
-    return
-  }
-  const { own } = terms
+export async function attemptDelivery(context: DeliveryContext, taken: TakenSend, terms: AttemptTerms): Promise<void> {
+  const { send } = taken
   const at = context.world.now()
-  const attempted = own ? await attempt(context, send, delivery, own) : unsent
-  if (terms.isStopped() && attempted.error !== null) return handBack(context, send, terms)
-  await record(context, send, terms, { attempted, at }).catch((error: unknown) => {
-    if (!(error instanceof SendLost)) throw error
-  })
+  const attempted = terms.own ? await post(context, taken, terms.own, terms.sign) : unsent
+  terms.wasSent(attempted.error === null && attempted.duration < terms.fastAnswer)
+  if (terms.isStopped() && attempted.error !== null) await handBack(context, send, terms)
+  else await record(context, send, terms, { attempted, at })
+}
+
+/** Signs with the secrets of an endpoint, which are opened once. */
+export function signerOf({ world }: DeliveryContext, endpoint: string, own: WebhookEndpoint | null): Sign {
+  let sign: Sign | undefined
+  return (content) => {
+    sign ??= makeSigner(signingSecrets(own?.sealed ?? '', endpoint, world))
+    return sign(content)
+  }
 }
 
 const unsent: Attempted = {
@@ -50,22 +59,17 @@ const unsent: Attempted = {
   ...{ response: null, retryAfter: null },
 }
 
-async function attempt(
+/** Never rejects. */
+async function post(
   { world, sender, log }: DeliveryContext,
-  { endpoint }: SendRow,
-  { eventId, request }: Delivery,
-  { url, sealed }: WebhookEndpoint,
+  { send: { endpoint }, delivery: { eventId, request } }: TakenSend,
+  { url }: WebhookEndpoint,
+  sign: Sign,
 ): Promise<Attempted> {
   const { body } = request
   try {
-    const sign = makeSigner(signingSecrets(sealed, endpoint, world))
-    const signed = sign({ id: eventId, at: world.now(), body })
-    return await sender.send({
-      endpoint,
-      url,
-      headers: { ...request.headers, ...signed } as Record<string, string>,
-      body,
-    })
+    const headers = { ...request.headers, ...sign({ id: eventId, at: world.now(), body }) } as Record<string, string>
+    return await sender.send({ endpoint, url, headers, body })
   } catch (err) {
     log.error({ err, endpoint }, 'A delivery could not be signed.')
     return { ...unsent, error: 'The delivery could not be signed.' }
@@ -92,26 +96,24 @@ async function record(context: DeliveryContext, send: SendRow, terms: AttemptTer
   const failed = { failures: tries + 1, retryAfter: attempted.retryAfter, now: world.now(), random: world.random() }
   const pause = attempted.error === null || isGone ? null : deliveryPause(failed)
   const status = attempted.error === null ? 'succeeded' : pause === null ? 'failed' : 'pending'
-  const { retention } = deliveries.settings.events
-  const due = pause !== null ? world.due() + pause : retention === null ? forever : world.due() + retention
-  const state = pause === null ? 'ended' : 'pending'
-  const keep = tablePlan(keepSend, { id, held: terms.holder, state, due, taken: 0, tries: tries + 1 })
-  const admit = ([kept]: readonly EffectReadResult[]): void => {
-    if (!isHeld(kept)) throw new SendLost()
-  }
   const attemptId = world.newId('att')
-  await changeRow(
-    context,
-    deliveries,
-    rowKey(id, account),
-    (document) => {
-      const { request, attempts: earlier } = document as unknown as Delivery
-      const attempts = [...earlier, ownMembers(deliveries, shownAttempt(attemptId, made))].slice(-mostAttempts)
-      const url = terms.own?.url ?? request.url
-      return { ...document, ...ownMembers(deliveries, { status, attempts, request: { ...request, url } }) }
-    },
-    { reads: [keep], admit },
-  )
+  const shown = changePlan(context, deliveries, rowKey(id, account), (document) => {
+    const { request, attempts: earlier, status: former } = document as unknown as Delivery
+    const attempts = [...earlier, ownMembers(deliveries, shownAttempt(attemptId, made))].slice(-mostAttempts)
+    const url = terms.own?.url ?? request.url
+    // Another process may have delivered it, if this one was too slow.
+    const isOver = former !== 'pending' && status !== 'succeeded'
+    const next = { status: isOver ? former : status, attempts, request: { ...request, url } }
+    return { ...document, ...ownMembers(deliveries, next) }
+  })
+  const { retention } = deliveries.settings.events
+  const follows =
+    pause === null
+      ? { id, due: retention === null ? forever : world.due() + retention }
+      : tablePlan(keepSend, {
+          ...{ id, held: terms.holder, state: 'pending', due: world.due() + pause, taken: 0, tries: tries + 1 },
+        })
+  await terms.records.add({ shown, follows })
   await judgeEndpoint(context, { id: endpoint, account }, attempted, terms)
 }
 

@@ -4,7 +4,7 @@ import type { EventScope } from '../events/event-scope.ts'
 import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import { rowsIn } from '../flow/outcome.ts'
-import type { Read, RowGuard } from '../flow/plan.ts'
+import type { Decide, Read } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import type { Log, ServiceWorld } from '../flow/world.ts'
@@ -51,25 +51,22 @@ export async function enabledEndpoint(
   return own?.status === 'enabled' ? own : null
 }
 
-/** Changes a document, together with a check; nothing if it is not there any more. */
-export async function changeRow(
+/** Changes a document if it is still there. */
+export function changePlan(
   context: DeliveryContext,
   resource: Resource,
   key: RowKey,
   act: (document: Document) => Document,
-  guard?: RowGuard,
-): Promise<void> {
+): Decide {
   const read = readOf(context, resource, key)
-  await context.store.execute({
-    do: 'decide',
-    read,
+  return {
+    ...{ do: 'decide', read },
     decide: (seen) => {
       if (seen.is !== 'found') return { do: 'keep' }
       const before = decodeDocument(resource, seen.doc, seen.hidden)
-      const row = { key, time: read.time, seen, before, always: false, guard }
-      return context.writer.update(resource, act(before), row)
+      return context.writer.update(resource, act(before), { key, time: read.time, seen, before, always: false })
     },
-  })
+  }
 }
 
 /** Disables an endpoint, and tells why in the endpoint and in the log. */
@@ -80,8 +77,9 @@ export async function disableEndpoint(
 ): Promise<void> {
   const endpoints = endpointsIn(context.resources)
   const disabled = ownMembers(endpoints, { status: 'disabled', disabledReason: reason })
-  await changeRow(context, endpoints, rowKey(id, account), (document) =>
+  const plan = changePlan(context, endpoints, rowKey(id, account), (document) =>
     document.status === 'enabled' ? { ...document, ...disabled } : document,
   )
+  await context.store.execute(plan)
   context.log.warn({ endpoint: id, reason }, 'An endpoint of webhooks was disabled.')
 }

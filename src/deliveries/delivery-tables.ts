@@ -114,14 +114,21 @@ export const takeSends = (limit: number): TableOperation => ({
   ...{ do: 'set', table: sendTable, order: ['due', 'position'], limit, to: { taken: 'until', holder: 'holder' } },
   where: { ...byEndpoint, state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } },
 })
-export const takeSend: TableOperation = {
+/** Takes those of some deliveries that are due and that no other process has. */
+export const takeNamed: TableOperation = {
   ...{ do: 'set', table: sendTable, to: { taken: 'until', holder: 'holder' } },
-  where: { ...byId, state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } },
+  where: { id: { in: 'ids' }, state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } },
 }
-/** The first pending deliveries of an ordered endpoint. */
+/** Frees deliveries that this process still has. */
+export const releaseSends: TableOperation = {
+  ...{ do: 'set', table: sendTable, where: { id: { in: 'ids' }, holder: 'held' }, to: { taken: 'free' } },
+}
+/** How many pending deliveries of an ordered endpoint are read at once. */
+export const mostPending = 1000
+/** Pending deliveries of an ordered endpoint, after a position. */
 export const findPending: TableOperation = {
-  ...{ do: 'find', table: sendTable, where: { ...byEndpoint, state: 'state' } },
-  ...{ order: ['position', 'id'], limit: 1000 },
+  ...{ do: 'find', table: sendTable, where: { ...byEndpoint, state: 'state', position: { above: 'after' } } },
+  ...{ order: ['position', 'id'], limit: mostPending },
 }
 /** The next delivery of an endpoint. */
 export const findNext: TableOperation = {
@@ -133,7 +140,12 @@ export const findDue: TableOperation = {
   ...{ do: 'find', table: sendTable, where: { state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } } },
   ...{ order: ['due'], limit: 500 },
 }
-/** Changes a delivery that this process still has, in the transaction that records its attempt. */
+/** Ends deliveries that this process still has. */
+export const endSends: TableOperation = {
+  ...{ do: 'set', table: sendTable, where: { id: { in: 'ids' }, holder: 'held' } },
+  to: { state: 'state', due: 'due', taken: 'free' },
+}
+/** Changes a delivery that this process still has. */
 export const keepSend: TableOperation = {
   ...{ do: 'set', table: sendTable, where: { ...byId, holder: 'held' } },
   to: { state: 'state', due: 'due', taken: 'taken', tries: 'tries' },

@@ -6,8 +6,8 @@ import { eventMediaType } from '../events/event-text.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
-import type { Effect } from '../flow/plan.ts'
-import { tablePlan } from '../flow/table.ts'
+import type { Create } from '../flow/plan.ts'
+import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { completeDocumentBy, decodeDocument, stampDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { deliveryResource, endpointResource, membersIn } from '../resources/service-fields.ts'
@@ -39,11 +39,14 @@ interface StoredTexts {
 }
 
 /** A stored document with names in camel case. */
-export const readMembers = <T>(resource: Resource, { doc, hidden }: StoredTexts): T =>
-  membersIn(decodeDocument(resource, doc, hidden), 'camel') as T
+export function readMembers<T>(resource: Resource, { doc, hidden }: StoredTexts): T {
+  const document = decodeDocument(resource, doc, hidden)
+  return (resource.settings.naming === 'camel' ? document : membersIn(document, 'camel')) as T
+}
 
 /** Members as a resource names them. */
-export const ownMembers = ({ settings }: Resource, members: Document): Document => membersIn(members, settings.naming)
+export const ownMembers = ({ settings: { naming } }: Resource, members: Document): Document =>
+  naming === 'camel' ? members : membersIn(members, naming)
 
 export const endpointsIn = (resources: ReadonlyMap<string, Resource>): Resource =>
   resources.get(endpointResource) as Resource
@@ -96,11 +99,11 @@ interface StoringContext {
   readonly newId: (prefix: string) => string
 }
 
-/** The effects that store a delivery which is due, and its text. */
+/** The writes that store a delivery which is due, and its text. */
 export function storedDelivery(
   { deliveries, writer, time, due, newId }: StoringContext,
   { endpoint, event, item, body }: NewDelivery,
-): { readonly doc: string; readonly effects: readonly Effect[] } {
+): { readonly doc: string; readonly key: RowKey; readonly create: Create; readonly send: TablePlan } {
   const own = ownMembers(deliveries, {
     ...{ endpointId: endpoint.id, eventId: event.id, eventType: event.type, status: 'pending', attempts: [] },
     request: { url: endpoint.url, headers: deliveryHeaders(deliveries.settings.events.format), body },
@@ -110,13 +113,8 @@ export function storedDelivery(
   stampDocument(deliveries, document, key, null, time)
   const send = { id: key.id, endpoint: endpoint.id, account: key.account, position: event.position, item, due }
   return {
-    doc: encodeDocument(deliveries.collection, document).doc,
-    effects: [
-      {
-        ...{ collection: deliveries.name, key, time },
-        change: () => writer.create(deliveries, document, { key, parent: null, time }),
-      },
-      tablePlan(addSend, { ...send, state: 'pending', taken: 0, holder: '', tries: 0 }),
-    ],
+    ...{ doc: encodeDocument(deliveries.collection, document).doc, key },
+    create: writer.create(deliveries, document, { key, parent: null, time }),
+    send: tablePlan(addSend, { ...send, state: 'pending', taken: 0, holder: '', tries: 0 }),
   }
 }

@@ -5,7 +5,7 @@ import { isInForce } from '../auth/keys.ts'
 import { type EventScope, eventTypeOf, visibleEvents } from '../events/event-scope.ts'
 import { eventText } from '../events/event-text.ts'
 import type { EventPage, StoredEvent } from '../flow/outcome.ts'
-import type { Effect, ReadEvents } from '../flow/plan.ts'
+import type { EffectReadResult, ReadEvents, WritePlan } from '../flow/plan.ts'
 import { tablePlan } from '../flow/table.ts'
 import { newHolder } from '../flow/world.ts'
 import { deliveriesIn, readerOf, rowKey, storedDelivery, type WebhookEndpoint, wantedActions } from './delivery.ts'
@@ -14,8 +14,8 @@ import { type CursorRow, findBehind, isHeld, moveCursor, removeCursor, takeCurso
 
 /** How long a process has an endpoint; it renews the lease with each page. */
 const dispatchLease = 30_000
-/** How many events become deliveries in one transaction. */
-const pageSize = 100
+/** How many events become deliveries in one transaction, and how many such pages an endpoint gets before others get theirs. */
+const [pageSize, mostPages] = [100, 5]
 /** How many endpoints are served at once. */
 const mostAtOnce = 8
 
@@ -29,22 +29,25 @@ interface ReplayTerms {
   readonly eventTypes?: readonly string[] | null
 }
 
-/** Dispatches all events up to a position; returns the endpoints that have new deliveries, with their accounts. */
-export async function dispatchUpTo(context: DeliveryContext, head: number): Promise<ReadonlyMap<string, string>> {
-  const served = new Map<string, string>()
+/** Is called for each endpoint that has new deliveries. */
+type WakeEndpoint = (endpoint: string, account: string) => void
+
+/** Dispatches events up to a position, some pages for each endpoint; returns whether an endpoint has more. */
+export async function dispatchUpTo(context: DeliveryContext, head: number, wake: WakeEndpoint): Promise<boolean> {
   const behind = await rowsOf<CursorRow>(context, tablePlan(findBehind, { none: 0, position: head - 1 }))
   const waiting = [...behind]
+  let more = false
   const serve = async (): Promise<void> => {
     for (let row = waiting.shift(); row; row = waiting.shift())
       try {
-        if (await new Dispatch(context, row).run()) served.set(row.endpoint, row.account)
+        if (await new Dispatch(context, row, wake).run()) more = true
       } catch (err) {
         if (!(err instanceof CursorLost))
           context.log.warn({ err, endpoint: row.endpoint }, 'Events could not be dispatched; the next try is soon.')
       }
   }
   await Promise.all(Array.from({ length: mostAtOnce }, serve))
-  return served
+  return more
 }
 
 class Dispatch {
@@ -52,16 +55,17 @@ class Dispatch {
   readonly #row: CursorRow
   readonly #holder: string
   readonly #account: string | null
-  #count = 0
+  readonly #wake: WakeEndpoint
 
-  constructor(context: DeliveryContext, row: CursorRow) {
+  constructor(context: DeliveryContext, row: CursorRow, wake: WakeEndpoint) {
     this.#context = context
     this.#row = row
+    this.#wake = wake
     this.#holder = newHolder(context.world)
     this.#account = deliveriesIn(context.resources).collection.account === null ? null : row.account
   }
 
-  /** Whether there are new deliveries. */
+  /** Whether there are more events than it has dispatched. */
   async run(): Promise<boolean> {
     const { world, events } = this.#context
     const { id, endpoint, account } = this.#row
@@ -76,8 +80,7 @@ class Dispatch {
       await disableEndpoint(this.#context, { id: endpoint, account }, fault)
       return false
     }
-    await this.#follow(taken, own, events.get(own.version) as EventScope)
-    return this.#count > 0
+    return this.#follow(taken, own, events.get(own.version) as EventScope)
   }
 
   /** Why an endpoint cannot go on; null if it can. */
@@ -90,19 +93,25 @@ class Dispatch {
     return isRevoked ? 'The API key that made it is not valid any more.' : null
   }
 
-  async #follow({ position: from, last, terms }: CursorRow, own: WebhookEndpoint, scope: EventScope): Promise<void> {
+  async #follow({ position: from, last, terms }: CursorRow, own: WebhookEndpoint, scope: EventScope): Promise<boolean> {
     const replay: ReplayTerms = terms === null ? {} : JSON.parse(terms)
     const where = whereOf(scope, own, this.#account, replay)
-    for (let [position, more] = [from, true]; more; ) {
+    let [position, more] = [from, true]
+    for (let page = 1; more && page <= mostPages; page++) {
       const { store } = this.#context
-      const page = (await store.execute({ do: 'events', after: position, limit: pageSize, ...where })) as EventPage
-      if (last === 0 && page.base > position) return this.#disableBehind()
-      const found = page.events.filter((one) => isAsked(one, last, replay))
-      position = page.position
-      more = position < page.head && (last === 0 || position < last)
-      await this.#store(found, position, { own, scope, more })
+      const read = (await store.execute({ do: 'events', after: position, limit: pageSize, ...where })) as EventPage
+      if (last === 0 && read.base > position) {
+        await this.#disableBehind()
+        return false
+      }
+      const found = read.events.filter((one) => isAsked(one, last, replay))
+      position = read.position
+      more = position < read.head && (last === 0 || position < last)
+      await this.#store(found, position, { own, scope, keeps: more && page < mostPages })
+      if (found.length > 0) this.#wake(this.#row.endpoint, this.#row.account)
     }
-    if (last > 0) await rowsOf(this.#context, tablePlan(removeCursor, { id: this.#row.id }))
+    if (last > 0 && !more) await rowsOf(this.#context, tablePlan(removeCursor, { id: this.#row.id }))
+    return more
   }
 
   #disableBehind(): Promise<void> {
@@ -114,36 +123,33 @@ class Dispatch {
   async #store(
     events: readonly StoredEvent[],
     position: number,
-    { own, scope, more }: { readonly own: WebhookEndpoint; readonly scope: EventScope; readonly more: boolean },
+    { own, scope, keeps }: { readonly own: WebhookEndpoint; readonly scope: EventScope; readonly keeps: boolean },
   ): Promise<void> {
     const { world, store, resources } = this.#context
-    const until = more ? world.due() + dispatchLease : 0
+    const until = keeps ? world.due() + dispatchLease : 0
     const move = tablePlan(moveCursor, { id: this.#row.id, none: 0, holder: this.#holder, position, until })
-    const effects = events.flatMap((event) => this.#effectsOf(event, own, scope))
+    const writes = events.flatMap((event) => this.#writesOf(event, own, scope))
     const key = rowKey('', this.#row.account)
-    await store.execute({
-      do: 'decide',
-      read: { do: 'none', collection: deliveriesIn(resources).name, key },
-      decide: () => ({
-        ...{ do: 'keep', answer: 'null' },
-        consequences: {
-          reads: [move],
-          decide: ([kept]) => {
-            if (!isHeld(kept)) throw new CursorLost()
-            return { do: 'keep', answer: 'null', effects }
-          },
-        },
-      }),
-    })
-    this.#count += events.length
+    const begin = () => {
+      const left = writes.values()
+      let isFirst = true
+      const next = (before: unknown): WritePlan | null => {
+        if (before === null) return move
+        if (isFirst && !isHeld(before as EffectReadResult)) throw new CursorLost()
+        isFirst = false
+        return left.next().value ?? null
+      }
+      return { next, answer: () => null }
+    }
+    await store.execute({ do: 'sequence', collection: deliveriesIn(resources).name, key, claim: null, begin })
   }
 
-  #effectsOf(event: StoredEvent, own: WebhookEndpoint, scope: EventScope): readonly Effect[] {
+  #writesOf(event: StoredEvent, own: WebhookEndpoint, scope: EventScope): readonly WritePlan[] {
     const { world, writer, resources } = this.#context
     const source = scope.sources.find(({ collection }) => collection === event.collection)
     if (!source) return []
     const { collection, key, id, position } = event
-    return storedDelivery(
+    const { create, send } = storedDelivery(
       { deliveries: deliveriesIn(resources), writer, time: world.now(), due: world.due(), newId: world.newId },
       {
         endpoint: { id: this.#row.endpoint, url: own.url, account: this.#account },
@@ -151,7 +157,8 @@ class Dispatch {
         item: own.ordered ? JSON.stringify([collection, key.parent, key.id]) : '',
         body: eventText(scope, source, event, readerOf(own, this.#account), world),
       },
-    ).effects
+    )
+    return [create, send]
   }
 }
 

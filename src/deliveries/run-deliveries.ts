@@ -11,19 +11,23 @@ import { dispatchUpTo } from './dispatch.ts'
 export class DeliveryRun {
   readonly #context: DeliveryContext
   readonly #courier: Courier
+  #isStopped = false
 
   constructor(context: DeliveryContext) {
     this.#context = context
     this.#courier = new Courier(context)
   }
 
-  /** Dispatches the events that have got a position, and starts what is due. */
+  /** Dispatches the events that have got a position, and starts what is due, until no endpoint is behind. */
   async dispatch(): Promise<void> {
-    const head = await this.#context.store.execute({ do: 'head' })
-    if (head.is !== 'numbered') return
-    for (const [endpoint, account] of await dispatchUpTo(this.#context, head.position))
-      this.#courier.wake(endpoint, account)
-    this.#courier.start()
+    for (let more = true; more && !this.#isStopped; ) {
+      const head = await this.#context.store.execute({ do: 'head' })
+      if (head.is !== 'numbered') return
+      more = await dispatchUpTo(this.#context, head.position, (endpoint, account) => {
+        this.#courier.wake(endpoint, account)
+        this.#courier.start()
+      })
+    }
   }
 
   send(): void {
@@ -76,6 +80,7 @@ export class DeliveryRun {
   }
 
   stop(): Promise<void> {
+    this.#isStopped = true
     return this.#courier.stop()
   }
 }

@@ -143,11 +143,17 @@ function testRoute(scene: EndpointContext): Route {
       const today = scene.representation.today
       const own = readMembers<WebhookEndpoint>(today, seen)
       const account = today.collection.account === null ? null : key.account
-      const { doc, effects } = storedDelivery(
+      const {
+        doc,
+        key: made,
+        create,
+        send,
+      } = storedDelivery(
         { deliveries: deliveriesIn(scene.stored), writer: scene.writer, time, due: world.due(), newId: world.newId },
         { endpoint: { id: key.id, url: own.url, account }, ...sampleEvent(scene, own, intent), item: '' },
       )
-      return { do: 'keep', answer: doc, effects }
+      const change = { collection: deliveries.name, key: made, time, change: () => create }
+      return { do: 'keep', answer: doc, effects: [change, send] }
     },
     render: (intent, outcome) => ownAnswer(scene, intent, outcome, (doc) => deliveryReply(scene, intent, doc)),
   })

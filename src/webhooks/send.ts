@@ -131,7 +131,7 @@ function exchange(options: EndpointOptions, body: string): Promise<IncomingMessa
       if (isStale) resolve(exchange({ ...options, agent: false }, body))
       else reject(error)
     })
-    request.on('close', () => reject(closedEarly())) // after a switch to another protocol nothing else is emitted
+    request.on('close', () => isAnswered || reject(closedEarly())) // after a switch to another protocol nothing else is emitted
     options.signal?.addEventListener('abort', reject) // also while it waits for a connection
     request.end(body)
   })

@@ -308,15 +308,15 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'deliveries/delivery-attempt.ts',
-        from: '  const attempted = own ? await attempt(context, send, delivery, own) : unsent\n',
-        to: '  const attempted = own ? { ...unsent, error: null, responseStatus: 204 } : unsent\n  if (own) void attempt(context, send, delivery, own)\n',
+        from: '  const attempted = terms.own ? await post(context, taken, terms.own, terms.sign) : unsent\n',
+        to: '  const attempted = { ...unsent, error: null, responseStatus: 204 }\n  if (terms.own) void post(context, taken, terms.own, terms.sign)\n',
       },
     ],
     tests: ['test/store/webhooks.test.ts'],
   },
   'retry-that-overtakes': {
     about: 'an ordered endpoint gets the next event of an item while the one before waits for its retry',
-    changes: [{ file: 'deliveries/courier.ts', from: '[one.item || one.id, one]', to: '[one.id, one]' }],
+    changes: [{ file: 'deliveries/endpoint-courier.ts', from: 'seen.has(item || id)', to: 'seen.has(id)' }],
     tests: ['test/store/webhooks.test.ts'],
   },
 }

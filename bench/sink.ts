@@ -1,0 +1,12 @@
+/** A server that receives deliveries and answers 204; `GET /` answers how many there were, `/hang` is never answered. */
+import { createServer } from 'node:http'
+
+let received = 0
+createServer((request, response) => {
+  if (request.url === '/hang') return
+  if (request.method === 'GET') return void response.end(String(received))
+  request.resume().on('end', () => {
+    received++
+    response.writeHead(204).end()
+  })
+}).listen(Number(process.argv[2]), '127.0.0.1')
