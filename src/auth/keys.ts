@@ -89,7 +89,8 @@ export function keyring(
     return seals.map((own) => {
       const one = own.map((seal) => bySeal.get(seal)).find((one) => one !== undefined)
       if (!one || !isInForce(one, time)) return unknownKey
-      return { caller: callerOf(`key:${one.name}`, one), until: Math.min(time + keyLife, one.expires ?? Infinity) }
+      const caller = Object.freeze({ ...callerOf(`key:${one.name}`, one), key: one.name })
+      return { caller, until: Math.min(time + keyLife, one.expires ?? Infinity) }
     })
   }
 }

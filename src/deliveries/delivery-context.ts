@@ -1,4 +1,6 @@
 /** Delivery context: what the dispatch of events and the sending of deliveries need, and the writes that both make. Part 6. */
+import { listKeys } from '../auth/key-table.ts'
+import { isInForce } from '../auth/keys.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
 import type { EventScope } from '../events/event-scope.ts'
 import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
@@ -11,7 +13,7 @@ import type { Log, ServiceWorld } from '../flow/world.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Sender } from '../webhooks/send.ts'
-import { endpointsIn, ownMembers, readMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
+import { endpointsIn, keyMark, ownMembers, readMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
 import { removeCursors } from './delivery-tables.ts'
 
 export interface DeliveryContext {
@@ -38,7 +40,7 @@ export async function findStored(context: DeliveryContext, resource: Resource, k
   return found.is === 'found' ? found : null
 }
 
-/** An endpoint that is enabled; null otherwise. */
+/** An endpoint that is enabled; null otherwise. One that cannot go on is disabled. */
 export async function enabledEndpoint(
   context: DeliveryContext,
   id: string,
@@ -48,7 +50,23 @@ export async function enabledEndpoint(
   const row = await findStored(context, endpoints, rowKey(id, account))
   if (row === null) await rowsOf(context, tablePlan(removeCursors, { endpoint: id }))
   const own = row && readMembers<WebhookEndpoint>(endpoints, row)
-  return own?.status === 'enabled' ? own : null
+  if (own?.status !== 'enabled') return null
+  const fault = await endpointFault(context, own)
+  if (fault === null) return own
+  await disableEndpoint(context, { id, account }, fault)
+  return null
+}
+
+/** Why an endpoint cannot go on; null if it can. */
+async function endpointFault(
+  { store, world, events }: DeliveryContext,
+  { madeBy, version }: WebhookEndpoint,
+): Promise<string | null> {
+  if (!events.has(version)) return `The version ${version} is not served any more.`
+  if (!madeBy?.startsWith(keyMark)) return null
+  const keys = await listKeys(store, madeBy.slice(keyMark.length))
+  const isRevoked = keys.length > 0 && !keys.some((one) => isInForce(one, world.due()))
+  return isRevoked ? 'The API key that made it is not valid any more.' : null
 }
 
 /** Changes a document if it is still there. */
@@ -69,7 +87,7 @@ export function changePlan(
   }
 }
 
-/** Disables an endpoint, and tells why in the endpoint and in the log. */
+/** Disables an endpoint that is enabled, and tells why in the endpoint and in the log. */
 export async function disableEndpoint(
   context: DeliveryContext,
   { id, account }: { readonly id: string; readonly account: string },
@@ -80,6 +98,6 @@ export async function disableEndpoint(
   const plan = changePlan(context, endpoints, rowKey(id, account), (document) =>
     document.status === 'enabled' ? { ...document, ...disabled } : document,
   )
-  await context.store.execute(plan)
-  context.log.warn({ endpoint: id, reason }, 'An endpoint of webhooks was disabled.')
+  const { is } = await context.store.execute(plan)
+  if (is === 'changed') context.log.warn({ endpoint: id, reason }, 'An endpoint of webhooks was disabled.')
 }

@@ -14,6 +14,9 @@ import { deliveryResource, endpointResource, membersIn } from '../resources/serv
 import { encodeDocument } from '../rows/collection.ts'
 import { addSend } from './delivery-tables.ts'
 
+/** What `madeBy` begins with if an API key has made the endpoint; the name of the key follows. */
+export const keyMark = 'key:'
+
 export interface WebhookEndpoint {
   readonly url: string
   readonly eventTypes: readonly string[]

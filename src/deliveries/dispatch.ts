@@ -1,7 +1,5 @@
 /** Dispatch: turns new events into deliveries, for each endpoint by one process at a time. Part 6. R212. */
 
-import { listKeys } from '../auth/key-table.ts'
-import { isInForce } from '../auth/keys.ts'
 import { type EventScope, eventTypeOf, visibleEvents } from '../events/event-scope.ts'
 import { eventText } from '../events/event-text.ts'
 import type { EventPage, StoredEvent } from '../flow/outcome.ts'
@@ -75,22 +73,7 @@ class Dispatch {
     if (!taken) return false
     const own = await enabledEndpoint(this.#context, endpoint, account)
     if (own === null) return false
-    const fault = await this.#faultOf(own)
-    if (fault !== null) {
-      await disableEndpoint(this.#context, { id: endpoint, account }, fault)
-      return false
-    }
     return this.#follow(taken, own, events.get(own.version) as EventScope)
-  }
-
-  /** Why an endpoint cannot go on; null if it can. */
-  async #faultOf({ madeBy, version }: WebhookEndpoint): Promise<string | null> {
-    const { store, world, events } = this.#context
-    if (!events.has(version)) return `The version ${version} is not served any more.`
-    if (!madeBy?.startsWith('key:')) return null
-    const keys = await listKeys(store, madeBy.slice('key:'.length))
-    const isRevoked = keys.length > 0 && !keys.some((one) => isInForce(one, world.due()))
-    return isRevoked ? 'The API key that made it is not valid any more.' : null
   }
 
   async #follow({ position: from, last, terms }: CursorRow, own: WebhookEndpoint, scope: EventScope): Promise<boolean> {

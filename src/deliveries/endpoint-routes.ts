@@ -10,7 +10,7 @@ import type { ServiceWorld } from '../flow/world.ts'
 import { toCase } from '../formats/naming.ts'
 import { endpointResource, isWebhookResource, membersIn } from '../resources/service-fields.ts'
 import { targetFault } from '../webhooks/address-guard.ts'
-import { ownMembers, unknownTypes, type WebhookEndpoint } from './delivery.ts'
+import { keyMark, ownMembers, unknownTypes, type WebhookEndpoint } from './delivery.ts'
 import { newSecret, sealFirst, webhookTerms } from './webhook-terms.ts'
 
 /** Whether a context is that of the resource of endpoints. */
@@ -37,7 +37,8 @@ function creatingRoute(route: Route, scene: EndpointContext): Route {
       judgeEndpoint(scene, { ...given, version: scene.version }, null, asked.world)
       const { secret, publicKey } = newSecret(given.signature, asked.world)
       const { caller, world } = asked
-      const own = { version: scene.version, scopes: [...caller.scopes], madeBy: caller.id, publicKey }
+      const madeBy = caller.key === undefined ? caller.id : `${keyMark}${caller.key}`
+      const own = { version: scene.version, scopes: [...caller.scopes], madeBy, publicKey }
       const sealed = sealFirst(secret, intent.key.id, world)
       Object.assign(document, ownMembers(scene.resource, { ...own, sealed }))
       return { ...intent, secret }

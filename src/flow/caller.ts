@@ -6,6 +6,8 @@ export interface Caller {
   readonly id: string
   /** The account whose rows the caller sees; null if it has none. */
   readonly account: string | null
+  /** The name of the API key that the request was sent with; missing if it was sent with none. */
+  readonly key?: string
   readonly scopes: ReadonlySet<string>
   /** The name of the caller's set of quotas. */
   readonly tier: string | null
