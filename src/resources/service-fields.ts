@@ -199,6 +199,8 @@ export function webhookDeclarations(
     [deliveryResource]: {
       ...{ prefix: 'whd', fields: inCase(deliveryFields, naming), access, ...owned, events: false },
       methods: ['list', 'read'],
+      // Many are deleted after their retention; tombstones that are kept for ever would fill the database.
+      settings: { deleted: { retention: 'P1D' } },
     },
   }
 }
