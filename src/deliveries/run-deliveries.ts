@@ -4,9 +4,12 @@ import { tablePlan } from '../flow/table.ts'
 import { oneAtATime } from '../flow/world.ts'
 import { Courier } from './courier.ts'
 import { deliveriesIn, rowKey } from './delivery.ts'
-import { type DeliveryContext, findStored, readOf, rowsOf } from './delivery-context.ts'
+import { type DeliveryContext, readOf, rowsOf } from './delivery-context.ts'
 import { findDue, removeSend, type SendRow } from './delivery-tables.ts'
 import { dispatchUpTo } from './dispatch.ts'
+
+/** How many deliveries are removed at once, so that this keeps up with new ones. */
+const mostForgotten = 20
 
 export class DeliveryRun {
   readonly #context: DeliveryContext
@@ -57,26 +60,28 @@ export class DeliveryRun {
     await this.forget()
   }
 
-  /** Removes the deliveries whose retention is over. */
+  /** Removes the deliveries whose retention is over, some at a time. */
   async forget(): Promise<void> {
-    const { world, store, writer, resources } = this.#context
-    const deliveries = deliveriesIn(resources)
-    for (;;) {
+    const { world } = this.#context
+    for (let more = true; more && !this.#isStopped; ) {
       const old = await rowsOf<SendRow>(this.#context, tablePlan(findDue, { state: 'ended', now: world.due() }))
-      if (old.length === 0) return
-      for (const { id, account } of old) {
-        const key = rowKey(id, account)
-        const found = await findStored(this.#context, deliveries, key)
-        const read = readOf(this.#context, deliveries, key)
-        const removed = { key, time: read.time, takes: new Set<string>() }
-        if (found === null) await rowsOf(this.#context, tablePlan(removeSend, { id }))
-        else
-          await store.execute({
-            ...{ do: 'decide', read },
-            decide: (seen) => (seen.is === 'found' ? writer.remove(deliveries, removed, seen) : { do: 'keep' }),
-          })
-      }
+      for (let at = 0; at < old.length; at += mostForgotten)
+        await Promise.all(old.slice(at, at + mostForgotten).map((one) => this.#forget(one)))
+      more = old.length > 0
     }
+  }
+
+  async #forget({ id, account }: SendRow): Promise<void> {
+    const { store, writer, resources } = this.#context
+    const deliveries = deliveriesIn(resources)
+    const key = rowKey(id, account)
+    const read = readOf(this.#context, deliveries, key)
+    const removed = { key, time: read.time, takes: new Set<string>() }
+    const outcome = await store.execute({
+      ...{ do: 'decide', read },
+      decide: (seen) => (seen.is === 'found' ? writer.remove(deliveries, removed, seen) : { do: 'keep' }),
+    })
+    if (outcome.is === 'kept') await rowsOf(this.#context, tablePlan(removeSend, { id }))
   }
 
   stop(): Promise<void> {

@@ -219,7 +219,9 @@ function webhookDeclarations(
     },
     [deliveryResource]: {
       ...{ prefix: 'whd', fields: inCase(deliveryFields, naming), access, ...owned, events: false },
-      ...{ methods: ['list', 'read'], settings: { deleted: { retention: 'PT0S' } } },
+      methods: ['list', 'read'],
+      // Many are deleted after their retention; tombstones that are kept for ever would fill the database.
+      settings: { deleted: { retention: 'P1D' } },
     },
   }
 }

@@ -2,11 +2,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { places } from '../help/places.ts'
-import { webhookNode } from '../help/webhooks.ts'
+import { receiver, webhookNode } from '../help/webhooks.ts'
 
 const endpoint = { url: 'https://hooks.example/in', eventTypes: ['order.created'] }
 
-for (const [name, place] of places)
+const ownTables = [
+  'bylaw_outbox',
+  'bylaw_positions',
+  'bylaw_webhook_sends',
+  'bylaw_webhook_cursors',
+  'bylaw_tombstones',
+  'webhook_deliveries',
+]
+
+for (const [name, place] of places) {
   test(`R212: an account gets 100 endpoints, also of processes that make them at the same time, on ${name}`, async (t) => {
     const { url, rows } = await place(t)
     const nodes = [1, 2, 3, 4].map(() => webhookNode(t, url))
@@ -27,3 +36,40 @@ for (const [name, place] of places)
     assert.equal((await send('POST', '/webhook-endpoints', endpoint)).status, 201)
     assert.equal((await send('POST', '/webhook-endpoints', endpoint)).status, 409)
   })
+
+  test(`R212: after their retention deliveries and events are gone from all tables, on ${name}`, async (t) => {
+    const { url: sinkUrl, received } = await receiver(t)
+    const { url, rows } = await place(t)
+    const { send, pass } = webhookNode(t, url)
+    for (const ordered of [true, false, false])
+      await send('POST', '/webhook-endpoints', { url: sinkUrl, eventTypes: ['order.*'], ordered })
+    const sizes = async () => {
+      const counts = ownTables.map(async (one) => [one, Number((await rows(`SELECT count(*) AS n FROM ${one}`))[0]?.n)])
+      return Object.fromEntries(await Promise.all(counts))
+    }
+    const work = async (): Promise<void> => {
+      const make = async () => (await send('POST', '/orders', { note: 'a' })).body.id
+      const ids = await Promise.all(Array.from({ length: 150 }, make))
+      await Promise.all(ids.map((id) => send('PATCH', `/orders/${id}`, { note: 'b' })))
+      received.length = 0
+      await pass('PT1S')
+      assert.equal(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 300)
+      assert.equal(received.length, 900)
+    }
+    const empty = await sizes()
+    await work()
+    const full = await sizes()
+    assert.equal(full.bylaw_webhook_sends, 900)
+    await pass('P31D')
+    await pass('P31D')
+    const { bylaw_tombstones: tombstones, ...swept } = await sizes()
+    // The newest event stays, as it names the end of the list.
+    const { bylaw_tombstones: _, ...left } = { ...empty, bylaw_outbox: 1, bylaw_positions: 1 }
+    assert.deepEqual(swept, left)
+    await work()
+    await pass('P31D')
+    await pass('P31D')
+    assert.deepEqual(await sizes(), { ...swept, bylaw_tombstones: tombstones }, 'tombstones of the first ones are gone')
+    assert.equal((await send('GET', '/webhook-deliveries')).body.data.length, 0)
+  })
+}

@@ -38,22 +38,6 @@ for (const [name, place] of places) {
     assert.equal(received.length, 2)
   })
 
-  test(`R212: deliveries whose retention is over leave nothing, on ${name}`, async (t) => {
-    const { url, received } = await receiver(t)
-    const on = await place(t)
-    const { send, pass } = webhookNode(t, on.url)
-    await send('POST', '/webhook-endpoints', { url, eventTypes: ['order.*'] })
-    for (let i = 0; i < 30; i++) await send('POST', '/orders', { note: String(i) })
-    await pass('PT1S')
-    assert.equal(received.length, 30)
-    const count = async (table: string) => Number((await on.rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n)
-    const left = async () => [await count('webhook_deliveries'), await count('bylaw_webhook_sends')]
-    assert.deepEqual(await left(), [30, 30])
-    await pass('P31D')
-    assert.deepEqual(await left(), [0, 0])
-    assert.ok((await count('bylaw_tombstones')) < 5) // those of the last transactions
-  })
-
   test(`R210 R211: a redirect is a failure, Retry-After lengthens a pause, and 410 disables the endpoint, on ${name}`, async (t) => {
     const answers: Answer[] = [
       { status: 302, headers: { location: '/elsewhere' } },
