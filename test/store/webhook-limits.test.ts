@@ -20,10 +20,14 @@ for (const [name, place] of places) {
     const { url, rows } = await place(t)
     const nodes = [1, 2, 3, 4].map(() => webhookNode(t, url))
     const [{ send, other }] = nodes as [(typeof nodes)[number]]
-    await Promise.all(Array.from({ length: 99 }, () => send('POST', '/webhook-endpoints', endpoint)))
-    const all = nodes.flatMap((node) =>
-      Array.from({ length: 5 }, () => node.send('POST', '/webhook-endpoints', endpoint)),
-    )
+    const make = async (one: (typeof nodes)[number]) => {
+      for (let left = 50; ; left--) {
+        const answer = await one.send('POST', '/webhook-endpoints', endpoint)
+        if (answer.status !== 503 || left === 0) return answer // on a busy machine, the others keep the lock for too long
+      }
+    }
+    await Promise.all(Array.from({ length: 99 }, () => make(nodes[0] as (typeof nodes)[number])))
+    const all = nodes.flatMap((node) => Array.from({ length: 5 }, () => make(node)))
     const answers = await Promise.all(all)
     const count = (status: number) => answers.filter((one) => one.status === status).length
     assert.deepEqual([count(201), count(409)], [1, 19])
