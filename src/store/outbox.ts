@@ -262,13 +262,17 @@ export function* findEvent(cellar: StoreContext, { id }: FindEvent): Steps<Event
   return { is: 'events', events, position, head: position, base: 0 }
 }
 
+/** A row of the outbox, and the resource of its event. */
+interface EventOf {
+  readonly row: ResultRow
+  readonly own: PreparedCollection
+}
+
 /** The joined rows of events, by the ids of the events. */
-function* readEventRows(cellar: StoreContext, rows: readonly ResultRow[]): Steps<ReadonlyMap<unknown, EventRows>> {
-  const hasJoins = ({ resource }: ResultRow) =>
-    (cellar.collections.get(declaredName(cellar, String(resource)))?.eventJoins.length ?? 0) > 0
-  const ids = rows.filter(hasJoins).map(({ id }) => id)
+function* readEventRows({ dialect }: StoreContext, all: readonly EventOf[]): Steps<ReadonlyMap<unknown, EventRows>> {
+  const ids = all.filter(({ own }) => own.eventJoins.length > 0).map(({ row }) => row.id)
   if (ids.length === 0) return new Map()
-  const { mark, itemsOf } = cellar.dialect
+  const { mark, itemsOf } = dialect
   const found = yield {
     text: `SELECT event, documents FROM ${eventRows} WHERE event IN (${itemsOf(mark(1))})`,
     values: [JSON.stringify(ids)],
@@ -277,25 +281,32 @@ function* readEventRows(cellar: StoreContext, rows: readonly ResultRow[]): Steps
   return new Map(found.map(({ event, documents }) => [event, JSON.parse(String(documents)) as EventRows]))
 }
 
+/** Events with their documents in the current shape; without those of resources that are no longer declared. */
 function* storedEvents(cellar: StoreContext, rows: readonly ResultRow[]): Steps<StoredEvent[]> {
-  const joined = yield* readEventRows(cellar, rows)
-  return rows.flatMap((row) => storedEvent(cellar, row, joined.get(row.id) ?? []) ?? [])
+  const all = rows.flatMap((row): EventOf[] => {
+    const own = cellar.collections.get(declaredName(cellar, String(row.resource)))
+    return own ? [{ row, own }] : []
+  })
+  const joined = yield* readEventRows(cellar, all)
+  return all.map((one) => storedEvent(cellar, one, joined.get(one.row.id) ?? []))
 }
 
 /** The joined rows of an event in the current shape; with the values that its own document had before they moved to other rows. */
 function joinedRowsOf(
   cellar: StoreContext,
-  { collection }: PreparedCollection,
-  row: ResultRow,
+  { row, own: { collection, eventJoins, alike } }: EventOf,
   stored: EventRows,
 ): StoredEvent['joined'] {
   const joined = new Map<string, JoinedRow>()
+  if (eventJoins.length === 0) return joined
   for (const { of, id, shape, doc, revision } of stored) {
     const name = declaredName(cellar, of)
     const own = cellar.collections.get(name)
     if (own) joined.set(eventRowName(name, id), viewStoredRow(own, { doc, hidden: null, shape, revision }))
   }
-  for (const { collection: name, id, put } of collection.movedValues?.(Number(row.shape), parsed(row.payload)) ?? []) {
+  const shape = Number(row.shape)
+  const moved = alike.has(shape) ? [] : collection.movedValues?.(shape, parsed(row.payload))
+  for (const { collection: name, id, put } of moved ?? []) {
     const own = cellar.collections.get(name)
     const key = eventRowName(name, id)
     const known = parsed(joined.get(key)?.doc ?? '{}')
@@ -307,11 +318,8 @@ function joinedRowsOf(
 
 const parsed = (text: unknown): Members => JSON.parse(String(text)) as Members
 
-/** An event with its document in the current shape; null if the resource is no longer declared. */
-function storedEvent(cellar: StoreContext, row: ResultRow, joined: EventRows): StoredEvent | null {
-  const collection = declaredName(cellar, String(row.resource))
-  const own = cellar.collections.get(collection)
-  if (!own) return null
+function storedEvent(cellar: StoreContext, one: EventOf, joined: EventRows): StoredEvent {
+  const { row, own } = one
   const sequence = Number(row.sequence)
   const { doc } = viewStoredRow(own, { doc: row.payload, hidden: null, shape: row.shape, revision: sequence })
   const [parent, account] = [row.parent as string | null, row.account as string | null]
@@ -319,11 +327,11 @@ function storedEvent(cellar: StoreContext, row: ResultRow, joined: EventRows): S
     ...{
       id: String(row.id),
       position: Number(row.position),
-      collection,
+      collection: own.collection.name,
       key: { id: String(row.item), parent, account },
     },
     ...{ action: String(row.action), sequence, time: Number(row.at), doc },
-    joined: joinedRowsOf(cellar, own, row, joined),
+    joined: joinedRowsOf(cellar, one, joined),
   }
 }
 
