@@ -6,7 +6,7 @@ import { nobody } from '../flow/caller.ts'
 import type { EventQuery, RequestContext } from '../flow/intent.ts'
 import { listInWords } from '../formats/naming.ts'
 import { timestampText } from '../formats/time-texts.ts'
-import { nameViolations, parametersOf, queryViolation } from '../lists/query-string.ts'
+import { namedParameters, queryViolation } from '../lists/query-string.ts'
 import { setMembers } from '../lists/set.ts'
 import { readPageSize } from '../lists/window.ts'
 import { ruleFor } from '../resources/declaration.ts'
@@ -25,10 +25,7 @@ export function readEventQuery(
   settings: Settings,
   challenge: string,
 ): EventQuery {
-  const given = parametersOf(call.target)
-  const accepted = settings.versions.carriers.includes('query') ? [...eventParameters, 'version'] : eventParameters
-  const faults = nameViolations(given, (name) => accepted.includes(name), accepted, settings)
-  const values = new Map(given)
+  const { values, faults } = namedParameters(call.target, eventParameters, settings)
   const say = (name: string, message: string) => faults.push(queryViolation('invalid-parameter-value', name, message))
   const named = namedSources(scope, values, settings, say)
   const since = readSince(values.get('since'), say)

@@ -6,7 +6,7 @@ import type { Plan } from '../flow/plan.ts'
 import { type TableOperation, tablePlan } from '../flow/table.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import { cursorInformation } from '../lists/page-text.ts'
-import { nameViolations, parametersOf } from '../lists/query-string.ts'
+import { namedParameters } from '../lists/query-string.ts'
 import { readPageSize } from '../lists/window.ts'
 import type { Resource } from '../resources/resource.ts'
 import { membersIn } from '../resources/service-fields.ts'
@@ -37,10 +37,7 @@ const boundOf = ({ params }: Pick<RequestContext, 'params'>): string => ['/react
 
 /** Where a page begins, and how long it is. */
 export function readReactionWindow({ resource: { settings } }: ReactionRoutesContext, asked: RequestContext) {
-  const given = parametersOf(asked.call.target)
-  const accepted = ['limit', 'cursor', ...(settings.versions.carriers.includes('query') ? ['version'] : [])]
-  const faults = nameViolations(given, (name) => accepted.includes(name), accepted, settings)
-  const values = new Map(given)
+  const { values, faults } = namedParameters(asked.call.target, ['limit', 'cursor'], settings)
   const limit = readPageSize(values, 'limit', settings, faults)
   const cursor = { bound: boundOf(asked), settings, world: asked.world }
   const after = readEventCursor(values.get('cursor'), cursor, faults) ?? 0

@@ -118,6 +118,18 @@ function unknownParameter(name: string, accepted: readonly string[]): string {
   return `${says}.${guess ? ` Did you mean ${guess}?` : ''} Accepted: ${accepted.join(', ')}.`
 }
 
+/** The parameters of a URL that accepts these and, where the query names versions, `version`; with a fault for each other one. */
+export function namedParameters(
+  target: string,
+  names: readonly string[],
+  settings: Settings,
+): { readonly values: ReadonlyMap<string, string>; readonly faults: Violation[] } {
+  const given = parametersOf(target)
+  const accepted = settings.versions.carriers.includes('query') ? [...names, 'version'] : names
+  const faults = nameViolations(given, (name) => accepted.includes(name), accepted, settings)
+  return { values: new Map(given), faults }
+}
+
 /**
  * Refuses all parameters except `version`, and that of dry runs on writes: for URLs of items. Asynchronous operations have no
  * dry run. R239.
