@@ -51,7 +51,7 @@ export class EndpointCourier {
   readonly #endpoint: CourierEndpoint
   /** When to look for deliveries; null while nothing is known to wait. */
   #next: number | null = null
-  /** The deliveries that are taken and not being sent yet, when they were taken, and what was known of the endpoint then. */
+  /** The deliveries that this process has taken and not begun to send, the time of taking, and the endpoint as it was then. */
   #queue: TakenSend[] = []
   #takenAt = 0
   #known: KnownEndpoint | null = null
@@ -73,7 +73,7 @@ export class EndpointCourier {
     this.#next = this.#now
   }
 
-  /** Sends what is taken, and looks for more when nothing is left. */
+  /** Sends the deliveries of the queue; takes further ones when it is empty. */
   start(): void {
     const isStopped = this.#terms.isStopped()
     if (isStopped || this.#now - this.#takenAt > longestQueue) this.#release()

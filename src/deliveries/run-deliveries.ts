@@ -21,7 +21,7 @@ export class DeliveryRun {
     this.#courier = new Courier(context)
   }
 
-  /** Dispatches the events that have got a position, and starts what is due, until no endpoint is behind. */
+  /** Turns the events that have a position into deliveries and begins to send them, until no endpoint is behind. */
   async dispatch(): Promise<void> {
     for (let more = true; more && !this.#isStopped; ) {
       const head = await this.#context.store.execute({ do: 'head' })

@@ -32,7 +32,7 @@ export type Answer =
   | number
   | { readonly status: number; readonly headers: Record<string, string>; readonly body?: string }
 
-/** A sink that answers as it is told, and keeps what it gets. */
+/** A sink that gives the answers of the test, and keeps the requests. */
 export async function receiver(t: TestContext, answer: (received: Received) => Answer = () => 204) {
   const received: Received[] = []
   const { url } = await sink(t, async (request, response) => {

@@ -168,7 +168,7 @@ for (const [name, place] of places)
     const total = [...revisions.values()].reduce((sum, one) => sum + one, 0)
     const inTime = async (count: () => number | Promise<number>): Promise<void> => {
       for (const end = performance.now() + 60_000; (await count()) < total; await pause(100))
-        if (performance.now() > end) return // the judgement names what is missing
+        if (performance.now() > end) return // `judge` names the missing events
     }
     // Ends the leases of killed processes, which last up to a minute.
     for (const table of ['bylaw_reactions', 'bylaw_webhook_cursors', 'bylaw_webhook_sends'])

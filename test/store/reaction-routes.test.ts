@@ -1,4 +1,4 @@
-/** Reactions over HTTP: callers with the scopes list what has failed in all accounts, and retry or skip it. */
+/** Reactions over HTTP: callers with the scopes list the failures of all accounts, and retry or skip them. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { f, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Webhooks: what disables an endpoint, and how it is told. */
+/** Webhooks: what disables an endpoint, and the reason in the endpoint and in the log. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { issueKey, listKeys, revokeKeys } from '../../src/auth/key-table.ts'

@@ -20,7 +20,7 @@ interface Arrival {
   readonly id: string
 }
 
-/** A server that answers a number of deliveries, and holds all others until it is told to answer. */
+/** A server that answers as many deliveries as `terms` says, and keeps the others open in `held`. */
 async function holdingSink(t: TestContext) {
   const [arrivals, held]: [Arrival[], ServerResponse[]] = [[], []]
   const terms = { answers: 8 }
