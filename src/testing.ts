@@ -185,10 +185,20 @@ function eventsOf(server: ServerContext) {
   const { writer } = service
   const deliveries = new DeliveryRun({ resources, events: service.events, writer, store, world, log, sender })
   let begun: Promise<void> | undefined
-  const relay = async () => {
-    begun ??= beginReactions(server)
-    await begun
-    await relayEvents(events)
+  let last: Promise<void> = Promise.resolve()
+  let next: Promise<void> | undefined
+  // Calls at the same time share the next run; one that has begun may have missed the newest events.
+  const relay = (): Promise<void> => {
+    next ??= last
+      .catch(() => {})
+      .then(async () => {
+        next = undefined
+        begun ??= beginReactions(server)
+        await begun
+        await relayEvents(events)
+      })
+    last = next
+    return last
   }
   const finish = async (): Promise<void> => {
     for (let [before, last] = [-1, 0]; last > before; ) {

@@ -28,10 +28,11 @@ export class Worker {
 
   /** Runs all jobs that are due, and those that become due meanwhile. */
   async finish(): Promise<void> {
-    do {
+    for (let more = true; more; ) {
       await this.start()
+      more = this.#running.size > 0
       await Promise.all(this.#running.values())
-    } while (this.#running.size > 0 || (await this.#take()))
+    }
   }
 
   /** Takes no more jobs, and hands back those that are running. */

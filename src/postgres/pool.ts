@@ -85,6 +85,7 @@ function exclusiveConnections(
   const queue: PoolWaiter[] = []
   const idle: (() => void)[] = []
   let used = 0
+  let closed = false
 
   return {
     use: async (act) => {
@@ -93,13 +94,19 @@ function exclusiveConnections(
         return await act(connection)
       } finally {
         if (connection.isOpen()) free.push(connection)
+        if (closed) closeFree() // a request that came after the close
         next()
       }
     },
     close: async () => {
       if (used > 0) await new Promise<void>((resolve) => idle.push(resolve))
-      for (const connection of free.splice(0)) connection.close()
+      closed = true
+      closeFree()
     },
+  }
+
+  function closeFree(): void {
+    for (const connection of free.splice(0)) connection.close()
   }
 
   function taken(): Promise<Connection> {

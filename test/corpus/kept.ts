@@ -53,7 +53,7 @@ async function keptOf(service: string): Promise<Kept> {
   const setting: Setting = { name: `${service}, kept`, service, store: 'SQLite', door: 'fetch' }
   const { folder, file, pool, behind } = await recordedOn(setting, share)
   const time = present()
-  const db = new DatabaseSync(file)
+  const db = new DatabaseSync(file, { timeout: 5000 })
   db.exec('PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
   db.close()
   const database = readFileSync(file).toString('base64')

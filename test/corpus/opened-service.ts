@@ -43,7 +43,7 @@ export function inFile(file?: string): Database & { readonly file: string } {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-corpus-'))
   const path = file ?? join(folder, 'store.db')
   const run = (text: string): Record<string, unknown>[] => {
-    const db = new DatabaseSync(path)
+    const db = new DatabaseSync(path, { timeout: 5000 })
     try {
       return db.prepare(text).all()
     } finally {

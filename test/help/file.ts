@@ -51,7 +51,7 @@ export async function asked(
 
 /** Runs a statement on a connection outside of the service and returns its rows. */
 export function rows(file: string, text: string): Record<string, unknown>[] {
-  const db = new DatabaseSync(file)
+  const db = new DatabaseSync(file, { timeout: 5000 })
   try {
     return db.prepare(text).all()
   } finally {

@@ -55,12 +55,18 @@ export async function sql(url: string, text: string): Promise<Record<string, unk
   }
 }
 
-/** Runs before the first test file, in the process that starts them all. */
-export async function globalSetup(): Promise<void> {
+/** Starts the server for this process and those that it starts; the result ends it. */
+export async function runPostgres(): Promise<() => Promise<void>> {
   removeFiles = useMemoryFolder()
   removeTemplate = useTemplate()
   own = cluster(quick)
   process.env[variable] = (await own).url
+  return globalTeardown
+}
+
+/** Runs before the first test file, in the process that starts them all. */
+export async function globalSetup(): Promise<void> {
+  await runPostgres()
   if (process.env.NODE_V8_COVERAGE === undefined) Object.assign(process.env, compiled) // coverage would be less precise
 }
 

@@ -99,7 +99,7 @@ export async function isThere({ execute }: Store, n: number): Promise<boolean> {
 
 /** Holds the write lock on another connection until `letGo`. */
 export function holdsWrites(file: string): { letGo: () => void } {
-  const db = new DatabaseSync(file)
+  const db = new DatabaseSync(file, { timeout: 5000 })
   db.exec('BEGIN IMMEDIATE')
   return {
     letGo: () => {

@@ -35,7 +35,7 @@ const databases: readonly (readonly [store: string, runs: number, make: () => Pr
       const file = join(folder, 'db')
       let db: DatabaseSync | undefined
       const rows: TestDatabase['rows'] = async (text) => {
-        db ??= new DatabaseSync(file)
+        db ??= new DatabaseSync(file, { timeout: 5000 })
         return db.prepare(text).all()
       }
       const drop = async () => {

@@ -120,7 +120,7 @@ doors(
     })
 
     spec('R180', 'a write that waits too long for another process ends with 503', async () => {
-      const other = new DatabaseSync(file)
+      const other = new DatabaseSync(file, { timeout: 5000 })
       other.exec('BEGIN IMMEDIATE')
       const answer = await door.send('POST', '/notes', { json: { text: 'b' } })
       other.exec('ROLLBACK')

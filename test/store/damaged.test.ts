@@ -12,7 +12,7 @@ const page = 4096
 
 /** Overwrites a page of a table, like a disk that lost it. */
 function damage(file: string, table: string): void {
-  const db = new DatabaseSync(file)
+  const db = new DatabaseSync(file, { timeout: 5000 })
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   const { rootpage, pages } = db
     .prepare('SELECT rootpage, (SELECT page_count FROM pragma_page_count) AS pages FROM sqlite_schema WHERE name = ?')

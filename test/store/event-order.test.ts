@@ -99,6 +99,9 @@ test('R230: a transaction of somebody else that lasts neither delays events nor 
   await read()
   judgeEvents(seen, new Map([...acknowledged, [id, 2]]))
   assert.equal(seen.length, 20)
+  const later = eventReader(node, 10)
+  await later.read()
+  assert.deepEqual(later.seen, seen, 'a reader that begins later sees the same order')
 })
 
 test('R230: many events at once get positions in the order of each item (PostgreSQL)', async (t) => {

@@ -74,12 +74,13 @@ for (const [name, place] of places)
     const all = 2 * items * changes
 
     const killFirst = startNode(t, at.url)
-    await until(() => held.length >= 8)
+    const waiting = () => count(`state = 'pending' AND taken = 0`)
+    await until(async () => held.length >= 8 && (await waiting()) > 0)
     await killFirst()
     const inFlight = arrivals.slice(-held.length)
     const [taken, pending] = [await count(`state = 'pending' AND taken > 0`), await count(`state = 'pending'`)]
     assert.ok(taken >= held.length, `${taken} were taken, and ${held.length} were being sent`)
-    assert.ok(pending > taken)
+    assert.ok(pending > taken, 'some wait for another process')
 
     // The second node has those that the first one had not taken, and waits for the lease of the others.
     const before = arrivals.length

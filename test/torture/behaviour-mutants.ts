@@ -247,8 +247,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'store/outbox.ts',
-        from: 'ORDER BY position LIMIT',
-        to: 'ORDER BY own.mark, position LIMIT',
+        from: 'ORDER BY position${plan.upTo',
+        to: 'ORDER BY own.mark, position${plan.upTo',
       },
     ],
     tests: [eventOrder],
