@@ -185,21 +185,11 @@ function eventsOf(server: ServerContext) {
   const { writer } = service
   const deliveries = new DeliveryRun({ resources, events: service.events, writer, store, world, log, sender })
   let begun: Promise<void> | undefined
-  let last: Promise<void> = Promise.resolve()
-  let next: Promise<void> | undefined
-  // Calls at the same time share the next run; one that has begun may have missed the newest events.
-  const relay = (): Promise<void> => {
-    next ??= last
-      .catch(() => {})
-      .then(async () => {
-        next = undefined
-        begun ??= beginReactions(server)
-        await begun
-        await relayEvents(events)
-      })
-    last = next
-    return last
-  }
+  const relay = sharingRuns(async () => {
+    begun ??= beginReactions(server)
+    await begun
+    await relayEvents(events)
+  })
   const finish = async (): Promise<void> => {
     for (let [before, last] = [-1, 0]; last > before; ) {
       await relay()
@@ -215,6 +205,20 @@ function eventsOf(server: ServerContext) {
     await Promise.allSettled(runs.map((run) => run.release()))
   }
   return { relay, finish, close }
+}
+
+/** Calls at the same time share the next run; one that has begun may have missed the newest events. */
+function sharingRuns(run: () => Promise<void>): () => Promise<void> {
+  let last: Promise<void> = Promise.resolve()
+  let next: Promise<void> | undefined
+  const start = (): Promise<void> => {
+    next = undefined
+    return run()
+  }
+  return () => {
+    next ??= last = last.then(start, start)
+    return next
+  }
 }
 
 /** A log that also keeps its lines. */

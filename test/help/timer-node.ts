@@ -1,4 +1,4 @@
-/** A node with transitions by the clock. As a process it carries out those that are due, and prints a line before each. */
+/** A node with transitions by the clock. As a process it carries out those that are due, and kills itself when a given one begins. */
 import { f, service } from 'bylaw'
 import { callerGate } from '../../src/corridor/server-context.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
@@ -40,11 +40,12 @@ export async function remindingNode(url: string, ahead = 0, heed = (store: Store
 }
 
 if (import.meta.main) {
-  const [, , url = '', ahead] = process.argv
+  const [, , url = '', ahead, count] = process.argv
+  let begun = 0
   const heed = (store: Store): Store => ({
     ...store,
     execute: (plan) => {
-      if (plan.do === 'decide') process.stdout.write('due\n')
+      if (plan.do === 'decide' && ++begun === Number(count)) process.kill(process.pid, 'SIGKILL')
       return store.execute(plan)
     },
   })

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -17,15 +16,12 @@ const script = fileURLToPath(new URL('../help/timer-node.ts', import.meta.url))
 /** More than the lease of a node: the time that has certainly passed may be some seconds behind. */
 const lease = 90_000
 
-/** Starts a process that carries out due timers, and kills it when transition number `count` begins. */
+/** Starts a process that carries out due timers, and kills itself when transition number `count` begins. */
 async function killedAt(count: number, url: string, ahead: number): Promise<void> {
-  const child = spawn(process.execPath, ['--conditions=bylaw-source', script, url, String(ahead)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const child = spawn(process.execPath, ['--conditions=bylaw-source', script, url, `${ahead}`, `${count}`], {
+    stdio: ['ignore', 'ignore', 'inherit'],
   })
-  const closed = once(child, 'close')
-  let begun = 0
-  for await (const _ of createInterface(child.stdout)) if (++begun === count) child.kill('SIGKILL')
-  assert.deepEqual(await closed, [null, 'SIGKILL'])
+  assert.deepEqual(await once(child, 'close'), [null, 'SIGKILL'])
 }
 
 async function opened(t: TestContext, url: string, ahead = 0, heed?: (store: Store) => Store) {
