@@ -20,6 +20,28 @@ export default service({
 })
 `
 
+const versioned = `import { count, f, service } from 'bylaw'
+
+export default service({
+  name: 'library',
+  events: true,
+  versions: { v1: { released: '2026-01-15' }, v2: { released: '2026-06-01' } },
+  resources: {
+    shelves: { prefix: 'she', fields: { books: f.integer({ derived: count('books') }) }, access: 'public' },
+    books: { prefix: 'boo', parent: 'shelves', fields: { title: f.text(), note: f.text({ optional: true }) }, access: 'public' },
+  },
+}).change('v2', 'books', { about: 'A book has a note.', added: ['note'] })
+`
+
+/** Its types stand alone, without @types/node; `composite` writes the types of a declaration into a file. */
+const declaring = {
+  compilerOptions: {
+    ...{ module: 'nodenext', types: [], strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false },
+    ...{ composite: true, declaration: true, outDir: 'out' },
+  },
+  files: ['api.ts', 'receiver.ts', 'versioned.ts'],
+}
+
 const receiver = `import { verify } from 'bylaw/webhooks'
 
 export const typeOf = async (request: Request, secret: string): Promise<string> =>
@@ -30,10 +52,12 @@ export const typeOf = async (request: Request, secret: string): Promise<string> 
 const bin = resolve(folder, 'node_modules/.bin')
 const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
 
-function run(command, ...args) {
+const run = (command, ...args) => runIn(folder, command, ...args)
+
+function runIn(cwd, command, ...args) {
   console.log(`$ ${command} ${args.join(' ')}`)
   return execFileSync(command, args, {
-    cwd: folder,
+    cwd,
     env,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -93,23 +117,12 @@ mkdirSync(folder, { recursive: true })
 writeFileSync(resolve(folder, 'package.json'), '{ "name": "stranger", "private": true, "type": "module" }\n')
 writeFileSync(resolve(folder, 'api.ts'), declaration)
 writeFileSync(resolve(folder, 'receiver.ts'), receiver)
+writeFileSync(resolve(folder, 'versioned.ts'), versioned)
+writeFileSync(resolve(folder, 'tsconfig.json'), JSON.stringify(declaring))
 run('npm', 'install', tarball, `node@${read('node/package.json').version}`)
 assert.match(run('npx', 'bylaw', '--version'), new RegExp(`\\b${read('../package.json').version}$`))
-// Its types stand alone: whoever installs it need not have @types/node.
 const tsc = resolve(import.meta.dirname, '../node_modules/.bin/tsc')
-run(
-  tsc,
-  '--noEmit',
-  '--strict',
-  '--skipLibCheck',
-  'false',
-  '--module',
-  'nodenext',
-  '--types',
-  '',
-  'api.ts',
-  'receiver.ts',
-)
+run(tsc, '-p', 'tsconfig.json')
 run(
   'node',
   '--eval',
@@ -120,4 +133,11 @@ const options = "{ servers: 'nats://127.0.0.1:4222', stream: 'NOTES' }"
 const asked = `import('bylaw/nats').then(({ natsPublisher }) => natsPublisher(${options})).catch(({ message }) => console.log(message))`
 assert.match(run('node', '--eval', asked), /npm install @nats-io\/transport-node @nats-io\/jetstream/)
 await serve()
-console.log('The packed package installs, serves and stops, and its types stand alone.')
+// A new project installs, tests and checks itself.
+run('npx', 'bylaw', 'init', 'my-api')
+const project = resolve(folder, 'my-api')
+runIn(project, 'npm', 'pkg', 'set', `dependencies.bylaw=file:${tarball}`)
+runIn(project, 'npm', 'install', '--no-audit', '--no-fund')
+assert.match(runIn(project, 'npm', 'test'), /pass 2\n.*fail 0\n/s)
+assert.match(runIn(project, 'npm', 'run', 'check'), /handlers\.ts is in order: my-api has 2 resources/)
+console.log('The packed package installs, serves and stops, its types stand alone, and its new project is in order.')

@@ -1,9 +1,8 @@
 #!/usr/bin/env node
-// Old JavaScript on purpose: this file must also run on the Node that is too old, in order to say so.
-var needed = [24, 15]
-var running = process.versions.node.split('.').map(Number)
+import { isTooOld, neededNode, nodePackage } from './node-version.js'
 
-if (running[0] > needed[0] || (running[0] === needed[0] && running[1] >= needed[1])) {
+// A new project brings the Node that it needs.
+if (!isTooOld || process.argv[2] === 'init') {
   import('../dist/cli/main.js').catch((error) => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND' || !/dist.cli.main\.js/.test(error.message)) throw error
     console.error('This checkout of bylaw is not built. Run `npm run bylaw -- <command>`, or `npm run build` first.')
@@ -12,11 +11,13 @@ if (running[0] > needed[0] || (running[0] === needed[0] && running[1] >= needed[
 } else {
   console.error(
     'bylaw needs Node ' +
-      needed.join('.') +
+      neededNode +
       ' or newer; this is Node ' +
       process.versions.node +
       '.\n' +
-      'Bring one into this project:  npm install --save-dev node@26\n' +
+      'Bring one into this project:  npm install --save-dev ' +
+      nodePackage +
+      '@26\n' +
       'and run `npx bylaw` again, or install the LTS release from https://nodejs.org.',
   )
   process.exitCode = 1

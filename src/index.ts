@@ -7,6 +7,7 @@ export type { Change, Comparison, ResourceChange } from './resources/change.ts'
 export type { Access, Deprecation, Mistake, ResourceDeclaration, VersionDeclaration } from './resources/declaration.ts'
 export type {
   CreateInput,
+  DeclarationBefore,
   FilterName,
   Patch,
   ReplaceInput,
@@ -33,5 +34,5 @@ export {
   type StatesDeclaration,
   type TransitionDeclaration,
 } from './resources/states.ts'
-export { type Declaration, type Service, service } from './service.ts'
+export { type ChangeTypesOf, type Declaration, type Service, type ServiceWithChanges, service } from './service.ts'
 export type { DeclaredSettings, EventPublisher, PublishedEvent, ResourceSettings } from './settings.ts'

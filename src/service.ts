@@ -119,7 +119,8 @@ export interface Service<D extends Declaration = Declaration> {
 }
 
 type NoMembers = Record<never, never>
-interface ChangeTypesOf<
+/** The types of a change; the type of a service with changes names it. */
+export interface ChangeTypesOf<
   Was extends string,
   Removed,
   Added extends readonly unknown[],

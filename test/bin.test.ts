@@ -19,7 +19,7 @@ for (const version of ['14.21.3', '20.20.2', '24.14.9']) {
     assert.equal(status, 1)
     assert.match(stderr, /needs Node 24\.15 or newer/)
     assert.ok(stderr.includes(`this is Node ${version}.`), stderr)
-    assert.match(stderr, /npm install --save-dev node@26/)
+    assert.match(stderr, /npm install --save-dev node-\S+@26/)
   })
 }
 

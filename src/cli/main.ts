@@ -7,6 +7,7 @@ import { commandError, printError } from '../terminal/command-error.ts'
 
 /** Each command is loaded when needed, so that a server starts sooner. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  init: async () => (await import('./init.ts')).initCommand,
   dev: async () => (await import('./dev.ts')).devCommand,
   serve: async () => (await import('./serve.ts')).serveCommand,
   check: async () => (await import('./check.ts')).checkCommand,

@@ -47,7 +47,9 @@ function allowedFor(room: string): readonly string[] {
   if (room === 'schema') return [...cellar, 'sql', 'store']
   if (room === 'rewrite') return [...cellar, 'sql', 'store', 'schema']
   if (room === 'sqlite' || room === 'postgres') return [...cellar, 'sql', 'store', 'schema', 'rewrite']
-  return storied.slice(0, floorOf(room)).flat()
+  const lower = storied.slice(0, floorOf(room)).flat()
+  // The check of the Node version runs before anything of src can be loaded.
+  return room === 'cli' ? [...lower, 'bin/node-version.js'] : lower
 }
 
 /** Imports, type imports included, only go to lower floors. */

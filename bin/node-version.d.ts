@@ -1,0 +1,3 @@
+export declare const neededNode: string
+export declare const isTooOld: boolean
+export declare const nodePackage: string
