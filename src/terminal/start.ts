@@ -10,6 +10,7 @@ import type { Store } from '../flow/store.ts'
 import { type Log, pause, type ServiceWorld, serviceWorld } from '../flow/world.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { HandlerSources } from '../handlers/handled-run.ts'
+import { endWaiting } from '../handlers/status-changes.ts'
 import { listen, type NodeServer } from '../http/node.ts'
 import { hasJobs } from '../jobs/job-maker.ts'
 import { runJobsEvery } from '../jobs/worker.ts'
@@ -113,6 +114,7 @@ export async function startService(
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
     open = false // readiness fails first
     await pause(world, grace)
+    endWaiting(world)
     await background.endStreams()
     await listening.stop(drain)
     counting?.close()
