@@ -163,9 +163,14 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
   }
   const { resources, writer } = service
   const jobs = handlers && hasJobs(resources) && { sources: handlers, settings: service.settings.operations }
+  let adopted: Promise<void> | undefined
   const runDue = async () => {
     if (hasTimers(resources)) await runDueTimers({ resources, writer, store, world, log, handlers })
-    if (jobs) await adoptSchedules(jobs).then(() => new Worker(jobs).finish())
+    if (jobs) {
+      adopted ??= adoptSchedules(jobs)
+      await adopted
+      await new Worker(jobs).finish()
+    }
     await events.finish()
   }
   return { doorOf, close, world, runDue }
