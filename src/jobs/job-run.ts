@@ -14,6 +14,7 @@ import { outputText } from '../handlers/operation-output.ts'
 import { type QueuedRequest, statusKey } from '../handlers/queued-operation.ts'
 import { announceChange } from '../handlers/status-changes.ts'
 import { decodeDocument } from '../resources/document.ts'
+import { readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endedStates, statusResource } from '../resources/service-fields.ts'
 import type { Settings } from '../settings.ts'
@@ -109,10 +110,11 @@ export class JobRun {
 
   async #result(status: Document, known: ReadonlyMap<string, string>): Promise<string> {
     const { sources, settings } = this.#context
-    const { item, input, caller: by } = JSON.parse(String(status.request)) as QueuedRequest
+    const { item, input: asked, caller: by } = JSON.parse(String(status.request)) as QueuedRequest
     const called = this.#called(status)
     if (!called) throw new Problem('gone', `There is no operation ${status.operation} any more.`)
     const { resource, operation, act } = called
+    const input = Object.fromEntries(readInput(operation.input, asked, resource.settings)) // it may be of a former declaration
     const name = `${resource.name}.${operation.name}`
     const caller: Caller = { ...nobody, id: by.id, account: by.account, scopes: new Set(by.scopes) }
     const { id, tries } = this.#job

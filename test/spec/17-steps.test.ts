@@ -149,4 +149,33 @@ for (const [name, place] of places)
       await next.pass('P4D')
       assert.deepEqual(ran, [])
     })
+
+    test('R228: an operation that waits while its input changes gets new defaults, or fails if it does not fit', async (t) => {
+      const { url } = await place(t)
+      const got: object[] = []
+      const open = (input: object) => {
+        const audits = { at: 'collection', input, asynchronous: true }
+        const counters = { ...resources.counters, operations: { audits } }
+        const api = service({ name: 'counts', resources: { counters } } as never)
+        const audited = { audits: (given: { input: object }) => void got.push(given.input) }
+        return testing((api as unknown as Service & typeof api).handlers({ counters: audited } as never), {
+          database: url,
+        })
+      }
+      const before = open({ name: f.text(), count: f.integer({ default: 1 }) })
+      const path = String(
+        (await before.call('/counters/audits', { method: 'POST', json: { name: 'a' } })).headers.get('location'),
+      )
+      const other = String(
+        (await before.call('/counters/audits', { method: 'POST', json: { name: 'long' } })).headers.get('location'),
+      )
+      await before.close()
+      const after = open({ name: f.text({ max: 2 }), count: f.integer({ default: 1 }), kind: f.text({ default: 'x' }) })
+      t.after(after.close)
+      await after.pass('PT0S')
+      assert.deepEqual(got, [{ name: 'a', count: 1, kind: 'x' }])
+      assert.equal(((await (await after.call(path)).json()) as { status: string }).status, 'succeeded')
+      const { status, error } = (await (await after.call(other)).json()) as { status: string; error: { type: string } }
+      assert.deepEqual([status, error.type], ['failed', 'validation-failed'])
+    })
   })
