@@ -11,6 +11,7 @@ import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
 import { type Log, serviceWorld } from './flow/world.ts'
 import { durationMilliseconds } from './formats/time-texts.ts'
+import type { HandlerSources } from './handlers/handled-run.ts'
 import { fetchDoor } from './http/fetch.ts'
 import { hasJobs } from './jobs/job-maker.ts'
 import { adoptSchedules } from './jobs/schedules.ts'
@@ -162,13 +163,25 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     await store.close()
   }
   const { resources, writer } = service
-  const jobs = handlers && hasJobs(resources) && { sources: handlers, settings: service.settings.operations }
+  const runJobs = dueJobs(service, handlers)
   const runDue = async () => {
     if (hasTimers(resources)) await runDueTimers({ resources, writer, store, world, log, handlers })
-    if (jobs) await adoptSchedules(jobs).then(() => new Worker(jobs).finish())
+    await runJobs()
     await events.finish()
   }
   return { doorOf, close, world, runDue }
+}
+
+/** Runs due operations. Schedules are adopted at the first run, as by a process that serves. */
+function dueJobs({ resources, settings }: Service, sources: HandlerSources | undefined): () => Promise<void> {
+  if (!sources || !hasJobs(resources)) return async () => {}
+  const jobs = { sources, settings: settings.operations }
+  let adopted: Promise<void> | undefined
+  return async () => {
+    adopted ??= adoptSchedules(jobs)
+    await adopted
+    await new Worker(jobs).finish()
+  }
 }
 
 /** The events of a service under test: they are relayed before each request, and reactions run when time passes. */

@@ -56,10 +56,10 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
     required: true,
     schema: { type: 'string', format: 'uri-reference' },
   },
-  'Preference-Applied': {
-    description: 'What Prefer asked for and was given.',
-    schema: { type: 'string', enum: ['return=minimal', 'respond-async'] },
-  },
+  'Preference-Applied': patternHeader(
+    'What Prefer asked for and was given.',
+    '^(return=minimal|respond-async|wait=[0-9]+)$',
+  ),
   RateLimit: textHeader('What is left of each quota, and in how many seconds it begins anew.'),
   'RateLimit-Policy': textHeader('The quotas of the caller, with their windows in seconds.'),
   'Request-Id': {

@@ -12,7 +12,7 @@ import type { Reply } from '../flow/reply.ts'
 import type { DescribedAnswer, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { effectOfQueued, queueOperation, statusKey } from '../handlers/queued-operation.ts'
-import { nextChange } from '../handlers/status-changes.ts'
+import { waitForEnd } from '../handlers/status-changes.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { decodeDocument } from '../resources/document.ts'
@@ -23,7 +23,7 @@ import { encodeDocument } from '../rows/collection.ts'
 import { handledTypes, itemConditions } from './described.ts'
 import { type EndpointContext, itemPath, itemReply, replayReply, writeRefusal } from './item.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
-import { preferredWait, prefersAsync } from './prefer.ts'
+import { appliedOfAsync, preferredWait } from './prefer.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** The routes of the operations of a version. */
@@ -145,23 +145,25 @@ function planStart(scene: EndpointContext, served: ServedOperation, intent: Inte
   }
 }
 
-/** How often a request looks whether its operation has ended in another process, in milliseconds. */
-const lookInterval = 100
+/** How often a waiting request looks whether its client may have left, or another process has ended its operation, in milliseconds. */
+const lookInterval = 1000
 
 /** Waits until the operation has ended, for as long as the client prefers and stays connected. */
 async function awaitEnd({ call, world }: Intent, outcome: Outcome, store: Store): Promise<Outcome> {
   const doc = outcome.is === 'claimed' ? outcome.answer?.doc : outcome.is === 'answered' ? outcome.doc : undefined
-  const until = world.monotonic() + preferredWait(call) * 1000
-  if (doc === undefined) return outcome
+  const time = preferredWait(call) * 1000
+  if (doc === undefined || time === 0) return outcome
   const { id } = JSON.parse(doc) as { id: string }
-  const own = statusKey(id)
-  for (; world.monotonic() < until && !call.gone?.(); await nextChange(world, id, lookInterval)) {
-    const read = { do: 'read', collection: statusResource, key: own, time: world.now() } as const
+  let latest = outcome
+  await waitForEnd(world, id, { time, interval: lookInterval }, async () => {
+    if (call.halfClosed?.()) return true
+    const read = { do: 'read', collection: statusResource, key: statusKey(id), time: world.now() } as const
     const found = (await store.execute(read)) as ReadResult
-    if (found.is !== 'found') return outcome
-    if (endedStates.includes((JSON.parse(found.doc) as { status: string }).status)) return withDocument(outcome, found)
-  }
-  return outcome
+    if (found.is !== 'found') return true
+    latest = withDocument(outcome, found)
+    return endedStates.includes((JSON.parse(found.doc) as { status: string }).status)
+  })
+  return latest
 }
 
 function withDocument(outcome: Outcome, { doc, revision }: FoundRow): Outcome {
@@ -175,10 +177,11 @@ function statusReply({ scenes }: EndpointContext, served: ServedOperation, inten
   if (status === 'succeeded' && preferredWait(intent.call) > 0) return outputReply(served, JSON.stringify(result))
   const statuses = scenes.get(statusResource) as EndpointContext
   const { body } = itemReply(statuses, intent, 202, { doc, revision: 1 })
+  const applied = appliedOfAsync(intent.call)
   const headers = {
     Location: itemPath(statuses.resource, { id, parent: null }, intent.carried),
     'Retry-After': '2',
-    ...(prefersAsync(intent.call) && { 'Preference-Applied': 'respond-async' }),
+    ...(applied && { 'Preference-Applied': applied }),
   }
   return { status: 202, headers, body }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Call } from '../flow/call.ts'
-import { preferMinimal, preferredWait } from './prefer.ts'
+import { appliedOfAsync, preferMinimal, preferredWait } from './prefer.ts'
 
 const callWith = (prefer: string) => ({ headers: { prefer } }) as unknown as Call
 const isMinimal = (prefer: string) =>
@@ -31,6 +31,18 @@ const waits = {
 for (const [prefer, seconds] of Object.entries(waits))
   test(`R28: the client prefers to wait ${seconds} s with ${prefer.slice(0, 40) || 'nothing'}`, () => {
     assert.equal(preferredWait(callWith(prefer)), seconds)
+  })
+
+for (const [prefer, applied] of [
+  ['respond-async', 'respond-async'],
+  ['wait=5, respond-async', 'respond-async'],
+  ['wait="7"', 'wait=7'],
+  ['wait=100', 'wait=60'],
+  ['wait=0', undefined],
+  ['foo', undefined],
+] as const)
+  test(`R28: an answer 202 to ${prefer} has applied ${applied ?? 'nothing'}`, () => {
+    assert.equal(appliedOfAsync(callWith(prefer)), applied)
   })
 
 for (const [prefer, expected] of Object.entries({

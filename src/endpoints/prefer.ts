@@ -22,9 +22,12 @@ export function preferredWait({ headers: { prefer = '' } }: Call): number {
   return /^\d+$/.test(seconds) ? Math.min(Number(seconds), longestWait) : 0
 }
 
-/** Whether the client prefers not to wait for an operation. R28. */
-export const prefersAsync = ({ headers: { prefer = '' } }: Call): boolean =>
-  preference(prefer, 'respond-async') !== undefined
+/** The preference that an answer 202 honours; undefined if the client has none. R28. */
+export function appliedOfAsync(call: Call): string | undefined {
+  if (preference(call.headers.prefer ?? '', 'respond-async') !== undefined) return 'respond-async'
+  const wait = preferredWait(call)
+  return wait === 0 ? undefined : `wait=${wait}`
+}
 
 /** R120: the answer without content if the client prefers that. Of two `return` preferences the first counts. */
 export function preferMinimal({ headers }: Call, reply: Reply, status: number): Reply {

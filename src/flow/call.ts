@@ -20,6 +20,8 @@ export interface Call {
   readonly address: string
   /** Whether the client has disconnected. */
   readonly gone?: () => boolean
+  /** Whether the client has closed its side of the connection. It may have left, or still read the answer. */
+  readonly halfClosed?: () => boolean
 }
 
 /** Content, piece by piece. */

@@ -58,6 +58,8 @@ export class HandlerTools {
   /** Settles when all calls so far are done. */
   #last: Promise<unknown> = Promise.resolve()
   readonly requested: RequestedWrite[] = []
+  /** Set when the handler has ended: what code that it did not await asks for later would be lost. */
+  #isOver = false
 
   constructor(context: ToolContext, own: HeldRow | null, item: Document | null | undefined) {
     this.#context = context
@@ -65,9 +67,13 @@ export class HandlerTools {
     this.#item = item
   }
 
-  /** Waits for all calls of the handler; throws the first mistake. */
+  /** Waits for all calls of the handler, also those that they cause; throws the first mistake. */
   readonly finish = async (): Promise<void> => {
-    await this.#last
+    try {
+      for (let last: unknown; last !== this.#last; await last) last = this.#last
+    } finally {
+      this.#isOver = true
+    }
   }
 
   readonly get = (name: string, id: GivenId): Promise<Document | null> =>
@@ -89,6 +95,7 @@ export class HandlerTools {
     })
 
   readonly set = (patch: unknown): void => {
+    if (this.#isOver) throw overFault()
     if (this.#own === null) throw new HandlerFault('It sets fields, but it has no item; use change.')
     const { resource, now } = this.#own
     if (now === null) throw new HandlerFault('It sets fields of an item that is removed.')
@@ -186,6 +193,7 @@ export class HandlerTools {
 
   /** Runs the calls of the handler one after the other. */
   #next<T>(act: () => Promise<T>): Promise<T> {
+    if (this.#isOver) throw overFault()
     const own = this.#last.then(act)
     this.#last = own
     own.catch(() => {}) // the end of the handler reports it, even if the handler does not wait for it
@@ -255,6 +263,9 @@ export class HandlerTools {
     }
   }
 }
+
+const overFault = (): HandlerFault =>
+  new HandlerFault('It reads or writes after it has ended, which is lost; await everything that it starts.')
 
 /** Handlers get copies, as a document must not change behind the engine. */
 export const copied = <T extends Document | null>(document: T): T => structuredClone(document)

@@ -3,20 +3,50 @@ import { type ServiceWorld, within } from '../flow/world.ts'
 
 type StatusWorld = Pick<ServiceWorld, 'state'>
 
-/** What wakes those that wait for an operation, by its id. */
-const makeWaiting = (): Map<string, Set<() => void>> => new Map()
+/** What wakes the requests that wait for an operation, by its id. */
+class Waiting {
+  readonly wakes = new Map<string, Set<() => void>>()
+  /** Set when the process stops. */
+  isOver = false
+}
+const makeWaiting = (): Waiting => new Waiting()
 
-/** Waits for the next change, but not longer than a time. */
-export async function nextChange(world: ServiceWorld, id: string, time: number): Promise<void> {
+/**
+ * Waits until `isEnded` is true or a time is over. It is called at once, after each change, and at an interval, as other
+ * processes announce no change.
+ */
+export async function waitForEnd(
+  world: ServiceWorld,
+  id: string,
+  { time, interval }: { readonly time: number; readonly interval: number },
+  isEnded: () => Promise<boolean>,
+): Promise<void> {
   const waiting = world.state.of(makeWaiting, null)
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const own = waiting.get(id) ?? new Set()
-  waiting.set(id, own.add(resolve))
-  await within(world, time, promise, () => {})
-  own.delete(resolve)
-  if (own.size === 0) waiting.delete(id)
+  let change = Promise.withResolvers<void>()
+  const wake = (): void => change.resolve()
+  const own = waiting.wakes.get(id) ?? new Set()
+  waiting.wakes.set(id, own.add(wake))
+  try {
+    for (const until = world.monotonic() + time; ; ) {
+      change = Promise.withResolvers() // before the look, which may miss a change
+      if (await isEnded()) return
+      const rest = until - world.monotonic()
+      if (rest <= 0 || waiting.isOver) return
+      await within(world, Math.min(interval, rest), change.promise, () => {})
+    }
+  } finally {
+    own.delete(wake)
+    if (own.size === 0) waiting.wakes.delete(id)
+  }
 }
 
 export function announceChange({ state }: StatusWorld, id: string): void {
-  for (const wake of state.of(makeWaiting, null).get(id) ?? []) wake()
+  for (const wake of state.of(makeWaiting, null).wakes.get(id) ?? []) wake()
+}
+
+/** Ends all waiting, as the process stops. */
+export function endWaiting({ state }: StatusWorld): void {
+  const waiting = state.of(makeWaiting, null)
+  waiting.isOver = true
+  for (const id of waiting.wakes.keys()) announceChange({ state }, id)
 }

@@ -104,6 +104,7 @@ function callOf(request: Request, context: ServerContext): Call {
     content: contentOf(request, context),
     address: '',
     gone: () => request.signal.aborted,
+    halfClosed: () => request.signal.aborted,
   }
 }
 

@@ -264,6 +264,7 @@ function callOf(request: IncomingMessage, context: ServerContext, response?: Ser
     content: bare ? null : contentOf(request, response, context),
     address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], proxies),
     gone: () => request.socket.destroyed,
+    halfClosed: () => request.socket.readableEnded || request.socket.destroyed,
   }
 }
 

@@ -14,12 +14,21 @@ import { outputText } from '../handlers/operation-output.ts'
 import { type QueuedRequest, statusKey } from '../handlers/queued-operation.ts'
 import { announceChange } from '../handlers/status-changes.ts'
 import { decodeDocument } from '../resources/document.ts'
-import type { OwnOperation } from '../resources/machine.ts'
+import { readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endedStates, statusResource } from '../resources/service-fields.ts'
 import type { Settings } from '../settings.ts'
 import { itemOfJob, jobTools } from './job-handler.ts'
-import { addStep, findSteps, isKept, type JobRow, keepJob, removeJob, removeSteps } from './job-table.ts'
+import {
+  addStep,
+  findSteps,
+  isKept,
+  isLeftToOthers,
+  type JobRow,
+  keepJob,
+  removeJob,
+  removeSteps,
+} from './job-table.ts'
 
 export interface JobContext {
   readonly sources: HandlerSources
@@ -63,6 +72,7 @@ export class JobRun {
     if (found.is !== 'found') return this.#forget(null)
     const status = decodeDocument(this.#statuses, found.doc, found.hidden)
     if (endedStates.includes(status.status)) return this.#forget(found)
+    if (!this.#called(status) && isLeftToOthers(this.#job, world.due())) return
     try {
       if (this.#job.tries >= settings.attempts)
         return await this.#fail(new Problem('internal-error', `It did not end in ${settings.attempts} tries.`))
@@ -100,9 +110,11 @@ export class JobRun {
 
   async #result(status: Document, known: ReadonlyMap<string, string>): Promise<string> {
     const { sources, settings } = this.#context
-    const { item, input, caller: by } = JSON.parse(String(status.request)) as QueuedRequest
-    const { resource, operation, handler } = this.#called(String(status.operation))
-    const [, act] = handler
+    const { item, input: asked, caller: by } = JSON.parse(String(status.request)) as QueuedRequest
+    const called = this.#called(status)
+    if (!called) throw new Problem('gone', `There is no operation ${status.operation} any more.`)
+    const { resource, operation, act } = called
+    const input = Object.fromEntries(readInput(operation.input, asked, resource.settings)) // it may be of a former declaration
     const name = `${resource.name}.${operation.name}`
     const caller: Caller = { ...nobody, id: by.id, account: by.account, scopes: new Set(by.scopes) }
     const { id, tries } = this.#job
@@ -133,14 +145,14 @@ export class JobRun {
     return outputText(operation, returned, resource)
   }
 
-  #called(called: string): { resource: Resource; operation: OwnOperation; handler: NamedHandler } {
+  /** The operation of a status; null if the declaration has none. */
+  #called({ operation: called }: Document) {
     const { resources, ownHandlers } = this.#context.sources
-    const [name = '', own = ''] = called.split('.')
+    const [name = '', own = ''] = String(called).split('.')
     const resource = resources.get(name)
     const operation = resource?.operations.find((one) => one.name === own)
     const [handler] = handlersOf(ownHandlers, name, [own])
-    if (!resource || !operation || !handler) throw new Problem('gone', `There is no operation ${called} any more.`)
-    return { resource, operation, handler }
+    return resource && operation && handler ? { resource, operation, act: handler[1] } : null
   }
 
   /** Carries out a step: its writes and its result are committed together. */

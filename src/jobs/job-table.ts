@@ -69,3 +69,10 @@ export interface JobRow {
   readonly tries: number
   readonly calendar: string | null
 }
+
+const hour = 3_600_000
+/**
+ * Whether a node leaves a job that it does not know to nodes of a newer declaration, which may run next to it during an upgrade.
+ * Its lease gives them the time to take it.
+ */
+export const isLeftToOthers = ({ due }: JobRow, now: number): boolean => now - due < hour

@@ -9,7 +9,7 @@ import { readInput } from '../resources/machine.ts'
 import type { ScheduleDeclaration } from '../resources/own-operations.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { JobContext } from './job-run.ts'
-import { findJob, isKept, type JobRow, keepJob, removeJob, replaceJob } from './job-table.ts'
+import { findJob, isKept, isLeftToOthers, type JobRow, keepJob, removeJob, replaceJob } from './job-table.ts'
 
 interface Schedule {
   readonly id: string
@@ -33,21 +33,26 @@ const dueAfter = ({ cron, zone = 'UTC' }: ScheduleDeclaration, time: number): nu
 const calendarOf = ({ cron, zone = 'UTC', run }: ScheduleDeclaration): string => JSON.stringify([cron, zone, run])
 
 /** Adds new schedules, and restarts schedules whose calendar has changed. */
-export async function adoptSchedules({ sources: { resources, store, world } }: JobContext): Promise<void> {
-  for (const { id, declared } of schedulesOf(resources)) {
-    const calendar = calendarOf(declared)
-    const [known] = rowsIn(await store.execute(tablePlan(findJob, { id }))) as readonly Partial<JobRow>[]
-    if (known?.calendar === calendar) continue
-    const free = { id, taken: 0, holder: '', tries: 0 }
-    await store.execute(tablePlan(replaceJob, { ...free, due: dueAfter(declared, world.due()), calendar }))
+export async function adoptSchedules(context: JobContext): Promise<void> {
+  const { resources, store } = context.sources
+  for (const schedule of schedulesOf(resources)) {
+    const found = rowsIn(await store.execute(tablePlan(findJob, { id: schedule.id }))) as readonly Partial<JobRow>[]
+    if (found[0]?.calendar !== calendarOf(schedule.declared)) await adoptSchedule(context, schedule)
   }
 }
 
+async function adoptSchedule({ sources: { store, world } }: JobContext, { id, declared }: Schedule): Promise<void> {
+  const free = { id, taken: 0, holder: '', tries: 0, calendar: calendarOf(declared) }
+  await store.execute(tablePlan(replaceJob, { ...free, due: dueAfter(declared, world.due()) }))
+}
+
 /** Starts the operation of a schedule that is due. Times that were missed meanwhile start it only once. */
-export async function runSchedule({ sources }: JobContext, job: JobRow): Promise<void> {
-  const { resources, store, world, writer } = sources
+export async function runSchedule(context: JobContext, job: JobRow): Promise<void> {
+  const { resources, store, world, writer } = context.sources
   const found = schedulesOf(resources).find(({ id }) => id === job.id)
+  if (job.calendar !== (found && calendarOf(found.declared)) && isLeftToOthers(job, world.due())) return
   if (!found) return void (await store.execute(tablePlan(removeJob, { id: job.id })))
+  if (job.calendar !== calendarOf(found.declared)) return adoptSchedule(context, found)
   const { resource, declared } = found
   const operation = resource.operations.find(({ name }) => name === declared.run)
   if (!operation) return

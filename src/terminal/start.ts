@@ -10,6 +10,7 @@ import type { Store } from '../flow/store.ts'
 import { type Log, pause, type ServiceWorld, serviceWorld } from '../flow/world.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { HandlerSources } from '../handlers/handled-run.ts'
+import { endWaiting } from '../handlers/status-changes.ts'
 import { listen, type NodeServer } from '../http/node.ts'
 import { hasJobs } from '../jobs/job-maker.ts'
 import { runJobsEvery } from '../jobs/worker.ts'
@@ -28,7 +29,7 @@ import type { PrivateTargets } from '../webhooks/address-guard.ts'
 import { startBackground } from './background.ts'
 import { commandError } from './command-error.ts'
 import { cursorSecretsOf, peppersOf } from './secrets.ts'
-import { watchHandlers } from './watchdog.ts'
+import { currentHandler, watchHandlers } from './watchdog.ts'
 
 export interface RunningService {
   readonly url: string
@@ -113,6 +114,7 @@ export async function startService(
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
     open = false // readiness fails first
     await pause(world, grace)
+    endWaiting(world)
     await background.endStreams()
     await listening.stop(drain)
     counting?.close()
@@ -251,15 +253,25 @@ export interface FatalLog {
   readonly written: () => Promise<void>
 }
 
-/** Waits for SIGTERM or SIGINT, closes, and returns the exit code. */
+/**
+ * Waits for SIGTERM or SIGINT, closes, and returns the exit code. An unhandled failure ends the process, except a rejection
+ * that a handler did not await: it leaves nothing half done.
+ */
 export function untilSignal(
-  witness: FatalLog,
+  witness: FatalLog & Pick<Log, 'error'>,
   close: () => Promise<void>,
   signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT'],
 ): Promise<number> {
   return new Promise((ended) => {
     const die = async (error: unknown, origin: string): Promise<void> => {
-      witness.fatal({ err: error, origin }, 'The process ends because of an unhandled failure.')
+      const handler = currentHandler()
+      const about = { err: error, origin, ...(handler !== undefined && { handler }) }
+      if (handler !== undefined && origin === 'unhandledRejection')
+        return witness.error(
+          about,
+          'A handler did not await a promise that was rejected. Await it, or catch its error.',
+        )
+      witness.fatal(about, 'The process ends because of an unhandled failure.')
       await witness.written()
       process.exit(1)
     }

@@ -1,4 +1,5 @@
-/** Watchdog: a thread that ends the process when a handler blocks the event loop for too long. R226. */
+/** Watchdog: knows the handlers in progress; its thread ends the process when one of them blocks the event loop. R226. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { url as inspectorUrl } from 'node:inspector'
@@ -28,7 +29,7 @@ export async function watchHandlers(
 ): Promise<{ readonly watched: OwnHandlers; readonly stop: () => Promise<void> }> {
   const names = namesOf(own)
   const cells = new Int32Array(new SharedArrayBuffer(4 * (1 + names.length)))
-  const watched = withEach(own, (name, act) => counted(act, cells, names.indexOf(name) + 1))
+  const watched = withEach(own, (name, act) => counted(name, act, cells, names.indexOf(name) + 1))
   const data: WatchdogData = { ...given, cells, handlers: names }
   const thread = new Worker(new URL(import.meta.url), { workerData: { watchdog: data } })
   await once(thread, 'message') // it cannot start while this thread is blocked
@@ -69,12 +70,16 @@ function namesOf(own: OwnHandlers): readonly string[] {
   return names
 }
 
+const current = new AsyncLocalStorage<string>()
+/** The handler or reaction whose code this is, also after it has ended; undefined outside of them. */
+export const currentHandler = (): string | undefined => current.getStore()
+
 const counted =
-  (act: HandlerFunction, cells: Int32Array, cell: number): HandlerFunction =>
+  (name: string, act: HandlerFunction, cells: Int32Array, cell: number): HandlerFunction =>
   async (given) => {
     Atomics.add(cells, cell, 1)
     try {
-      return await act(given)
+      return await current.run(name, act, given)
     } finally {
       Atomics.sub(cells, cell, 1)
     }

@@ -39,6 +39,8 @@ export default service({
     async create({ next }) {
       if (next.text === 'awaits') await new Promise((resolve) => setTimeout(resolve, 2500))
       while (next.text === 'loops') {}
+      if (next.text === 'forgets') void Promise.reject(new Error('forgotten')) // as a call without await
+      if (next.text === 'throws later') setTimeout(() => JSON.parse('{'), 1)
     },
   },
 })
@@ -96,6 +98,26 @@ test('R226, R231: a reaction that loops is named in the log, and its process end
     ['error', named],
     ['fatal', named],
   ])
+})
+
+test('R227: a rejected promise that a handler did not await is logged with its name, and the process goes on', async () => {
+  const { url, said, stop } = await served(['api.ts', '--database', 'sqlite:./forgotten.db'], { cwd })
+  for (let i = 0; i < 2; i++) assert.equal((await post(`${url}/notes`, { text: 'forgets' })).status, 201)
+  const logged = () => said.stdout.split('\n').filter((one) => one.includes('"level":"error"'))
+  await until(() => logged().length === 2)
+  const [line] = logged()
+  const { handler, err } = JSON.parse(line ?? '{}') as { handler: string; err: Error }
+  assert.deepEqual([handler, err.message], ['notes.create', 'forgotten'])
+  assert.match(`${err.stack}`, /api\.ts:14/)
+  assert.equal(await stop(), 0)
+})
+
+test('R227: a failure that a handler leaves behind in a timer ends the process, and the log names the handler', async () => {
+  const { url, child, said } = await served(['api.ts', '--database', 'sqlite:./thrown.db'], { cwd })
+  const ended = once(child, 'close')
+  await post(`${url}/notes`, { text: 'throws later' }).catch(() => {})
+  assert.deepEqual(await ended, [1, null])
+  assert.match(said.stdout, /"level":"fatal".*"handler":"notes.create"/)
 })
 
 test('R226: neither a handler that awaits nor a process that was suspended is ended', async () => {

@@ -147,7 +147,7 @@ function contentOf(response: Schema, exchange: Exchange, schemas: Schemas): stri
   const { method, status, headers, text } = exchange
   const content = (response.content ?? {}) as Record<string, { schema?: Schema }>
   const kinds = Object.keys(content).join(', ') || 'none'
-  const spared = method === 'HEAD' || headers['preference-applied'] !== undefined
+  const spared = method === 'HEAD' || headers['preference-applied'] === 'return=minimal'
   if (text === '') return spared || kinds === 'none' ? [] : [`content is missing; described is ${kinds}`]
   const kind = (headers['content-type'] ?? 'none').split(';', 1)[0] as string
   const { schema } = content[kind] ?? {}

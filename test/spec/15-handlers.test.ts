@@ -69,6 +69,8 @@ const shop = service({
 /** What the next run of `placements` does between reading and the end. */
 let meanwhile: (() => Promise<unknown>) | null = null
 let placementRuns = 0
+/** The calls that a handler makes after its end, and what becomes of them. */
+let [goOn, lost]: [() => void, Promise<unknown[]>] = [() => {}, Promise.resolve([])]
 
 const handled = shop.handlers(
   {
@@ -145,6 +147,25 @@ const handled = shop.handlers(
           'too-early': () => {
             const order = create('orders', { customerId: next.text })
             move('orders', order, 'shipments', { carrier: 'x' })
+          },
+          forgets: () => {
+            const waiting = new Promise<void>((resolve) => {
+              goOn = resolve
+            })
+            void get('products', 'prd_00000000000000000000000000').then(() => set({ text: 'after a read' }))
+            const calls = [
+              () => create('audits', { text: 'lost' }),
+              () => set({ text: 'lost' }),
+              () => get('audits', 'x'),
+            ]
+            lost = Promise.all(
+              calls.map((call) =>
+                waiting.then(call).then(
+                  () => '',
+                  (error: Error) => error.message,
+                ),
+              ),
+            )
           },
           lays: async () => {
             const one = create('products', { name: 'lays', stock: 3 })
@@ -307,6 +328,14 @@ doors('handlers', handled, (door: Door) => {
   spec('R227', 'a handler that does not end is refused with 503', async () => {
     const late = await send('POST', '/oddities', { kind: 'never' })
     assert.deepEqual([late.status, late.json.type], [503, 'timeout'])
+  })
+
+  spec('R226', 'a handler that does not await its code learns that later calls are lost', async () => {
+    const made = await send('POST', '/oddities', { kind: 'forgets' })
+    assert.deepEqual([made.status, made.json.text], [201, 'after a read'], made.text)
+    goOn()
+    for (const error of await lost) assert.match(`${error}`, /after it has ended, which is lost; await/)
+    assert.equal(await audits('lost'), 0)
   })
 
   spec('R226', 'what collides with data is refused as if the caller had written it', async () => {

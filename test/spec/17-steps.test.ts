@@ -19,9 +19,10 @@ const resources = {
   },
 } as const
 
-const handlers = (api: ReturnType<typeof declared>): Service =>
+const handlers = (api: ReturnType<typeof declared>, added: object = {}): Service =>
   api.handlers({
     counters: {
+      ...added,
       async additions({ item, step }) {
         const value = await step('add', async ({ get, change }) => {
           const counter = await get('counters', item.id)
@@ -45,8 +46,13 @@ const handlers = (api: ReturnType<typeof declared>): Service =>
 
 const declared = () => service({ name: 'counts', settings: { operations: { attempts: 1, workers: 8 } }, resources })
 const counts = handlers(declared())
-const scheduled = (schedules: object): Service =>
-  handlers(service({ name: 'counts', resources: { counters: { ...resources.counters, schedules } } } as never) as never)
+/** The service with schedules and perhaps another operation. */
+function scheduled(schedules: object, added?: 'audits'): Service {
+  const audits = { at: 'collection', asynchronous: true }
+  const operations = { ...resources.counters.operations, ...(added && { audits }) }
+  const counters = { ...resources.counters, operations, schedules }
+  return handlers(service({ name: 'counts', resources: { counters } } as never) as never, added && { audits: () => {} })
+}
 
 for (const [name, place] of places)
   describe(`steps and schedules on ${name}`, () => {
@@ -98,5 +104,78 @@ for (const [name, place] of places)
       assert.equal(await runs({}, 5), 0)
       assert.equal(await runs({ nightly: { cron: '0 2 * * *', run: 'sweeps' } }, 3), 3)
       assert.equal(await runs({ nightly: { cron: '0 2 1 1 *', run: 'sweeps' } }, 3), 0)
+    })
+
+    test('R228: during a rolling upgrade, old nodes leave schedules and operations of the new ones alone', async (t) => {
+      const { url } = await place(t)
+      const open = (declaration: Service) => {
+        const own = testing(declaration, { database: url })
+        t.after(own.close)
+        return own
+      }
+      const start = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10)
+      const old = open(scheduled({ changed: { cron: '15 2 * * *', run: 'sweeps' } }))
+      await old.at(`${start}T00:00:00Z`)
+      const both = { added: { cron: '0 2 * * *', run: 'sweeps' }, changed: { cron: '30 2 * * *', run: 'sweeps' } }
+      const next = open(scheduled(both, 'audits'))
+      await next.at(`${start}T00:00:00Z`)
+      ran.length = 0
+      for (const time of ['02:00:01', '02:30:01', '02:40:00']) await old.at(`${start}T${time}Z`)
+      assert.deepEqual(ran, [])
+      await next.at(`${start}T02:45:00Z`)
+      assert.deepEqual(ran, ['sweep', 'sweep'])
+
+      const path = String((await next.call('/counters/audits', { method: 'POST' })).headers.get('location'))
+      const statusOf = async () => ((await (await next.call(path)).json()) as { status: string }).status
+      await old.at(`${start}T02:50:00Z`)
+      assert.equal(await statusOf(), 'queued')
+      await next.at(`${start}T02:51:00Z`)
+      assert.equal(await statusOf(), 'succeeded')
+    })
+
+    test('R228: after an hour an operation and a schedule that no node knows end', async (t) => {
+      const { url } = await place(t)
+      const next = testing(scheduled({ nightly: { cron: '0 2 * * *', run: 'sweeps' } }, 'audits'), { database: url })
+      t.after(next.close)
+      await next.pass('PT0S')
+      const path = String((await next.call('/counters/audits', { method: 'POST' })).headers.get('location'))
+      const old = testing(scheduled({}), { database: url })
+      t.after(old.close)
+      await old.pass('PT61M')
+      const { status, error } = (await (await next.call(path)).json()) as { status: string; error: { type: string } }
+      assert.deepEqual([status, error.type], ['failed', 'gone'])
+      ran.length = 0
+      await old.pass('P2D')
+      await next.pass('P4D')
+      assert.deepEqual(ran, [])
+    })
+
+    test('R228: an operation that waits while its input changes gets new defaults, or fails if it does not fit', async (t) => {
+      const { url } = await place(t)
+      const got: object[] = []
+      const open = (input: object) => {
+        const audits = { at: 'collection', input, asynchronous: true }
+        const counters = { ...resources.counters, operations: { audits } }
+        const api = service({ name: 'counts', resources: { counters } } as never)
+        const audited = { audits: (given: { input: object }) => void got.push(given.input) }
+        return testing((api as unknown as Service & typeof api).handlers({ counters: audited } as never), {
+          database: url,
+        })
+      }
+      const before = open({ name: f.text(), count: f.integer({ default: 1 }) })
+      const path = String(
+        (await before.call('/counters/audits', { method: 'POST', json: { name: 'a' } })).headers.get('location'),
+      )
+      const other = String(
+        (await before.call('/counters/audits', { method: 'POST', json: { name: 'long' } })).headers.get('location'),
+      )
+      await before.close()
+      const after = open({ name: f.text({ max: 2 }), count: f.integer({ default: 1 }), kind: f.text({ default: 'x' }) })
+      t.after(after.close)
+      await after.pass('PT0S')
+      assert.deepEqual(got, [{ name: 'a', count: 1, kind: 'x' }])
+      assert.equal(((await (await after.call(path)).json()) as { status: string }).status, 'succeeded')
+      const { status, error } = (await (await after.call(other)).json()) as { status: string; error: { type: string } }
+      assert.deepEqual([status, error.type], ['failed', 'validation-failed'])
     })
   })

@@ -91,7 +91,7 @@ for (const [name, place] of places) {
     await send('POST', `${late.headers.location}/cancellations`)
     const long = await send('POST', '/accounts/naps', { headers: { prefer: 'wait=1' } })
     assert.equal(long.status, 202)
-    assert.equal(long.headers['preference-applied'], undefined)
+    assert.equal(long.headers['preference-applied'], 'wait=1')
     await stop()
   })
 
