@@ -83,14 +83,12 @@ const oneOfTypes = (types: readonly string[]): DocumentPart =>
 /** The content of a refusal, by media type. */
 export function refusalContent(refusal: StatusRefusal, minimal: boolean, components: Components): DocumentPart {
   const { types, violations, repeats } = refusal
-  const listedTypes = { types: { prefixItems: [oneOfTypes(types)] } }
   const inside = violations.length === 0 ? {} : { errors: { items: { properties: { type: oneOfTypes(violations) } } } }
   const plain = { allOf: [errorSchemaRef(components, 'Error'), { properties: { type: oneOfTypes(types), ...inside } }] }
   const conflict = repeats ? repeatSchema(types, minimal, components) : null
-  const rich = { allOf: [errorSchemaRef(components, 'Problem'), { properties: { ...listedTypes } }] }
   return {
     'application/json': { schema: conflict === null ? plain : conflict(plain) },
-    'application/problem+json': { schema: rich },
+    'application/problem+json': { schema: errorSchemaRef(components, 'Problem') },
   }
 }
 

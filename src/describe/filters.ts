@@ -33,7 +33,10 @@ export function filterParameters(
 ): DocumentPart[] {
   const terms = termsAt(resource, field, around)
   const value = valueSchema(resource, field, terms, around)
-  const { length, bare } = fieldKind(terms.kind, around.kinds)
+  const { length, bare: ofKind } = fieldKind(terms.kind, around.kinds)
+  const named = namedResource(resource, field, around)
+  const isTypeId = named?.key === null && named.settings.resource.id === 'typeid' // such an id needs no quotes in a set
+  const bare = isTypeId || ofKind
   const schemaFor = (operator: string): DocumentPart => {
     if (operator === 'null') return { type: 'boolean' }
     if (operator === 'like') return likeSchema
@@ -52,7 +55,7 @@ export function filterParameters(
   const isPlainText = terms.kind === 'text' && value.pattern === textSchema.pattern
   const forms = [
     ...(all.includes('eq') ? [isPlainText ? { ...textSchema, pattern: notASetPattern } : value] : []),
-    ...(all.includes('in') ? [setSchema(bare, value, maxSetSize)] : []),
+    ...(all.includes('in') ? [setRef(bare, value, maxSetSize, around)] : []),
   ]
   if (forms.length === 0) return formed
   const description = `${field} is this${all.includes('in') ? `, or one of a set of at most ${maxSetSize}, as in:(a,"b, c")` : ''}.`
@@ -69,15 +72,32 @@ function termsAt({ name }: Resource, field: string, around: SchemaContext): Fiel
   return rest.reduce((terms, one) => terms.fields?.[one] as FieldTerms, around.termsOf(name)[top] as FieldTerms)
 }
 
+/** The resource whose ids are the values of a field of the address. */
+function namedResource(resource: Resource, field: string, { resources }: SchemaContext): Resource | undefined {
+  if (field === 'id') return resource
+  return field === resource.parent?.field ? resources.get(resource.parent.resource) : undefined
+}
+
 function valueSchema(resource: Resource, field: string, terms: FieldTerms, around: SchemaContext): DocumentPart {
-  const owner = field === resource.parent?.field ? around.resources.get(resource.parent.resource) : undefined
-  if (field === 'id') return idSchema(resource, around)
-  if (owner) return idSchema(owner, around)
+  const named = namedResource(resource, field, around)
+  if (named) return idSchema(named, around)
   return terms.kind === 'text' ? textSchema : fieldSchema(terms, 'asked', around)
 }
 
 const bareMember = '[^,()"\\\\ \\u0000](?:[^,()"\\\\\\u0000]*[^,()"\\\\ \\u0000])?'
 const quotedMember = '"(?:[^"\\\\\\u0000]|\\\\["\\\\])*"'
+
+/** Sets of texts have one schema in all filters. */
+function setRef(
+  bare: FieldKind['bare'],
+  value: DocumentPart,
+  most: number,
+  { components }: SchemaContext,
+): DocumentPart {
+  const schema = setSchema(bare, value, most)
+  const ofTexts = memberPattern(bare, value) === null
+  return ofTexts ? { ...components.put('schemas', ['Set', `SetOf${most}`], schema) } : schema
+}
 
 /** The schema of a set; the pattern limits its members if it can. R65 to R68. */
 export function setSchema(bare: FieldKind['bare'], value: DocumentPart, most: number): DocumentPart {

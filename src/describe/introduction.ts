@@ -12,6 +12,7 @@ export function introductionText(service: Service, label: string): string {
 function generalText({ settings }: Service): string {
   return [
     'Every GET has a HEAD with the same status and headers and no content, and every path an OPTIONS that says what is offered.',
+    'Answers with content also have Content-Type and X-Content-Type-Options, and Content-Encoding if it is compressed; Cache-Control and Vary say who may use an answer again, and errors have Content-Language. All answers to dry runs have Dry-Run.',
     'Errors are objects with `message`, `type` and `types`; where `Accept` names application/problem+json they have the form of RFC 9457.',
     `Strings hold neither U+0000 nor unpaired surrogates, and objects at most ${settings.body.maxDepth} levels and ${settings.body.maxKeys} keys each.`,
   ].join(' ')

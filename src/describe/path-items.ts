@@ -15,6 +15,7 @@ import {
   headerParameters,
   listQueryParameters,
   queryForm,
+  sharedParameter,
 } from './request-parameters.ts'
 import { type ResponseContext, responsesOf } from './responses.ts'
 import type { OperationSecurity } from './security.ts'
@@ -40,20 +41,12 @@ function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
     described.length < all.length
       ? 'QUERY takes the parameters of GET as a form, application/x-www-form-urlencoded, in its content.'
       : undefined
-  const [[, { resource, at }]] = all as [[string, Route]]
   return withoutUndefined({
     description: unsaid,
     parameters: endpointParameters(service, version, place, around),
     ...Object.fromEntries(
       described.map(([method, route]) => [method.toLowerCase(), operationPart(telling, place, route)]),
     ),
-    options: {
-      operationId: `${operationScope(place, resource)}.options${at === 'collection' ? '' : `-of-${at.split('/').at(-1)}`}`,
-      summary: 'Tells what is offered here',
-      tags: [resource.name],
-      security: [],
-      responses: responsesOf(telling, place, null),
-    },
   })
 }
 
@@ -71,7 +64,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
   const listed = listQueryParameters(route, around)
   const parameters = [
-    ...(about.body === 'form' ? [] : listed),
+    ...(about.body === 'form' ? [] : listed.map((one) => sharedParameter(one, resource, around.components))),
     ...eventQueryParameters(route),
     ...dryRunParameters(route, around.components),
     ...headerParameters(route, around.components),

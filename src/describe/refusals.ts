@@ -12,12 +12,11 @@ export interface StatusRefusal {
   readonly repeats: boolean
 }
 
-/** An operation; OPTIONS has no route. */
 export interface DescribedOperation {
   readonly service: Service
   readonly version: ServedVersion
   readonly place: Endpoint
-  readonly route: Route | null
+  readonly route: Route
 }
 
 /** The parts of the request phases that descriptions read. */
@@ -31,10 +30,9 @@ export interface DescribedCorridor {
 
 /** The refusals of an operation by all phases, by status. */
 export function refusalsOf(operation: DescribedOperation, { phases }: DescribedCorridor): StatusRefusal[] {
-  const { service, version: edition, route } = operation
+  const { service, version: edition } = operation
   const { errors: types } = service
-  const end = route === null ? phases.findIndex(({ name }) => name === 'options') + 1 : phases.length
-  const all = phases.slice(0, end).flatMap(({ refuses }) => refuses?.(operation) ?? [])
+  const all = phases.flatMap(({ refuses }) => refuses?.(operation) ?? [])
   const nameOf = (type: string) => edition.errorNames.get(type) ?? type
   const byStatus = Map.groupBy(all, (one) => statusOfType(types, one))
   return [...byStatus]

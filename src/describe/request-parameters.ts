@@ -34,14 +34,15 @@ const requestIdParameter = (components: Components): DocumentPart => ({
     name: 'Request-Id',
     in: 'header',
     description: 'A name for the request, which its answer and the logs have too; any other text is replaced.',
-    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
+    schema: { type: 'string' },
   }),
 })
 
-/** The parameters that can name the version; one is required if neither the path nor the default names it. R188, R192. */
+/** The parameters that can name the version, where `servers` does not; one is required if it is not the default. R188, R192. */
 function versionParameters({ choice }: Service, label: string, components: Components): DocumentPart[] {
   const { carriers, usual, fromFeatures } = choice
-  const named = carriers.includes('path') || (usual === label && fromFeatures === null)
+  if (carriers.includes('path')) return []
+  const named = usual === label && fromFeatures === null
   const other = carriers.includes('header') && carriers.includes('query')
   const of = (where: 'header' | 'query', required: boolean) => {
     const description = `Names this version. ${required ? '' : 'Only where nothing else does.'}`.trimEnd()
@@ -76,7 +77,6 @@ const requestHeaders: Readonly<
     'Only if none of these tags is the present one, or with * if there is nothing.',
     { type: 'string', pattern: tagsPattern },
   ],
-  creating: ['If-None-Match', 'There is a collection always, so that * creates nothing.', { const: '*' }],
   unmodifiedSince: ['If-Unmodified-Since', 'Only if it was not changed since, an HTTP date.', { type: 'string' }],
   modifiedSince: ['If-Modified-Since', 'Only if it was changed since, an HTTP date.', { type: 'string' }],
   prefer: [
@@ -97,7 +97,7 @@ const requestHeaders: Readonly<
 }
 
 /** The names of parameters whose header has several meanings. */
-const longNames: Partial<Record<RequestHeader, string>> = { creating: 'IfNoneMatchToCreate', wait: 'PreferToWait' }
+const longNames: Partial<Record<RequestHeader, string>> = { wait: 'PreferToWait' }
 
 /** The headers that an operation reads. */
 export function headerParameters(route: Route, components: Components): DocumentPart[] {
@@ -170,6 +170,20 @@ export function listQueryParameters({ offer, resource }: Route, around: SchemaCo
   ]
 }
 
+/** Lists of all resources have the parameters of pages and of times in common; these are stored once. */
+export function sharedParameter(
+  part: DocumentPart,
+  { created, updated, title }: Resource,
+  components: Components,
+): DocumentPart {
+  const name = String(part.name)
+  const [base = ''] = name.split('[', 1)
+  if (base !== created && base !== updated && !pageParameters.includes(name)) return part
+  return { ...components.put('parameters', [pascalCase(name), pascalCase(`${title} ${name}`)], part) }
+}
+
+const pageParameters = ['limit', 'page_size', 'offset', 'page', 'cursor', 'order', 'nulls']
+
 type MakeParameter = (name: string, description: string, schema: DocumentPart) => DocumentPart
 
 // long because: one parameter after the other
@@ -183,7 +197,9 @@ function listParameter(
   const { maxPageSize, pageSize, overMax, maxOffset, nullsDefault } = settings.list
   const usual = Math.min(pageSize, maxPageSize)
   const most = overMax === 'reject' ? { maximum: maxPageSize } : {}
-  const size = { type: 'integer', minimum: 1, ...most, default: usual }
+  // Tools send defaults, and the parameters of two styles together are refused.
+  const size = (isUsual: boolean) => ({ type: 'integer', minimum: 1, ...most, ...(isUsual && { default: usual }) })
+  const isPaged = settings.list.pagination.style === 'page'
   switch (name) {
     case 'sort':
       return sorts.length === 0
@@ -207,9 +223,9 @@ function listParameter(
           ]
     }
     case 'limit':
-      return [own(name, 'How many items at most; with offset or cursor.', size)]
+      return [own(name, 'How many items at most; with offset or cursor.', size(!isPaged))]
     case 'page_size':
-      return [own(name, 'How many items on a page.', size)]
+      return [own(name, 'How many items on a page.', size(isPaged))]
     case 'offset':
       return [own(name, 'How many items are passed over.', { type: 'integer', minimum: 0, maximum: maxOffset })]
     case 'page':

@@ -12,7 +12,7 @@ const patternHeader = (description: string, pattern: string): DocumentPart => ({
 const countHeader = (description: string): DocumentPart => ({ description, schema: { type: 'integer', minimum: 0 } })
 const methodPattern = '(?:GET|HEAD|OPTIONS|QUERY|POST|PUT|PATCH|DELETE)'
 
-/** All headers that answers may have, except those of every HTTP message. */
+/** All headers that answers may have, except those that every answer has and that the introduction describes. */
 const headerParts: Readonly<Record<string, DocumentPart>> = {
   Accept: textHeader('The media types that are taken here.'),
   'Accept-Encoding': textHeader('The content codings that are taken here.'),
@@ -24,14 +24,8 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
   'Access-Control-Expose-Headers': textHeader('What pages of other origins may read.'),
   'Access-Control-Max-Age': countHeader('For how many seconds a page need not ask again.'),
   Allow: patternHeader('The methods that are offered here.', `^${methodPattern}(?:, ${methodPattern})*$`),
-  'Cache-Control': textHeader('How long the answer may be used again, and by whom.'),
   'Cache-Group-Invalidation': textHeader('The group of answers that are old from now on.'),
   'Cache-Groups': textHeader('The group of answers that it belongs to.'),
-  'Content-Encoding': {
-    description: 'The coding of the content.',
-    schema: { type: 'string', enum: ['br', 'gzip', 'zstd'] },
-  },
-  'Content-Language': { description: 'The language of messages.', schema: { type: 'string', const: 'en' } },
   'Content-Location': {
     description: 'Where the item that is answered stands.',
     schema: { type: 'string', format: 'uri-reference' },
@@ -40,10 +34,6 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
     'The version or the operation is to be left: true, or since when.',
     '^(?:true|@-?[0-9]+)$',
   ),
-  'Dry-Run': {
-    description: 'The request was checked, and nothing was changed.',
-    schema: { type: 'string', const: 'true' },
-  },
   ETag: patternHeader('The tag of what is answered, for If-Match and If-None-Match.', '^(?:W/)?"[^"]*"$'),
   'Idempotency-Replayed': {
     description: 'The answer is that of the first request with this key.',
@@ -70,19 +60,14 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
   'Retry-After': { description: 'In how many seconds to ask again.', schema: { type: 'integer', minimum: 0 } },
   'Server-Timing': textHeader('How long the service took, in milliseconds.'),
   Sunset: textHeader('When it is planned to end.'),
-  Vary: textHeader('The headers of requests that decide what is answered.'),
   'WWW-Authenticate': textHeader('How to say who calls.'),
-  'X-Content-Type-Options': {
-    description: 'The content is what its type says.',
-    schema: { type: 'string', const: 'nosniff' },
-  },
   'X-RateLimit-Limit': countHeader('The quota with the least left.'),
   'X-RateLimit-Remaining': countHeader('What is left of it.'),
   'X-RateLimit-Reset': countHeader('In how many seconds it begins anew.'),
 }
 
 /** The headers of an answer by their names, with those of every answer of the version. */
-export type HeaderRefs = (names: readonly string[], content: boolean) => Record<string, ComponentRef>
+export type HeaderRefs = (names: readonly string[]) => Record<string, ComponentRef>
 
 export function headerRefs(service: Service, edition: ServedVersion, components: Components): HeaderRefs {
   const own = commonHeaders(service, edition)
@@ -95,10 +80,7 @@ export function headerRefs(service: Service, edition: ServedVersion, components:
     refs.set(name, ref)
     return ref
   }
-  return (names, content) => {
-    const all = [...own, ...names, ...(content ? ['X-Content-Type-Options', 'Content-Encoding'] : [])]
-    return Object.fromEntries([...new Set(all)].toSorted().map((name) => [name, header(name)]))
-  }
+  return (names) => Object.fromEntries([...new Set([...own, ...names])].toSorted().map((name) => [name, header(name)]))
 }
 
 /** The headers that every answer may have. */
@@ -112,7 +94,7 @@ function commonHeaders({ settings, quotas, going, notices }: Service, { label, e
   }
   const goes = allNotices.some(({ deprecation, sunset }) => deprecation !== null || sunset !== null)
   return [
-    ...['Request-Id', 'Version', 'Vary', 'Cache-Control'],
+    ...['Request-Id', 'Version'],
     ...(settings.serverTiming ? ['Server-Timing'] : []),
     ...(quotas === null ? [] : rates[quotas.headers]),
     ...(allNotices.some(({ deprecation }) => deprecation !== null) ? ['Deprecation'] : []),
@@ -123,9 +105,9 @@ function commonHeaders({ settings, quotas, going, notices }: Service, { label, e
 }
 
 /** The headers of a refusal, by its status. */
-export function refusalHeaders({ status, types }: StatusRefusal, route: Route | null): readonly string[] {
-  const accepted = ['Accept', ...(route?.method === 'PATCH' ? ['Accept-Patch'] : [])]
-  const queried = route?.method === 'QUERY' ? ['Accept', 'Accept-Query'] : []
+export function refusalHeaders({ status, types }: StatusRefusal, route: Route): readonly string[] {
+  const accepted = ['Accept', ...(route.method === 'PATCH' ? ['Accept-Patch'] : [])]
+  const queried = route.method === 'QUERY' ? ['Accept', 'Accept-Query'] : []
   switch (status) {
     case 400:
       return ['Link', ...queried]
@@ -144,7 +126,7 @@ export function refusalHeaders({ status, types }: StatusRefusal, route: Route | 
     case 503:
       return ['Retry-After']
     case 500:
-      return route?.offer && types.includes('version-conversion-failed') ? ['Link'] : []
+      return route.offer && types.includes('version-conversion-failed') ? ['Link'] : []
     default:
       return []
   }

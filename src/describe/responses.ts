@@ -3,7 +3,7 @@ import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/ro
 import type { Service } from '../service.ts'
 import { batchResultRef } from './batch-bodies.ts'
 import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef } from './bodies.ts'
-import type { ComponentRef, DocumentPart } from './components.ts'
+import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { refusalContent, statusName, statusTitle } from './errors.ts'
 import { eventRef, eventsRef, streamContent } from './event-bodies.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
@@ -21,45 +21,54 @@ export interface ResponseContext {
   readonly refusals: Map<string, ComponentRef>
 }
 
-/** The answers of a route, or of OPTIONS if it is null. */
-export function responsesOf(scene: ResponseContext, place: Endpoint, route: Route | null): DocumentPart {
-  const done = route === null ? optionsResponse(scene, place) : successResponses(scene, route)
+/** The answers of a route. */
+export function responsesOf(scene: ResponseContext, place: Endpoint, route: Route): DocumentPart {
   const { service, version, corridor } = scene
-  const refused = refusalsOf({ service, version, place, route }, corridor).map((refusal) => [
-    refusal.status,
-    refusalRef(scene, refusal, route),
-  ])
-  return Object.fromEntries([...Object.entries(done), ...refused])
+  const refusals = refusalsOf({ service, version, place, route }, corridor)
+  const [alike, own] = [refusals.filter(isAlike), refusals.filter((one) => !isAlike(one))]
+  const refused = own.map((refusal) => [refusal.status, refusalRef(scene, refusal, route)])
+  const done = Object.entries(successResponses(scene, route))
+  return Object.fromEntries([...done, ...refused, ['4XX', alikeRef(scene, alike)]])
 }
 
-/** The header of dry runs, which answers of all writes may have. R239. */
-const dryRunHeader = (route: Route | null): readonly string[] =>
-  route?.safe === false && !route.settle ? ['Dry-Run'] : []
+/** The statuses with which every request can be refused in the same way. */
+const alikeStatuses = [406, 408, 414, 417, 421, 431]
+const isAlike = ({ status }: StatusRefusal): boolean => alikeStatuses.includes(status)
 
-/** Many operations have the same refusals, so each is stored once. */
+/** These refusals are described together: they would be a third of the document. */
+function alikeRef(
+  { around: { components }, headers }: ResponseContext,
+  refusals: readonly StatusRefusal[],
+): ComponentRef {
+  const lines = refusals.map(({ status, types }) => `${status} ${statusTitle(status)}: ${types.join(', ')}`)
+  const types = refusals.flatMap((one) => one.types)
+  const content = refusalContent({ status: 400, types, violations: [], repeats: false }, false, components)
+  const description = `The request itself is refused, whatever it asks for. ${lines.join('; ')}`
+  return components.put('responses', ['RefusedRequest'], { description, headers: headers([]), content })
+}
+
+/**
+ * Many operations have the same refusals, so each is stored once. Its name is that of the operation and the status, with the
+ * resource where its operation differs from others of this name, and does not change when resources are added.
+ */
 function refusalRef(
   { around: { components }, headers, refusals }: ResponseContext,
   refusal: StatusRefusal,
-  route: Route | null,
+  route: Route,
 ): ComponentRef {
-  const { status, types } = refusal
-  const minimal = route?.resource.settings.idempotency.conflictBody === 'minimal'
-  const names = ['Content-Language', ...dryRunHeader(route), ...refusalHeaders(refusal, route)]
+  const { status } = refusal
+  const { settings, singular } = route.resource
+  const minimal = settings.idempotency.conflictBody === 'minimal'
+  const names = refusalHeaders(refusal, route)
   const key = JSON.stringify([refusal, minimal, names])
   const before = refusals.get(key)
   if (before) return before
-  const description = `${statusTitle(status)}: ${types.join(', ')}`
   const content = refusalContent(refusal, minimal, components)
-  const ref = components.put('responses', [statusName(status)], { description, headers: headers(names, true), content })
+  const ofKind = pascalCase(route.about.id) + statusName(status)
+  const part = { description: statusTitle(status), headers: headers(names), content }
+  const ref = components.put('responses', [ofKind, pascalCase(singular) + ofKind], part)
   refusals.set(key, ref)
   return ref
-}
-
-function optionsResponse({ around, headers, service }: ResponseContext, { options }: Endpoint): DocumentPart {
-  const browsers = ['Access-Control-Allow-Methods', 'Access-Control-Allow-Headers', 'Access-Control-Max-Age']
-  const own = service.settings.cors.origins.length > 0 ? browsers : []
-  const part = { description: 'What is offered here.', headers: headers([...Object.keys(options), ...own], false) }
-  return { 204: around.components.put('responses', ['Offered'], part) }
 }
 
 const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef }
@@ -84,12 +93,12 @@ function successResponses({ headers, around }: ResponseContext, route: Route): D
     const schema = answerSchema(body, route, around)
     const part = {
       description: says,
-      headers: headers([...groups, ...dryRunHeader(route), ...own], schema !== null),
+      headers: headers([...groups, ...own]),
       ...(schema && {
         content: { 'application/json': { schema }, ...(route.streams && body === 'events' && streamContent) },
       }),
     }
-    return name === undefined ? part : { ...around.components.put('responses', [name], part) }
+    return name === undefined ? part : { ...around.components.put('responses', [pascalCase(about.id) + name], part) }
   }
   return Object.fromEntries(about.answers.map((answer) => [answer.status, response(answer)]))
 }

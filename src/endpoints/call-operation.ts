@@ -100,7 +100,7 @@ function collectionOperationRoute(scene: EndpointContext, served: ServedOperatio
       decide: () => (own.asynchronous ? planStart(scene, served, intent, null) : planCall(scene, served, intent, null)),
     }),
     about: {
-      ...{ notes: [], headers: ['creating', ...waitHeaders(own)], ...about },
+      ...{ notes: [], headers: waitHeaders(own), ...about },
       refusals: [...refusals, 'precondition-failed', 'invalid-precondition'],
     },
   }

@@ -88,7 +88,7 @@ function createDescription(scene: EndpointContext): OperationDescription {
     summary: (below) => `Creates one ${title.toLowerCase()}${below}`,
     notes: [],
     body: 'create',
-    headers: ['creating', ...(minimalOnCreate ? ['prefer' as const] : [])],
+    headers: minimalOnCreate ? ['prefer'] : [],
     answers: [
       describedCreation(resource, [
         ...(minimalOnCreate ? ['Preference-Applied'] : []),

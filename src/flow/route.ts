@@ -91,7 +91,6 @@ export interface OperationDescription {
 export type RequestHeader =
   | 'match'
   | 'noneMatch'
-  | 'creating'
   | 'unmodifiedSince'
   | 'modifiedSince'
   | 'prefer'

@@ -61,7 +61,7 @@ function made(schema: Schema, making: Making, depth: number): fc.Arbitrary<unkno
   const either = partsOf(own, own.oneOf ? ['oneOf'] : ['anyOf'])
   if (either.length > 0) {
     const { oneOf, anyOf, ...rest } = own
-    const plain = either.filter(({ pattern }) => !String(pattern).startsWith('^in:'))
+    const plain = either.filter((one) => !String(flat(one, making.schemas).pattern).startsWith('^in:'))
     if (plain.length < either.length) return orSet(made({ anyOf: plain }, making, depth))
     return fc.oneof(...either.map((part) => made(merged([flat(part, making.schemas), rest]), making, depth)))
   }

@@ -15,8 +15,9 @@ export interface Exchange {
 
 export type Judge = (exchange: Exchange) => string[]
 
-/** Headers that documents leave out: those of every HTTP server, and those of CORS, which the Fetch standard describes. */
-const everywhere = /^(?:date|connection|keep-alive|content-length|content-type|transfer-encoding|access-control-.*)$/
+/** Headers that documents describe in words, as every answer may have them: those of HTTP, of CORS and of dry runs. */
+const everywhere =
+  /^(?:date|connection|keep-alive|content-(?:length|type|encoding|language)|transfer-encoding|vary|cache-control|x-content-type-options|dry-run|access-control-.*)$/
 
 interface Template {
   readonly path: string
@@ -67,6 +68,7 @@ export function judgeOf(described: Doc): Judge {
     const template = document.find(exchange.target)
     if (!template) return beyond(exchange, 404, 'route-not-found', 'the path is not described')
     const method = exchange.method.toLowerCase()
+    if (method === 'options') return [] // described in words
     const operation = operationOf(template.item, method)
     if (!operation) return beyond(exchange, 405, 'method-not-allowed', `${exchange.method} is not described`)
     return [...answered(operation, exchange, document.schemas), ...taken(template.item, operation, exchange, document)]

@@ -58,9 +58,12 @@ export async function tried(trial: Trial): Promise<Verdict> {
   const late = operations.filter(({ path }) => path.startsWith('/webhook-deliveries/'))
   for (const one of [...operations.filter((one) => !late.includes(one)), ...late]) {
     const makes = makers.filter(({ path }) => path.endsWith(`/${one.path.split('/').at(-2)}`))
-    for (let run = 0; run < runs || (run < 25 && !state.reached.has(one.id)); run++) {
+    for (let run = 0; run < runs || (run < (isTransition(one) ? 100 : 25) && !state.reached.has(one.id)); run++) {
       if (one.method === 'delete') for (const other of makes) await asRight(other, state, seed + 300 + run)
-      if (isTransition(one)) for (const other of makers) await asRight(other, state, seed + 300 + run)
+      // Later runs try it on each item in turn, until one is in a state that allows it.
+      if (isTransition(one) && run < 5)
+        for (const other of [...makers, ...operations.filter(isTransition)])
+          await asRight(other, state, seed + 300 + run)
       await asRight(one, state, seed + 100 + run)
     }
     if (one.method === 'put' || one.method === 'patch') await asReturned(one, state, seed)
@@ -132,8 +135,9 @@ function rightOf(operation: Operation, { document, known, places }: TrialState, 
   }
   const path = addressed(operation, [...places], seed)
   if (path === null) return null
+  const several = Math.max(operation.parameters.length, 13)
   const chosen = operation.parameters.filter(
-    (one, i) => one.in !== 'path' && (one.required || (seed + i * 7) % operation.parameters.length < 2),
+    (one, i) => one.in !== 'path' && (one.required || (seed + i * 11) % several < 2),
   )
   const { query, header } = Object.groupBy(chosen, (one) => one.in)
   const kinds = Object.keys(operation.content)
