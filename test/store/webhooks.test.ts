@@ -137,9 +137,13 @@ for (const [name, place] of places) {
     const { send, other, pass } = webhookNode(t, (await place(t)).url)
     const refused = await send('POST', '/webhook-endpoints', {
       url: 'https://a:b@c.example',
-      eventTypes: ['order.gone'],
+      eventTypes: ['ordr.placed'],
     })
     assert.equal(refused.status, 400)
+    assert.equal(
+      refused.body.errors[1].message,
+      'There are no events of the type "ordr.placed" in v1, the version of the endpoint. Did you mean order.placed? Allowed: order.*, order.created, order.updated, order.deleted and order.placed.',
+    )
     const pointers = refused.body.errors.map((one: { pointer: string }) => one.pointer)
     assert.deepEqual(pointers, ['/url', '/eventTypes/0'])
     const { body: made } = await send('POST', '/webhook-endpoints', { url, eventTypes: ['order.created'] })
