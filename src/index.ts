@@ -34,4 +34,4 @@ export {
   type TransitionDeclaration,
 } from './resources/states.ts'
 export { type Declaration, type Service, service } from './service.ts'
-export type { DeclaredSettings, EventPublisher, PublishedEvent, ResourceSettings } from './settings.ts'
+export type { DeclaredSettings, EventPublisher, PublishedEvent, RefusedEvent, ResourceSettings } from './settings.ts'

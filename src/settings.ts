@@ -204,6 +204,14 @@ export interface PublishedEvent {
   readonly contentType: string
 }
 
+/** An event that a broker refuses for what it is, as it is too large, while it takes others. */
+export interface RefusedEvent {
+  /** The id of the event: `'evt_01m89…'`. */
+  readonly id: string
+  /** Why, for operators: `'The event has 2000000 bytes, and the server takes up to 1048576.'`. */
+  readonly reason: string
+}
+
 /**
  * Sends all events of a service to a broker.
  * @example
@@ -217,10 +225,11 @@ export interface PublishedEvent {
  */
 export interface EventPublisher {
   /**
-   * Resolves when the broker has stored all of the events, which are of different items. If it fails, they are given again,
-   * and later ones wait.
+   * Resolves when the broker has stored the events, which are of different items. If it rejects, all of them are given again,
+   * and later ones wait. It may return the events that the broker refuses for what they are: they are tried again later,
+   * then parked, and only later events of their items wait.
    */
-  readonly publish: (events: readonly PublishedEvent[]) => Promise<void>
+  readonly publish: (events: readonly PublishedEvent[]) => Promise<void> | Promise<readonly RefusedEvent[]>
   /** Called when the process stops. */
   readonly close: () => Promise<void>
 }

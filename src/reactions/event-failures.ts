@@ -1,0 +1,84 @@
+/** Event failures: tries events again that a consumer has failed at, and keeps later events of their items behind them. Part 6. R231. */
+import type { ServerContext } from '../corridor/server-context.ts'
+import { type FailureRow, findFailures, mostFailures, removePlan, storeFailure } from '../events/reaction-tables.ts'
+import { type EventPage, rowsIn, type StoredEvent } from '../flow/outcome.ts'
+import { type TablePlan, tablePlan } from '../flow/table.ts'
+import { reactionPause } from '../webhooks/retry-pauses.ts'
+
+interface FailuresLeft {
+  /** The items whose events have to wait. */
+  readonly items: Set<string>
+  /** Whether there are so many that no new events are read. */
+  readonly isFull: boolean
+}
+
+export class EventFailures {
+  readonly #name: string
+  readonly #title: string
+  readonly #server: Pick<ServerContext, 'store' | 'world' | 'log'>
+
+  /** The failures are stored under the name; the title stands for it in the log. */
+  constructor(name: string, title: string, server: Pick<ServerContext, 'store' | 'world' | 'log'>) {
+    this.#name = name
+    this.#title = title
+    this.#server = server
+  }
+
+  /**
+   * Handles the first event of each item again if its pause is over, then those behind it. `handle` returns whether it
+   * succeeded, and stores the failure otherwise.
+   */
+  async retry(handle: (event: StoredEvent, tries: number) => Promise<boolean>): Promise<FailuresLeft> {
+    const { world } = this.#server
+    for (;;) {
+      const rows = await this.#rows(tablePlan(findFailures, { reaction: this.#name }))
+      const firsts = new Map(rows.toReversed().map((row) => [row.item, row]))
+      const now = world.due()
+      const due = [...firsts.values()].filter((row) => row.state === 'waiting' && row.due <= now)
+      if (due.length === 0) return { items: new Set(firsts.keys()), isFull: rows.length >= mostFailures }
+      await Promise.all(due.map((row) => this.#retryOne(row, handle)))
+    }
+  }
+
+  /** Stores that an event has failed, and when it is tried again; after its last try it is parked. */
+  async add(event: StoredEvent, tries: number, err: unknown): Promise<void> {
+    const { world, log } = this.#server
+    const pause = reactionPause(tries + 1)
+    const about = { err, reaction: this.#name, eventId: event.id }
+    if (pause === null)
+      log.error(about, `${this.#title} failed for the last time; its event is parked. See \`bylaw events parked\`.`)
+    else log.warn({ ...about, tries: tries + 1 }, `${this.#title} failed; it is tried again in ${pause / 1000} s.`)
+    const failure = (err instanceof Error ? (err.stack ?? err.message) : String(err)).slice(0, 2000)
+    const state = pause === null ? 'parked' : 'waiting'
+    await this.#store(event, { state, due: world.due() + (pause ?? 0), tries: tries + 1, failure })
+  }
+
+  /** Stores an event that waits for an earlier one of its item. */
+  addBehind(event: StoredEvent): Promise<void> {
+    return this.#store(event, { state: 'waiting', due: 0, tries: 0, failure: null })
+  }
+
+  async #retryOne(
+    { reaction, event: id, tries }: FailureRow,
+    handle: (event: StoredEvent, tries: number) => Promise<boolean>,
+  ): Promise<void> {
+    const { events } = (await this.#server.store.execute({ do: 'event', id })) as EventPage
+    const [event] = events
+    // An event that is kept no longer cannot be handled any more.
+    if (!event || (await handle(event, tries))) await this.#rows(removePlan({ reaction, event: id }))
+  }
+
+  async #store(event: StoredEvent, state: Pick<FailureRow, 'state' | 'due' | 'tries' | 'failure'>): Promise<void> {
+    const { id, position } = event
+    const row = { reaction: this.#name, event: id, position, item: itemOf(event), ...state }
+    await this.#rows(tablePlan(storeFailure, row))
+  }
+
+  async #rows(plan: TablePlan): Promise<readonly FailureRow[]> {
+    return rowsIn(await this.#server.store.execute(plan)) as unknown as readonly FailureRow[]
+  }
+}
+
+/** Names the item of an event. */
+export const itemOf = ({ collection, key: { account, parent, id } }: StoredEvent): string =>
+  JSON.stringify([collection, account, parent, id])
