@@ -188,7 +188,7 @@ function sampleEvent(scene: EndpointContext, own: WebhookEndpoint, { time, world
     id,
     position: 0,
     collection: source.collection,
-    key,
+    ...{ key, item: '' },
     action,
     sequence: 1,
     joined: new Map(),

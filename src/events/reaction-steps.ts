@@ -93,9 +93,10 @@ export function* listFailures(context: ReactionRoutesContext, intent: Intent): R
 /** A failure as it is answered; of the error only its first line, as the others name files of the service. */
 export function* failureText(context: ReactionRoutesContext, row: FailureRow): ReactionSteps {
   const { event: eventId, item: own, due, tries, failure } = row
-  const [collection, account, , item] = JSON.parse(own) as readonly (string | null)[]
-  const source = context.scope.sources.find((one) => one.collection === collection)
+  const [stored, account, , item] = JSON.parse(own) as readonly (string | null)[]
   const [event] = ((yield { do: 'event', id: eventId }) as EventPage).events
+  const collection = event?.collection ?? stored
+  const source = context.scope.sources.find((one) => one.collection === collection)
   const eventType = source && event ? eventTypeOf(source, event) : null
   const status = statusOf(row)
   const error = failure?.split('\n', 1)[0] ?? null

@@ -69,8 +69,8 @@ export class EventFailures {
   }
 
   async #store(event: StoredEvent, state: Pick<FailureRow, 'state' | 'due' | 'tries' | 'failure'>): Promise<void> {
-    const { id, position } = event
-    const row = { reaction: this.#name, event: id, position, item: itemOf(event), ...state }
+    const { id, position, item } = event
+    const row = { reaction: this.#name, event: id, position, item, ...state }
     await this.#rows(tablePlan(storeFailure, row))
   }
 
@@ -78,7 +78,3 @@ export class EventFailures {
     return rowsIn(await this.#server.store.execute(plan)) as unknown as readonly FailureRow[]
   }
 }
-
-/** Names the item of an event. */
-export const itemOf = ({ collection, key: { account, parent, id } }: StoredEvent): string =>
-  JSON.stringify([collection, account, parent, id])

@@ -7,7 +7,7 @@ import { type Caller, nobody } from '../flow/caller.ts'
 import type { EventPage, StoredEvent } from '../flow/outcome.ts'
 import { within } from '../flow/world.ts'
 import type { EventPublisher, PublishedEvent, RefusedEvent } from '../settings.ts'
-import { EventFailures, itemOf } from './event-failures.ts'
+import { EventFailures } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
 
 /** The name of its position and of its failures; no reaction can have one with a dot. */
@@ -98,7 +98,7 @@ export class PublishRun {
 
   /** Publishes the events of items without failures; the others wait behind these. */
   async #sendUnlessBehind(events: readonly StoredEvent[], blocked: Set<string>): Promise<void> {
-    const { true: behind = [], false: free = [] } = Object.groupBy(events, (event) => `${blocked.has(itemOf(event))}`)
+    const { true: behind = [], false: free = [] } = Object.groupBy(events, ({ item }) => `${blocked.has(item)}`)
     for (const event of behind) await this.#refused.addBehind(event)
     if (free.length > 0) await this.#send(free, 0, blocked)
   }
@@ -109,7 +109,7 @@ export class PublishRun {
     const refused = events.filter(({ id }) => reasons.has(id))
     for (const event of refused) {
       await this.#refused.add(event, tries, reasons.get(event.id))
-      blocked.add(itemOf(event))
+      blocked.add(event.item)
     }
     return refused.length === 0
   }
@@ -147,7 +147,7 @@ function splitAtRepeatedItems(events: readonly StoredEvent[]): readonly (readonl
   const groups: StoredEvent[][] = []
   let items = new Set<string>()
   for (const event of events) {
-    const item = itemOf(event)
+    const { item } = event
     const group = items.has(item) ? undefined : groups.at(-1)
     if (group) group.push(event)
     else {

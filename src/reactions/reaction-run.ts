@@ -6,7 +6,7 @@ import type { EventPage, StoredEvent } from '../flow/outcome.ts'
 import { type Log, within } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
-import { EventFailures, itemOf } from './event-failures.ts'
+import { EventFailures } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
 import { serviceCalls } from './service-calls.ts'
 
@@ -84,7 +84,7 @@ export class ReactionRun {
   /** Handles events: those of one item one after the other, those of different items at the same time. */
   async #handleAll(events: readonly StoredEvent[], blocked: Set<string>): Promise<void> {
     await Promise.all(
-      [...Map.groupBy(events, itemOf)].map(async ([item, own]) => {
+      [...Map.groupBy(events, ({ item }) => item)].map(async ([item, own]) => {
         for (const event of own) {
           if (blocked.has(item)) await this.#failures.addBehind(event)
           else if (!(await this.#handle(event, 0))) blocked.add(item)
