@@ -61,6 +61,11 @@ export const findFailures: TableOperation = {
   ...{ order: ['position'], limit: mostFailures },
 }
 const removeFailure: TableOperation = { do: 'sweep', table: failureTable, where: failureKey }
+/** Stores that a failure has failed again, unless it was retried or skipped by hand meanwhile. */
+export const keepFailure: TableOperation = {
+  ...{ do: 'set', table: failureTable, where: { ...failureKey, tries: 'knownTries', due: 'knownDue' } },
+  to: { state: 'state', due: 'due', tries: 'tries', failure: 'failure' },
+}
 const retryFailure: TableOperation = {
   ...{ do: 'set', table: failureTable, where: failureKey },
   to: { state: 'state', due: 'due', tries: 'tries' },

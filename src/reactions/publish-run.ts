@@ -7,7 +7,7 @@ import { type Caller, nobody } from '../flow/caller.ts'
 import type { EventPage, StoredEvent } from '../flow/outcome.ts'
 import { within } from '../flow/world.ts'
 import type { EventPublisher, PublishedEvent, RefusedEvent } from '../settings.ts'
-import { EventFailures } from './event-failures.ts'
+import { EventFailures, type Failed } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
 
 /** The name of its position and of its failures; no reaction can have one with a dot. */
@@ -67,7 +67,7 @@ export class PublishRun {
 
   async #publishFrom(from: number): Promise<void> {
     for (let [position, more] = [from, true]; more; ) {
-      const { items, isFull } = await this.#refused.retry((event, tries) => this.#send([event], tries))
+      const { items, isFull } = await this.#refused.retry((event) => this.#sendAgain(event))
       if (isFull) return
       const page = await this.#read(position)
       if (page.base > position) this.#warnOfMissed(page.base - position)
@@ -100,18 +100,16 @@ export class PublishRun {
   async #sendUnlessBehind(events: readonly StoredEvent[], blocked: Set<string>): Promise<void> {
     const { true: behind = [], false: free = [] } = Object.groupBy(events, ({ item }) => `${blocked.has(item)}`)
     for (const event of behind) await this.#refused.addBehind(event)
-    if (free.length > 0) await this.#send(free, 0, blocked)
-  }
-
-  /** Returns whether the broker has taken all events. Those that it refuses are stored as failures, which block their items. */
-  async #send(events: readonly StoredEvent[], tries: number, blocked = new Set<string>()): Promise<boolean> {
-    const reasons = await this.#publish(events)
-    const refused = events.filter(({ id }) => reasons.has(id))
-    for (const event of refused) {
-      await this.#refused.add(event, tries, reasons.get(event.id))
+    const reasons = free.length === 0 ? null : await this.#publish(free)
+    for (const event of free.filter(({ id }) => reasons?.has(id))) {
+      await this.#refused.add(event, { err: reasons?.get(event.id) })
       blocked.add(event.item)
     }
-    return refused.length === 0
+  }
+
+  async #sendAgain(event: StoredEvent): Promise<Failed | null> {
+    const reasons = await this.#publish([event])
+    return reasons.has(event.id) ? { err: reasons.get(event.id) } : null
   }
 
   /** Returns the reasons of the refused events, by their ids. */

@@ -6,7 +6,7 @@ import type { EventPage, StoredEvent } from '../flow/outcome.ts'
 import { type Log, within } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
-import { EventFailures } from './event-failures.ts'
+import { EventFailures, type Failed } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
 import { serviceCalls } from './service-calls.ts'
 
@@ -86,21 +86,23 @@ export class ReactionRun {
     await Promise.all(
       [...Map.groupBy(events, ({ item }) => item)].map(async ([item, own]) => {
         for (const event of own) {
+          const failed = blocked.has(item) ? null : await this.#handle(event, 0)
           if (blocked.has(item)) await this.#failures.addBehind(event)
-          else if (!(await this.#handle(event, 0))) blocked.add(item)
+          else if (failed) {
+            await this.#failures.add(event, failed)
+            blocked.add(item)
+          }
         }
       }),
     )
   }
 
-  /** Calls the function for an event. Returns whether it succeeded; stores the failure otherwise. */
-  async #handle(event: StoredEvent, tries: number): Promise<boolean> {
+  async #handle(event: StoredEvent, tries: number): Promise<Failed | null> {
     try {
       await this.#call(event, tries + 1)
-      return true
+      return null
     } catch (err) {
-      await this.#failures.add(event, tries, err)
-      return false
+      return { err }
     }
   }
 

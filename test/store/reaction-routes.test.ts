@@ -29,13 +29,15 @@ type As = typeof reader | ReturnType<typeof customer>
 /** A service whose reaction fails for notes that begin with `bad`, until it is mended. */
 function failingShop(t: TestContext, database: string, made: typeof api = api) {
   const seen: string[] = []
-  const state = { mended: false }
+  /** `during` is called in each try before it fails. */
+  const state = { mended: false, during: async (_: { readonly id: string; readonly attempt: number }) => {} }
   const handlers = made.handlers({
     reactions: {
       copies: {
         on: ['order.created', 'order.updated'],
         from: 'start',
-        async run({ event }) {
+        async run({ event, attempt }) {
+          await state.during({ id: event.id, attempt })
           if (!state.mended && event.data.note.startsWith('bad')) throw new Error('The printer is out of paper.')
           seen.push(event.data.note)
         },
@@ -161,6 +163,32 @@ for (const [name, place] of places) {
     const other = await send(operator, 'POST', `${failures}/evt_other/retries`, undefined, key)
     assert.equal(other.status, 422)
     assert.equal((await send(operator, 'POST', path)).status, 404)
+  })
+
+  test(`R231: a retry or a skip during a try that fails is not lost, on ${name}`, async (t) => {
+    const { url } = await place(t)
+    const { send, pass, state, seen } = failingShop(t, url)
+    const { id } = (await send(customer('a'), 'POST', '/orders', { note: 'bad' })).body
+    await pass('PT0.1S')
+    state.during = async (tried) => {
+      state.during = async () => {}
+      assert.equal((await send(operator, 'POST', `${failures}/${tried.id}/retries`)).status, 202)
+    }
+    const tries: number[] = []
+    await pass('PT1S')
+    const [retried] = (await send(reader, 'GET', failures)).body.data
+    assert.deepEqual([retried.status, retried.tries], ['waiting', 1], 'it was tried again at once, as the first try')
+    state.during = async (tried) => {
+      tries.push(tried.attempt)
+      state.during = async () => {}
+      assert.equal((await send(operator, 'POST', `${failures}/${tried.id}/skips`)).status, 200)
+    }
+    await send(customer('a'), 'PATCH', `/orders/${id}`, { note: 'fine' })
+    await pass('PT1S')
+    assert.deepEqual(tries, [2])
+    assert.deepEqual((await send(reader, 'GET', failures)).body.data, [])
+    await pass('PT1S')
+    assert.deepEqual(seen, ['fine'])
   })
 
   test(`R231: a skip lets later events of the item go on, on ${name}`, async (t) => {
