@@ -39,14 +39,13 @@ function count(value: number, least = 1, most = Number.MAX_SAFE_INTEGER): Settin
 }
 
 /** A duration, declared in ISO 8601 and stored in milliseconds. */
-function durationSetting(value: number): Setting<string, number> {
-  const read = (given: unknown) => (typeof given === 'string' ? durationMilliseconds(given) : undefined)
-  return {
-    value,
-    read,
-    allowed: "an ISO 8601 duration of weeks, days, hours, minutes and seconds, as 'PT10S' or 'P30D'",
-    local: false,
+function durationSetting(value: number, least = 0): Setting<string, number> {
+  const text = "an ISO 8601 duration of weeks, days, hours, minutes and seconds, as 'PT10S' or 'P30D'"
+  const read = (given: unknown) => {
+    const found = typeof given === 'string' ? durationMilliseconds(given) : undefined
+    return found !== undefined && found >= least ? found : undefined
   }
+  return { value, read, allowed: least === 0 ? text : `${text}, of at least ${least / second} s`, local: false }
 }
 
 function word(value: string, pattern: RegExp, allowed: string): Setting<string, string> {
@@ -448,7 +447,7 @@ const settingsTable = {
   /** Events of services with `events: true`: `events: { retention: 'P7D' }`. */
   events: {
     /** How long events are kept; 30 days by default: `retention: 'P7D'`, or `'forever'`. */
-    retention: orOff(durationSetting(30 * 24 * 3600 * second), 'forever'),
+    retention: orOff(durationSetting(30 * 24 * 3600 * second, second), 'forever'),
     /** Whether events carry the whole item or only its id: `payload: 'thin'`. R207. */
     payload: { ...choice('full', 'thin'), local: true },
     /** The form of events: that of Standard Webhooks, or CloudEvents: `format: 'cloudevents'`. R208. */

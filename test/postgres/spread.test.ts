@@ -9,7 +9,6 @@ import { openMigration } from '../../src/terminal/open.ts'
 import { draftPlans } from '../../src/terminal/start.ts'
 import { sql as asked } from '../help/postgres.ts'
 import { freshCitus, planned, watched } from '../help/spread.ts'
-import { allGot, followedApi, followedNode, followers } from './followed.ts'
 import { type Node, node, proxy } from './service-on-server.ts'
 
 const shop = (customers: Parameters<typeof f.object>[0], orders: Parameters<typeof f.object>[0] = {}): Service =>
@@ -292,18 +291,4 @@ test('a dropped value is on the shard of its row, is deleted with it, and restor
   nodes.push(third)
   assert.equal((await third.call('GET', `/customers/${ids[1]}`)).json.note, 'd@e.f')
   watched(url)
-})
-
-test('R206, R213, R231: events of a sharded database reach the list, a stream, a webhook and a reaction', async (t) => {
-  const { url } = await spread(t, 0, followedApi)
-  const own = await followers(t)
-  const { send, create, list, stream, close } = await followedNode(t, url, own)
-  await send('POST', '/webhook-endpoints', { url: own.url, eventTypes: ['order.*'] })
-  const { notes } = await stream()
-  const made = Array.from({ length: 12 }, (_, n) => `note ${n}`)
-  await create(...made)
-  await allGot(made, own.delivered, own.reacted, notes)
-  assert.deepEqual((await list('')).notes.toSorted(), made.toSorted())
-  assert.equal((await send('GET', '/receipts?page=1')).pagination.totalRecords, 12)
-  await close()
 })
