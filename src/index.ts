@@ -35,4 +35,4 @@ export {
   type TransitionDeclaration,
 } from './resources/states.ts'
 export { type ChangeTypesOf, type Declaration, type Service, type ServiceWithChanges, service } from './service.ts'
-export type { DeclaredSettings, EventPublisher, PublishedEvent, ResourceSettings } from './settings.ts'
+export type { DeclaredSettings, EventPublisher, PublishedEvent, RefusedEvent, ResourceSettings } from './settings.ts'

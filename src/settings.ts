@@ -39,14 +39,13 @@ function count(value: number, least = 1, most = Number.MAX_SAFE_INTEGER): Settin
 }
 
 /** A duration, declared in ISO 8601 and stored in milliseconds. */
-function durationSetting(value: number): Setting<string, number> {
-  const read = (given: unknown) => (typeof given === 'string' ? durationMilliseconds(given) : undefined)
-  return {
-    value,
-    read,
-    allowed: "an ISO 8601 duration of weeks, days, hours, minutes and seconds, as 'PT10S' or 'P30D'",
-    local: false,
+function durationSetting(value: number, least = 0): Setting<string, number> {
+  const text = "an ISO 8601 duration of weeks, days, hours, minutes and seconds, as 'PT10S' or 'P30D'"
+  const read = (given: unknown) => {
+    const found = typeof given === 'string' ? durationMilliseconds(given) : undefined
+    return found !== undefined && found >= least ? found : undefined
   }
+  return { value, read, allowed: least === 0 ? text : `${text}, of at least ${least / second} s`, local: false }
 }
 
 function word(value: string, pattern: RegExp, allowed: string): Setting<string, string> {
@@ -204,6 +203,14 @@ export interface PublishedEvent {
   readonly contentType: string
 }
 
+/** An event that a broker refuses for what it is, as it is too large, while it takes others. */
+export interface RefusedEvent {
+  /** The id of the event: `'evt_01m89…'`. */
+  readonly id: string
+  /** Why, for operators: `'The event has 2000000 bytes, and the server takes up to 1048576.'`. */
+  readonly reason: string
+}
+
 /**
  * Sends all events of a service to a broker.
  * @example
@@ -217,10 +224,11 @@ export interface PublishedEvent {
  */
 export interface EventPublisher {
   /**
-   * Resolves when the broker has stored all of the events, which are of different items. If it fails, they are given again,
-   * and later ones wait.
+   * Resolves when the broker has stored the events, which are of different items. If it rejects, all of them are given again,
+   * and later ones wait. It may return the events that the broker refuses for what they are: they are tried again later,
+   * then parked, and only later events of their items wait.
    */
-  readonly publish: (events: readonly PublishedEvent[]) => Promise<void>
+  readonly publish: (events: readonly PublishedEvent[]) => Promise<void> | Promise<readonly RefusedEvent[]>
   /** Called when the process stops. */
   readonly close: () => Promise<void>
 }
@@ -439,7 +447,7 @@ const settingsTable = {
   /** Events of services with `events: true`: `events: { retention: 'P7D' }`. */
   events: {
     /** How long events are kept; 30 days by default: `retention: 'P7D'`, or `'forever'`. */
-    retention: orOff(durationSetting(30 * 24 * 3600 * second), 'forever'),
+    retention: orOff(durationSetting(30 * 24 * 3600 * second, second), 'forever'),
     /** Whether events carry the whole item or only its id: `payload: 'thin'`. R207. */
     payload: { ...choice('full', 'thin'), local: true },
     /** The form of events: that of Standard Webhooks, or CloudEvents: `format: 'cloudevents'`. R208. */

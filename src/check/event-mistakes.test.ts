@@ -48,6 +48,12 @@ table('events', [
     'settings.events.retention',
     "'forever'",
   ],
+  [
+    'a retention below a second',
+    () => shop({ orders: open }, { settings: { events: { retention: 'PT0.9S' } } }),
+    'settings.events.retention',
+    'of at least 1 s',
+  ],
 ])
 
 test('a reserved name is refused with its URL', () => {

@@ -1,7 +1,7 @@
 /** `bylaw events`: shows events, and what reactions could not handle; repeats or skips that. Part 6. R231. */
 import { hasEvents } from '../events/event-relay.ts'
 import { eventTypeOf } from '../events/event-scope.ts'
-import { type FailureRow, findAllFailures, removeFailure, retryFailure } from '../events/reaction-tables.ts'
+import { type FailureRow, findAllFailures, removePlan, retryPlan, statusOf } from '../events/reaction-tables.ts'
 import { type EventPage, rowsIn, type StoredEvent } from '../flow/outcome.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
@@ -19,7 +19,7 @@ export const eventsCommand: Command = {
   name: 'events',
   about: 'Shows events, and repeats or skips those that a reaction could not handle.',
   details:
-    'list prints the newest 50 events; show prints one as JSON. parked prints the events that reactions have failed at, with the reason. retry makes them due at once, all or one; skip gives one up, so that the later events of its item go on.',
+    'list prints the newest 50 events; show prints one as JSON. parked prints the events that reactions have failed at, and as those of events.publish the ones that the broker refuses, with the reason. retry makes them due at once, all or one; skip gives one up, so that the later events of its item go on.',
   arguments: [
     { name: 'list|show|parked|retry|skip', about: 'an action: list, show, parked, retry or skip' },
     declarationArgument,
@@ -115,28 +115,27 @@ async function failuresOf({ store, given, id }: EventsInput): Promise<readonly F
 
 async function listFailures(input: EventsInput): Promise<void> {
   const failures = await failuresOf(input)
-  const shown = failures.map(({ reaction, event, state, due, tries, failure }) => ({
-    ...{ reaction, event, state: tries === 0 ? 'behind' : state, tries },
-    ...(tries > 0 && state === 'waiting' && { due: timestampOf(due) }),
-    ...{ failure },
-  }))
-  const rows = shown.map(({ reaction, event, state, due = '', tries, failure }) => [
-    ...[reaction, event, state, String(tries), due, failure?.split('\n', 1)[0] ?? ''],
+  const shown = []
+  for (const row of failures) {
+    const { reaction, event, due, tries, failure } = row
+    const [found] = ((await input.store.execute({ do: 'event', id: event })) as EventPage).events
+    const [state, type] = [statusOf(row), found ? shownEvent(input.service, found).type : null]
+    shown.push({
+      ...{ reaction, event, type, state, tries, ...(state === 'waiting' && { due: timestampOf(due) }), failure },
+    })
+  }
+  const rows = shown.map(({ reaction, event, type, state, due = '', tries, failure }) => [
+    ...[reaction, event, type ?? '', state, String(tries), due, failure?.split('\n', 1)[0] ?? ''],
   ])
-  const heading = ['reaction', 'event', 'state', 'tries', 'due', 'failure']
+  const heading = ['reaction', 'event', 'type', 'state', 'tries', 'due', 'failure']
   print(input, shown, rows.length === 0 ? 'No reaction has failed.' : formatTable([heading, ...rows]))
 }
 
 async function settleFailures(input: EventsInput, done: 'retried' | 'skipped'): Promise<void> {
   const { store } = input
-  const failures = (await failuresOf(input)).filter(({ tries }) => tries > 0 || done === 'skipped')
+  const failures = (await failuresOf(input)).filter((row) => statusOf(row) !== 'behind' || done === 'skipped')
   const due = serviceWorld(realWorld, store).due()
-  for (const row of failures)
-    await store.execute(
-      done === 'skipped'
-        ? tablePlan(removeFailure, { ...row })
-        : tablePlan(retryFailure, { ...row, state: 'waiting', due, tries: 0 }),
-    )
-  const text = done === 'retried' ? `${failures.length} are due now.` : `${failures.length} are given up.`
+  for (const row of failures) await store.execute(done === 'skipped' ? removePlan(row) : retryPlan(row, due))
+  const text = `${failures.length} ${failures.length === 1 ? 'event was' : 'events were'} ${done}.`
   print(input, { [done]: failures.length }, text)
 }

@@ -3,19 +3,14 @@ import type { Decide } from '../flow/plan.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { pause, type World } from '../flow/world.ts'
 import { type DeliveryContext, rowsOf } from './delivery-context.ts'
-import { endSends } from './delivery-tables.ts'
-
-/** A delivery that is not sent again by itself, and until when it is kept. */
-interface EndedSend {
-  readonly id: string
-  readonly due: number
-}
+import { endSends, releaseSends, retriedHolder } from './delivery-tables.ts'
 
 interface AttemptRecord {
+  readonly id: string
   /** Adds the attempt to its delivery. */
   readonly shown: Decide
-  /** Ends the delivery, or makes it due again. Both write only if this process still has it. */
-  readonly follows: EndedSend | TablePlan
+  /** Makes the delivery due again; or until when it is kept, as it has ended. Both are stored only if this process still has it. */
+  readonly follows: TablePlan | number
 }
 
 interface WaitingRecord extends AttemptRecord {
@@ -72,21 +67,30 @@ export class AttemptRecords {
     })
     const [ended, kept] = [stored.filter(isEnded), stored.filter((one) => !isEnded(one))]
     await Promise.all([
-      this.#end(ended).then(...settlingAll(ended)),
-      ...kept.map((one) => rowsOf(this.#context, one.follows as TablePlan).then(...settlingAll([one]))),
+      ...(ended.length === 0 ? [] : [this.#follow(ended, this.#endOf(ended)).then(...settlingAll(ended))]),
+      ...kept.map((one) => this.#follow([one], one.follows as TablePlan).then(...settlingAll([one]))),
     ])
   }
 
-  async #end(records: readonly { readonly follows: EndedSend }[]): Promise<void> {
-    if (records.length === 0) return
-    const ids = records.map(({ follows }) => follows.id)
-    const due = Math.max(...records.map(({ follows }) => follows.due))
-    await rowsOf(this.#context, tablePlan(endSends, { ids, held: this.#context.holder, state: 'ended', due, free: 0 }))
+  #endOf(records: readonly EndingRecord[]): TablePlan {
+    const due = Math.max(...records.map(({ follows }) => follows))
+    return tablePlan(endSends, { ids: idsOf(records), held: this.#context.holder, state: 'ended', due, free: 0 })
+  }
+
+  /** Deliveries that were retried by hand during the attempt are sent again now. */
+  async #follow(records: readonly WaitingRecord[], plan: TablePlan): Promise<void> {
+    const stored = await rowsOf(this.#context, plan)
+    if (stored.length === records.length) return
+    await rowsOf(this.#context, tablePlan(releaseSends, { ids: idsOf(records), held: [retriedHolder], free: 0 }))
   }
 }
 
-const isEnded = (record: WaitingRecord): record is WaitingRecord & { readonly follows: EndedSend } =>
-  !('do' in record.follows)
+interface EndingRecord extends WaitingRecord {
+  readonly follows: number
+}
+
+const isEnded = (record: WaitingRecord): record is EndingRecord => typeof record.follows === 'number'
+const idsOf = (records: readonly WaitingRecord[]): readonly string[] => records.map(({ id }) => id)
 
 const settlingAll = (records: readonly WaitingRecord[]) =>
   [

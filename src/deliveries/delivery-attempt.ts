@@ -8,7 +8,7 @@ import type { Attempted } from '../webhooks/send.ts'
 import { makeSigner, type Sign } from '../webhooks/signature.ts'
 import type { AttemptRecords } from './attempt-records.ts'
 import { type Delivery, deliveriesIn, ownMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
-import { changePlan, type DeliveryContext, disableEndpoint, rowsOf } from './delivery-context.ts'
+import { changePlan, type DeliveryContext, disableEndpoint, releaseHeld, rowsOf } from './delivery-context.ts'
 import { keepSend, markFailing, markWorking, type SendRow } from './delivery-tables.ts'
 import { signingSecrets } from './webhook-terms.ts'
 
@@ -34,6 +34,7 @@ const forever = 8_640_000_000_000_000
 export interface TakenSend {
   readonly send: SendRow
   readonly delivery: Delivery
+  readonly revision: number
 }
 
 export async function attemptDelivery(context: DeliveryContext, taken: TakenSend, terms: AttemptTerms): Promise<void> {
@@ -41,8 +42,9 @@ export async function attemptDelivery(context: DeliveryContext, taken: TakenSend
   const at = context.world.now()
   const attempted = terms.own ? await post(context, taken, terms.own, terms.sign) : unsent
   terms.wasSent(attempted.error === null && attempted.duration < terms.fastAnswer)
-  if (terms.isStopped() && attempted.error !== null) await handBack(context, send, terms)
-  else await record(context, send, terms, { attempted, at })
+  // Another process sends it at once.
+  if (terms.isStopped() && attempted.error !== null) await releaseHeld(context, [send.id], terms.holder)
+  else await record(context, taken, terms, { attempted, at })
 }
 
 /** Signs with the secrets of an endpoint, which are opened once. */
@@ -76,44 +78,36 @@ async function post(
   }
 }
 
-/** Lets another process send it at once. */
-async function handBack(context: DeliveryContext, send: SendRow, { holder }: AttemptTerms): Promise<void> {
-  const { id, due, tries } = send
-  await rowsOf(context, tablePlan(keepSend, { id, held: holder, state: 'pending', due, taken: 0, tries }))
-}
-
 interface Made {
   readonly attempted: Attempted
   readonly at: number
 }
 
-async function record(context: DeliveryContext, send: SendRow, terms: AttemptTerms, made: Made): Promise<void> {
+async function record(context: DeliveryContext, taken: TakenSend, terms: AttemptTerms, made: Made): Promise<void> {
   const { world, resources } = context
   const deliveries = deliveriesIn(resources)
   const { attempted } = made
-  const { id, endpoint, account, tries } = send
+  const { id, endpoint, account, tries } = taken.send
   const isGone = terms.own === null || disablesEndpoint(attempted.responseStatus)
   const failed = { failures: tries + 1, retryAfter: attempted.retryAfter, now: world.now(), random: world.random() }
   const pause = attempted.error === null || isGone ? null : deliveryPause(failed)
   const status = attempted.error === null ? 'succeeded' : pause === null ? 'failed' : 'pending'
   const attemptId = world.newId('att')
-  const shown = changePlan(context, deliveries, rowKey(id, account), (document) => {
+  const shown = changePlan(context, deliveries, rowKey(id, account), (document, revision) => {
     const { request, attempts: earlier, status: former } = document as unknown as Delivery
     const attempts = [...earlier, ownMembers(deliveries, shownAttempt(attemptId, made))].slice(-mostAttempts)
     const url = terms.own?.url ?? request.url
-    // Another process may have delivered it, if this one was too slow.
+    // Another process may have delivered it, if this one was too slow; or it was retried by hand during this attempt.
     const isOver = former !== 'pending' && status !== 'succeeded'
-    const next = { status: isOver ? former : status, attempts, request: { ...request, url } }
+    const isRetried = revision !== taken.revision && earlier.at(-1)?.id === taken.delivery.attempts.at(-1)?.id
+    const next = { status: isOver || isRetried ? former : status, attempts, request: { ...request, url } }
     return { ...document, ...ownMembers(deliveries, next) }
   })
   const { retention } = deliveries.settings.events
-  const follows =
-    pause === null
-      ? { id, due: retention === null ? forever : world.due() + retention }
-      : tablePlan(keepSend, {
-          ...{ id, held: terms.holder, state: 'pending', due: world.due() + pause, taken: 0, tries: tries + 1 },
-        })
-  await terms.records.add({ shown, follows })
+  const kept = retention === null ? forever : world.due() + retention
+  const again = { id, held: terms.holder, state: 'pending', taken: 0, tries: tries + 1 }
+  const follows = pause === null ? kept : tablePlan(keepSend, { ...again, due: world.due() + pause })
+  await terms.records.add({ id, shown, follows })
   await judgeEndpoint(context, { id: endpoint, account }, attempted, terms)
 }
 

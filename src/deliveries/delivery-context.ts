@@ -14,7 +14,7 @@ import { decodeDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Sender } from '../webhooks/send.ts'
 import { endpointsIn, keyMark, ownMembers, readMembers, rowKey, type WebhookEndpoint } from './delivery.ts'
-import { removeCursors } from './delivery-tables.ts'
+import { releaseSends, removeCursors, retriedHolder } from './delivery-tables.ts'
 
 export interface DeliveryContext {
   readonly resources: ReadonlyMap<string, Resource>
@@ -69,12 +69,17 @@ async function endpointFault(
   return isRevoked ? 'The API key that made it is not valid any more.' : null
 }
 
+/** Lets other processes have deliveries that this process has taken and not sent. */
+export async function releaseHeld(context: DeliveryContext, ids: readonly string[], holder: string): Promise<void> {
+  await rowsOf(context, tablePlan(releaseSends, { ids, held: [holder, retriedHolder], free: 0 }))
+}
+
 /** Changes a document if it is still there. */
 export function changePlan(
   context: DeliveryContext,
   resource: Resource,
   key: RowKey,
-  act: (document: Document) => Document,
+  act: (document: Document, revision: number) => Document,
 ): Decide {
   const read = readOf(context, resource, key)
   return {
@@ -82,7 +87,13 @@ export function changePlan(
     decide: (seen) => {
       if (seen.is !== 'found') return { do: 'keep' }
       const before = decodeDocument(resource, seen.doc, seen.hidden)
-      return context.writer.update(resource, act(before), { key, time: read.time, seen, before, always: false })
+      return context.writer.update(resource, act(before, seen.revision), {
+        key,
+        time: read.time,
+        seen,
+        before,
+        always: false,
+      })
     },
   }
 }

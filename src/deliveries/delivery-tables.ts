@@ -119,10 +119,12 @@ export const takeNamed: TableOperation = {
   ...{ do: 'set', table: sendTable, to: { taken: 'until', holder: 'holder' } },
   where: { id: { in: 'ids' }, state: 'state', due: { upTo: 'now' }, taken: { upTo: 'now' } },
 }
-/** Frees deliveries that this process still has. */
+/** Frees deliveries of some holders. */
 export const releaseSends: TableOperation = {
-  ...{ do: 'set', table: sendTable, where: { id: { in: 'ids' }, holder: 'held' }, to: { taken: 'free' } },
+  ...{ do: 'set', table: sendTable, where: { id: { in: 'ids' }, holder: { in: 'held' } }, to: { taken: 'free' } },
 }
+/** The holder of a delivery that was retried by hand while a process had it: that process frees it after its attempt. */
+export const retriedHolder = ''
 /** How many pending deliveries of an ordered endpoint are read at once. */
 export const mostPending = 1000
 /** Pending deliveries of an ordered endpoint, after a position. */
@@ -151,10 +153,10 @@ export const keepSend: TableOperation = {
   to: { state: 'state', due: 'due', taken: 'taken', tries: 'tries' },
 }
 
-/** Makes a delivery due again, also while a process sends it. */
+/** Makes a delivery due again. A process that sends it loses it, so that the record of its attempt does not end it. */
 export const retrySend: TableOperation = {
   ...{ do: 'set', table: sendTable, where: byId },
-  to: { state: 'state', due: 'due', tries: 'tries' },
+  to: { state: 'state', due: 'due', tries: 'tries', holder: 'holder' },
 }
 
 /** Whether a row was changed: this process still had it. */

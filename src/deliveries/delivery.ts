@@ -33,7 +33,7 @@ export interface Delivery {
   readonly eventId: string
   readonly status: 'pending' | 'succeeded' | 'failed'
   readonly request: { readonly body: string; readonly url: string; readonly headers: object }
-  readonly attempts: readonly object[]
+  readonly attempts: readonly { readonly id: string }[]
 }
 
 interface StoredTexts {

@@ -131,13 +131,13 @@ class Dispatch {
     const { world, writer, resources } = this.#context
     const source = scope.sources.find(({ collection }) => collection === event.collection)
     if (!source) return []
-    const { collection, key, id, position } = event
+    const { id, position, item } = event
     const { create, send } = storedDelivery(
       { deliveries: deliveriesIn(resources), writer, time: world.now(), due: world.due(), newId: world.newId },
       {
         endpoint: { id: this.#row.endpoint, url: own.url, account: this.#account },
         event: { id, type: eventTypeOf(source, event), position },
-        item: own.ordered ? JSON.stringify([collection, key.parent, key.id]) : '',
+        item: own.ordered ? item : '',
         body: eventText(scope, source, event, readerOf(own, this.#account), world),
       },
     )

@@ -4,14 +4,13 @@ import { mostConnections } from '../webhooks/send.ts'
 import type { AttemptRecords } from './attempt-records.ts'
 import { type Delivery, deliveriesIn, readMembers, rowKey } from './delivery.ts'
 import { type AttemptTerms, attemptDelivery, signerOf, type TakenSend } from './delivery-attempt.ts'
-import { type DeliveryContext, enabledEndpoint, findStored, rowsOf } from './delivery-context.ts'
+import { type DeliveryContext, enabledEndpoint, findStored, releaseHeld, rowsOf } from './delivery-context.ts'
 import {
   type CursorRow,
   findCursor,
   findNext,
   findPending,
   mostPending,
-  releaseSends,
   removeSend,
   type SendRow,
   takeNamed,
@@ -137,7 +136,7 @@ export class EndpointCourier {
     this.#queue = []
     if (ids.length === 0) return
     this.#run(
-      rowsOf(context, tablePlan(releaseSends, { ids, held: holder, free: 0 })).then(
+      releaseHeld(context, ids, holder).then(
         () => this.wake(),
         (err: unknown) => context.log.warn({ err, ...this.#endpoint }, 'Deliveries could not be released.'),
       ),
@@ -168,7 +167,7 @@ export class EndpointCourier {
     const deliveries = deliveriesIn(context.resources)
     const read = taken.map(async (send): Promise<TakenSend[]> => {
       const row = await findStored(context, deliveries, rowKey(send.id, send.account))
-      if (row !== null) return [{ send, delivery: readMembers<Delivery>(deliveries, row) }]
+      if (row !== null) return [{ send, delivery: readMembers<Delivery>(deliveries, row), revision: row.revision }]
       await rowsOf(context, tablePlan(removeSend, { id: send.id }))
       return []
     })

@@ -1,7 +1,7 @@
 /** Endpoint routes: POST and PATCH of endpoints, which judge URLs and types, and show a new secret once. Part 6. R211, R212. */
 import type { EndpointContext } from '../endpoints/item.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
-import { type EventScope, eventScope } from '../events/event-scope.ts'
+import { type EventScope, eventScope, eventTypesOf, typeHint } from '../events/event-scope.ts'
 import type { Document, Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -94,8 +94,10 @@ function judgeEndpoint(
 /** The types that a version does not have. */
 export function typeFaults(scene: EndpointContext, version: string, wanted: readonly string[]): readonly Violation[] {
   const name = toCase('eventTypes', scene.resource.settings.naming)
-  return unknownTypes(scopeOf(scene, version), wanted).map((type) => ({
-    message: `There are no events of the type ${JSON.stringify(type)} in ${version}, the version of the endpoint.`,
+  const scope = scopeOf(scene, version)
+  const allowed = scope.sources.flatMap((one) => [`${one.prefix}.*`, ...eventTypesOf(one)])
+  return unknownTypes(scope, wanted).map((type) => ({
+    message: `There are no events of the type ${JSON.stringify(type)} in ${version}, the version of the endpoint. ${typeHint(type, allowed)}`,
     ...{ type: 'invalid-value', in: 'body', pointer: `/${name}/${wanted.indexOf(type)}` },
   }))
 }

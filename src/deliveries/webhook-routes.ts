@@ -31,7 +31,7 @@ import {
   storedDelivery,
   type WebhookEndpoint,
 } from './delivery.ts'
-import { addCursor, findHead, retrySend } from './delivery-tables.ts'
+import { addCursor, findHead, retriedHolder, retrySend } from './delivery-tables.ts'
 import { isOfEndpoints, scopeOf, typeFaults, withSecret } from './endpoint-routes.ts'
 import { newSecret, sealNext } from './webhook-terms.ts'
 
@@ -188,7 +188,7 @@ function sampleEvent(scene: EndpointContext, own: WebhookEndpoint, { time, world
     id,
     position: 0,
     collection: source.collection,
-    key,
+    ...{ key, item: '' },
     action,
     sequence: 1,
     joined: new Map(),
@@ -244,7 +244,8 @@ function retryRoute(scene: EndpointContext): Route {
     answers: [describedItem(202, 'The delivery, which will be sent.', scene.resource, replayed)],
     decide: ({ key, time, world }, seen) => {
       const before = decodeDocument(today, seen.doc, seen.hidden)
-      const again = tablePlan(retrySend, { id: key.id, state: 'pending', due: world.due(), tries: 0 })
+      const due = { state: 'pending', due: world.due(), tries: 0, holder: retriedHolder }
+      const again = tablePlan(retrySend, { id: key.id, ...due })
       const guard = { reads: [again], admit: () => {} }
       return scene.writer.update(
         today,

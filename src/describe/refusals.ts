@@ -1,4 +1,5 @@
 /** Refusals: the errors that an operation can be refused with, in the order of the phases. Part 13; part 7, errors. */
+import { batchMethods } from '../endpoints/batch-body.ts'
 import { type Catalogue, catalogue, type RefusalType, typeStatus } from '../errors/catalogue.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
@@ -32,21 +33,33 @@ export interface DescribedCorridor {
 export function refusalsOf(operation: DescribedOperation, { phases }: DescribedCorridor): StatusRefusal[] {
   const { service, version: edition } = operation
   const { errors: types } = service
-  const all = phases.flatMap(({ refuses }) => refuses?.(operation) ?? [])
+  const isBatch = operation.route.most !== undefined
+  const operations = isBatch ? [operation, ...memberOperations(operation)] : [operation]
+  const all = phases.flatMap(({ refuses }) => operations.flatMap((one) => refuses?.(one) ?? []))
   const nameOf = (type: string) => edition.errorNames.get(type) ?? type
   const byStatus = Map.groupBy(all, (one) => statusOfType(types, one))
   return [...byStatus]
     .toSorted(([a], [b]) => a - b)
     .map(([status, named]) => {
       const found = [...new Set(named.map((one) => (typeof one === 'string' ? one : one[0])))]
+      const listed = found.flatMap((type) => violationTypes(type, types))
+      const violations = isBatch ? [...found, ...listed] : listed // a violation of a batch names the refused operation
       return {
         status,
         types: found.map(nameOf).toSorted(),
-        violations: [...new Set(found.flatMap((type) => violationTypes(type, types)))].map(nameOf).toSorted(),
+        violations: [...new Set(violations)].map(nameOf).toSorted(),
         repeats: found.includes(keyReused),
       }
     })
 }
+
+/** The operations that a batch can have as members: it is refused as its first refused member is. R229. */
+const memberOperations = (batch: DescribedOperation): readonly DescribedOperation[] =>
+  batch.version.endpoints.flatMap((place) =>
+    [...place.methods]
+      .filter(([method, { most, settle }]) => batchMethods.includes(method) && most === undefined && !settle)
+      .map(([, route]) => ({ ...batch, place, route })),
+  )
 
 const keyReused = 'idempotency-key-reused'
 const statusOfType = (types: Catalogue, one: RefusalType): number =>

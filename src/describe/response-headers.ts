@@ -114,6 +114,8 @@ export function refusalHeaders({ status, types }: StatusRefusal, route: Route): 
     case 401:
     case 403:
       return ['WWW-Authenticate']
+    case 405:
+      return ['Allow']
     case 409:
       return ['Link', 'Retry-After']
     case 410:

@@ -28,7 +28,7 @@ export function responsesOf(scene: ResponseContext, place: Endpoint, route: Rout
   const [alike, own] = [refusals.filter(isAlike), refusals.filter((one) => !isAlike(one))]
   const refused = own.map((refusal) => [refusal.status, refusalRef(scene, refusal, route)])
   const done = Object.entries(successResponses(scene, route))
-  return Object.fromEntries([...done, ...refused, ['4XX', alikeRef(scene, alike)]])
+  return Object.fromEntries([...done, ...refused, ['4XX', alikeRef(scene, alike, route)]])
 }
 
 /** The statuses with which every request can be refused in the same way. */
@@ -44,7 +44,11 @@ function alikeRef(
   const types = refusals.flatMap((one) => one.types)
   const content = refusalContent({ status: 400, types, violations: [], repeats: false }, false, components)
   const description = `The request itself is refused, whatever it asks for. ${lines.join('; ')}`
-  return components.put('responses', ['RefusedRequest'], { description, headers: headers([]), content })
+  return components.put('responses', ['RefusedRequest', `${pascalCase(about.id)}RefusedRequest`], {
+    description,
+    headers: headers([]),
+    content,
+  })
 }
 
 /**

@@ -39,7 +39,8 @@ export function batchRoute(resource: Resource, most: number): Route {
       body: 'batch',
       headers: [],
       answers: [{ status: 200, says: 'All were carried out.', body: 'batch', headers: ['Idempotency-Replayed'] }],
-      refusals: ['conflict', 'resource-not-found', 'already-exists', 'invalid-state', 'has-dependents'],
+      // Those of its members are added when it is described.
+      refusals: ['route-not-found', 'method-not-allowed', 'unexpected-body'],
     },
   }
 }

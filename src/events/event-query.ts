@@ -12,7 +12,7 @@ import { readPageSize } from '../lists/window.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Settings } from '../settings.ts'
 import { readEventCursor } from './event-cursor.ts'
-import { type EventScope, type EventSource, eventTypesOf, maySee, visibleEvents } from './event-scope.ts'
+import { type EventScope, type EventSource, eventTypesOf, maySee, typeHint, visibleEvents } from './event-scope.ts'
 
 const filterNames = ['type', 'resource', 'item', 'since'] as const
 const eventParameters: readonly string[] = [...filterNames, 'cursor', 'limit']
@@ -98,8 +98,7 @@ function namedSources(
       say('resource', `There are no events of ${JSON.stringify(name)}. Events have: ${listInWords(names)}.`)
   const known = sources.flatMap(eventTypesOf)
   for (const type of types ?? [])
-    if (!known.includes(type))
-      say('type', `There is no event type ${JSON.stringify(type)}. The types are ${listInWords(known)}.`)
+    if (!known.includes(type)) say('type', `There is no event type ${JSON.stringify(type)}. ${typeHint(type, known)}`)
   if (!resources && !types) return undefined
   const asked = sources.filter(
     (one) =>

@@ -3,6 +3,7 @@ import type { EndpointContext } from '../endpoints/item.ts'
 import { type Caller, permits } from '../flow/caller.ts'
 import type { StoredEvent } from '../flow/outcome.ts'
 import type { ReadEvents } from '../flow/plan.ts'
+import { listInWords, nearestName } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { eventPrefixOf } from '../resources/resource-collection.ts'
 
@@ -60,6 +61,18 @@ function actionsOf({ resource, representation, transitions }: EndpointContext): 
     return [state, name] as const
   })
   return new Map([...plainActions.map((one) => [one, one] as const), ...entered])
+}
+
+/** How many types an error names. */
+const mostNamed = 20
+
+/** Suggests the nearest type, and names the allowed ones. */
+export function typeHint(type: string, allowed: readonly string[]): string {
+  if (allowed.length === 0) return 'It has no events.'
+  const guess = nearestName(type, allowed)
+  const rest = allowed.length - mostNamed
+  const named = rest > 0 ? [...allowed.slice(0, mostNamed), `${rest} more`] : allowed
+  return `${guess === undefined ? '' : `Did you mean ${guess}? `}Allowed: ${listInWords(named, 'and')}.`
 }
 
 /** Adds the names that states had in other versions: events keep the name of the time of their change. */

@@ -60,6 +60,8 @@ const reactionFields: Fields = {
 
 const failureFields: Fields = {
   eventId: f.text(),
+  /** Null if the event is kept no longer, or if the version does not have its resource. */
+  eventType: f.text({ optional: true }),
   resource: f.text(),
   item: f.text(),
   account: f.text({ optional: true }),
@@ -97,7 +99,7 @@ function routeOf(
   return {
     resource,
     target: () => ({ read: null, admit: () => {} }),
-    pathPatterns: { name: '^[a-z][A-Za-z0-9_-]{0,63}$' },
+    pathPatterns: { name: '^[a-z][A-Za-z0-9_.-]{0,63}$' },
     plan: (intent) => {
       const { key, claim } = intent
       return { do: 'sequence', collection, key, claim, begin: () => runOf(makeSteps(intent)) }
@@ -173,7 +175,7 @@ function settlingRoute(context: ReactionRoutesContext, own: Settling): Route {
   const { name, status } = own
   const { settings, rules } = resource
   function* steps(intent: Intent): ReactionSteps {
-    return failureText(context, yield* own.steps(intent))
+    return yield* failureText(context, yield* own.steps(intent))
   }
   return {
     ...routeOf(context, steps),

@@ -1,7 +1,7 @@
 /** Reaction steps: reads reactions and their failures, and retries or skips failures, as plans of one transaction. Part 6. R231. */
 import { invalidQuery, Problem } from '../errors/problem.ts'
 import type { Intent, RequestContext } from '../flow/intent.ts'
-import { type Outcome, rowsIn } from '../flow/outcome.ts'
+import { type EventPage, type Outcome, rowsIn } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import { type TableOperation, tablePlan } from '../flow/table.ts'
 import { timestampOf } from '../formats/time-texts.ts'
@@ -11,7 +11,7 @@ import { readPageSize } from '../lists/window.ts'
 import type { Resource } from '../resources/resource.ts'
 import { membersIn } from '../resources/service-fields.ts'
 import { readEventCursor, writeEventCursor } from './event-cursor.ts'
-import type { EventScope } from './event-scope.ts'
+import { type EventScope, eventTypeOf } from './event-scope.ts'
 import {
   type FailureRow,
   findCountedFailures,
@@ -19,8 +19,9 @@ import {
   findReaction,
   findReactions,
   type ReactionRow,
-  removeFailure,
-  retryFailure,
+  removePlan,
+  retryPlan,
+  statusOf,
 } from './reaction-tables.ts'
 
 export interface ReactionRoutesContext {
@@ -62,51 +63,48 @@ const textOf = ({ resource: { settings } }: ReactionRoutesContext, members: obje
 export function* listReactions(context: ReactionRoutesContext, intent: Intent): ReactionSteps {
   const { after, limit } = readReactionWindow(context, intent)
   const rows = rowsIn(yield tablePlan(findReactions)) as unknown as readonly ReactionRow[]
-  const named = rows.filter(({ name }) => isReaction(name))
   const head = yield { do: 'head' }
   const last = head.is === 'numbered' ? head.position : 0
   const texts: string[] = []
-  for (const { name, position } of named.slice(after, after + limit)) {
+  for (const { name, position } of rows.slice(after, after + limit)) {
     const [waiting, parked] = [
       rowsIn(yield tablePlan(findCountedFailures, { reaction: name, state: 'waiting' })).length,
       rowsIn(yield tablePlan(findCountedFailures, { reaction: name, state: 'parked' })).length,
     ]
     texts.push(textOf(context, { name, behind: Math.max(0, last - position), waiting, parked }))
   }
-  return pageOf(context, intent, { texts, next: after + limit < named.length ? after + limit : null }, limit)
+  return pageOf(context, intent, { texts, next: after + limit < rows.length ? after + limit : null }, limit)
 }
-
-/** The publisher has a position too, under a name with a dot. */
-const isReaction = (name: string): boolean => !name.includes('.')
 
 export function* listFailures(context: ReactionRoutesContext, intent: Intent): ReactionSteps {
   const { after, limit } = readReactionWindow(context, intent)
   const [reaction = ''] = intent.params
-  const known = isReaction(reaction) ? rowsIn(yield tablePlan(findReaction, { name: reaction })) : []
+  const known = rowsIn(yield tablePlan(findReaction, { name: reaction }))
   if (known.length === 0)
     throw new Problem('resource-not-found', `There is no reaction ${JSON.stringify(reaction.slice(0, 100))}.`)
   const found = rowsIn(yield tablePlan(context.findPage, { reaction, after })) as unknown as readonly FailureRow[]
   const rows = found.slice(0, limit)
   const next = found.length > limit ? (rows.at(-1) as FailureRow).position : null
-  return pageOf(context, intent, { texts: rows.map((row) => failureText(context, row)), next }, limit)
+  const texts: string[] = []
+  for (const row of rows) texts.push(yield* failureText(context, row))
+  return pageOf(context, intent, { texts, next }, limit)
 }
 
 /** A failure as it is answered; of the error only its first line, as the others name files of the service. */
-export function failureText(
-  context: ReactionRoutesContext,
-  { event, item: own, state, due, tries, failure }: FailureRow,
-) {
-  const [collection, account, , item] = JSON.parse(own) as readonly (string | null)[]
+export function* failureText(context: ReactionRoutesContext, row: FailureRow): ReactionSteps {
+  const { event: eventId, item: own, due, tries, failure } = row
+  const [stored, account, , item] = JSON.parse(own) as readonly (string | null)[]
+  const [event] = ((yield { do: 'event', id: eventId }) as EventPage).events
+  const collection = event?.collection ?? stored
   const source = context.scope.sources.find((one) => one.collection === collection)
-  const status = isBehind({ tries, failure }) ? 'behind' : state
+  const eventType = source && event ? eventTypeOf(source, event) : null
+  const status = statusOf(row)
   const error = failure?.split('\n', 1)[0] ?? null
   const nextTry = status === 'waiting' ? timestampOf(due) : null
   return textOf(context, {
-    ...{ eventId: event, resource: source?.name ?? collection, item, account, status, tries, nextTry, error },
+    ...{ eventId, eventType, resource: source?.name ?? collection, item, account, status, tries, nextTry, error },
   })
 }
-
-const isBehind = ({ tries, failure }: Pick<FailureRow, 'tries' | 'failure'>): boolean => tries === 0 && failure === null
 
 function* foundFailure({ params: [reaction = '', event = ''] }: Intent): Generator<Plan, FailureRow, Outcome> {
   const [row] = rowsIn(yield tablePlan(findFailure, { reaction, event })) as unknown as readonly FailureRow[]
@@ -116,7 +114,7 @@ function* foundFailure({ params: [reaction = '', event = ''] }: Intent): Generat
 }
 
 export function* readFailure(context: ReactionRoutesContext, intent: Intent): ReactionSteps {
-  return failureText(context, yield* foundFailure(intent))
+  return yield* failureText(context, yield* foundFailure(intent))
 }
 
 /** Something that a caller decides about a failure. */
@@ -134,11 +132,10 @@ export const retries: Settling = {
   says: 'The failure, whose event will be tried.',
   *steps(intent) {
     const row = yield* foundFailure(intent)
-    if (isBehind(row))
+    if (statusOf(row) === 'behind')
       throw new Problem('conflict', 'The event waits for an earlier event of its item; retry or skip that one.')
-    const due = { state: 'waiting', due: intent.world.due(), tries: 0 } as const
-    yield tablePlan(retryFailure, { ...row, ...due })
-    return { ...row, ...due }
+    const [again = row] = rowsIn(yield retryPlan(row, intent.world.due())) as unknown as readonly FailureRow[]
+    return again
   },
 }
 
@@ -147,7 +144,7 @@ export const skips: Settling = {
   says: 'The failure as it was; later events of its item go on.',
   *steps(intent) {
     const row = yield* foundFailure(intent)
-    yield tablePlan(removeFailure, { reaction: row.reaction, event: row.event })
+    yield removePlan(row)
     return row
   },
 }

@@ -1,5 +1,5 @@
 /** Reaction tables: how far each reaction has come, and the events that it could not handle yet. Part 6. R231. */
-import type { Table, TableOperation } from '../flow/table.ts'
+import { type Table, type TableOperation, type TablePlan, tablePlan } from '../flow/table.ts'
 
 /** One row for each reaction; its name is its identity. */
 const reactionTable: Table = {
@@ -60,12 +60,22 @@ export const findFailures: TableOperation = {
   ...{ do: 'find', table: failureTable, where: { reaction: 'reaction' } },
   ...{ order: ['position'], limit: mostFailures },
 }
-export const removeFailure: TableOperation = { do: 'sweep', table: failureTable, where: failureKey }
-/** Makes a failure due at once. */
-export const retryFailure: TableOperation = {
+const removeFailure: TableOperation = { do: 'sweep', table: failureTable, where: failureKey }
+/** Stores that a failure has failed again, unless it was retried or skipped by hand meanwhile. */
+export const keepFailure: TableOperation = {
+  ...{ do: 'set', table: failureTable, where: { ...failureKey, tries: 'knownTries', due: 'knownDue' } },
+  to: { state: 'state', due: 'due', tries: 'tries', failure: 'failure' },
+}
+const retryFailure: TableOperation = {
   ...{ do: 'set', table: failureTable, where: failureKey },
   to: { state: 'state', due: 'due', tries: 'tries' },
 }
+/** Makes a failure due, with all its tries; returns it as it is then. */
+export const retryPlan = ({ reaction, event }: FailureRow, due: number): TablePlan =>
+  tablePlan(retryFailure, { reaction, event, state: 'waiting', due, tries: 0 })
+/** Gives a failure up, or removes one that was handled. */
+export const removePlan = ({ reaction, event }: Pick<FailureRow, 'reaction' | 'event'>): TablePlan =>
+  tablePlan(removeFailure, { reaction, event })
 export const findFailure: TableOperation = { do: 'find', table: failureTable, where: failureKey }
 /** Up to how many failures of a state are counted. */
 export const countedFailures = 1000
@@ -100,3 +110,7 @@ export interface FailureRow {
   readonly tries: number
   readonly failure: string | null
 }
+
+/** `behind` waits for an earlier event of its item; after a retry by hand a failure has no tries, but its reason. */
+export const statusOf = ({ state, tries, failure }: FailureRow): FailureRow['state'] | 'behind' =>
+  tries === 0 && failure === null ? 'behind' : state

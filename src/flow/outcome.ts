@@ -80,6 +80,8 @@ export interface StoredEvent {
   readonly position: number
   readonly collection: string
   readonly key: RowKey
+  /** Names the item: its resource, by the name that stays when it is renamed, its account, its parent and its id, as JSON. */
+  readonly item: string
   /** `created`, `updated`, `deleted`, or the state that a transition has entered. */
   readonly action: string
   /** The revision of the item. */

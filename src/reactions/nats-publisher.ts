@@ -4,7 +4,7 @@ import { nameHint } from '../check/kind-options.ts'
 import { throwMistakes } from '../check/throw-mistakes.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import type { Mistake } from '../resources/declaration.ts'
-import type { EventPublisher, PublishedEvent } from '../settings.ts'
+import type { EventPublisher, PublishedEvent, RefusedEvent } from '../settings.ts'
 
 /** How events are sent to NATS. */
 export interface NatsPublisherOptions {
@@ -18,6 +18,8 @@ export interface NatsPublisherOptions {
   readonly connection?: Omit<NodeConnectionOptions, 'servers'>
 }
 
+/** The error of JetStream for a message that is larger than the stream takes. */
+const messageTooLarge = 10054
 const optionNames = ['servers', 'stream', 'subject', 'connection']
 const packages = ['@nats-io/transport-node', '@nats-io/jetstream'] as const
 
@@ -39,27 +41,28 @@ export function natsPublisher(options: NatsPublisherOptions): EventPublisher {
     opened = undefined
     await broker?.close()
   }
-  const publish = async (events: readonly PublishedEvent[]): Promise<void> => {
+  const publish = async (events: readonly PublishedEvent[]): Promise<readonly RefusedEvent[]> => {
     if ((await opened)?.isClosed()) opened = undefined
     opened ??= openBroker(options)
     const { send } = await opened
-    await Promise.all(events.map(send))
+    return (await Promise.all(events.map(send))).filter((one) => one !== null)
   }
   return {
     // After a failure the next try begins with a new connection, so that no message of this one arrives after later ones.
-    publish: (events) => publish(events).catch((error) => close().then(() => Promise.reject(error))),
+    publish: (events) => publish(events).catch((error): Promise<never> => close().then(() => Promise.reject(error))),
     close,
   }
 }
 
 interface Broker {
-  readonly send: (event: PublishedEvent) => Promise<void>
+  /** Returns the event if the server refuses it for its size. */
+  readonly send: (event: PublishedEvent) => Promise<RefusedEvent | null>
   readonly isClosed: () => boolean
   readonly close: () => Promise<void>
 }
 
 async function openBroker({ servers, stream, subject = 'bylaw', connection }: NatsPublisherOptions): Promise<Broker> {
-  const [{ connect, headers, errors }, { jetstream }] = await Promise.all([
+  const [{ connect, headers, errors }, { jetstream, JetStreamApiError }] = await Promise.all([
     import('@nats-io/transport-node'),
     import('@nats-io/jetstream'),
   ])
@@ -67,24 +70,30 @@ async function openBroker({ servers, stream, subject = 'bylaw', connection }: Na
   const client = jetstream(own)
   const isUnanswered = ({ cause }: { readonly cause?: unknown }) =>
     cause instanceof errors.RequestError && cause.isNoResponders()
-  const send = async ({ id, type, account, body, contentType }: PublishedEvent): Promise<void> => {
+  const send: Broker['send'] = async ({ id, type, account, body, contentType }) => {
     const to = `${subject}.${type}`
     const fields = headers()
     fields.set('Content-Type', contentType)
     if (account !== null) fields.set('Bylaw-Account', encodeURIComponent(account))
     try {
       await client.publish(to, body, { msgID: id, expect: { streamName: stream }, headers: fields })
+      return null
     } catch (error) {
       if (isUnanswered(error as Error))
         throw new Error(
           `No stream takes the subject ${to}, or the server runs without JetStream. Create one:  nats stream add ${stream} --subjects '${subject}.>'`,
           { cause: error },
         )
-      if (error instanceof errors.InvalidArgumentError)
-        throw new Error(
-          `The event ${id} has ${Buffer.byteLength(body)} bytes, and the server takes messages of up to ${own.info?.max_payload}. Raise max_payload of the server.`,
-          { cause: error },
-        )
+      const says = `The event ${id} has ${Buffer.byteLength(body)} bytes`
+      if (error instanceof errors.InvalidArgumentError) {
+        const most = own.info?.max_payload
+        return {
+          id,
+          reason: `${says}, and the server takes messages of up to ${most}. Raise max_payload of the server.`,
+        }
+      }
+      if (error instanceof JetStreamApiError && error.code === messageTooLarge)
+        return { id, reason: `${says}, more than the stream ${stream} takes. Raise its max-msg-size.` }
       throw error
     }
   }

@@ -6,12 +6,12 @@ import { eventMediaType, eventText } from '../events/event-text.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
 import type { EventPage, StoredEvent } from '../flow/outcome.ts'
 import { within } from '../flow/world.ts'
-import type { EventPublisher, PublishedEvent } from '../settings.ts'
+import type { EventPublisher, PublishedEvent, RefusedEvent } from '../settings.ts'
+import { EventFailures, type Failed } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
-import { itemOf } from './reaction-run.ts'
 
-/** The name of its position; no reaction can have one with a dot. */
-const positionName = 'events.publish'
+/** The name of its position and of its failures; no reaction can have one with a dot. */
+const publisherName = 'events.publish'
 /** How many events are read at once. */
 const pageSize = 100
 /** The pause after a failure, which doubles with each further one up to the longest, in milliseconds. */
@@ -23,6 +23,7 @@ export class PublishRun {
   /** The events in the newest version. */
   readonly #scope: EventScope
   readonly #held: HeldPosition
+  readonly #refused: EventFailures
   #failures = 0
   #pausedUntil = 0
 
@@ -30,7 +31,8 @@ export class PublishRun {
     this.#publisher = publisher
     this.#server = server
     this.#scope = scope
-    this.#held = new HeldPosition(positionName, server, async () => (await this.#read(0)).base)
+    this.#held = new HeldPosition(publisherName, server, async () => (await this.#read(0)).base)
+    this.#refused = new EventFailures(publisherName, 'The publisher', server)
   }
 
   /** Publishes new events up to the last one; nothing if another process does, or during the pause after a failure. */
@@ -65,11 +67,13 @@ export class PublishRun {
 
   async #publishFrom(from: number): Promise<void> {
     for (let [position, more] = [from, true]; more; ) {
+      const { items, isFull } = await this.#refused.retry((event) => this.#sendAgain(event))
+      if (isFull) return
       const page = await this.#read(position)
       if (page.base > position) this.#warnOfMissed(page.base - position)
       const groups = splitAtRepeatedItems(page.events)
       for (const [i, group] of groups.entries()) {
-        await this.#send(group)
+        await this.#sendUnlessBehind(group, items)
         const last = i === groups.length - 1
         if (!last && !(await this.#held.move(group.at(-1)?.position ?? position))) return
       }
@@ -92,12 +96,30 @@ export class PublishRun {
     return (await this.#server.store.execute(plan)) as EventPage
   }
 
-  async #send(events: readonly StoredEvent[]): Promise<void> {
+  /** Publishes the events of items without failures; the others wait behind these. */
+  async #sendUnlessBehind(events: readonly StoredEvent[], blocked: Set<string>): Promise<void> {
+    const { true: behind = [], false: free = [] } = Object.groupBy(events, ({ item }) => `${blocked.has(item)}`)
+    for (const event of behind) await this.#refused.addBehind(event)
+    const reasons = free.length === 0 ? null : await this.#publish(free)
+    for (const event of free.filter(({ id }) => reasons?.has(id))) {
+      await this.#refused.add(event, { err: reasons?.get(event.id) })
+      blocked.add(event.item)
+    }
+  }
+
+  async #sendAgain(event: StoredEvent): Promise<Failed | null> {
+    const reasons = await this.#publish([event])
+    return reasons.has(event.id) ? { err: reasons.get(event.id) } : null
+  }
+
+  /** Returns the reasons of the refused events, by their ids. */
+  async #publish(events: readonly StoredEvent[]): Promise<ReadonlyMap<string, string>> {
     const { world, service } = this.#server
     const { handlerTimeout } = service.settings.limits
     const late = () => Promise.reject(new Error(`The publisher took longer than ${handlerTimeout / 1000} s.`))
-    const sent = this.#publisher.publish(events.flatMap((event) => this.#shown(event)))
-    await within(world, handlerTimeout, Promise.resolve(sent), late)
+    const sent: Promise<unknown> = this.#publisher.publish(events.flatMap((event) => this.#shown(event)))
+    const refused = await within(world, handlerTimeout, Promise.resolve(sent), late)
+    return new Map(Array.isArray(refused) ? refused.map(({ id, reason }: RefusedEvent) => [id, reason]) : [])
   }
 
   /** An event as the broker gets it: with all fields that are not write-only. */
@@ -123,7 +145,7 @@ function splitAtRepeatedItems(events: readonly StoredEvent[]): readonly (readonl
   const groups: StoredEvent[][] = []
   let items = new Set<string>()
   for (const event of events) {
-    const item = itemOf(event)
+    const { item } = event
     const group = items.has(item) ? undefined : groups.at(-1)
     if (group) group.push(event)
     else {

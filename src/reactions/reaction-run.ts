@@ -2,13 +2,11 @@
 import type { ServerContext } from '../corridor/server-context.ts'
 import { lastPosition } from '../events/event-relay.ts'
 import { type EventScope, eventTypeOf } from '../events/event-scope.ts'
-import { type FailureRow, findFailures, mostFailures, removeFailure, storeFailure } from '../events/reaction-tables.ts'
-import { type EventPage, rowsIn, type StoredEvent } from '../flow/outcome.ts'
-import { type TablePlan, tablePlan } from '../flow/table.ts'
+import type { EventPage, StoredEvent } from '../flow/outcome.ts'
 import { type Log, within } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
-import { reactionPause } from '../webhooks/retry-pauses.ts'
+import { EventFailures, type Failed } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
 import { serviceCalls } from './service-calls.ts'
 
@@ -28,6 +26,7 @@ export class ReactionRun {
   readonly #own: OwnReaction
   readonly #context: ReactionContext
   readonly #held: HeldPosition
+  readonly #failures: EventFailures
   readonly #types: readonly (readonly [collection: string, action: string])[]
 
   constructor(name: string, own: OwnReaction, context: ReactionContext) {
@@ -35,6 +34,7 @@ export class ReactionRun {
     this.#own = own
     this.#context = context
     this.#held = new HeldPosition(name, context.server, () => this.#first())
+    this.#failures = new EventFailures(name, `The reaction ${name}`, context.server)
     this.#types = context.scope.sources.flatMap((source) =>
       [...source.actions.keys()].flatMap((action) =>
         own.on.includes(eventTypeOf(source, { action })) ? [[source.collection, action] as const] : [],
@@ -61,18 +61,14 @@ export class ReactionRun {
 
   async #handleFrom(from: number): Promise<void> {
     for (let [position, more] = [from, true]; more; ) {
-      const failures = await this.#retryFailures()
-      if (failures.length >= mostFailures) return
+      const { items, isFull } = await this.#failures.retry((event, tries) => this.#handle(event, tries))
+      if (isFull) return
       const page = await this.#read(position)
-      await this.#handleAll(page.events, new Set(failures.map(({ item }) => item)))
+      await this.#handleAll(page.events, items)
       more = page.position < page.head
       position = page.position
       if (!(await this.#held.move(position))) return
     }
-  }
-
-  async #failures(plan: TablePlan): Promise<readonly FailureRow[]> {
-    return rowsIn(await this.#context.server.store.execute(plan)) as unknown as readonly FailureRow[]
   }
 
   async #first(): Promise<number> {
@@ -88,60 +84,25 @@ export class ReactionRun {
   /** Handles events: those of one item one after the other, those of different items at the same time. */
   async #handleAll(events: readonly StoredEvent[], blocked: Set<string>): Promise<void> {
     await Promise.all(
-      [...Map.groupBy(events, itemOf)].map(async ([item, own]) => {
+      [...Map.groupBy(events, ({ item }) => item)].map(async ([item, own]) => {
         for (const event of own) {
-          if (blocked.has(item)) await this.#store(event, { state: 'waiting', due: 0, tries: 0, failure: null })
-          else if (!(await this.#handle(event, 0))) blocked.add(item)
+          const failed = blocked.has(item) ? null : await this.#handle(event, 0)
+          if (blocked.has(item)) await this.#failures.addBehind(event)
+          else if (failed) {
+            await this.#failures.add(event, failed)
+            blocked.add(item)
+          }
         }
       }),
     )
   }
 
-  /** Tries the first event of each item again if its pause is over, then those behind it; returns what is left. */
-  async #retryFailures(): Promise<readonly FailureRow[]> {
-    const { world } = this.#context.server
-    for (;;) {
-      const failures = await this.#failures(tablePlan(findFailures, { reaction: this.#name }))
-      const firsts = new Map(failures.toReversed().map((row) => [row.item, row])).values()
-      const now = world.due()
-      const due = [...firsts].filter((row) => row.state === 'waiting' && row.due <= now)
-      if (due.length === 0) return failures
-      await Promise.all(due.map((row) => this.#retry(row)))
-    }
-  }
-
-  async #retry({ reaction, event: id, tries }: FailureRow): Promise<void> {
-    const { store } = this.#context.server
-    const { events } = (await store.execute({ do: 'event', id })) as EventPage
-    const [event] = events
-    // An event that is kept no longer cannot be handled any more.
-    if (!event || (await this.#handle(event, tries)))
-      await this.#failures(tablePlan(removeFailure, { reaction, event: id }))
-  }
-
-  /** Calls the function for an event. Returns whether it succeeded; stores the failure otherwise. */
-  async #handle(event: StoredEvent, tries: number): Promise<boolean> {
-    const { world, log } = this.#context.server
+  async #handle(event: StoredEvent, tries: number): Promise<Failed | null> {
     try {
       await this.#call(event, tries + 1)
-      return true
+      return null
     } catch (err) {
-      const pause = reactionPause(tries + 1)
-      const [reaction, eventId] = [this.#name, event.id]
-      if (pause === null)
-        log.error(
-          { err, reaction, eventId },
-          `The reaction ${reaction} failed for the last time; its event is parked. See \`bylaw events parked\`.`,
-        )
-      else
-        log.warn(
-          { err, reaction, eventId, tries: tries + 1 },
-          `The reaction ${reaction} failed; it is tried again in ${pause / 1000} s.`,
-        )
-      const failure = (err instanceof Error ? (err.stack ?? err.message) : String(err)).slice(0, 2000)
-      const state = pause === null ? 'parked' : 'waiting'
-      await this.#store(event, { state, due: world.due() + (pause ?? 0), tries: tries + 1, failure })
-      return false
+      return { err }
     }
   }
 
@@ -169,17 +130,7 @@ export class ReactionRun {
       aborting.abort()
     }
   }
-
-  async #store(event: StoredEvent, state: Pick<FailureRow, 'state' | 'due' | 'tries' | 'failure'>): Promise<void> {
-    const { id, position } = event
-    const row = { reaction: this.#name, event: id, position, item: itemOf(event), ...state }
-    await this.#failures(tablePlan(storeFailure, row))
-  }
 }
-
-/** Names the item of an event. */
-export const itemOf = ({ collection, key: { account, parent, id } }: StoredEvent): string =>
-  JSON.stringify([collection, account, parent, id])
 
 function logOf(log: Log, about: object) {
   const line =

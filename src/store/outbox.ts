@@ -322,14 +322,10 @@ function storedEvent(cellar: StoreContext, one: EventOf, joined: EventRows): Sto
   const { row, own } = one
   const sequence = Number(row.sequence)
   const { doc } = viewStoredRow(own, { doc: row.payload, hidden: null, shape: row.shape, revision: sequence })
-  const [parent, account] = [row.parent as string | null, row.account as string | null]
+  const [id, parent, account] = [String(row.item), row.parent as string | null, row.account as string | null]
   return {
-    ...{
-      id: String(row.id),
-      position: Number(row.position),
-      collection: own.collection.name,
-      key: { id: String(row.item), parent, account },
-    },
+    ...{ id: String(row.id), position: Number(row.position), collection: own.collection.name },
+    ...{ key: { id, parent, account }, item: JSON.stringify([row.resource, account, parent, id]) },
     ...{ action: String(row.action), sequence, time: Number(row.at), doc },
     joined: joinedRowsOf(cellar, one, joined),
   }

@@ -51,9 +51,13 @@ test('events are listed and shown, and failed ones are retried or skipped', asyn
   )
   assert.match(await events('list', 'api.ts'), /order\.created +ord_\w+ +1 +evt_\w+/)
   assert.equal(JSON.parse(await events('show', 'api.ts', listed[1].id)).data.note, 'bad')
-  assert.match(await events('parked', 'handlers.ts'), /copies +evt_\w+ +waiting +1 .*It is bad\./)
-  assert.equal((await events('retry', 'handlers.ts')).trim(), '1 are due now.')
-  assert.equal((await events('skip', 'handlers.ts', listed[1].id, '--reaction', 'copies')).trim(), '1 are given up.')
+  assert.match(await events('parked', 'handlers.ts'), /copies +evt_\w+ +order\.created +waiting +1 .*It is bad\./)
+  assert.equal((await events('retry', 'handlers.ts')).trim(), '1 event was retried.')
+  assert.match(await events('parked', 'handlers.ts'), /copies +evt_\w+ +order\.created +waiting +0 .*It is bad\./)
+  assert.equal(
+    (await events('skip', 'handlers.ts', listed[1].id, '--reaction', 'copies')).trim(),
+    '1 event was skipped.',
+  )
   assert.equal((await events('parked', 'handlers.ts')).trim(), 'No reaction has failed.')
   const odd = await run(['events', 'gone', 'api.ts'], { cwd })
   assert.match(odd.stderr, /There is no action "gone"/)

@@ -24,6 +24,8 @@ export interface Nats {
   /** `most` is the greatest size of a message in bytes. */
   readonly start: (most?: number) => Promise<void>
   readonly kill: () => Promise<void>
+  /** Sets the greatest size of a message of a stream in bytes. */
+  readonly limit: (stream: string, most: number) => Promise<void>
   /** All messages of a stream, in its order. */
   readonly messages: (stream: string) => Promise<readonly Message[]>
 }
@@ -58,7 +60,9 @@ export async function nats(t: TestContext, ...streams: readonly string[]): Promi
   await asked(url, async (manager) => {
     for (const name of streams) await manager.streams.add({ name, subjects: [`${name}.>`] })
   })
-  return { url, start, kill, messages: (stream) => asked(url, (manager) => messagesOf(manager, stream)) }
+  const limit = (stream: string, most: number): Promise<void> =>
+    asked(url, async (manager) => void (await manager.streams.update(stream, { max_msg_size: most })))
+  return { url, start, kill, limit, messages: (stream) => asked(url, (manager) => messagesOf(manager, stream)) }
 }
 
 type Manager = Awaited<ReturnType<typeof jetstreamManager>>

@@ -23,7 +23,7 @@ export const publishingShop = (publish: EventPublisher, format: 'standard' | 'cl
         access: 'authenticated',
       },
     },
-    settings: { events: { publish, format }, limits: { body: 2_000_000 } },
+    settings: { events: { publish, format, reactions: true }, limits: { body: 2_000_000 } },
   })
 
 /** Publishes to the stream `shop`. */

@@ -6,10 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { testing } from 'bylaw/testing'
 import pg from 'pg'
 import { type Cluster, cluster, freePort, owner } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
 import { pathOf, without } from '../help/programs.ts'
+import { publishingShop } from '../help/publishing.ts'
 import { allGot, followedNode, followers } from './followed.ts'
 import { known, type Node, node, repeated, untilWell } from './service-on-server.ts'
 
@@ -161,4 +163,43 @@ test('R206, R213, R231: events reach the list, a stream, a webhook and a reactio
   await allGot(notes, own.delivered, own.reacted, ...streams.map((stream) => stream.notes))
   assert.deepEqual((await two.list('')).notes.toSorted(), notes.toSorted())
   assert.equal((await one.send('GET', '/receipts?page=1')).pagination.totalRecords, 20)
+})
+
+test('R231: two nodes publish each event once, also while one waits for the broker', {
+  skip,
+  timeout: 60_000,
+}, async (t) => {
+  await sql((server as Cluster).url, 'CREATE DATABASE published')
+  const database = `${url.replace(/\w+$/, 'published')}?pooler=transaction`
+  const [entered, leaving] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const published: string[] = []
+  const nodeWith = (reached: () => Promise<void>) => {
+    const shop = publishingShop({
+      publish: async (events) => {
+        await reached()
+        published.push(...events.map(({ body }) => JSON.parse(body).data.note))
+      },
+      close: async () => {},
+    })
+    const { call, pass, close } = testing(shop, { database })
+    t.after(close)
+    const create = (note: string) => call('/orders', { method: 'POST', as: { account: 'acc_1' }, json: { note } })
+    return { create, pass, close }
+  }
+  const one = nodeWith(() => {
+    entered.resolve()
+    return leaving.promise
+  })
+  const other = nodeWith(async () => {})
+  for (const note of ['a', 'b']) await one.create(note)
+  const passed = one.pass('PT1S')
+  await entered.promise
+  await other.create('c')
+  await other.pass('PT1S')
+  assert.deepEqual(published, [], 'the first node has the lease')
+  leaving.resolve()
+  await passed
+  await one.close()
+  await other.pass('PT1S')
+  assert.deepEqual(published, ['a', 'b', 'c'])
 })

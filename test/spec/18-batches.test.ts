@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, service } from '../../src/index.ts'
 import { testing } from '../../src/testing.ts'
+import { undescribed } from '../help/overseen.ts'
 import { places } from '../help/places.ts'
 import { purchases } from '../help/purchases.ts'
 
@@ -238,5 +239,47 @@ test('R100 R229: a key of another caller is another key, and never shows its ans
   assert.deepEqual([first.status, second.status, again.status], [200, 200, 200])
   assert.notEqual(first.json.data[0].body.id, second.json.data[0].body.id)
   assert.deepEqual(again.json, first.json)
+  await close()
+})
+
+test('R215 R229: every refusal of an operation is a described refusal of its batch', async () => {
+  const bins = service({
+    name: 'bins',
+    scopes: { 'bins:write': 'Write bins' },
+    settings: { batches: 5, concurrency: { required: true } },
+    resources: {
+      bins: {
+        ...{ prefix: 'bin', owner: 'account', fields: { text: f.text({ unique: true }) } },
+        access: 'bins:write',
+      },
+    },
+  })
+  const { call, close } = testing(bins)
+  const as = { account: 'acc_1', scopes: ['bins:write'] }
+  const batch = async (one: object, caller: object = { as }) => {
+    const value = { operations: [one] }
+    const response = await call('/batches', { method: 'POST', json: value, ...caller })
+    const [status, headers, text] = [response.status, Object.fromEntries(response.headers), await response.text()]
+    const sent = { kind: 'application/json', value }
+    const exchange = { method: 'POST', target: '/batches', status, headers, text, sent }
+    if (status !== 200) assert.deepEqual(undescribed(bins as never, exchange), [], text)
+    return status === 200 ? JSON.parse(text).data[0].body : [status, JSON.parse(text).type]
+  }
+  const create = { method: 'POST', path: '/bins', body: { text: 'a' } }
+  const { id } = await batch(create)
+  const at = { path: `/bins/${id}` }
+  const change = { method: 'PATCH', ...at, body: { text: 'b' } }
+  assert.deepEqual(await batch(create, {}), [401, 'credentials-missing'])
+  assert.deepEqual(await batch(create, { as: { account: 'acc_1' } }), [403, 'insufficient-scope'])
+  assert.deepEqual(await batch(create, { as: { scopes: ['bins:write'] } }), [403, 'access-denied'])
+  assert.deepEqual(await batch({ ...create, path: '/nothing' }), [404, 'route-not-found'])
+  assert.deepEqual(await batch({ ...create, method: 'PUT' }), [405, 'method-not-allowed'])
+  assert.deepEqual(await batch({ ...create, body: { text: 1 } }), [400, 'validation-failed'])
+  assert.deepEqual(await batch(create), [409, 'already-exists'])
+  assert.deepEqual(await batch(change), [428, 'precondition-required'])
+  assert.deepEqual(await batch({ ...change, headers: { 'If-Match': '"x"' } }), [412, 'precondition-failed'])
+  assert.deepEqual(await batch({ method: 'DELETE', ...at, body: {} }), [400, 'unexpected-body'])
+  assert.deepEqual(await batch({ method: 'DELETE', ...at, headers: { 'If-Match': '*' } }), null)
+  assert.deepEqual(await batch({ ...change, headers: { 'If-Match': '*' } }), [410, 'resource-deleted'])
   await close()
 })

@@ -160,6 +160,38 @@ doors(
   { holders },
 )
 
+test('R121 R170: the tag of a page of events is the same until an event follows, also one that its reader may not see', async (t) => {
+  const { call, close } = testing(
+    service({
+      name: 'shop',
+      events: true,
+      scopes: { use: 'Use' },
+      resources: { orders: { prefix: 'ord', owner: 'account', fields: { note: f.text() }, access: 'use' } },
+    }),
+  )
+  t.after(close)
+  const as = (account: string) => ({ account, scopes: ['use'] })
+  const write = (account: string) => call('/orders', { method: 'POST', as: as(account), json: { note: 'a' } })
+  const read = async (tag = '"none"') => {
+    const answer = await call('/events', { as: as('ann'), headers: { 'If-None-Match': tag } })
+    const { data, pagination } = JSON.parse((await answer.text()) || '{"data":[],"pagination":{}}')
+    return {
+      status: answer.status,
+      tag: answer.headers.get('etag') ?? '',
+      events: data.length,
+      next: pagination.nextCursor,
+    }
+  }
+  await write('ann')
+  const first = await read()
+  assert.equal((await read(first.tag)).status, 304)
+  await write('bob')
+  const second = await read(first.tag)
+  assert.deepEqual([second.status, second.events], [200, 1])
+  assert.notEqual(second.next, first.next)
+  assert.equal((await read(second.tag)).status, 304)
+})
+
 test('R173: without a resource that a caller may read, events are refused with its scopes', async (t) => {
   const { call, close } = testing(
     service({

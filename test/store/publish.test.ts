@@ -1,20 +1,23 @@
 /** Publishing: each event reaches the publisher at least once, for each item in order, by one process at a time. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type EventPublisher, type PublishedEvent, service } from 'bylaw'
+import { type EventPublisher, type PublishedEvent, type RefusedEvent, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 import { places } from '../help/places.ts'
 import { publishingShop } from '../help/publishing.ts'
 
-const as = { account: 'acc_1', scopes: ['secrets'] }
+const as = { account: 'acc_1', scopes: ['secrets', 'reactions:read', 'reactions:write'] }
 
 /** A shop whose publisher records what it is given, and how it is used by a test. */
-function recordingShop(database: string, act: (events: readonly PublishedEvent[]) => void = () => {}) {
+function recordingShop(
+  database: string,
+  act: (events: readonly PublishedEvent[]) => void | Promise<void> | readonly RefusedEvent[] = () => {},
+) {
   const calls: (readonly PublishedEvent[])[] = []
   let closed = 0
   const publish: EventPublisher['publish'] = async (events) => {
     calls.push(events)
-    await act(events)
+    return (await act(events)) ?? []
   }
   const close = async () => void closed++
   const { call, ...node } = testing(publishingShop({ publish, close }), { database })
@@ -83,6 +86,50 @@ for (const [name, place] of places) {
     t.after(next.close)
     await next.pass('PT1S')
     assert.deepEqual(notes(next.calls), [['c1']])
+  })
+
+  test(`R231: a refused event is tried again, then parked with later ones of its item, and retried or skipped by hand, on ${name}`, async (t) => {
+    const { url } = await place(t)
+    let refusing = true
+    const own = recordingShop(url, (events) =>
+      events.flatMap(({ id, body }) =>
+        refusing && JSON.parse(body).data.note.startsWith('bad') ? [{ id, reason: 'The note is bad.' }] : [],
+      ),
+    )
+    t.after(own.close)
+    const failures = '/reactions/events.publish/failures'
+    const { id } = await own.send('POST', '/orders', { note: 'bad 1' })
+    await own.send('PATCH', `/orders/${id}`, { note: 'a2' })
+    await own.send('POST', '/orders', { note: 'b1' })
+    await own.send('POST', '/orders', { note: 'bad 2' })
+    await own.pass('PT0.1S')
+    assert.deepEqual(notes(own.calls), [['bad 1'], ['b1', 'bad 2']])
+    const refused = own.logged.filter(({ level }) => level === 'warn')
+    assert.deepEqual(
+      refused.map(({ message, about }) => [message, about.err]),
+      Array(2).fill(['The publisher failed; it is tried again in 1 s.', 'The note is bad.']),
+    )
+    const { data } = await own.send('GET', failures)
+    assert.deepEqual(
+      data.map((one: Record<string, unknown>) => [one.status, one.tries, one.error]),
+      [
+        ['waiting', 1, 'The note is bad.'],
+        ['behind', 0, null],
+        ['waiting', 1, 'The note is bad.'],
+      ],
+    )
+    for (const pause of ['PT1S', 'PT10S', 'PT1M', 'PT10M', 'PT1H', 'PT6H', 'PT24H']) await own.pass(pause)
+    const [listed] = (await own.send('GET', '/reactions')).data
+    assert.deepEqual(listed, { name: 'events.publish', behind: 0, waiting: 1, parked: 2 })
+    const before = own.calls.length
+    refusing = false
+    await own.pass('P3D')
+    assert.equal(own.calls.length, before, 'parked events are not tried')
+    await own.send('POST', `${failures}/${data[0].eventId}/retries`)
+    await own.send('POST', `${failures}/${data[2].eventId}/skips`)
+    await own.pass('PT0.1S')
+    assert.deepEqual(notes(own.calls.slice(before)), [['bad 1'], ['a2']])
+    assert.deepEqual((await own.send('GET', failures)).data, [])
   })
 
   test(`one process at a time publishes, and the other one goes on when it stops, on ${name}`, async (t) => {

@@ -1,9 +1,11 @@
 /** Webhooks: endpoints, and deliveries of events to them with signatures and retries. */
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { verify } from 'bylaw/webhooks'
 import { places } from '../help/places.ts'
 import { sink } from '../help/sinks.ts'
+import { until } from '../help/until.ts'
 import { type Answer, type Received, receiver, scopes, webhookNode } from '../help/webhooks.ts'
 
 const late = { tolerance: 1e9 }
@@ -135,9 +137,13 @@ for (const [name, place] of places) {
     const { send, other, pass } = webhookNode(t, (await place(t)).url)
     const refused = await send('POST', '/webhook-endpoints', {
       url: 'https://a:b@c.example',
-      eventTypes: ['order.gone'],
+      eventTypes: ['ordr.placed'],
     })
     assert.equal(refused.status, 400)
+    assert.equal(
+      refused.body.errors[1].message,
+      'There are no events of the type "ordr.placed" in v1, the version of the endpoint. Did you mean order.placed? Allowed: order.*, order.created, order.updated, order.deleted and order.placed.',
+    )
     const pointers = refused.body.errors.map((one: { pointer: string }) => one.pointer)
     assert.deepEqual(pointers, ['/url', '/eventTypes/0'])
     const { body: made } = await send('POST', '/webhook-endpoints', { url, eventTypes: ['order.created'] })
@@ -183,5 +189,27 @@ for (const [name, place] of places) {
     const ending = setInterval(() => hanging.sockets.forEach((socket) => void socket.destroy()), 20)
     await passed
     clearInterval(ending)
+  })
+
+  test(`R210 R212: a retry by hand during an attempt is sent after it, whatever it was answered, on ${name}`, async (t) => {
+    const held: ServerResponse[] = []
+    const { url } = await sink(t, (_, response) => void held.push(response))
+    const { send, pass } = webhookNode(t, (await place(t)).url)
+    const to = url.replace('hooks.example', '127.0.0.1')
+    await send('POST', '/webhook-endpoints', { url: to, eventTypes: ['order.created'] })
+    await send('POST', '/orders', { note: 'a' })
+    const passed = pass('PT0.1S')
+    for (const [n, status] of [204, 500, 204].entries()) {
+      await until(() => held.length > n)
+      const { data } = (await send('GET', '/webhook-deliveries')).body
+      assert.deepEqual([data[0].status, data[0].attempts.length], ['pending', n])
+      if (n < 2) assert.equal((await send('POST', `/webhook-deliveries/${data[0].id}/retries`)).status, 202)
+      held[n]?.writeHead(status).end()
+    }
+    await passed
+    const [delivery] = (await send('GET', '/webhook-deliveries')).body.data
+    assert.deepEqual([delivery.status, delivery.attempts.length, held.length], ['succeeded', 3, 3])
+    await pass('P1D')
+    assert.equal(held.length, 3)
   })
 }
