@@ -39,6 +39,7 @@ const isAlike = ({ status }: StatusRefusal): boolean => alikeStatuses.includes(s
 function alikeRef(
   { around: { components }, headers }: ResponseContext,
   refusals: readonly StatusRefusal[],
+  { about }: Route,
 ): ComponentRef {
   const lines = refusals.map(({ status, types }) => `${status} ${statusTitle(status)}: ${types.join(', ')}`)
   const types = refusals.flatMap((one) => one.types)

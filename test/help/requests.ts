@@ -135,7 +135,7 @@ function rightOf(operation: Operation, { document, known, places }: TrialState, 
   }
   const path = addressed(operation, [...places], seed)
   if (path === null) return null
-  const several = Math.max(operation.parameters.length, 13)
+  const several = Math.max(operation.parameters.length, operation.method === 'get' ? 3 : 13)
   const chosen = operation.parameters.filter(
     (one, i) => one.in !== 'path' && (one.required || (seed + i * 11) % several < 2),
   )
