@@ -17,6 +17,7 @@ const orders = service({
         transitions: {
           placements: { from: ['draft'], to: 'placed' },
           pauses: { from: ['placed'], to: 'paused' },
+          shipments: { from: ['placed'], to: 'shipped' },
           cancellations: {
             from: ['draft', 'placed', 'paused'],
             to: 'cancelled',
@@ -57,6 +58,7 @@ doors('states in older versions', orders, (door: Door) => {
     assert.equal((await send('POST', `${path}/cancellations`)).status, 404)
     const placed = await send('POST', `${path}/placements`)
     assert.deepEqual([placed.status, placed.json.state], [200, 'placed'])
+    assert.deepEqual(Object.keys(placed.json._links), ['self', 'shipments', 'voids'])
     const paused = await send('POST', `/v2/orders/${id}/pauses`)
     assert.equal(paused.json.status, 'paused')
     const seen = await send('GET', path)
@@ -80,7 +82,19 @@ doors('states in older versions', orders, (door: Door) => {
     const newest = await send('POST', `/v2/orders/${id}/placements`)
     assert.equal(newest.json.message, 'Order is paused; placements are possible while it is draft.')
     const below = await send('POST', `/v1/orders/${id}/order-lines`, { quantity: 1 })
-    assert.deepEqual([below.status, below.json.type], [409, 'invalid-state'])
+    assert.equal(
+      below.json.message,
+      'Order is placed and what belongs to it cannot be written; that is possible while it is open.',
+    )
+    const changedLine = await send('PATCH', `/v1/order-lines/${line.json.id}`, { quantity: 2 })
+    assert.equal(changedLine.json.message, below.json.message)
+    const later = await send('POST', `/v1/orders/${id}/shipments`)
+    assert.equal(
+      later.json.message,
+      'Order is only shown as placed (v1 does not have its state); shipments are possible while it is placed.',
+    )
+    const own = await send('POST', `/v2/orders/${id}/shipments`)
+    assert.equal(own.json.message, 'Order is paused; shipments are possible while it is placed.')
   })
 
   spec('R108', 'a key that was used in one version is answered in another, in its words', async () => {
