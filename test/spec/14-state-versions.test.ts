@@ -3,6 +3,10 @@ import assert from 'node:assert/strict'
 import { f, input, service } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'
 
+interface Tag {
+  readonly name: string
+}
+
 const orders = service({
   name: 'shop',
   versions: { v1: { released: '2025-01-01' }, v2: { released: '2025-06-01' } },
@@ -95,6 +99,20 @@ doors('states in older versions', orders, (door: Door) => {
     )
     const own = await send('POST', `/v2/orders/${id}/shipments`)
     assert.equal(own.json.message, 'Order is paused; shipments are possible while it is placed.')
+  })
+
+  spec('R214', 'the description of a version draws its states', async () => {
+    const drawn = async (version: string): Promise<string> =>
+      (await door.send('GET', `/openapi/${version}.json`)).json.tags.find(({ name }: Tag) => name === 'orders')
+        .description
+    assert.equal(
+      await drawn('v1'),
+      [
+        'Order: a resource.\n\n```mermaid\nstateDiagram-v2\n  [*] --> open\n  open --> placed: placements',
+        '  placed --> shipped: shipments\n  open --> cancelled: voids\n  placed --> cancelled: voids\n```',
+      ].join('\n'),
+    )
+    assert.match(await drawn('v2'), /\n {2}placed --> paused: pauses\n/)
   })
 
   spec('R108', 'a key that was used in one version is answered in another, in its words', async () => {
