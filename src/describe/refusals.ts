@@ -41,10 +41,13 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
     .toSorted(([a], [b]) => a - b)
     .map(([status, named]) => {
       const found = [...new Set(named.map((one) => (typeof one === 'string' ? one : one[0])))]
+      const members = route?.most === undefined ? [] : found // the refusal of a batch lists that of its member
       return {
         status,
         types: found.map(nameOf).toSorted(),
-        violations: [...new Set(found.flatMap((type) => violationTypes(type, types)))].map(nameOf).toSorted(),
+        violations: [...new Set([...members, ...found.flatMap((type) => violationTypes(type, types))])]
+          .map(nameOf)
+          .toSorted(),
         repeats: found.includes(keyReused),
       }
     })

@@ -1,5 +1,6 @@
 /** Aggregate makers: a write of a row updates the aggregates of the rows that it belongs or refers to. R225. */
-import { Problem, type Violation } from '../errors/problem.ts'
+import { DerivedMisfit } from '../errors/derived-misfit.ts'
+import type { Violation } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import type { FamilyRows } from '../flow/plan.ts'
@@ -75,7 +76,7 @@ function changedTotals(
 
 /** Refuses a value that its field cannot hold, such as a total that exceeds its precision. */
 function withTotals(
-  { byName, title }: Resource,
+  { byName, title, name }: Resource,
   document: Document,
   values: readonly (readonly [StoredAggregate, unknown])[],
 ): Document {
@@ -83,8 +84,8 @@ function withTotals(
   for (const [{ field }, value] of values) {
     const faults: Violation[] = []
     const stored = value === null ? null : byName.get(field)?.check(value, `/${field}`, faults)
-    if (faults.length > 0)
-      throw new Problem('conflict', `${field} of ${title} ${document.id} would be ${value}; ${faults[0]?.message}`)
+    const row = { title, id: String(document.id) }
+    if (faults[0]) throw new DerivedMisfit({ collection: name, field, row }, faults[0])
     after[field] = stored
   }
   return after
