@@ -12,12 +12,20 @@ import { type DocumentWrite, type EffectMaker, LaterDocument } from './effect-ma
 export function aggregateMakers(resources: ReadonlyMap<string, Resource>): EffectMaker[] {
   return [...resources.values()].flatMap((target) => {
     const ways = Map.groupBy(target.collection.aggregates, ({ collection, by }) => `${collection} ${by}`)
-    return [...ways.values()].map((all) => aggregateMaker(target, all))
+    return [...ways.values()].map((all) => aggregateMaker(target, all, resources))
   })
 }
 
-function aggregateMaker(target: Resource, declared: readonly StoredAggregate[]): EffectMaker {
+function aggregateMaker(
+  target: Resource,
+  declared: readonly StoredAggregate[],
+  resources: ReadonlyMap<string, Resource>,
+): EffectMaker {
   const { collection, by } = declared[0] as StoredAggregate
+  // Callers who may not read a total must not learn from the tag of its item whether it stays the same.
+  const hidden = declared.filter(({ field }) => target.byName.get(field)?.read != null)
+  const rows = resources.get(collection)?.byName
+  const isChained = hidden.some(({ source }) => rows?.get(source)?.field.options.derived !== undefined)
   const waiting = [{ do: 'waiting', collection: target.name }] as const
   return {
     resource: collection,
@@ -29,10 +37,11 @@ function aggregateMaker(target: Resource, declared: readonly StoredAggregate[]):
       if (all.length === 0) return []
       const ids = [...new Set([before?.[by], after?.[by]])].filter((id) => typeof id === 'string')
       return ids
-        .filter((id) => matters(all, partOf(before, by, id), partOf(after, by, id)))
+        .filter((id) => isChained || matters(all, partOf(before, by, id), partOf(after, by, id)))
         .map((id) => {
           const own: RowKey = { id, parent: null, account: key.account }
-          return change(target.name, own, (document) => changedTotals(target, all, own, document, write))
+          const act = (document: Document) => changedTotals(target, all, own, document, write)
+          return change(target.name, own, act, hidden.length > 0)
         })
     },
   }

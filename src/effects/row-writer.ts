@@ -64,8 +64,8 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
   }
   const changeAt =
     (time: number): EffectTools['change'] =>
-    (name, key, act) =>
-      rowChange(writer, resources.get(name) as Resource, { key, time }, act)
+    (name, key, act, always = false) =>
+      rowChange(writer, resources.get(name) as Resource, { key, time, always }, act)
   const onRemove = new Map(
     [...byResource.keys()].map((name) => [
       name,
@@ -255,7 +255,7 @@ function inOtherRow<T>({ title }: Resource, { id }: Document, make: () => T): T 
 const rowChange = (
   { update }: RowWriter,
   resource: Resource,
-  row: Pick<RowChange, 'key' | 'time'>,
+  { always, ...row }: Pick<RowChange, 'key' | 'time'> & Pick<SeenRow, 'always'>,
   act: (document: Document) => Document | LaterDocument,
 ): RowChange => ({
   collection: resource.name,
@@ -264,7 +264,7 @@ const rowChange = (
     if (seen.is !== 'found') return { do: 'keep' }
     const before = decodeDocument(resource, seen.doc, seen.hidden)
     const written = (after: Document) =>
-      inOtherRow(resource, before, () => update(resource, after, { ...row, seen, before, always: false }))
+      inOtherRow(resource, before, () => update(resource, after, { ...row, seen, before, always }))
     const after = act(before)
     if (!(after instanceof LaterDocument)) return written(after)
     return { do: 'keep', consequences: { reads: after.reads, decide: (rows) => written(after.make(rows)) } }

@@ -1,5 +1,5 @@
 /** A service that hides data from some callers: by accounts, scopes, write-only fields, and resources that they can only write. */
-import { f, type Service, service } from 'bylaw'
+import { f, type Service, service, sum } from 'bylaw'
 
 /** Risky parts of a declaration. If one is not safe, the service refuses to start, or refuses the request. */
 export interface Daring {
@@ -52,7 +52,10 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits }: Darin
           code: f.text({ max: 20, optional: true, writeOnly: true, write: 'vip' }),
           seal: f.text({ max: 20, optional: true, writeOnly: true, immutable: true }),
           planId: f.ref('plans', { filter: true }),
+          spent: f.integer({ derived: sum('visits', 'cost'), read: 'pii' }),
+          urgent: f.boolean({ derived: true, read: 'pii' }),
         },
+        derived: { urgent: ({ score }: { score: number }) => score > 5 },
         access: 'authenticated',
       },
       visits: {

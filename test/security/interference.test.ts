@@ -153,7 +153,8 @@ function trespasses(api: Service, before: Awaited<ReturnType<typeof dumped>>, af
     const usual = (field: Field) => field.options.default ?? null
     const [old, now] = [was && documentOf(was), documentOf(is)]
     for (const { name: field, write, field: declared } of members) {
-      if (write.length === 0 || [updated, created, 'id'].includes(field)) continue
+      const isDerived = declared?.options.derived !== undefined
+      if (isDerived || write.length === 0 || [updated, created, 'id'].includes(field)) continue
       const stood = old ? old[field] : declared && usual(declared)
       if (JSON.stringify(now[field] ?? null) !== JSON.stringify(stood ?? null))
         complaints.push(`${key}: ${field} takes ${write.join(' and ')}; it was ${stood} and is ${now[field]}`)

@@ -163,6 +163,20 @@ doors(
       assert.deepEqual([batch.status, batch.json.message], [409, named])
     })
 
+    spec('R225 R112', 'a hidden total changes the tag of its item also if it stays the same', async () => {
+      const path = `/v2/orders/${await order()}`
+      const tag = async () => (await door.send('GET', path, { headers: door.as('seller') })).headers.etag
+      const seen = [await tag()]
+      const line = await send(`${path}/lines`, { quantity: 0 })
+      seen.push(await tag())
+      const at = `/v2/lines/${line.json.id}`
+      await door.send('PATCH', at, { json: { quantity: 0 }, headers: door.as('seller') })
+      assert.equal(await tag(), seen[1], 'the line stays as it is')
+      await door.send('DELETE', at, { headers: door.as('seller') })
+      seen.push(await tag())
+      assert.equal(new Set(seen).size, 3)
+    })
+
     spec('R225', 'of a function are refused at their field, or as a conflict if another item has it', async () => {
       const id = await order()
       const own = await send(`/v1/purchases/${id}/lines`, { amount: 600 })
