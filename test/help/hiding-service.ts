@@ -9,10 +9,16 @@ export interface Daring {
   readonly sharedRooms?: boolean
   /** The removal of a visit needs a scope; the removal of a customer also removes its visits. */
   readonly guardedVisits?: boolean
+  /** Customers have values that follow from hidden ones. */
+  readonly derived?: boolean
 }
 
 // long because: it is one declaration
-export function hidingService({ sharedPlans, sharedRooms, guardedVisits }: Daring = {}): Service {
+export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived }: Daring = {}): Service {
+  const totals = {
+    spent: f.integer({ derived: sum('visits', 'cost'), read: 'pii' }),
+    urgent: f.boolean({ derived: true, read: 'pii' }),
+  }
   const rooms = {
     rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'authenticated' },
     bookings: {
@@ -52,10 +58,9 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits }: Darin
           code: f.text({ max: 20, optional: true, writeOnly: true, write: 'vip' }),
           seal: f.text({ max: 20, optional: true, writeOnly: true, immutable: true }),
           planId: f.ref('plans', { filter: true }),
-          spent: f.integer({ derived: sum('visits', 'cost'), read: 'pii' }),
-          urgent: f.boolean({ derived: true, read: 'pii' }),
+          ...(derived && totals),
         },
-        derived: { urgent: ({ score }: { score: number }) => score > 5 },
+        ...(derived && { derived: { urgent: ({ score }: { score: number }) => score > 5 } }),
         access: 'authenticated',
       },
       visits: {
