@@ -135,6 +135,25 @@ const bounded = service({
       derived: { double: ({ quantity }) => quantity * 2 },
       access: 'sales',
     }),
+    boxes: resource({
+      prefix: 'box',
+      fields: {
+        heaviest: f.integer({ optional: true, derived: max('parcels', 'weight') }),
+        grade: f.integer({ derived: true, max: 5 }),
+      },
+      derived: { grade: ({ heaviest }) => heaviest ?? 0 },
+      access: 'sales',
+    }),
+    parcels: {
+      prefix: 'par',
+      parent: 'boxes',
+      fields: {
+        weight: f.integer(),
+        insideId: f.ref('parcels', { optional: true }),
+        inner: f.integer({ optional: true, derived: max('parcels', 'weight') }),
+      },
+      access: 'sales',
+    },
   },
 })
   .change('v2', 'orders', { about: 'Purchases are orders.', was: 'purchases', renamed: { total: 'whole' } })
@@ -189,6 +208,12 @@ doors(
       assert.deepEqual(
         [above.status, above.json.message],
         [409, `half of Order ${id} must be at most 20. It follows from other items.`],
+      )
+      const box = (await send('/v2/boxes', {})).json.id
+      const heavy = await send(`/v2/boxes/${box}/parcels`, { weight: 6 })
+      assert.deepEqual(
+        [heavy.status, heavy.json.message],
+        [409, `grade of Box ${box} must be at most 5. It follows from other items.`],
       )
     })
   },
