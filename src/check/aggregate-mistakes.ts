@@ -88,7 +88,13 @@ function checkLink(
     report(context, path, `\`${resource}\` has no reference ${valueInWords(by)} to \`${name}\`.`, nameHint(by, ways))
 }
 
-function checkSource(path: DeclarationPath, field: Field, source: Field, of: string, context: DeclarationCheck): void {
+function checkSource(
+  path: DeclarationPath,
+  field: Field,
+  source: Field,
+  of: Aggregate['of'],
+  context: DeclarationCheck,
+): void {
   const { kind, options } = source
   const scales = of === 'sum' && field.kind === 'decimal' && kind === 'integer'
   if (kind !== field.kind && !scales)
@@ -96,7 +102,7 @@ function checkSource(path: DeclarationPath, field: Field, source: Field, of: str
       context,
       path,
       `It is of kind ${field.kind}, and the values there are of kind ${kind}.`,
-      `Declare it with f.${kind}().`,
+      kindsOf[of].includes(kind) ? `Declare it with f.${kind}().` : `Name a field of kind ${listInWords(kindsOf[of])}.`,
     )
   else if (kind === 'decimal' && (options.scale ?? 0) > (field.options.scale ?? 0))
     report(

@@ -34,7 +34,7 @@ describe('derived fields', () => {
     assert.match(first(total({}, sum('lines', 'amuont'))), /`lines` has no field "amuont"\. Did you mean `amount`\?/)
     assert.match(
       first(total({}, sum('lines', 'text'))),
-      /It is of kind decimal, and the values there are of kind text\./,
+      /It is of kind decimal, and the values there are of kind text\. Name a field of kind integer, bigint or decimal\./,
     )
     assert.match(
       first(total({ scale: 1 })),

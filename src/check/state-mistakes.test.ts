@@ -120,6 +120,15 @@ describe('states', () => {
       mistakes({ writable: { change: ['opne'] } })[0] as string,
       /There is no state "opne"\. Did you mean `open`\?/,
     )
+    const both = mistakes({
+      writable: { change: ['opne'] },
+      transitions: { pay: { from: ['open'], to: 'paid', set: { total: true } } },
+    })
+    assert.deepEqual(
+      both.map((one) => one.split('.', 1)[0]),
+      ['transitions', 'transitions', 'writable'],
+    )
+    assert.match(both[1] as string, /The field refuses true: total must be a decimal number/)
     const parts = (parent: object) => ({ parts: { parent, fields: { text: f.text() }, access: 'public' } })
     assert.deepEqual(mistakes({}, parts({ resource: 'bills', while: ['open'] })), [])
     assert.match(

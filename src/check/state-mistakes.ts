@@ -38,9 +38,8 @@ function checkOwnStates(judged: ResourceCheck, context: DeclarationCheck): void 
   checkKnownKeys(path, states, statesKeys, [], context)
   checkStateField([...path, 'field'], states.field, judged, context)
   checkStateName([...path, 'initial'], states.initial, context)
-  const before = context.found.length
   checkTransitions([...path, 'transitions'], judged, context)
-  if (context.found.length === before) checkWritable([...path, 'writable'], states as never, context)
+  checkWritable([...path, 'writable'], states, context)
 }
 
 function checkStateField(path: DeclarationPath, name: unknown, judged: ResourceCheck, context: DeclarationCheck): void {
@@ -63,16 +62,17 @@ function checkStateField(path: DeclarationPath, name: unknown, judged: ResourceC
   context.found.splice(before, Infinity, ...context.found.slice(before).map((one) => ({ ...one, path })))
 }
 
-function checkWritable(path: DeclarationPath, states: StatesDeclaration, context: DeclarationCheck): void {
-  const { writable } = states
-  if (writable === undefined) return
+function checkWritable(path: DeclarationPath, declared: UncheckedObject, context: DeclarationCheck): void {
+  const { writable } = declared
+  const states = soundStates(declared)
+  if (writable === undefined || states === null) return
   if (!isObject(writable)) {
     report(context, path, `\`writable\` is ${valueInWords(writable)}.`, "Write writable: { change: ['draft'] }.")
     return
   }
   checkKnownKeys(path, writable, ['change', 'remove'], [], context)
   for (const key of ['change', 'remove'])
-    if (writable[key] !== undefined) checkStateList([...path, key], writable[key], stateNames(states), context)
+    if (writable[key] !== undefined) checkStateList([...path, key], writable[key], states, context)
 }
 
 /** Checks a list of states of a machine; it may be empty. */

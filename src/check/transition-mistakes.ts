@@ -200,13 +200,18 @@ function checkSettings(
     if (!names.includes(name) || !target) continue
     const fault = isMarker(value)
       ? markerFault(value.marker, value.name, target, isObject(input) ? input : {}, context)
-      : constantFault(value, target, context)
+      : constantFault(name, value, target, context)
     if (fault) report(context, at, ...fault)
   }
 }
 
-function constantFault(value: unknown, target: Field, { rules }: DeclarationCheck): DeclarationFault | undefined {
-  const fault = firstFault(valueCheckOf(target, rules), value)
+function constantFault(
+  name: string,
+  value: unknown,
+  target: Field,
+  { rules }: DeclarationCheck,
+): DeclarationFault | undefined {
+  const fault = firstFault(valueCheckOf(target, rules), value, `/${name}`)
   return (
     fault && [
       `The field refuses ${valueInWords(value)}: ${fault.message}`,

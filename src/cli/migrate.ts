@@ -1,7 +1,9 @@
 /** `bylaw migrate`: plans, applies and reports schema changes, and restores dropped values. The cellar. */
 
+import { realWorld } from '../flow/real-world.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { isPostgresUrl, withoutPassword } from '../postgres/connection-url.ts'
+import type { Resource } from '../resources/resource.ts'
 import { hazardText } from '../schema/hazard.ts'
 import type { Migration, MigrationPlan, UndropResult } from '../schema/migration.ts'
 import { type OtherNode, presenceTimeout } from '../schema/presence.ts'
@@ -17,6 +19,7 @@ import { loadService } from '../terminal/load.ts'
 import { pendingPlans, readPlans, writePlans } from '../terminal/plans.ts'
 import { retirementSurvey } from '../terminal/retirement.ts'
 import { draftPlans, openMigrationFor } from '../terminal/start.ts'
+import { dueAtOnce } from '../timers/adopt-timers.ts'
 
 export const migrateCommand: Command = {
   name: 'migrate',
@@ -119,12 +122,27 @@ async function writeNewPlans(service: Service, target: Target, folder: string, n
 const summary = ({ phase, steps }: Pick<MigrationPlan, 'phase' | 'steps'>): string =>
   `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}, ${phase === 'expand' ? 'safe while old nodes run' : 'after all old nodes have stopped'}`
 
-async function plan({ database, migration: { steps, survey } }: MigrateCommandContext): Promise<number> {
+async function plan(work: MigrateCommandContext): Promise<number> {
+  const { database, migration } = work
+  const { steps, survey } = migration
   const hazards = (await survey()).map(hazardText).join('\n')
   if (hazards !== '') print(comment(`The declaration would be refused, because:\n${hazards}\n`))
-  if (steps.length > 0) print(steps.map(stepSql).join('\n\n'))
+  if (steps.length > 0) print([...steps.map(stepSql), ...(await dueTexts(work))].join('\n\n'))
   else if (hazards === '') print(`${database} is as declared; there is nothing to do.`)
   return hazards === '' ? 0 : 1
+}
+
+/** How many items are due for a transition by the clock as soon as it begins. R223. */
+async function dueTexts({ service, migration: { steps, inspect } }: MigrateCommandContext): Promise<string[]> {
+  const begun = new Set(steps.flatMap(({ timers }) => timers ?? []))
+  if (begun.size === 0) return []
+  const counts = new Map<string, number>()
+  const now = realWorld.now()
+  await inspect(({ collection: { name }, ...row }) => {
+    const due = begun.has(name) ? dueAtOnce(service.resources.get(name) as Resource, row, now) : []
+    for (const one of due) counts.set(`${one.name} of ${name}`, (counts.get(`${one.name} of ${name}`) ?? 0) + 1)
+  })
+  return [...counts].map(([name, count]) => `-- due at once for ${name}: ${count} ${count === 1 ? 'item' : 'items'}`)
 }
 
 const comment = (text: string): string => text.replaceAll(/^(?=.)/gm, '-- ')

@@ -13,7 +13,7 @@ export function placeholderCode(terms: FieldTerms): string | undefined {
 }
 
 /** A placeholder that is not null. */
-function placeholderValue(terms: FieldTerms): unknown {
+export function placeholderValue(terms: FieldTerms): unknown {
   if (terms.default !== undefined && fitsTerms(terms.default, terms)) return terms.default
   if (terms.kind === 'ref') return undefined
   if (terms.kind === 'object') return placeholderObject(terms)

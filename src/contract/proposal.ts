@@ -8,7 +8,7 @@ import type { ResourceContract } from './contract.ts'
 import { convertExpression } from './convert.ts'
 import { answersOnly, type Difference, type FieldExposure, requestsOnly, weighShift } from './difference.ts'
 import { valueShifts } from './field-differences.ts'
-import { placeholderCode } from './placeholder.ts'
+import { placeholderCode, placeholderValue } from './placeholder.ts'
 
 /** A resource with breaking differences, and the version that would publish them. */
 export interface UnclaimedDifferences {
@@ -172,31 +172,30 @@ function changeParts({ before, after, found, former }: UnclaimedDifferences): Ch
   const enums = kept.filter((name) => isState(name, name, before, after) || isOnlyOtherValues(...both(name)))
   const pick = (names: Iterable<string>, { fields }: ResourceContract) =>
     Object.fromEntries([...names].map((name) => [name, fields[name] as FieldTerms]))
+  const changed = kept.filter((name) => !required.includes(name) && !enums.includes(name))
   const others = Object.entries(renamed).filter(
     ([old, now]) => !isState(old, now, before, after) && isDifferent(before.fields[old], after.fields[now]),
   )
+  const renamedAndChanged = Object.fromEntries(others.map(([old, now]) => [now, before.fields[old] as FieldTerms]))
   return {
     renamed,
-    removed: withInitialState(pick(gone, before), before),
+    removed: withDefaults(pick(gone, before), before),
     added: pick(come, after),
-    retyped: {
-      ...pick(
-        kept.filter((name) => !required.includes(name) && !enums.includes(name)),
-        before,
-      ),
-      ...Object.fromEntries(others.map(([old, now]) => [now, before.fields[old] as FieldTerms])),
-    },
+    retyped: withDefaults({ ...pick(changed, before), ...renamedAndChanged }, before),
     required: pick(required, after),
     ...otherValues(enums, renamed, before, after),
     withdrawn: before.operations.filter((name) => !after.operations.includes(name)),
   }
 }
 
-/** A removed state has the initial one as its value, as every item had it once. */
-const withInitialState = (removed: Record<string, FieldTerms>, { states }: ResourceContract) =>
-  states && removed[states.field]
-    ? { ...removed, [states.field]: { ...removed[states.field], default: states.initial } as FieldTerms }
-    : removed
+/** Older versions need a value for new items in a field that the service sets: the initial state, or a placeholder. */
+const withDefaults = (old: Record<string, FieldTerms>, { states }: ResourceContract): Record<string, FieldTerms> =>
+  Object.fromEntries(
+    Object.entries(old).map(([name, terms]) => {
+      const usual = () => (states?.field === name ? states.initial : placeholderValue(terms))
+      return [name, terms.readOnly && !terms.nullable ? { ...terms, default: usual() } : terms]
+    }),
+  )
 
 /** Whether one field could be the other under a new name: same kind, target and uniqueness. */
 const isAlike = (one: FieldTerms | undefined, other: FieldTerms | undefined): boolean =>

@@ -97,18 +97,9 @@ function transitionDifferences(
   had: TransitionContract,
   has: TransitionContract,
 ): Difference[] {
-  const to =
-    had.to === has.to
-      ? []
-      : [
-          makeDifference(
-            `${place}.to`,
-            'breaking',
-            `\`${name}\` leads to ${has.to} instead of ${had.to}.`,
-            'Keep it, and declare the new one under a name of its own.',
-            'actions-changed',
-          ),
-        ]
+  const says = `\`${name}\` leads to ${has.to} instead of ${had.to}.`
+  const mend = 'Keep it, and declare the new one under a name of its own.'
+  const to = had.to === has.to ? [] : [makeDifference(`${place}.to`, 'breaking', says, mend, 'actions-changed')]
   return [
     ...allowanceDifferences(`${place}.from`, `\`${name}\` is possible`, had.from, has.from),
     ...to,

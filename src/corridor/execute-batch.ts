@@ -16,6 +16,7 @@ import { admitQuota, spendQuota } from '../limits/quota.ts'
 import { locate } from '../routing/locate.ts'
 import { methodNotAllowed } from '../routing/options.ts'
 import type { Parts, Way } from './phase.ts'
+import { misfitInVersion } from './refuse.ts'
 import { pointedNamesOf } from './versioned-path.ts'
 
 type BatchWay = Pick<Way, 'context' | 'rate'> & Pick<Parts, 'versioned' | 'route' | 'intent' | 'identified'>
@@ -88,7 +89,8 @@ class Batch {
   }
 
   refusal(error: unknown): unknown {
-    return error instanceof Problem ? refusalOfMember(error, this.#current, this.#inBody) : error
+    const named = misfitInVersion(error, this.#way.versioned.version)
+    return named instanceof Problem ? refusalOfMember(named, this.#current, this.#inBody) : named
   }
 
   #firstResource() {

@@ -2,6 +2,7 @@
 
 import { ConversionError, conversionErrorIn } from '../changes/conversion-error.ts'
 import { wantsProblem } from '../endpoints/content-negotiation.ts'
+import { DerivedMisfit } from '../errors/derived-misfit.ts'
 import { errorBody, Problem, problemBody, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import { Memo } from '../flow/memo.ts'
@@ -72,8 +73,18 @@ function report(call: Call, context: RefusalContext, { type, message }: Problem,
   else log.error({ ...line, ...about }, message)
 }
 
+/** The refusal of a derived value with the names of a version. */
+export function misfitInVersion<T>(error: T, { resources, namesOf }: ServedVersion): T | DerivedMisfit {
+  if (!(error instanceof DerivedMisfit)) return error
+  const { collection, field, row } = error.place
+  const own = [...resources.values()].find((one) => one.collection.name === collection)
+  const [name = field] = own ? namesOf(own.name, collection, field) : []
+  return error.with({ field: name, row: row && { ...row, title: own?.title ?? row.title } })
+}
+
 /** The Problem with the names that its type and those of its violations have in the version. */
-function inNamesOfVersion(problem: Problem, edition: ServedVersion | null): Problem {
+function inNamesOfVersion(given: Problem, edition: ServedVersion | null): Problem {
+  const problem = edition ? misfitInVersion(given, edition) : given
   const nameOf = (type: string) => edition?.errorNames.get(type) ?? type
   const type = nameOf(problem.type)
   const violations = problem.violations.map((one) => ({ ...one, type: nameOf(one.type) }))

@@ -14,6 +14,7 @@ import type { DescribedCorridor } from './refusals.ts'
 import { headerRefs } from './response-headers.ts'
 import type { SchemaContext } from './schemas.ts'
 import { operationSecurity } from './security.ts'
+import { stateDiagram } from './state-diagram.ts'
 import { storedTerms, type TermsOf, type UnfilledFields } from './stored-terms.ts'
 
 export interface OpenapiOptions {
@@ -63,11 +64,17 @@ export function openapiDocument(
       'x-deprecation': leaving ? withoutUndefined({ deprecated, sunset, guide, policy }) : undefined,
     }),
     servers: serverParts(service, label),
-    tags: [...edition.resources.values()].map(({ name, title }) => ({ name, description: `${title}: a resource.` })),
+    tags: [...edition.resources.values()].map((one) => ({ name: one.name, description: tagText(one) })),
     paths,
     webhooks: webhookItems(edition, around),
     components: parts.all(),
   })
+}
+
+function tagText(resource: Resource): string {
+  const diagram = stateDiagram(resource)
+  const text = `${resource.title}: a resource.`
+  return diagram === null ? text : `${text}\n\n\`\`\`mermaid\n${diagram}\n\`\`\``
 }
 
 function schemaContextOf(

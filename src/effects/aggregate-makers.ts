@@ -1,5 +1,6 @@
 /** Aggregate makers: a write of a row updates the aggregates of the rows that it belongs or refers to. R225. */
-import { Problem, type Violation } from '../errors/problem.ts'
+import { DerivedMisfit } from '../errors/derived-misfit.ts'
+import type { Violation } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import type { FamilyRows } from '../flow/plan.ts'
@@ -11,12 +12,20 @@ import { type DocumentWrite, type EffectMaker, LaterDocument } from './effect-ma
 export function aggregateMakers(resources: ReadonlyMap<string, Resource>): EffectMaker[] {
   return [...resources.values()].flatMap((target) => {
     const ways = Map.groupBy(target.collection.aggregates, ({ collection, by }) => `${collection} ${by}`)
-    return [...ways.values()].map((all) => aggregateMaker(target, all))
+    return [...ways.values()].map((all) => aggregateMaker(target, all, resources))
   })
 }
 
-function aggregateMaker(target: Resource, declared: readonly StoredAggregate[]): EffectMaker {
+function aggregateMaker(
+  target: Resource,
+  declared: readonly StoredAggregate[],
+  resources: ReadonlyMap<string, Resource>,
+): EffectMaker {
   const { collection, by } = declared[0] as StoredAggregate
+  // Callers who may not read a total must not learn from the tag of its item whether it stays the same.
+  const hidden = declared.filter(({ field }) => target.byName.get(field)?.read != null)
+  const rows = resources.get(collection)?.byName
+  const isChained = hidden.some(({ source }) => rows?.get(source)?.field.options.derived !== undefined)
   const waiting = [{ do: 'waiting', collection: target.name }] as const
   return {
     resource: collection,
@@ -28,10 +37,11 @@ function aggregateMaker(target: Resource, declared: readonly StoredAggregate[]):
       if (all.length === 0) return []
       const ids = [...new Set([before?.[by], after?.[by]])].filter((id) => typeof id === 'string')
       return ids
-        .filter((id) => matters(all, partOf(before, by, id), partOf(after, by, id)))
+        .filter((id) => isChained || matters(all, partOf(before, by, id), partOf(after, by, id)))
         .map((id) => {
           const own: RowKey = { id, parent: null, account: key.account }
-          return change(target.name, own, (document) => changedTotals(target, all, own, document, write))
+          const act = (document: Document) => changedTotals(target, all, own, document, write)
+          return change(target.name, own, act, hidden.length > 0)
         })
     },
   }
@@ -75,7 +85,7 @@ function changedTotals(
 
 /** Refuses a value that its field cannot hold, such as a total that exceeds its precision. */
 function withTotals(
-  { byName, title }: Resource,
+  { byName, title, name }: Resource,
   document: Document,
   values: readonly (readonly [StoredAggregate, unknown])[],
 ): Document {
@@ -83,8 +93,8 @@ function withTotals(
   for (const [{ field }, value] of values) {
     const faults: Violation[] = []
     const stored = value === null ? null : byName.get(field)?.check(value, `/${field}`, faults)
-    if (faults.length > 0)
-      throw new Problem('conflict', `${field} of ${title} ${document.id} would be ${value}; ${faults[0]?.message}`)
+    const row = { title, id: String(document.id) }
+    if (faults[0]) throw new DerivedMisfit({ collection: name, field, row }, faults[0])
     after[field] = stored
   }
   return after

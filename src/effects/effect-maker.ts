@@ -19,8 +19,16 @@ export interface DocumentWrite {
 export interface EffectTools {
   /** The results of `reads`, in their order. */
   readonly seen: readonly EffectReadResult[]
-  /** Changes the document of a row of a resource; does nothing if the row does not exist. */
-  readonly change: (resource: string, key: RowKey, act: (document: Document) => Document | LaterDocument) => RowChange
+  /**
+   * Changes the document of a row of a resource; does nothing if the row does not exist. With `always` it counts as changed
+   * even if the document stays the same.
+   */
+  readonly change: (
+    resource: string,
+    key: RowKey,
+    act: (document: Document) => Document | LaterDocument,
+    always?: boolean,
+  ) => RowChange
 }
 
 /** A document that depends on further reads, which run while its row is locked. */

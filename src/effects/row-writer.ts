@@ -1,4 +1,5 @@
 /** Row writer: makes the write of a row from its document, with the effects that follow from it. Part 4, methods. */
+import { DerivedMisfit } from '../errors/derived-misfit.ts'
 import type { Decision, Decisions, ProposedWrite } from '../flow/decision.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
@@ -63,8 +64,8 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
   }
   const changeAt =
     (time: number): EffectTools['change'] =>
-    (name, key, act) =>
-      rowChange(writer, resources.get(name) as Resource, { key, time }, act)
+    (name, key, act, always = false) =>
+      rowChange(writer, resources.get(name) as Resource, { key, time, always }, act)
   const onRemove = new Map(
     [...byResource.keys()].map((name) => [
       name,
@@ -242,11 +243,19 @@ function guarded<W extends RowWrite>(write: W, follows: Consequences | undefined
   return { ...write, consequences }
 }
 
+function inOtherRow<T>({ title }: Resource, { id }: Document, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    throw error instanceof DerivedMisfit ? error.with({ row: { title, id: String(id) } }) : error
+  }
+}
+
 /** A change of the document of a row; does nothing if the row does not exist. */
 const rowChange = (
   { update }: RowWriter,
   resource: Resource,
-  row: Pick<RowChange, 'key' | 'time'>,
+  { always, ...row }: Pick<RowChange, 'key' | 'time'> & Pick<SeenRow, 'always'>,
   act: (document: Document) => Document | LaterDocument,
 ): RowChange => ({
   collection: resource.name,
@@ -254,7 +263,8 @@ const rowChange = (
   change: (seen) => {
     if (seen.is !== 'found') return { do: 'keep' }
     const before = decodeDocument(resource, seen.doc, seen.hidden)
-    const written = (after: Document) => update(resource, after, { ...row, seen, before, always: false })
+    const written = (after: Document) =>
+      inOtherRow(resource, before, () => update(resource, after, { ...row, seen, before, always }))
     const after = act(before)
     if (!(after instanceof LaterDocument)) return written(after)
     return { do: 'keep', consequences: { reads: after.reads, decide: (rows) => written(after.make(rows)) } }

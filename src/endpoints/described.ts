@@ -90,15 +90,11 @@ export function stateTypes(
   return own || ofOthers || (today.parent?.while ?? null) !== null ? ['invalid-state', ...derived] : derived
 }
 
-/** The refusal of a write that would make a total of another row too large for its field. */
-export const totalTypes = ({ stored, representation: { today } }: EndpointContext): readonly RefusalType[] => {
-  const all = [...stored.values()].flatMap(({ name, collection }) =>
-    collection.aggregates.map((one) => ({ name, one })),
-  )
-  const grows = (source: string): boolean =>
-    all.some(({ name, one }) => one.collection === source && (one.of === 'sum' || one.of === 'count' || grows(name)))
-  return grows(today.name) ? ['conflict'] : []
-}
+/** The refusal of a write from which a value of another row would follow that does not fit its field. */
+export const totalTypes = ({ stored, representation: { today } }: EndpointContext): readonly RefusalType[] =>
+  [...stored.values()].some(({ collection }) => collection.aggregates.some((one) => one.collection === today.name))
+    ? ['conflict']
+    : []
 
 /** The refusals of writes of handlers to other rows. */
 export const handledTypes = ['already-exists', 'invalid-state', 'has-dependents', 'conflict'] as const

@@ -61,7 +61,7 @@ export interface EndpointContext {
 }
 
 /** The version's resource that is stored in a collection. */
-export const resourceByCollection = (
+const resourceByCollection = (
   { resources }: Pick<EndpointContext, 'resources'>,
   collection: string,
 ): Resource | undefined => [...resources.values()].find((one) => one.collection.name === collection)

@@ -9,7 +9,7 @@ import { listInWords } from '../formats/naming.ts'
 import { absentInput, type ServedTransition, stateProblem } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { isSameJson } from '../rows/collection.ts'
-import { type EndpointContext, resourceByCollection } from './item.ts'
+import type { EndpointContext } from './item.ts'
 
 /** The refused write, for messages such as `cannot be changed`. */
 type Refused = 'changed' | 'removed' | 'written below'
@@ -34,21 +34,17 @@ export function admitTransition(
   { own: { name }, today: { from }, refused }: ServedTransition,
   document: Document,
 ): void {
-  const { title } = scene.resource
   const { today: stored } = scene.representation
-  const { state, words } = stateWords(scene, stored, document)
+  const { title, state, is, words } = stateWords(scene, stored, document)
   if (refused) {
-    const is = stored.machine === null ? 'has no states' : `is ${words([state])}`
+    const now = stored.machine === null ? 'has no states' : `is ${words([state])}`
     throw new Problem(
       refused.status === 410 ? 'gone' : 'invalid-state',
-      `${title} ${is}; ${name} are not possible any more since ${refused.version}.`,
+      `${title} ${now}; ${name} are not possible any more since ${refused.version}.`,
     )
   }
   if (!from.includes(state))
-    throw new Problem(
-      'invalid-state',
-      `${title} is ${words([state])}; ${name} are possible while it is ${words(from)}.`,
-    )
+    throw new Problem('invalid-state', `${title} is ${is(from)}; ${name} are possible while it is ${words(from)}.`)
 }
 
 /** A write of an existing item. */
@@ -132,37 +128,47 @@ function admitState(
   document: Document,
   { allowed, refused }: { readonly allowed: readonly string[]; readonly refused: Refused },
 ): void {
-  const { state, words } = stateWords(scene, today, document)
+  const { title, state, is, words } = stateWords(scene, today, document)
   if (allowed.includes(state)) return
-  const title = resourceByCollection(scene, today.name)?.title ?? today.title
   const what = refused === 'written below' ? `what belongs to it cannot be written` : `cannot be ${refused}`
-  throw stateProblem(title, words([state]), what, words(allowed))
+  throw stateProblem(title, is(allowed), what, words(allowed))
 }
 
-/** The stored state of an item, and states in the words of the version. */
-function stateWords(
-  scene: EndpointContext,
-  today: Resource,
-  document: Document,
-): { readonly state: string; readonly words: (states: readonly string[]) => string } {
-  const field = today.machine?.field as string
-  const shown = (state: string) => stateInVersion(scene, today, { ...document, [field]: state }, field)
-  return { state: String(document[field]), words: (states) => listInWords([...new Set(states.map(shown))]) }
+/** The stored state of an item, and its words in a version. */
+interface StateWords {
+  readonly title: string
+  readonly state: string
+  /** The name of the state, which is not one of those that allow a request. */
+  readonly is: (allowed: readonly string[]) => string
+  readonly words: (states: readonly string[]) => string
 }
 
-/** The name of a state in the version. The states of other resources have their stored names. */
-function stateInVersion(
-  { representation }: EndpointContext,
-  today: Resource,
-  document: Document,
-  field: string,
-): string {
-  if (representation.today !== today || representation.answer === null) return String(document[field])
+function stateWords(scene: EndpointContext, today: Resource, document: Document): StateWords {
+  const field = today.machine?.field ?? ''
+  const own = [...scene.scenes.values()].find(({ representation }) => representation.today === today)
+  const shown = (state: string) => stateInVersion(own, { ...document, [field]: state }, field)
+  const state = String(document[field])
+  return {
+    title: (own?.resource ?? today).title,
+    state,
+    is: (allowed) => {
+      const name = shown(state)
+      const isOther = allowed.some((one) => shown(one) === name)
+      return isOther ? `only shown as ${name} (${scene.version} does not have its state)` : name
+    },
+    words: (states) => listInWords([...new Set(states.map(shown))]),
+  }
+}
+
+/** The name of a state in a version; its stored name if the version does not have the resource. */
+function stateInVersion(scene: EndpointContext | undefined, document: Document, field: string): string {
+  const stored = String(document[field])
+  if (!scene?.representation.answer) return stored
   try {
-    const shown = JSON.parse(representation.answer(JSON.stringify(document), [])) as Document
-    return String(shown[representation.names(field)[0] ?? field] ?? document[field])
+    const shown = JSON.parse(scene.representation.answer(JSON.stringify(document), [])) as Document
+    return String(shown[scene.representation.names(field)[0] ?? field] ?? stored)
   } catch {
-    return String(document[field]) // a function of a change may not take this item in another state
+    return stored // a function of a change may not take this item in another state
   }
 }
 

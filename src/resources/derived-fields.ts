@@ -1,5 +1,6 @@
 /** Derived fields: functions of the same document, and aggregates of the rows that belong or refer to it. Part 2, fields. */
-import { invalidBody, type Violation } from '../errors/problem.ts'
+import { DerivedMisfit } from '../errors/derived-misfit.ts'
+import type { Violation } from '../errors/problem.ts'
 import type { Aggregate } from '../fields/aggregate.ts'
 import type { ValueCheck } from '../fields/check-members.ts'
 import type { Field } from '../fields/field.ts'
@@ -46,7 +47,7 @@ export function derivedValues(
         make &&
         ((document: Members) => {
           const unknown = totals.filter((one) => (document[one] ?? null) === null)
-          return ifKnown(() => derivedValue(name, make, check, frozenSources(document, sources, unknown)))
+          return ifKnown(() => derivedValue([resource, name], make, check, frozenSources(document, sources, unknown)))
         })
       const named = (called: SourceNames) => nameOf(resource, name, called)
       return [[name, { name: named(asDeclared), formerNames: [named(formerName)], named, of: of ?? null }]]
@@ -112,13 +113,16 @@ function derivedNames(
 }
 
 /** The value of a function in its stored form. The request is refused if the value does not fit the field. */
-function derivedValue(name: string, make: DerivingFunction, check: ValueCheck, document: Members): unknown {
+function derivedValue(
+  [collection, field]: readonly [collection: string, field: string],
+  make: DerivingFunction,
+  check: ValueCheck,
+  document: Members,
+): unknown {
   const faults: Violation[] = []
-  const value = make(document) ?? null
-  const stored = check(value, `/${name}`, faults)
-  if (faults.length === 0) return stored
-  const message = `${name} would be ${JSON.stringify(value)}; ${faults[0]?.message}`
-  throw invalidBody([{ message, type: 'out-of-range', in: 'body', pointer: `/${name}` }])
+  const stored = check(make(document) ?? null, `/${field}`, faults)
+  if (faults[0]) throw new DerivedMisfit({ collection, field, row: null }, faults[0])
+  return stored
 }
 
 function ifKnown(value: () => unknown): unknown {

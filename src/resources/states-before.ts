@@ -27,20 +27,24 @@ interface Change {
 }
 type ValuesByField = Readonly<Record<string, ValueMap>>
 
-/** The inputs of a transition or an operation before a change, as the change of a resource says it of fields. */
-interface ChangedInput {
-  /** Old names of inputs, each with the new name: `renamed: { carrier: 'forwarder' }`. */
+/** The inputs or outputs of an action before a change, as the change of a resource says it of fields. */
+interface ChangedMembers {
+  /** Old names, each with the new name: `renamed: { carrier: 'forwarder' }`. */
   readonly renamed?: Readonly<Record<string, string>>
-  /** Inputs that only the version before has: `removed: { weight: f.integer() }`. */
+  /** Members that only the version before has: `removed: { weight: f.integer() }`. */
   readonly removed?: Fields
-  /** Inputs that only the new version has: `added: ['speed']`. */
+  /** Members that only the new version has: `added: ['speed']`. */
   readonly added?: readonly string[]
-  /** The old inputs of which only the type or the bounds changed: `retyped: { carrier: f.text({ max: 20 }) }`. */
+  /** The old members of which only the type or the bounds changed: `retyped: { carrier: f.text({ max: 20 }) }`. */
   readonly retyped?: Fields
-  /** Inputs that were optional before, with the value for requests without one: `required: { speed: 'slow' }`. */
-  readonly required?: Readonly<Record<string, unknown>>
   /** Old values of enums, each with the new one: `mapped: { speed: { idle: 'slow' } }`. */
   readonly mapped?: ValuesByField
+}
+
+/** The inputs of a transition or an operation before a change. */
+interface ChangedInput extends ChangedMembers {
+  /** Inputs that were optional before, with the value for requests without one: `required: { speed: 'slow' }`. */
+  readonly required?: Readonly<Record<string, unknown>>
   /** The new inputs from the old ones: `request: ({ weight }) => ({ heavy: weight > 20 })`. */
   // biome-ignore lint/suspicious/noExplicitAny: types of older inputs are not inferred
   readonly request?: (old: any) => Readonly<Record<string, unknown>>
@@ -107,7 +111,7 @@ export const beginsStates = ({ field }: StatesDeclaration, { added = [], retyped
 
 /** The states before a change that ended them; undefined if it ended none. */
 export const formerStates = ({ states, transitions = {} }: Change): StatesDeclaration | undefined =>
-  states && { ...states, transitions: withdrawnBefore(transitions) }
+  states && { ...states, transitions: actionsBefore<TransitionDeclaration>({}, transitions, (_, one) => one) }
 
 /** A change that ended states and left their field; this has another type since then. It is not checked yet. */
 export function withFormerStateField<C extends Change>(change: C): C {
@@ -171,9 +175,6 @@ export function statesBefore(
     ...(writable && { writable }),
   }
 }
-
-const withdrawnBefore = ({ withdrawn = {} }: ChangedTransitions): StatesDeclaration['transitions'] =>
-  Object.fromEntries(Object.entries(withdrawn).map(([name, { by: _, refused: __, ...one }]) => [name, one]))
 
 function writableBefore(
   { writable }: StatesDeclaration,
@@ -276,20 +277,10 @@ export const writtenTransitions = (steps: readonly { readonly change: Partial<Ch
     ),
   )
 
-/** The output of an operation before a change, as the change of a resource says it of fields. */
-interface ChangedOutput {
-  /** Old names of members, each with the new name: `renamed: { sum: 'total' }`. */
-  readonly renamed?: Readonly<Record<string, string>>
-  /** Members that only the version before has: `removed: { vat: f.integer() }`. */
-  readonly removed?: Fields
-  /** Members that only the new version has: `added: ['tax']`. */
-  readonly added?: readonly string[]
-  /** The old members of which only the type or the bounds changed: `retyped: { total: f.integer() }`. */
-  readonly retyped?: Fields
-  /** Old values of enums, each with the new one: `mapped: { kind: { fixed: 'flat' } }`. */
-  readonly mapped?: Readonly<Record<string, Readonly<Record<string, string>>>>
+/** The output of an operation before a change. */
+interface ChangedOutput extends ChangedMembers {
   /** New values of enums, each with the old one that old clients see: `shown: { kind: { free: 'flat' } }`. */
-  readonly shown?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly shown?: ValuesByField
   /** The old members from the new ones: `response: ({ tax }) => ({ vat: tax })`. */
   // biome-ignore lint/suspicious/noExplicitAny: types of older outputs are not inferred
   readonly response?: (now: any) => Readonly<Record<string, unknown>>

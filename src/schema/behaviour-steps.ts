@@ -38,10 +38,14 @@ function beginStep(
     phase: 'contract',
     sql: [...lock, begun, ...(timers ? [adoptAgain(name)] : [])],
     guards: true,
+    ...(timers && { timers: name }),
     note: 'Waits for the writes under way. Transitions, events and totals open when all steps are done.',
   }
 }
 
-/** Clears the markers of adopted timers: if this declaration was in use before, its timers must be adopted again. */
+/** Put before the timing that a marker of adopted timers records. */
+export const adoptAgainMark = '~'
+
+/** Marks the adopted timers of a collection: if this declaration was in use before, rows may lack their timers. */
 const adoptAgain = (collection: string): string =>
-  `UPDATE bylaw_timers SET failure = '' WHERE collection = '${collection}' AND id = ''`
+  `UPDATE bylaw_timers SET failure = '${adoptAgainMark}' || failure WHERE collection = '${collection}' AND id = '' AND failure NOT LIKE '${adoptAgainMark}%'`

@@ -18,6 +18,8 @@ export interface SchemaStep {
   readonly guards?: boolean
   /** A collection whose rows are rewritten in the current shape, with all index columns. */
   readonly fill?: Refill
+  /** The collection whose transitions by the clock begin with it. */
+  readonly timers?: string
   /** It may run only while no node runs, of any declaration. */
   readonly still?: boolean
   /** A table that must be empty, as the step would lose its rows. */

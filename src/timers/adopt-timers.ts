@@ -1,5 +1,6 @@
 /** Adopt timers: starts the timers of rows that were in a state before its timer was declared, or declared differently. R223. */
 import type { RowKey } from '../flow/found-row.ts'
+import type { Document } from '../flow/intent.ts'
 import { rowsIn } from '../flow/outcome.ts'
 import type { FamilyRead, FamilyRows } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
@@ -7,6 +8,7 @@ import { type TablePlan, tablePlan } from '../flow/table.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import type { TimedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
+import { adoptAgainMark } from '../schema/behaviour-steps.ts'
 import { newTimer, timerKey } from './timer-maker.ts'
 import { findTimer, startMissingTimer, startTimer } from './timer-table.ts'
 
@@ -42,7 +44,9 @@ async function adoptTimer(context: AdoptContext, resource: Resource, timed: Time
   const [known] = rowsIn(await store.execute(tablePlan(findTimer, marker)))
   const present = JSON.stringify([timed.from, timed.after, timed.at])
   if (known?.failure === present) return
-  const starts = known === undefined ? startMissingTimer : startTimer // rows may have entered the state since the start
+  // With the same timing, and where rows may have entered the state since the start, running timers keep their time.
+  const isSame = known === undefined || known.failure === adoptAgainMark + present
+  const starts = isSame ? startMissingTimer : startTimer
   for (const state of timed.from) await adoptState(context, resource, timed, { state, starts })
   const values = { ...marker, due: never, taken: 0, tries: 0, failure: present }
   await store.execute(tablePlan(startTimer, values))
@@ -64,9 +68,8 @@ async function adoptState(
     const plan: FamilyRead = { do: 'family', collection: resource.name, column, value: state, account: undefined, page }
     const { rows } = (await store.execute(plan)) as FamilyRows
     const time = world.due()
-    const writes = rows.flatMap(({ key, document }) => {
-      const entered = timed.catchUp ? Date.parse(String(document[resource.updated])) : time
-      const timer = newTimer(timerKey(resource, key), timed, document, entered)
+    const writes = rows.flatMap((row) => {
+      const timer = adoptedTimer(resource, timed, row, time)
       return timer ? [tablePlan(starts, { ...timer })] : []
     })
     if (writes.length > 0) await store.execute({ do: 'several', writes })
@@ -74,3 +77,20 @@ async function adoptState(
     after = rows.at(-1)?.key ?? null
   }
 }
+
+interface TimedRow {
+  readonly key: RowKey
+  readonly document: Document
+}
+
+function adoptedTimer(resource: Resource, timed: TimedTransition, { key, document }: TimedRow, time: number) {
+  const entered = timed.catchUp ? Date.parse(String(document[resource.updated])) : time
+  return newTimer(timerKey(resource, key), timed, document, entered)
+}
+
+/** The timers of a resource that are due for a row as soon as they are adopted. */
+export const dueAtOnce = (resource: Resource, row: TimedRow, time: number): readonly TimedTransition[] =>
+  (resource.machine?.timed ?? []).filter((timed) => {
+    const { due } = adoptedTimer(resource, timed, row, time) ?? {}
+    return due !== undefined && due <= time && timed.from.includes(String(row.document[resource.machine?.field ?? '']))
+  })

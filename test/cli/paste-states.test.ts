@@ -1,7 +1,7 @@
 /** The changes that `check` proposes for states are accepted unchanged, and keep the locked version. R195. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f, input, now, type Service, service } from 'bylaw'
+import { f, input, now, type Service, service, sum } from 'bylaw'
 import { contractAt, gateMistakes, type LocksByLabel } from '../../src/contract/gate.ts'
 import { nextLock } from '../../src/contract/lock.ts'
 import { verifyService } from '../../src/proof/verify.ts'
@@ -25,6 +25,7 @@ const transitions = {
 }
 const { placements, shipments, cancellations, voids, expiries } = transitions
 const status = { field: 'status', initial: 'draft', transitions }
+const total = f.integer({ derived: sum('order-lines', 'quantity'), filter: true })
 const placedAt = f.timestamp({ optional: true, readOnly: true })
 const carrier = f.text({ max: 50, optional: true, readOnly: true })
 
@@ -212,6 +213,16 @@ const cases: Readonly<Record<string, readonly [before: Service, after: Service, 
     shop(status),
     shop(null, { versions }),
     /removed: \{ status: f\.enum\(.*states: \{ field: 'status', initial: 'draft' \}/s,
+  ],
+  'a total that clients write then': [
+    shop(status, { fields: { total } }),
+    shop(status, { versions, fields: { total: f.integer() } }),
+    /retyped: \{ total: f\.integer\(\{ default: 0, readOnly: true, filter: true \}\) \},/,
+  ],
+  'a total that ended': [
+    shop(status, { fields: { total } }),
+    shop(status, { versions }),
+    /removed: \{ total: .*default: 0, readOnly: true.*\},\n\s+response: \(now\) => \(\{ total: 0 \}\),/,
   ],
 }
 

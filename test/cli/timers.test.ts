@@ -38,3 +38,18 @@ test('the items that wait are listed, and retry says how many are due', async ()
   const plain = await run(['timers', 'list', 'plain.ts', ...database], { cwd })
   assert.match(plain.stderr, /No transition takes place by the clock\./)
 })
+
+test('R223: a plan counts the items that are due as soon as a transition by the clock begins', async () => {
+  const files = {
+    'old.ts': declared(''),
+    'later.ts': declared(", after: 'PT0.001S'"),
+    'now.ts': declared(", after: 'PT0.001S', catchUp: true"),
+  }
+  const cwd = folder(files)
+  const make = ['POST', '/things', { name: 'a' }] as const
+  await asked(join(cwd, 'things.db'), await loadService(join(cwd, 'old.ts')), make, make)
+  const planned = async (file: string) =>
+    (await run(['migrate', 'plan', file, '--database', 'sqlite:./things.db'], { cwd })).stdout
+  assert.match(await planned('now.ts'), /^-- due at once for endings of things: 2 items$/m)
+  assert.doesNotMatch(await planned('later.ts'), /due at once/)
+})

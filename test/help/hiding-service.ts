@@ -1,5 +1,5 @@
 /** A service that hides data from some callers: by accounts, scopes, write-only fields, and resources that they can only write. */
-import { f, type Service, service } from 'bylaw'
+import { f, type Service, service, sum } from 'bylaw'
 
 /** Risky parts of a declaration. If one is not safe, the service refuses to start, or refuses the request. */
 export interface Daring {
@@ -9,10 +9,16 @@ export interface Daring {
   readonly sharedRooms?: boolean
   /** The removal of a visit needs a scope; the removal of a customer also removes its visits. */
   readonly guardedVisits?: boolean
+  /** Customers have values that follow from hidden ones. */
+  readonly derived?: boolean
 }
 
 // long because: it is one declaration
-export function hidingService({ sharedPlans, sharedRooms, guardedVisits }: Daring = {}): Service {
+export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived }: Daring = {}): Service {
+  const totals = {
+    spent: f.integer({ derived: sum('visits', 'cost'), read: 'pii' }),
+    urgent: f.boolean({ derived: true, read: 'pii' }),
+  }
   const rooms = {
     rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'authenticated' },
     bookings: {
@@ -52,7 +58,9 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits }: Darin
           code: f.text({ max: 20, optional: true, writeOnly: true, write: 'vip' }),
           seal: f.text({ max: 20, optional: true, writeOnly: true, immutable: true }),
           planId: f.ref('plans', { filter: true }),
+          ...(derived && totals),
         },
+        ...(derived && { derived: { urgent: ({ score }: { score: number }) => score > 5 } }),
         access: 'authenticated',
       },
       visits: {

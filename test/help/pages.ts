@@ -8,6 +8,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Service } from 'bylaw'
 import { type Testing, testing } from 'bylaw/testing'
+import { stateDiagram } from '../../src/describe/state-diagram.ts'
 
 export interface Block {
   readonly language: string
@@ -75,6 +76,7 @@ export class Page {
     else if (block.language === 'http' && block.text.startsWith('HTTP/1.1')) this.expect(block)
     else if (block.language === 'http') await this.ask(block)
     else if (block.language === 'json' || block.language === 'console') this.expect(block)
+    else if (block.text.startsWith('stateDiagram')) this.compareDiagram(block)
     else
       assert.ok(
         ['', 'text', 'mermaid'].includes(block.language),
@@ -93,6 +95,11 @@ export class Page {
     await this.service?.close()
     this.service = null
     this.declared = module.default // opened by the first request, as handlers may follow in another file
+  }
+
+  private compareDiagram({ text, line }: Block): void {
+    const diagrams = [...(this.declared?.resources.values() ?? [])].map(stateDiagram)
+    assert.ok(diagrams.includes(text), `line ${line}: no resource has these states`)
   }
 
   /** Writes a program, which other blocks or tests start. Its first line is its name. */

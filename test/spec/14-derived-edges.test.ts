@@ -1,4 +1,4 @@
-/** Derived fields and states where they meet: an item that refers to itself, and keys that are sent again. R225, R98. */
+/** Derived fields and states where they meet: an item that refers to itself, keys that are sent again, values that do not fit. R225, R98. */
 import assert from 'node:assert/strict'
 import { count, f, max, resource, service, sum } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'
@@ -112,3 +112,110 @@ doors('derived fields at the edges', shop, (door: Door) => {
     assert.equal((await send('GET', `/orders/${id}`)).json.total, 2)
   })
 })
+
+const bounded = service({
+  name: 'shop',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2025-06-01' } },
+  settings: { versions: { carriers: ['path'] }, batches: 10 },
+  scopes: { sales: 'Sell', margins: 'Read margins' },
+  resources: {
+    orders: resource({
+      prefix: 'ord',
+      fields: {
+        whole: f.integer({ derived: sum('lines', 'quantity'), max: 100, read: 'margins' }),
+        half: f.integer({ derived: true, max: 20, read: 'margins' }),
+      },
+      derived: { half: ({ whole }) => Math.floor(whole / 2) },
+      access: 'sales',
+    }),
+    lines: resource({
+      prefix: 'lin',
+      parent: 'orders',
+      fields: { quantity: f.integer(), double: f.integer({ derived: true, max: 1000 }) },
+      derived: { double: ({ quantity }) => quantity * 2 },
+      access: 'sales',
+    }),
+    boxes: resource({
+      prefix: 'box',
+      fields: {
+        heaviest: f.integer({ optional: true, derived: max('parcels', 'weight') }),
+        grade: f.integer({ derived: true, max: 5 }),
+      },
+      derived: { grade: ({ heaviest }) => heaviest ?? 0 },
+      access: 'sales',
+    }),
+    parcels: {
+      prefix: 'par',
+      parent: 'boxes',
+      fields: {
+        weight: f.integer(),
+        insideId: f.ref('parcels', { optional: true }),
+        inner: f.integer({ optional: true, derived: max('parcels', 'weight') }),
+      },
+      access: 'sales',
+    },
+  },
+})
+  .change('v2', 'orders', { about: 'Purchases are orders.', was: 'purchases', renamed: { total: 'whole' } })
+  .change('v2', 'lines', { about: 'Other names.', renamed: { amount: 'quantity', twice: 'double' } })
+
+doors(
+  'derived values that do not fit',
+  bounded,
+  (door: Door) => {
+    const send = (path: string, json: object) => door.send('POST', path, { json, headers: door.as('seller') })
+    const order = async () => (await send('/v2/orders', {})).json.id
+
+    spec('R225', 'are not told to callers who may not read them, and have the names of the version', async () => {
+      const id = await order()
+      assert.equal((await send(`/v2/orders/${id}/lines`, { quantity: 30 })).status, 201)
+      const over = await send(`/v2/orders/${id}/lines`, { quantity: 80 })
+      assert.deepEqual(
+        [over.status, over.json.type, over.json.message],
+        [409, 'conflict', `whole of Order ${id} must be at most 100. It follows from other items.`],
+      )
+      const older = await send(`/v1/purchases/${id}/lines`, { amount: 80 })
+      const named = `total of Purchase ${id} must be at most 100. It follows from other items.`
+      assert.deepEqual([older.status, older.json.message], [409, named])
+      const operations = [{ method: 'POST', path: `/purchases/${id}/lines`, body: { amount: 80 } }]
+      const batch = await send('/v1/batches', { operations })
+      assert.deepEqual([batch.status, batch.json.message], [409, named])
+    })
+
+    spec('R225 R112', 'a hidden total changes the tag of its item also if it stays the same', async () => {
+      const path = `/v2/orders/${await order()}`
+      const tag = async () => (await door.send('GET', path, { headers: door.as('seller') })).headers.etag
+      const seen = [await tag()]
+      const line = await send(`${path}/lines`, { quantity: 0 })
+      seen.push(await tag())
+      const at = `/v2/lines/${line.json.id}`
+      await door.send('PATCH', at, { json: { quantity: 0 }, headers: door.as('seller') })
+      assert.equal(await tag(), seen[1], 'the line stays as it is')
+      await door.send('DELETE', at, { headers: door.as('seller') })
+      seen.push(await tag())
+      assert.equal(new Set(seen).size, 3)
+    })
+
+    spec('R225', 'of a function are refused at their field, or as a conflict if another item has it', async () => {
+      const id = await order()
+      const own = await send(`/v1/purchases/${id}/lines`, { amount: 600 })
+      const [fault] = own.json.errors
+      assert.deepEqual(
+        [own.status, fault.type, fault.pointer, fault.message],
+        [400, 'out-of-range', '/twice', 'twice must be at most 1000. It follows from other fields.'],
+      )
+      const above = await send(`/v2/orders/${id}/lines`, { quantity: 42 })
+      assert.deepEqual(
+        [above.status, above.json.message],
+        [409, `half of Order ${id} must be at most 20. It follows from other items.`],
+      )
+      const box = (await send('/v2/boxes', {})).json.id
+      const heavy = await send(`/v2/boxes/${box}/parcels`, { weight: 6 })
+      assert.deepEqual(
+        [heavy.status, heavy.json.message],
+        [409, `grade of Box ${box} must be at most 5. It follows from other items.`],
+      )
+    })
+  },
+  { holders: { seller: { scopes: ['sales'] } } },
+)

@@ -3,6 +3,10 @@ import assert from 'node:assert/strict'
 import { f, input, service } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'
 
+interface Tag {
+  readonly name: string
+}
+
 const orders = service({
   name: 'shop',
   versions: { v1: { released: '2025-01-01' }, v2: { released: '2025-06-01' } },
@@ -17,6 +21,7 @@ const orders = service({
         transitions: {
           placements: { from: ['draft'], to: 'placed' },
           pauses: { from: ['placed'], to: 'paused' },
+          shipments: { from: ['placed'], to: 'shipped' },
           cancellations: {
             from: ['draft', 'placed', 'paused'],
             to: 'cancelled',
@@ -57,6 +62,7 @@ doors('states in older versions', orders, (door: Door) => {
     assert.equal((await send('POST', `${path}/cancellations`)).status, 404)
     const placed = await send('POST', `${path}/placements`)
     assert.deepEqual([placed.status, placed.json.state], [200, 'placed'])
+    assert.deepEqual(Object.keys(placed.json._links), ['self', 'shipments', 'voids'])
     const paused = await send('POST', `/v2/orders/${id}/pauses`)
     assert.equal(paused.json.status, 'paused')
     const seen = await send('GET', path)
@@ -80,7 +86,33 @@ doors('states in older versions', orders, (door: Door) => {
     const newest = await send('POST', `/v2/orders/${id}/placements`)
     assert.equal(newest.json.message, 'Order is paused; placements are possible while it is draft.')
     const below = await send('POST', `/v1/orders/${id}/order-lines`, { quantity: 1 })
-    assert.deepEqual([below.status, below.json.type], [409, 'invalid-state'])
+    assert.equal(
+      below.json.message,
+      'Order is placed and what belongs to it cannot be written; that is possible while it is open.',
+    )
+    const changedLine = await send('PATCH', `/v1/order-lines/${line.json.id}`, { quantity: 2 })
+    assert.equal(changedLine.json.message, below.json.message)
+    const later = await send('POST', `/v1/orders/${id}/shipments`)
+    assert.equal(
+      later.json.message,
+      'Order is only shown as placed (v1 does not have its state); shipments are possible while it is placed.',
+    )
+    const own = await send('POST', `/v2/orders/${id}/shipments`)
+    assert.equal(own.json.message, 'Order is paused; shipments are possible while it is placed.')
+  })
+
+  spec('R214', 'the description of a version draws its states', async () => {
+    const drawn = async (version: string): Promise<string> =>
+      (await door.send('GET', `/openapi/${version}.json`)).json.tags.find(({ name }: Tag) => name === 'orders')
+        .description
+    assert.equal(
+      await drawn('v1'),
+      [
+        'Order: a resource.\n\n```mermaid\nstateDiagram-v2\n  [*] --> open\n  open --> placed: placements',
+        '  placed --> shipped: shipments\n  open --> cancelled: voids\n  placed --> cancelled: voids\n```',
+      ].join('\n'),
+    )
+    assert.match(await drawn('v2'), /\n {2}placed --> paused: pauses\n/)
   })
 
   spec('R108', 'a key that was used in one version is answered in another, in its words', async () => {

@@ -197,6 +197,25 @@ for (const [name, place] of places)
       assert.equal((await node.ask('GET', `/orders/${id}`)).json.status, 'expired')
     })
 
+    test('keep their time if another transition by the clock is added or changed', async (t) => {
+      const where = await place(t)
+      const { expiries } = transitions
+      const old = await nodeOn(t, where, declared({ expiries, lapses: { ...expiries, after: 'PT5H' } }))
+      await make(old)
+      await old.run()
+      const dueOf = async (node: Node, name: string) =>
+        (await node.timers()).find(({ transition }) => transition === name)?.due
+      const [before, lapses] = [await dueOf(old, 'expiries'), await dueOf(old, 'lapses')]
+      await old.close()
+      const ends = { ...expiries, after: 'PT3H' }
+      const changed = declared({ expiries, ends, lapses: { ...expiries, after: 'PT6H' } })
+      const node = await nodeOn(t, where, changed, { by: hour / 2 })
+      await node.run()
+      assert.equal(await dueOf(node, 'expiries'), before)
+      assert.ok(Number(await dueOf(node, 'lapses')) > Number(lapses) + hour)
+      assert.ok(Number(await dueOf(node, 'ends')) > Number(before) + 2 * hour)
+    })
+
     test('rows from before count from now on, or from their last change with catchUp', async (t) => {
       for (const catchUp of [false, true]) {
         const where = await place(t)
