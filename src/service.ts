@@ -65,6 +65,16 @@ import { type VersionChoice, versionChoice } from './versions/version-choice.ts'
 export interface Declaration {
   /** The name of the service in kebab-case: `name: 'my-shop'`. */
   readonly name: string
+  /** The title of the API's description; the name unless given: `title: 'My shop'`. */
+  readonly title?: string
+  /** What the service is for, in Markdown, at the beginning of the API's description. */
+  readonly description?: string
+  /** Whom to ask: `contact: { email: 'api@example.com' }`. */
+  readonly contact?: { readonly name?: string; readonly url?: string; readonly email?: string }
+  /** The license of the API: `license: { name: 'Apache 2.0', identifier: 'Apache-2.0' }`. */
+  readonly license?: { readonly name: string; readonly identifier?: string; readonly url?: string }
+  /** Further documentation: `externalDocs: { url: 'https://docs.example.com' }`. */
+  readonly externalDocs?: { readonly url: string; readonly description?: string }
   /** Resources; their names are plural nouns: `resources: { notes: { fields: { text: f.text() }, access: 'public' } }`. */
   readonly resources: { readonly [name: string]: ResourceDeclaration }
   /** Fields that resources share, used by `f.concept`: `concepts: { address: f.object({ city: f.text() }) }`. */

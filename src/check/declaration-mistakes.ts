@@ -1,4 +1,5 @@
 /** Declaration mistakes: all mistakes of a declaration, each with place, reason and fix. Part 2, resources. */
+// long because: one short check for each part of a declaration
 import { catalogue, type DeclaredError, extendCatalogue, typeChain } from '../errors/catalogue.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import { standardKinds } from '../fields/kinds.ts'
@@ -23,7 +24,7 @@ import {
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkLinks } from './link-mistakes.ts'
 import { checkOperations, checkSchedules } from './operation-mistakes.ts'
-import { checkKnownKeys, checkResource } from './resource-check.ts'
+import { checkKnownKeys, checkResource, checkText } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkParentStates, checkStates } from './state-mistakes.ts'
 import { checkKebabName, checkTiers } from './tiers.ts'
@@ -68,7 +69,16 @@ function compareRanks(a: readonly number[], b: readonly number[]): number {
   return i < 0 ? a.length - b.length : (a[i] as number) - (b[i] ?? -1)
 }
 
-const serviceKeys = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions']
+/** The parts of the description that are objects, with their members; `name` of a license and `url` of documentation are needed. */
+const infoMembers = {
+  contact: ['email', 'name', 'url'],
+  license: ['name', 'identifier', 'url'],
+  externalDocs: ['url', 'description'],
+} as const
+const serviceKeys = [
+  ...['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions'],
+  ...['title', 'description', ...Object.keys(infoMembers)],
+]
 
 function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKinds): void {
   const part = (name: string): UncheckedObject => (isObject(given[name]) ? given[name] : {})
@@ -77,6 +87,7 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
   const parts = { resources: part('resources'), concepts: part('concepts'), scopes: part('scopes') }
   const context: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found }
   checkKnownKeys([], given, serviceKeys, [], context)
+  checkInfo(given, context)
   for (const name of ['resources', 'concepts', 'scopes', 'errors', 'tiers']) {
     if (given[name] === undefined || isObject(given[name])) continue
     report(context, [name], `\`${name}\` is ${valueInWords(given[name])}.`, `Write an object, as ${name}: { … }.`)
@@ -107,6 +118,20 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
     )
   }
   checkResources(given.settings, { ...context, resources: withCompleteFields(checkStates(context)) })
+}
+
+function checkInfo(given: UncheckedObject, context: DeclarationCheck): void {
+  checkText(['title'], given.title, context)
+  for (const [name, members] of Object.entries(infoMembers)) {
+    const [first] = members
+    const value = given[name]
+    if (value === undefined) continue
+    if (!isObject(value) || (name !== 'contact' && value[first] === undefined))
+      report(context, [name], `\`${name}\` is ${valueInWords(value)}.`, `Write ${name}: { ${first}: '…' }.`)
+    if (!isObject(value)) continue
+    checkKnownKeys([name], value, members, [], context)
+    for (const key of members) checkText([name, key], value[key], context)
+  }
 }
 
 function checkScopes(context: DeclarationCheck): void {
@@ -192,7 +217,7 @@ function checkErrorType(
     )
     return
   }
-  checkKnownKeys(path, given, ['status', 'parents'], [], context)
+  checkKnownKeys(path, given, ['status', 'parents', 'description'], [], context)
   const { status, parents = [] } = given
   checkErrorStatus([...path, 'status'], status, context)
   if (!Array.isArray(parents))

@@ -139,7 +139,7 @@ export function checkField(
   const complete = soundField(given, context)
   if (context.found.length > before || !complete) return
   const check = valueCheckOf(complete, context.rules)
-  for (const option of ['default', 'fill'] as const) {
+  for (const option of ['default', 'fill', 'example'] as const) {
     const faults: Violation[] = []
     if (complete.options[option] !== undefined) check(complete.options[option], `/${option}`, faults)
     const mend = `Write a ${option} that the field allows.`

@@ -46,6 +46,12 @@ function* optionFaults(
   if (was !== undefined && (typeof was !== 'string' || was === '')) {
     yield [`\`was\` is ${valueInWords(was)}.`, "Write the name that the field had before, as was: 'surname'."]
   }
+  if (said.description !== undefined && (typeof said.description !== 'string' || said.description.trim() === '')) {
+    yield [
+      `\`description\` is ${valueInWords(said.description)}.`,
+      "Write a text, as description: 'As on the passport.'.",
+    ]
+  }
   if (ownMeaning !== undefined && (typeof ownMeaning !== 'string' || ownMeaning.trim() === '')) {
     yield [
       `\`ownMeaning\` is ${valueInWords(ownMeaning)}.`,

@@ -73,6 +73,14 @@ export function checkKnownKeys(
       report(context, [...path, key], `\`${key}\` is not supported by this release.`, 'Leave it out.')
     else report(context, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
   }
+  if (known.includes('description')) checkText([...path, 'description'], given.description, context)
+}
+
+/** Reports a text for readers that is none, or is empty. */
+export function checkText(path: DeclarationPath, given: unknown, context: DeclarationCheck): void {
+  if (given === undefined || (typeof given === 'string' && given.trim() !== '')) return
+  const name = path.at(-1)
+  report(context, path, `\`${name}\` is ${valueInWords(given)}.`, `Write a text, as ${name}: '…', or leave it out.`)
 }
 
 /** Paths are plural nouns in kebab-case; some are reserved for the service. R2. */

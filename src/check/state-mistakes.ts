@@ -5,7 +5,7 @@ import { stateField } from '../resources/service-fields.ts'
 import { type StatesDeclaration, stateNames, statesKeys } from '../resources/states.ts'
 import { checkFieldName, type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
-import { checkKnownKeys, parentNameOf, type ResourceCheck, serviceNames } from './resource-check.ts'
+import { checkKnownKeys, checkText, parentNameOf, type ResourceCheck, serviceNames } from './resource-check.ts'
 import { checkStateName, checkTransitions } from './transition-mistakes.ts'
 
 /**
@@ -40,6 +40,19 @@ function checkOwnStates(judged: ResourceCheck, context: DeclarationCheck): void 
   checkStateName([...path, 'initial'], states.initial, context)
   checkTransitions([...path, 'transitions'], judged, context)
   checkWritable([...path, 'writable'], states, context)
+  checkDescriptions([...path, 'descriptions'], states, context)
+}
+
+function checkDescriptions(path: DeclarationPath, states: UncheckedObject, context: DeclarationCheck): void {
+  const { descriptions = {} } = states
+  if (!isObject(descriptions)) {
+    const mend = `Write an object, as descriptions: { ${states.initial}: '…' }.`
+    report(context, path, `\`descriptions\` is ${valueInWords(descriptions)}.`, mend)
+    return
+  }
+  const known = soundStates(states)
+  if (known !== null) checkKnownKeys(path, descriptions, known, [], context)
+  for (const [state, text] of Object.entries(descriptions)) checkText([...path, state], text, context)
 }
 
 function checkStateField(path: DeclarationPath, name: unknown, judged: ResourceCheck, context: DeclarationCheck): void {

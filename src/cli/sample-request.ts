@@ -58,7 +58,13 @@ function exampleBody(resource: Resource, mark: string): Record<string, unknown> 
 
 /** The first candidate that the field accepts. */
 const exampleValue = ({ name, field, check }: Member, mark: string, kinds: FieldKinds): unknown =>
-  candidateValues(name, field, mark, kinds).find((value) => firstFault(check, value) === undefined)
+  [...declaredExample(field), ...candidateValues(name, field, mark, kinds)].find(
+    (value) => firstFault(check, value) === undefined,
+  )
+
+/** A unique value is made anew for each request. */
+const declaredExample = ({ options: { example, unique } }: Field): readonly unknown[] =>
+  example === undefined || unique ? [] : [example]
 
 /** Texts are made from the name of the field. */
 function candidateValues(name: string, field: Field, mark: string, kinds: FieldKinds): readonly unknown[] {

@@ -2,7 +2,7 @@
 import { type Catalogue, typeChain } from '../errors/catalogue.ts'
 import type { FieldTerms } from '../fields/kind.ts'
 import { isObject } from '../fields/value-check.ts'
-import { sortMembers } from '../fields/value-terms.ts'
+import { promisedTerms, sortMembers } from '../fields/value-terms.ts'
 import type { Endpoint } from '../flow/route.ts'
 import type { Quotas, Tier } from '../limits/tier.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
@@ -74,7 +74,11 @@ export interface ResourceContract extends StatesOfContract, OperationsOfContract
 }
 
 /** The parts of a declaration and of a resource that have rules of comparison; any difference in other parts breaks. */
-const knownParts = ['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions']
+/** Descriptions are for readers, and no part of a contract. */
+const knownParts = [
+  ...['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions'],
+  ...['title', 'description', 'contact', 'license', 'externalDocs'],
+]
 const knownResourceParts = [
   ...[
     'prefix',
@@ -91,7 +95,7 @@ const knownResourceParts = [
     'deprecations',
     'events',
   ],
-  ...['order', 'sorts', 'indexes', 'uniques', 'settings'],
+  ...['order', 'sorts', 'indexes', 'uniques', 'settings', 'description'],
 ]
 
 export function contractOf(declaration: Declaration): Contract {
@@ -152,7 +156,9 @@ function resourceContract(
     ...deprecationDates(declaration),
     ...stateContract(resource),
     ...operationContract(resource),
-    fields: sortMembers(Object.entries(fieldTermsOf(resource, resources))),
+    fields: sortMembers(
+      Object.entries(fieldTermsOf(resource, resources)).map(([name, terms]) => [name, promisedTerms(terms)]),
+    ),
     order: declaration.order ?? ['id'],
     sorts: sortMembers(Object.entries(declaration.sorts ?? {})),
     uniques: (declaration.uniques ?? []).map((names) => names.toSorted()).toSorted(compareNames),

@@ -1,6 +1,6 @@
 /** Operation contract: the promises to consumers about declared operations. Part 9, versioning. */
 import type { FieldTerms } from '../fields/kind.ts'
-import { sortMembers, termsOf } from '../fields/value-terms.ts'
+import { promisedTerms, sortMembers, termsOf } from '../fields/value-terms.ts'
 import type { InputField } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 
@@ -15,7 +15,7 @@ export interface OperationsOfContract {
 
 export function operationContract({ operations, rules }: Resource): OperationsOfContract {
   const terms = (all: readonly InputField[]): Terms =>
-    sortMembers(all.map((one) => [one.name, termsOf(one.field, rules, undefined, one.name)]))
+    sortMembers(all.map((one) => [one.name, promisedTerms(termsOf(one.field, rules, undefined, one.name))]))
   const calls = operations.map(
     ({ name, input, output, asynchronous }) =>
       [name, { input: terms(input), output: terms(output), ...(asynchronous && { asynchronous }) }] as const,

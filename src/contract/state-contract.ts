@@ -1,6 +1,6 @@
 /** State contract: the promises to consumers about the states of a resource. Part 9, versioning. */
 import type { FieldTerms } from '../fields/kind.ts'
-import { sortMembers, termsOf } from '../fields/value-terms.ts'
+import { promisedTerms, sortMembers, termsOf } from '../fields/value-terms.ts'
 import type { Resource } from '../resources/resource.ts'
 
 export interface TransitionContract {
@@ -50,7 +50,9 @@ export function stateContract({ machine, parent, rules, declaration }: Resource)
         ),
         transitions: sortMembers(
           machine.transitions.map(({ name, from, to, input }) => {
-            const terms = input.map((one) => [one.name, termsOf(one.field, rules, undefined, one.name)] as const)
+            const terms = input.map(
+              (one) => [one.name, promisedTerms(termsOf(one.field, rules, undefined, one.name))] as const,
+            )
             return [name, { from: from.toSorted(), to, input: sortMembers(terms) }]
           }),
         ),

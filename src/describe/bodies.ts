@@ -26,6 +26,7 @@ function shownRef(resource: Resource, kind: string, links: DocumentPart | null, 
   const seen = resource.members.filter(({ writeOnly }) => !writeOnly)
   return putBodySchema(resource, kind, around, {
     title: resource.title,
+    description: resource.declaration.description,
     type: 'object',
     properties: { ...propertySchemas(seen, (member) => answeredSchema(resource, member, around)), ...links },
     ...requiredNames([

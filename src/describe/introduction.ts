@@ -4,7 +4,14 @@ import type { Service } from '../service.ts'
 
 /** The introduction of a document in Markdown. */
 export function introductionText(service: Service, label: string): string {
-  return [generalText(service), versionText(service, label), limitText(service), quotaText(service)]
+  return [
+    service.declaration.description,
+    generalText(service),
+    versionText(service, label),
+    limitText(service),
+    quotaText(service),
+    errorText(service),
+  ]
     .filter(Boolean)
     .join('\n\n')
 }
@@ -73,4 +80,11 @@ function quotaText({ quotas }: Service): string {
     ),
   )
   return lines.length === 0 ? '' : `Quotas:\n\n${lines.join('\n')}`
+}
+
+/** The types of errors that the service declares and describes. */
+function errorText({ declaration: { errors = {} } }: Service): string {
+  const described = Object.entries(errors).filter(([, { description }]) => description !== undefined)
+  const lines = described.map(([type, { status, description }]) => `- \`${type}\` (${status}): ${description}`)
+  return lines.length === 0 ? '' : `Errors of this service:\n\n${lines.join('\n')}`
 }

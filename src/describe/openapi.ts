@@ -53,16 +53,10 @@ export function openapiDocument(
     refusals: new Map(),
     queries: openapiVersion === '3.2',
   })
-  const { deprecated, sunset, guide, policy } = declaration.versions?.[label] ?? {}
-  const leaving = deprecated !== undefined || sunset !== undefined
   return withoutUndefined({
     openapi: fullVersions[openapiVersion],
-    info: withoutUndefined({
-      title: service.name,
-      version: version ?? `${label.slice(1)}.0.0`,
-      description: introductionText(service, label),
-      'x-deprecation': leaving ? withoutUndefined({ deprecated, sunset, guide, policy }) : undefined,
-    }),
+    info: infoPart(service, label, version),
+    externalDocs: declaration.externalDocs,
     servers: serverParts(service, label),
     tags: [...edition.resources.values()].map((one) => ({ name: one.name, description: tagText(one) })),
     paths,
@@ -71,9 +65,23 @@ export function openapiDocument(
   })
 }
 
+function infoPart(service: Service, label: string, version: string | undefined): DocumentPart {
+  const { title = service.name, contact, license, versions } = service.declaration
+  const { deprecated, sunset, guide, policy } = versions?.[label] ?? {}
+  const leaving = deprecated !== undefined || sunset !== undefined
+  return withoutUndefined({
+    title,
+    version: version ?? `${label.slice(1)}.0.0`,
+    description: introductionText(service, label),
+    contact,
+    license,
+    'x-deprecation': leaving ? withoutUndefined({ deprecated, sunset, guide, policy }) : undefined,
+  })
+}
+
 function tagText(resource: Resource): string {
   const diagram = stateDiagram(resource)
-  const text = `${resource.title}: a resource.`
+  const text = resource.declaration.description ?? `${resource.title}: a resource.`
   return diagram === null ? text : `${text}\n\n\`\`\`mermaid\n${diagram}\n\`\`\``
 }
 

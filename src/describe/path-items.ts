@@ -84,8 +84,10 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
 }
 
 /** The notes on access, accounts and the operation itself. */
-function operationNotes({ resource: { collection }, rule, about }: Route): string[] {
+function operationNotes({ resource: { collection, declaration }, rule, about }: Route): string[] {
+  const declared = declaration.states?.transitions[about.id] ?? declaration.operations?.[about.id]
   return [
+    ...(declared?.description === undefined ? [] : [declared.description]),
     ...(rule === 'public'
       ? []
       : [rule === 'authenticated' ? 'For callers that are known.' : `Takes the scope ${rule}.`]),

@@ -19,10 +19,17 @@ export interface SchemaContext {
 /** The schema of a field. */
 export function fieldSchema(terms: FieldTerms, use: SchemaUse, around: SchemaContext): DocumentPart {
   const { description, ...value } = valueSchema(terms, use, around)
+  const examples = use === 'asked' || terms.example === undefined ? undefined : [terms.example]
   const whole = terms.nullable && use !== 'asked' ? nullableSchema(value) : value
   const usual = use === 'sent' ? { default: terms.default } : {}
   const marks = use === 'asked' ? {} : { writeOnly: terms.writeOnly, readOnly: terms.readOnly }
-  return withoutUndefined({ ...whole, ...usual, ...marks, description: schemaDescription(terms, use, description) })
+  return withoutUndefined({
+    ...whole,
+    ...usual,
+    ...marks,
+    examples,
+    description: schemaDescription(terms, use, description),
+  })
 }
 
 function nullableSchema(schema: DocumentPart): DocumentPart {
@@ -72,12 +79,13 @@ export function addressSchema(schema: DocumentPart): DocumentPart {
 
 /** The parts of a field that JSON Schema has no keyword for, in words. */
 function schemaDescription(
-  { immutable, unique, fold, read, write }: FieldTerms,
+  { description, immutable, unique, fold, read, write }: FieldTerms,
   use: SchemaUse,
   ofKind: unknown,
 ): string | undefined {
   const sends = use === 'sent' || use === 'patched'
   const said = [
+    use === 'asked' ? undefined : description,
     ofKind,
     sends && immutable && 'Cannot change once it is set.',
     use !== 'asked' && unique && 'No two items have the same.',

@@ -98,6 +98,8 @@ export interface DeclaredError {
   readonly status: number
   /** The more general types, the nearest one first; `client-error` or `server-error` by default: `parents: ['conflict']`. */
   readonly parents?: readonly string[]
+  /** When it occurs and what a client can do: `description: 'The customer owes too much.'`. */
+  readonly description?: string
 }
 
 /** The chain of types from a type to `error`. `under` replaces the parent of the type. R150. */

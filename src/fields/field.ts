@@ -29,6 +29,10 @@ export type FilterForm = 'range' | 'like' | 'gt' | 'lt' | 'ne'
 
 /** Options of fields of every kind. */
 interface FieldOptions<T> {
+  /** What the field means, for the readers of the API's description: `f.text({ description: 'As on the passport.' })`. */
+  readonly description?: string
+  /** A value that fits, for the API's description and its samples: `f.text({ example: 'Ada Lovelace' })`. */
+  readonly example?: T
   /** The value may be null, and is null in a new item that leaves the field out: `f.text({ optional: true })`. */
   readonly optional?: boolean
   /** The value of a new item that leaves the field out; the field is then not required: `f.boolean({ default: false })`. */

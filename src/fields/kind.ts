@@ -48,6 +48,9 @@ export interface FieldTerms {
   readonly fold?: true
   readonly sort?: true
   readonly filter?: readonly string[]
+  /** For readers only: not a part of the contract, so locks have neither. */
+  readonly description?: string
+  readonly example?: unknown
   /** The source from which the newest version computes its value; missing in locks that an earlier release wrote. */
   readonly derived?: string
 }
@@ -101,7 +104,9 @@ export interface CellForm {
 }
 
 export const generalOptions =
-  'optional default fill immutable readOnly derived writeOnly read write unique filter sort was ownMeaning'.split(' ')
+  'description example optional default fill immutable readOnly derived writeOnly read write unique filter sort was ownMeaning'.split(
+    ' ',
+  )
 export const boundedOptions = [...generalOptions, 'min', 'max']
 
 export interface FieldKind {

@@ -39,6 +39,8 @@ export function termsOf(
     fold: said(options.fold),
     sort: said(options.sort),
     filter: operators(path)?.toSorted(),
+    description: options.description,
+    example: options.example,
   })
 }
 
@@ -60,6 +62,14 @@ function valueTerms(
     default: options.default,
   })
 }
+
+/** Terms without the parts that are for readers only: what a contract promises. */
+export const promisedTerms = ({ description: _, example: __, item, fields, ...terms }: FieldTerms): FieldTerms =>
+  defined<FieldTerms>({
+    ...terms,
+    item: item && promisedTerms(item),
+    fields: fields && Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, promisedTerms(one)])),
+  })
 
 /** Sorts members by name, so that equal contracts have equal texts. */
 export const sortMembers = <T>(entries: Iterable<readonly [string, T]>): Record<string, T> =>

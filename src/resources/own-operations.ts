@@ -19,6 +19,8 @@ export interface OperationDeclaration {
    * @example exports: { at: 'collection', output: { url: f.url() }, asynchronous: true }
    */
   readonly asynchronous?: true
+  /** What it does, for the API's description: `description: 'Computes the price without ordering.'`. */
+  readonly description?: string
 }
 
 export const operationKeys = [
@@ -27,6 +29,7 @@ export const operationKeys = [
   'output',
   'access',
   'asynchronous',
+  'description',
 ] as const satisfies readonly (keyof OperationDeclaration)[]
 
 /**

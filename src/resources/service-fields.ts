@@ -10,8 +10,13 @@ import { type StatesDeclaration, stateNames } from './states.ts'
 export const stateField = (states: StatesDeclaration): Field => ({
   kind: 'enum',
   values: stateNames(states),
-  options: { readOnly: true, default: states.initial, filter: true, sort: true },
+  options: { readOnly: true, default: states.initial, filter: true, sort: true, ...stateDescriptions(states) },
 })
+
+function stateDescriptions({ descriptions = {} }: StatesDeclaration): { readonly description?: string } {
+  const lines = Object.entries(descriptions).map(([state, text]) => `\`${state}\`: ${text}`)
+  return lines.length === 0 ? {} : { description: lines.join(' ') }
+}
 
 interface DeclaredResource {
   readonly fields: Fields

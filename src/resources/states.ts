@@ -40,6 +40,8 @@ export interface TransitionDeclaration {
   readonly at?: string
   /** Items that were in the state before the timer was declared count from their last change: `catchUp: true`. */
   readonly catchUp?: true
+  /** What it means, for the API's description: `description: 'The goods leave the warehouse.'`. */
+  readonly description?: string
   /** Fields of the item that it sets, to constants or markers: `set: { placedAt: now, urgent: false }`. */
   readonly set?: { readonly [field: string]: unknown }
 }
@@ -66,6 +68,8 @@ export interface StatesDeclaration {
   readonly transitions: { readonly [name: string]: TransitionDeclaration }
   /** The states in which items can be changed (PUT, PATCH) and removed (DELETE); by default all of them. */
   readonly writable?: WritableStates
+  /** What states mean, for the API's description: `descriptions: { draft: 'Not placed yet.' }`. */
+  readonly descriptions?: { readonly [state: string]: string }
   /** States that only the engine enters; a declaration cannot have them. */
   readonly entered?: readonly string[]
 }
@@ -83,6 +87,7 @@ export const statesKeys = [
   'initial',
   'transitions',
   'writable',
+  'descriptions',
 ] as const satisfies readonly (keyof StatesDeclaration)[]
 export const transitionKeys = [
   'from',
@@ -93,6 +98,7 @@ export const transitionKeys = [
   'after',
   'at',
   'catchUp',
+  'description',
 ] as const satisfies readonly (keyof TransitionDeclaration)[]
 
 /** All states, the initial one first, then as transitions name them. */
