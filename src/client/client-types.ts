@@ -118,12 +118,11 @@ type ResourceClient<D, R extends ResourceName<D>> = Pick<
   >
 > &
   Actions<D, R> &
-  ([ChildName<D, R>] extends [never]
-    ? unknown
-    : {
-        /** What belongs to an item: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
-        (parent: string | { readonly id: string }): { readonly [C in ChildName<D, R>]: ChildClient<D, C> }
-      })
+  ([ChildName<D, R>] extends [never] ? unknown : ParentClient<D, R>)
+/** What belongs to an item: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
+type ParentClient<D, R> = (parent: string | { readonly id: string }) => {
+  readonly [C in ChildName<D, R>]: ChildClient<D, C>
+}
 type ChildClient<D, C extends ResourceName<D>> =
   IsComposite<D, C> extends true
     ? ResourceClient<D, C>
@@ -286,7 +285,7 @@ type Condition<F, C> =
     ? V | readonly V[] | null | Operators<V, FormOf<Get<Get<F, 'options'>, 'filter', never>>>
     : never
 type FormOf<Filter> = Filter extends readonly (infer Form)[] ? Form : Filter
-type Operators<V, Form> = {
+type Operators<V, Form> = object & {
   readonly eq?: V
   readonly null?: boolean
 } & ('range' extends Form ? { readonly gte?: V; readonly lte?: V } : unknown) & {

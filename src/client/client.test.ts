@@ -420,8 +420,11 @@ describe('writes of what was read', () => {
     const error = await errorOf(shop.orders.update(order, { note: 'mine' }))
     assert.deepEqual([error.type, error.uncertain], ['precondition-failed', true])
     proxy.faults.push('lose-answer')
-    const hidden = await errorOf(shop.orders.update(await direct.orders.get(order.id), { secret: 'x' }))
-    assert.equal(hidden.type, 'precondition-failed')
+    for (const secret of ['x', null]) {
+      proxy.faults.splice(0, 1, 'lose-answer')
+      const hidden = await errorOf(shop.orders.update(await direct.orders.get(order.id), { secret }))
+      assert.equal(hidden.type, 'precondition-failed')
+    }
     proxy.faults.push('lose-answer')
     proxy.meanwhile = () => direct.orders.remove(order.id)
     const gone = await errorOf(shop.orders.update(await direct.orders.get(order.id), { note: 'gone' }))

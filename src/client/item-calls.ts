@@ -120,7 +120,8 @@ export class ItemCalls {
       if (!(error instanceof ApiError && error.type === 'precondition-failed' && error.uncertain)) throw error
       const item = await this.#readLate(path, time, { uncertain: true })
       const { updatedAt, updated_at, _links, ...written } = body // what was read may be sent back
-      if (includes(item, written)) return item
+      const isShown = Object.entries(written).every(([name, value]) => value === undefined || name in item)
+      if (isShown && includes(item, written)) return item
       throw error
     }
   }
