@@ -1,12 +1,15 @@
 /** The typed client through HTTP: what it sends, what it makes of answers, and what it does when they do not come. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import { describe, type TestContext, test } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import { count, f, service } from 'bylaw'
-import { type ClientOptions, client, entityTag } from 'bylaw/client'
+import { type ClientOptions, client, type ErrorOf, entityTag, isApiError } from 'bylaw/client'
 import { keyFor } from '../../test/help/door.ts'
 import { type Fault, faultyProxy } from '../../test/help/faulty-proxy.ts'
+import { imports } from '../../test/help/source.ts'
 import { streamingNode } from '../../test/help/streaming.ts'
-import { ApiError, type ErrorOf, isApiError } from './api-error.ts'
 
 const api = service({
   name: 'shop',
@@ -593,4 +596,39 @@ describe('events', () => {
   })
 })
 
-test('an error of the client is an ApiError', () => assert.ok(new ApiError('no-answer', 'None.') instanceof Error))
+/** The files that a module loads, those that others need first. */
+function loadedFiles(path: string, known: string[] = []): string[] {
+  const source = { path, text: readFileSync(path, 'utf8') }
+  for (const { file, name, typeOnly } of imports(source)) {
+    if (typeOnly) continue
+    assert.ok(file, `${path} imports ${name}`)
+    if (!known.includes(file)) loadedFiles(file, known)
+  }
+  known.push(path)
+  return known
+}
+
+test('it runs with the globals of a browser alone', async (t) => {
+  const { direct, proxy } = await shopOf(t)
+  const scripts = loadedFiles('src/client/client.ts').map((path) =>
+    stripTypeScriptTypes(readFileSync(path, 'utf8')).replaceAll(
+      /^import [^']*'[^']*'$|^export \{[^']*'[^']*'$|^export /gm,
+      '',
+    ),
+  )
+  const browser = {
+    ...{ AbortController, AbortSignal, Headers, TextDecoderStream, URL, URLSearchParams },
+    ...{ clearTimeout, crypto, fetch, performance, setTimeout },
+  }
+  const made = runInNewContext(`${scripts.join('\n')};client`, browser) as typeof client
+  const shop = made<Api>({ url: proxy.url })
+  proxy.faults.push('lose-answer')
+  const order = await shop.orders.create({})
+  await shop.orders.update(order, () => ({ note: 'changed' }))
+  for await (const { note } of shop.orders.list({ where: { status: 'draft' } })) assert.equal(note, 'changed')
+  for await (const { type } of shop.events({ since: '2020-01-01T00:00:00Z' })) {
+    assert.equal(type, 'order.created')
+    break
+  }
+  assert.equal((await direct.orders.get(order.id)).note, 'changed')
+})
