@@ -45,7 +45,7 @@ export class ApiError extends Error {
     message: string,
     { status = 0, headers = new Headers(), body = {}, cause }: ErrorTerms = {},
   ) {
-    super(message, { cause })
+    super(message, cause === undefined ? {} : { cause })
     this.name = 'ApiError'
     this.type = type
     this.status = status

@@ -31,7 +31,7 @@ export interface ClientOptions<S> {
   /** The URL of the service; a path in it comes before all others: `url: 'https://api.example.com/v2'`. */
   readonly url: string
   /** The API key or access token; a function is called for each request: `key: () => session.token()`. */
-  readonly key?: string | (() => string | Promise<string>)
+  readonly key?: string | (() => string | Promise<string>) | undefined
   /** The version that each request names in the header `Version`; its types are those of the newest one: `version: 'v2'`. */
   readonly version?: HeaderVersion<DeclarationOf<S>>
   /** How long one try may take, in milliseconds; 10,000 by default: `timeout: 2000`. */
