@@ -159,4 +159,6 @@ runIn(project, 'npm', 'pkg', 'set', `dependencies.bylaw=file:${tarball}`)
 runIn(project, 'npm', 'install', '--no-audit', '--no-fund')
 assert.match(runIn(project, 'npm', 'test'), /pass 2\n.*fail 0\n/s)
 assert.match(runIn(project, 'npm', 'run', 'check'), /handlers\.ts is in order: my-api has 2 resources/)
-console.log('The packed package installs, serves and stops, its client calls it, its types stand alone, and its new project is in order.')
+console.log(
+  'The packed package installs, serves and stops, its client calls it, its types stand alone, and its new project is in order.',
+)

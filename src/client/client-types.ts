@@ -65,14 +65,14 @@ export interface DeprecationNotice {
   readonly successor: string | null
 }
 
-export interface CallOptions {
+export interface ClientCallOptions {
   /** Ends the call: it is rejected with the reason of the signal. */
   readonly signal?: AbortSignal
   /** How long the call may take with all its tries, in milliseconds: `deadline: 5000`. */
   readonly deadline?: number
 }
 
-interface PostOptions extends CallOptions {
+interface PostOptions extends ClientCallOptions {
   /** A key of your own, so that the call can be repeated after a restart: `idempotencyKey: job.id`. */
   readonly idempotencyKey?: string
 }
@@ -147,9 +147,9 @@ interface Methods<D, R extends ResourceName<D>> {
    * The items of a list, read page by page as they are needed.
    * @example for await (const order of shop.orders.list({ where: { status: 'draft' }, sort: '-createdAt' })) …
    */
-  readonly list: (query?: ListQuery<D, R>, options?: CallOptions) => List<Row<D, R>>
+  readonly list: (query?: ListQuery<D, R>, options?: ClientCallOptions) => ItemList<Row<D, R>>
   /** Reads an item: `const order = await shop.orders.get(id)`. */
-  readonly get: (target: Target<Row<D, R>>, options?: CallOptions) => Promise<Tagged<Row<D, R>>>
+  readonly get: (target: Target<Row<D, R>>, options?: ClientCallOptions) => Promise<Tagged<Row<D, R>>>
   /** Creates an item, once however often it is tried: `await shop.orders.create({ customerId })`. */
   readonly create: (input: CreateInput<D, R>, options?: PostOptions) => Promise<Tagged<Row<D, R>>>
   /**
@@ -159,16 +159,16 @@ interface Methods<D, R extends ResourceName<D>> {
   readonly update: (
     target: Target<Row<D, R>>,
     change: Patch<D, R> | ((item: Tagged<Row<D, R>>) => Patch<D, R> | Promise<Patch<D, R>>),
-    options?: CallOptions,
+    options?: ClientCallOptions,
   ) => Promise<Answered<D, R, WriteRule<D, R, 'change'>>>
   /** Replaces an item, or creates it where clients choose ids: `await shop.orders.replace(order, { ...order, note })`. */
   readonly replace: (
     target: Target<Row<D, R>>,
     input: ReplaceInput<D, R>,
-    options?: CallOptions,
+    options?: ClientCallOptions,
   ) => Promise<Answered<D, R, WriteRule<D, R, 'replace'>>>
   /** Removes an item: `await shop.orders.remove(order.id)`. */
-  readonly remove: (target: Target<Row<D, R>>, options?: CallOptions) => Promise<void>
+  readonly remove: (target: Target<Row<D, R>>, options?: ClientCallOptions) => Promise<void>
 }
 
 /** An item that a write answers; null if the caller may write but not read it. */
@@ -237,13 +237,13 @@ export interface OperationStatus<Output = unknown> {
 }
 interface StatusClient {
   /** Reads a status: `await shop.operations.get<typeof started>(started.id)`. */
-  readonly get: <T extends OperationStatus = OperationStatus>(id: string, options?: CallOptions) => Promise<T>
+  readonly get: <T extends OperationStatus = OperationStatus>(id: string, options?: ClientCallOptions) => Promise<T>
   /** Cancels an operation. */
   readonly cancellations: (id: string, input?: object, options?: PostOptions) => Promise<OperationStatus>
 }
 
 /** A list: its items, or its pages. */
-export interface List<Item> extends AsyncIterable<Item> {
+export interface ItemList<Item> extends AsyncIterable<Item> {
   readonly pages: () => AsyncIterable<ListPage<Item>>
 }
 interface ListPage<Item> {

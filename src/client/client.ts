@@ -6,7 +6,7 @@ import { ItemCalls, pathSegment } from './item-calls.ts'
 import { type ListTerms, listPages } from './list-pages.ts'
 
 export { ApiError, type ApiErrorPart, type ErrorOf, isApiError } from './api-error.ts'
-export type { Client, ClientOptions, DeprecationNotice, List, OperationStatus, Tagged } from './client-types.ts'
+export type { Client, ClientOptions, DeprecationNotice, ItemList, OperationStatus, Tagged } from './client-types.ts'
 export { entityTag } from './entity-tag.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** Event follower: the stream of events as an iterator that resumes after the last event. Part 6. R213. */
 import { mostSilence, serverSentEvents } from '../formats/server-sent-events.ts'
 import { ApiError, apiErrorOf } from './api-error.ts'
-import { type Exchange, isTemporary, pause, pauseBefore } from './exchange.ts'
+import { type Exchange, isTemporary, pauseBefore, pauseFor } from './exchange.ts'
 
 export interface EventTerms {
   readonly types?: readonly string[]
@@ -40,7 +40,7 @@ export async function* followStream(
         cause instanceof ApiError ? cause : new ApiError('no-answer', 'The stream of events was cut.', { cause })
     }
     if (!isTemporary(failure) || (!position.opened && performance.now() >= end)) throw failure
-    await pause(pauseBefore(Math.max(1, tries), failure.retryAfter, Math.random()), signal)
+    await pauseFor(pauseBefore(Math.max(1, tries), failure.retryAfter, Math.random()), signal)
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { answerLinks } from './answer-links.ts'
 import { ApiError, apiErrorOf } from './api-error.ts'
-import type { CallOptions, ClientOptions } from './client-types.ts'
+import type { ClientCallOptions, ClientOptions } from './client-types.ts'
 
 /** The time that a call has, with all its requests. */
 export interface CallTime {
@@ -45,7 +45,7 @@ export class Exchange {
     this.#url = href.replace(/\/+$/, '')
   }
 
-  begin({ signal, deadline = this.#options.deadline ?? defaultDeadline }: CallOptions = {}): CallTime {
+  begin({ signal, deadline = this.#options.deadline ?? defaultDeadline }: ClientCallOptions = {}): CallTime {
     return { end: performance.now() + deadline, signal }
   }
 
@@ -60,7 +60,7 @@ export class Exchange {
       const wait = pauseBefore(tries, answer.retryAfter, Math.random())
       if (!mayRepeat || !isTemporary(answer) || performance.now() + wait >= time.end)
         throw Object.assign(answer, { uncertain: lost && request.method !== 'GET' })
-      await pause(wait, time.signal)
+      await pauseFor(wait, time.signal)
     }
   }
 
@@ -161,7 +161,7 @@ export function pauseBefore(tries: number, retryAfter: number | null, random: nu
   return (retryAfter ?? 0) + most * (0.5 + random / 2)
 }
 
-export function pause(time: number, signal: AbortSignal | undefined): Promise<void> {
+export function pauseFor(time: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       clearTimeout(timer)

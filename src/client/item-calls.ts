@@ -2,14 +2,14 @@
 
 import { answerLinks } from './answer-links.ts'
 import { ApiError } from './api-error.ts'
-import type { CallOptions } from './client-types.ts'
+import type { ClientCallOptions } from './client-types.ts'
 import { entityTag, isTagged, type TaggedItem, withTag } from './entity-tag.ts'
 import type { ApiRequest, CallTime, Exchange } from './exchange.ts'
 
 type ItemTarget = string | TaggedItem
 type Fields = Readonly<Record<string, unknown>>
 type ItemChange = Fields | ((item: TaggedItem) => Fields | Promise<Fields>)
-type PostOptions = CallOptions & { readonly idempotencyKey?: string }
+type PostOptions = ClientCallOptions & { readonly idempotencyKey?: string }
 
 /** A segment of a path. These three would make it the path of something else. */
 export function pathSegment(target: string | { readonly id: string }): string {
@@ -42,7 +42,7 @@ export class ItemCalls {
     this.#path = path
   }
 
-  readonly get = (target: ItemTarget, options?: CallOptions): Promise<TaggedItem> =>
+  readonly get = (target: ItemTarget, options?: ClientCallOptions): Promise<TaggedItem> =>
     this.#item({ method: 'GET', path: this.#at(target) }, this.#exchange.begin(options))
 
   /** If an answer was lost, the repeat is told the id of the item, which is then read. */
@@ -66,7 +66,7 @@ export class ItemCalls {
   readonly update = async (
     target: ItemTarget,
     change: ItemChange,
-    options?: CallOptions,
+    options?: ClientCallOptions,
   ): Promise<TaggedItem | null> => {
     const time = this.#exchange.begin(options)
     if (typeof change !== 'function') return this.#write('PATCH', target, change, time)
@@ -82,11 +82,11 @@ export class ItemCalls {
     }
   }
 
-  readonly replace = (target: ItemTarget, body: Fields, options?: CallOptions): Promise<TaggedItem | null> =>
+  readonly replace = (target: ItemTarget, body: Fields, options?: ClientCallOptions): Promise<TaggedItem | null> =>
     this.#write('PUT', target, body, this.#exchange.begin(options))
 
   /** If the answer to a try was lost, an item that is gone has been removed. */
-  readonly remove = async (target: ItemTarget, options?: CallOptions): Promise<void> => {
+  readonly remove = async (target: ItemTarget, options?: ClientCallOptions): Promise<void> => {
     const request = { method: 'DELETE', path: this.#at(target), headers: conditionOf(target) }
     await this.#exchange.send(request, this.#exchange.begin(options)).catch((error: unknown) => {
       if (!(error instanceof ApiError && error.uncertain && (error.status === 404 || error.status === 410))) throw error

@@ -2,7 +2,7 @@
 import { sortParameters, whereParameters } from '../lists/where-parameters.ts'
 import { answerLinks } from './answer-links.ts'
 import { ApiError } from './api-error.ts'
-import type { CallOptions, List } from './client-types.ts'
+import type { ClientCallOptions, ItemList } from './client-types.ts'
 import type { ApiAnswer, Exchange } from './exchange.ts'
 
 export interface ListTerms {
@@ -21,8 +21,8 @@ export function listPages(
   exchange: Exchange,
   path: string,
   terms: ListTerms = {},
-  options?: CallOptions,
-): List<unknown> {
+  options?: ClientCallOptions,
+): ItemList<unknown> {
   const pages = () => pagesOf(exchange, path, terms, options)
   return {
     pages,
@@ -36,7 +36,7 @@ async function* pagesOf(
   exchange: Exchange,
   path: string,
   terms: ListTerms,
-  options?: CallOptions,
+  options?: ClientCallOptions,
 ): AsyncGenerator<ItemPage> {
   const read = (query: string) => exchange.send({ method: 'GET', path, query }, exchange.begin(options))
   const { where = {}, sort, nulls, customSort, pageSize } = terms

@@ -16,61 +16,54 @@ export interface FaultyProxy {
   readonly url: string
   /** The faults of the next requests; those after them have none. */
   readonly faults: Fault[]
-  readonly seen: {
-    readonly method: string
-    readonly url: string
-    readonly headers: IncomingHttpHeaders
-    readonly body: string
-  }[]
+  readonly seen: Request[]
   /** Called before the next answer is lost, when the service has carried out the request. */
   meanwhile: (() => Promise<unknown>) | undefined
   /** Breaks all connections off. */
   readonly cut: () => void
 }
 
+interface Request {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
 export async function faultyProxy(t: TestContext, port: number): Promise<FaultyProxy> {
-  const [faults, seen]: [Fault[], FaultyProxy['seen']] = [[], []]
+  const [faults, seen]: [Fault[], Request[]] = [[], []]
   const server = createServer(async (incoming, response) => {
     const { method = '', url = '', headers } = incoming
-    const chunks: Buffer[] = []
-    for await (const chunk of incoming) chunks.push(chunk as Buffer)
-    const body = Buffer.concat(chunks)
-    seen.push({ method, url, headers, body: String(body) })
+    const sent = { method, url, headers, body: await textOf(incoming) }
+    seen.push(sent)
     const fault = faults.shift() ?? 'none'
     if (fault === 'hang') return
-    if (fault === 'lose-request') {
-      await meanwhile()
-      response.destroy()
-    } else if (typeof fault === 'object') {
-      await meanwhile()
-      response.writeHead(fault.status, fault.headers).end(fault.body)
-    } else forward(fault, { method, url, headers, body }, response)
+    if (fault === 'none' || fault === 'lose-answer' || fault === 'break-answer') {
+      forward(sent, response, fault)
+      return
+    }
+    await meanwhile()
+    if (fault === 'lose-request') response.destroy()
+    else response.writeHead(fault.status, fault.headers).end(fault.body)
   })
   const meanwhile = async (): Promise<void> => {
     const act = proxy.meanwhile
     proxy.meanwhile = undefined
     await act?.()
   }
-  const forward = (
-    fault: Fault,
-    { body, ...sent }: { method: string; url: string; headers: IncomingHttpHeaders; body: Buffer },
-    response: ServerResponse,
-  ): void => {
-    const { method, url: path, headers } = sent
-    const outgoing = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, async (answer) => {
+  const forward = ({ method, url: path, headers, body }: Request, response: ServerResponse, fault: Fault): void => {
+    const target = { host: '127.0.0.1', port, method, path, headers, agent: false }
+    const outgoing = request(target, async (answer) => {
+      answer.on('error', () => {})
+      response.writeHead(answer.statusCode ?? 0, answer.headers)
       if (fault === 'none') {
-        response.writeHead(answer.statusCode ?? 0, answer.headers)
-        answer.on('error', () => {})
         answer.pipe(response)
         return
       }
-      const chunks: Buffer[] = []
-      for await (const chunk of answer) chunks.push(chunk as Buffer)
+      const text = await textOf(answer)
       await meanwhile()
-      if (fault === 'break-answer') {
-        response.writeHead(answer.statusCode ?? 0, { ...answer.headers, 'content-length': '9999' })
-        response.write(Buffer.concat(chunks).subarray(0, 10), () => response.destroy())
-      } else response.destroy()
+      if (fault === 'lose-answer') response.destroy()
+      else response.write(text.slice(0, 10), () => response.destroy())
     })
     outgoing.on('error', () => response.destroy())
     response.on('close', () => outgoing.destroy())
@@ -79,4 +72,10 @@ export async function faultyProxy(t: TestContext, port: number): Promise<FaultyP
   const url = `http://127.0.0.1:${await listening(t, server)}`
   const proxy: FaultyProxy = { url, faults, seen, meanwhile: undefined, cut: () => server.closeAllConnections() }
   return proxy
+}
+
+async function textOf(message: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of message) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
 }
