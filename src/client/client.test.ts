@@ -152,6 +152,18 @@ describe('versions', () => {
       ...{ guide: 'https://docs.example.com/v2', successor: `/v2/notes/${note.id}` },
     })
   })
+  test('R198: what the callback throws is thrown by the call, which is not repeated', async (t) => {
+    const { port } = await streamingNode(t, notes as never)
+    const reason = new Error('old')
+    let called = 0
+    const onDeprecation = () => {
+      called++
+      throw reason
+    }
+    const all = client<typeof notes>({ url: `http://127.0.0.1:${port}`, version: 'v1', onDeprecation }).notes
+    await assert.rejects(Array.fromAsync(all.list()), reason)
+    assert.equal(called, 1)
+  })
   test('R188: an answer of another version is an error', async (t) => {
     const { port } = await streamingNode(t, { ...notes, choice: { ...notes.choice, carriers: ['path'] } } as never)
     const all = client<typeof notes>({ url: `http://127.0.0.1:${port}`, version: 'v2' }).notes

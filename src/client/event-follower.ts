@@ -89,7 +89,9 @@ async function openStream(
   const query = new URLSearchParams(pairs.filter((pair): pair is [string, string] => pair[1] !== undefined))
   const resume = lastId === undefined ? {} : { 'last-event-id': lastId }
   const headers = await exchange.headers({ accept: 'text/event-stream', ...resume })
-  const response = await exchange.fetch({ method: 'GET', path: '/events', query: `?${query}` }, { headers, signal })
+  const request = { method: 'GET', path: '/events', query: `?${query}` }
+  const response = await exchange.fetch(request, { headers, signal })
+  exchange.notify(request, response.headers)
   if (response.ok && response.headers.get('content-type')?.startsWith('text/event-stream')) return response
   const body = await response.json().catch(() => undefined)
   throw apiErrorOf(response.status, response.headers, body)

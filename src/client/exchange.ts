@@ -67,22 +67,25 @@ export class Exchange {
   async #try(request: ApiRequest, time: CallTime): Promise<ApiAnswer | ApiError> {
     const signal = this.#signal(time)
     const sent = await this.#prepare(request)
-    try {
-      const response = await this.fetch(request, { ...sent, signal })
-      return this.#read(request.method, response, await response.text())
-    } catch (cause) {
+    const answered = await this.#fetchText(request, { ...sent, signal }).catch((cause: unknown) => {
       time.signal?.throwIfAborted()
       const why = cause instanceof Error ? cause.message : String(cause)
       return new ApiError('no-answer', `${request.method} ${request.path} got no answer: ${why}`, { cause })
-    }
+    })
+    if (answered instanceof ApiError) return answered
+    this.notify(request, answered.response.headers)
+    return this.#read(request.method, answered.response, answered.text)
+  }
+
+  async #fetchText(request: ApiRequest, init: RequestInit): Promise<{ response: Response; text: string }> {
+    const response = await this.fetch(request, init)
+    return { response, text: await response.text() }
   }
 
   /** Sends a request once, and resolves with any answer. */
-  async fetch({ method, path, query = '' }: ApiRequest, init: RequestInit): Promise<Response> {
+  fetch({ method, path, query = '' }: ApiRequest, init: RequestInit): Promise<Response> {
     const { fetch = globalThis.fetch } = this.#options
-    const response = await fetch(`${this.#url}${path}${query}`, { ...init, method, redirect: 'manual' })
-    this.#notify(method, path, response.headers)
-    return response
+    return fetch(`${this.#url}${path}${query}`, { ...init, method, redirect: 'manual' })
   }
 
   #signal({ end, signal }: CallTime): AbortSignal {
@@ -118,7 +121,8 @@ export class Exchange {
     return new ApiError('version-mismatch', message, { status, headers })
   }
 
-  #notify(method: string, path: string, headers: Headers): void {
+  /** Tells the user of deprecations. What the callback throws is thrown by the call. */
+  notify({ method, path }: ApiRequest, headers: Headers): void {
     const deprecation = headers.get('deprecation')
     if (deprecation === null) return
     const links = answerLinks(headers)

@@ -39,7 +39,7 @@ export async function faultyProxy(t: TestContext, port: number): Promise<FaultyP
     const fault = faults.shift() ?? 'none'
     if (fault === 'hang') return
     if (fault === 'none' || fault === 'lose-answer' || fault === 'break-answer') {
-      forward(sent, response, fault)
+      forward(port, sent, response, fault === 'none' ? null : () => meanwhile().then(() => fault))
       return
     }
     await meanwhile()
@@ -51,24 +51,6 @@ export async function faultyProxy(t: TestContext, port: number): Promise<FaultyP
     proxy.meanwhile = undefined
     await act?.()
   }
-  const forward = ({ method, url: path, headers, body }: Request, response: ServerResponse, fault: Fault): void => {
-    const target = { host: '127.0.0.1', port, method, path, headers, agent: false }
-    const outgoing = request(target, async (answer) => {
-      answer.on('error', () => {})
-      response.writeHead(answer.statusCode ?? 0, answer.headers)
-      if (fault === 'none') {
-        answer.pipe(response)
-        return
-      }
-      const text = await textOf(answer)
-      await meanwhile()
-      if (fault === 'lose-answer') response.destroy()
-      else response.write(text.slice(0, 10), () => response.destroy())
-    })
-    outgoing.on('error', () => response.destroy())
-    response.on('close', () => outgoing.destroy())
-    outgoing.end(body)
-  }
   const url = `http://127.0.0.1:${await listening(t, server)}`
   const proxy: FaultyProxy = { url, faults, seen, meanwhile: undefined, cut: () => server.closeAllConnections() }
   return proxy
@@ -78,4 +60,27 @@ async function textOf(message: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of message) chunks.push(chunk)
   return Buffer.concat(chunks).toString()
+}
+
+/** Forwards a request. `lost` is called when its answer is complete, and says how that is lost. */
+function forward(
+  port: number,
+  { method, url: path, headers, body }: Request,
+  response: ServerResponse,
+  lost: (() => Promise<Fault>) | null,
+): void {
+  const outgoing = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, async (answer) => {
+    answer.on('error', () => {})
+    response.writeHead(answer.statusCode ?? 0, answer.headers)
+    if (lost === null) {
+      answer.pipe(response)
+      return
+    }
+    const text = await textOf(answer)
+    if ((await lost()) === 'lose-answer') response.destroy()
+    else response.write(text.slice(0, 10), () => response.destroy())
+  })
+  outgoing.on('error', () => response.destroy())
+  response.on('close', () => outgoing.destroy())
+  outgoing.end(body)
 }
