@@ -37,15 +37,29 @@ export default service({
 const declaring = {
   compilerOptions: {
     ...{ module: 'nodenext', types: [], strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false },
-    ...{ composite: true, declaration: true, outDir: 'out' },
+    ...{ composite: true, declaration: true, outDir: 'out', rewriteRelativeImportExtensions: true },
   },
-  files: ['api.ts', 'receiver.ts', 'versioned.ts'],
+  files: ['api.ts', 'consumer.ts', 'receiver.ts', 'versioned.ts'],
 }
 
 const receiver = `import { verify } from 'bylaw/webhooks'
 
 export const typeOf = async (request: Request, secret: string): Promise<string> =>
   (await verify(request.headers, await request.text(), secret)).type
+`
+
+const consumer = `import { client, entityTag, isApiError } from 'bylaw/client'
+import type api from './api.ts'
+
+export async function call(url: string): Promise<string> {
+  const shop = client<typeof api>({ url })
+  const note = await shop.notes.create({ text: 'Hello' })
+  const { text, [entityTag]: tag } = await shop.notes.update(note, ({ text }) => ({ text: text + '!' }))
+  const texts: string[] = []
+  for await (const one of shop.notes.list({ sort: '-createdAt', pageSize: 1 })) texts.push(one.text)
+  const gone = await shop.notes.get('none').catch((error: unknown) => isApiError<typeof api>(error) && error.type)
+  return [text, tag, texts.length > 1, gone].join(' ')
+}
 `
 
 // The folder's own Node and commands come first, as npx would have it.
@@ -93,6 +107,10 @@ async function use(url) {
   const all = await fetch(`${url}/notes`)
   assert.equal(all.status, 200, 'GET /notes')
   assert.deepEqual((await all.json()).data, [note])
+  // As it was compiled, on the machine's own Node: clients run on older ones than services.
+  const script = `import('./out/consumer.js').then(({ call }) => call('${url}')).then(console.log)`
+  const said = execFileSync(process.execPath, ['--eval', script], { cwd: folder, encoding: 'utf8' })
+  assert.match(said, /^Hello! "2-1-\w+" true resource-not-found$/m)
 }
 
 async function serve() {
@@ -116,6 +134,7 @@ async function serve() {
 mkdirSync(folder, { recursive: true })
 writeFileSync(resolve(folder, 'package.json'), '{ "name": "stranger", "private": true, "type": "module" }\n')
 writeFileSync(resolve(folder, 'api.ts'), declaration)
+writeFileSync(resolve(folder, 'consumer.ts'), consumer)
 writeFileSync(resolve(folder, 'receiver.ts'), receiver)
 writeFileSync(resolve(folder, 'versioned.ts'), versioned)
 writeFileSync(resolve(folder, 'tsconfig.json'), JSON.stringify(declaring))
@@ -140,4 +159,6 @@ runIn(project, 'npm', 'pkg', 'set', `dependencies.bylaw=file:${tarball}`)
 runIn(project, 'npm', 'install', '--no-audit', '--no-fund')
 assert.match(runIn(project, 'npm', 'test'), /pass 2\n.*fail 0\n/s)
 assert.match(runIn(project, 'npm', 'run', 'check'), /handlers\.ts is in order: my-api has 2 resources/)
-console.log('The packed package installs, serves and stops, its types stand alone, and its new project is in order.')
+console.log(
+  'The packed package installs, serves and stops, its client calls it, its types stand alone, and its new project is in order.',
+)

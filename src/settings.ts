@@ -523,7 +523,7 @@ const settingsTable = {
     headers: textsThat(
       [
         ...['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match', 'if-modified-since'],
-        ...['if-unmodified-since', 'prefer', 'request-id', 'traceparent', 'version'],
+        ...['if-unmodified-since', 'last-event-id', 'prefer', 'request-id', 'traceparent', 'version'],
       ],
       (text) => /^[\w-]+$/.test(text),
       'a list of header names',

@@ -13,7 +13,7 @@ export type Catalogue = ReadonlyMap<string, ErrorType>
 /** The type of a refusal, with its parent if that is not the one of the catalogue. */
 export type RefusalType = string | readonly [type: string, under: string]
 
-const errorClasses: Record<string, readonly [status: number, parent: string, types: string]> = {
+const errorClasses = {
   'invalid-request': [
     400,
     'client-error',
@@ -64,6 +64,16 @@ const errorClasses: Record<string, readonly [status: number, parent: string, typ
   'internal-error': [500, 'server-error', 'version-conversion-failed'],
   'not-implemented': [501, 'server-error', ''],
   unavailable: [503, 'server-error', 'timeout overloaded maintenance dependency-unavailable'],
+} as const satisfies Record<string, readonly [status: number, parent: string, types: string]>
+
+type Classes = typeof errorClasses
+type Words<Text> = Text extends `${infer A}${' ' | '\n'}${infer B}` ? Words<A> | Words<B> : Exclude<Text, ''>
+
+/** The statuses of all types of the catalogue, for the type checker. */
+export type ErrorStatuses = {
+  [T in { [C in keyof Classes]: C | Words<Classes[C][2]> }[keyof Classes]]: {
+    [C in keyof Classes]: T extends C | Words<Classes[C][2]> ? Classes[C][0] : never
+  }[keyof Classes]
 }
 
 export const catalogue: Catalogue = buildCatalogue()

@@ -1,6 +1,7 @@
 /** Event client: follows the stream of events of a running service, and resumes it after the last event. Part 6. R213. */
 import { pause, type World } from '../flow/world.ts'
 import { parseHttpDate } from '../formats/http-date.ts'
+import { mostSilence, serverSentEvents } from '../formats/server-sent-events.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 
 export interface ReceivedEvent {
@@ -38,8 +39,6 @@ export interface EventClientTerms {
 }
 
 const [firstPause, longestPause] = [1000, 10_000]
-/** A stream that sends nothing for so long is opened again; the service sends a comment every 15 seconds. */
-const mostSilence = 45_000
 
 /** Takes new events until `signal` aborts. Throws if the first connection fails, or if the service refuses for good. */
 export async function followEvents(terms: EventClientTerms): Promise<void> {
@@ -76,7 +75,8 @@ async function readStream(terms: EventClientTerms, place: StreamPlace, opened: (
     opened()
     const seconds = parseHttpDate(answer.headers.get('date') ?? undefined)
     if (seconds !== null) place.since ??= timestampOf(seconds * 1000)
-    for await (const { id, type, text } of eventsIn(textsOf(answer, terms.world, silence))) {
+    const wait = () => terms.world.after(mostSilence, () => silence.abort())
+    for await (const { id, type, text } of serverSentEvents(answer.body, wait)) {
       if (id === undefined) terms.missed()
       else {
         place.lastId = id
@@ -105,31 +105,3 @@ function messageIn(text: string): string {
     return ''
   }
 }
-
-/** The texts of a body as they come; `silence` is aborted when none comes for too long. */
-async function* textsOf({ body }: Response, world: Pick<World, 'after'>, silence: AbortController) {
-  if (body === null) return
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
-  for (;;) {
-    const cancel = world.after(mostSilence, () => silence.abort())
-    const { done, value } = await reader.read().finally(cancel)
-    if (done) return
-    yield value
-  }
-}
-
-/** The events of a stream. A gap has no id, a place to resume from has no text; comments and `retry` are no events. */
-async function* eventsIn(texts: AsyncIterable<string>) {
-  let rest = ''
-  for await (const text of texts) {
-    const blocks = (rest + text).split('\n\n')
-    rest = blocks.pop() as string
-    for (const block of blocks) {
-      const { id, event, data } = fieldsOf(block)
-      if (data !== undefined || id !== undefined) yield { id, type: event ?? '', text: data }
-    }
-  }
-}
-
-const fieldsOf = (block: string): Readonly<Record<string, string | undefined>> =>
-  Object.fromEntries(block.split('\n').map((line) => [line.split(': ', 1)[0], line.slice(line.indexOf(': ') + 2)]))

@@ -6,6 +6,7 @@ import { Prepared } from '../flow/prepared.ts'
 import { filterConditions } from '../lists/filter.ts'
 import { type ListRules, listRules } from '../lists/list-rules.ts'
 import { readSort } from '../lists/sort.ts'
+import { type ListParameter, sortParameters, whereParameters } from '../lists/where-parameters.ts'
 import type { Resource } from '../resources/resource.ts'
 import { HandlerFault, violationFault } from './handler-fault.ts'
 
@@ -24,7 +25,6 @@ const mostPrepared = 500
 
 /** The part of a list that its executions share: its filters, its order, and their compiled forms. */
 type PreparedList = Pick<ListRows, 'where' | 'order' | 'prepared'>
-type Parameter = readonly [name: string, value: string]
 
 /** Reads the lists that handlers ask for. A list with the same filters and order is prepared once. */
 export class ListReader {
@@ -46,7 +46,7 @@ export class ListReader {
       throw new HandlerFault(`It lists ${resource.name} with limit ${limit}; allowed are 1 to ${mostListed}.`)
     return {
       ...{ do: 'list', collection: resource.name, time },
-      ...this.#prepare(resource, Object.entries(where).flatMap(parametersOf), sort),
+      ...this.#prepare(resource, whereParameters(where), sort),
       parent: parent === undefined ? null : { collection: resource.parent?.resource as string, id: parent },
       account: resource.collection.account === null ? null : account,
       window: { from: 'offset', offset: 0, limit },
@@ -55,14 +55,14 @@ export class ListReader {
     }
   }
 
-  #prepare(resource: Resource, filters: Parameter[], sort: string | undefined): PreparedList {
+  #prepare(resource: Resource, filters: ListParameter[], sort: string | undefined): PreparedList {
     const name = JSON.stringify([resource.name, filters, sort])
     const known = this.#prepared.get(name)
     if (known) return known
     const rules = this.#rulesOf(resource)
     const faults: Violation[] = []
     const where = filterConditions(filters, rules, faults)
-    const order = readSort(new Map(orderParameters(sort)), rules, faults)
+    const order = readSort(new Map(sortParameters(sort)), rules, faults)
     if (faults.length > 0) throw violationFault(`It lists ${resource.name} wrongly`, faults)
     return this.#prepared.set(name, { where, order, prepared: new Prepared() })
   }
@@ -80,26 +80,3 @@ function checkPlace({ name, parent, collection }: Resource, given: string | unde
   if (given === undefined && collection.composite)
     throw new HandlerFault(`It lists all ${name}; these are listed below a ${parent?.resource}: write parent.`)
 }
-
-/** A minus sign before the field sorts in descending order. */
-function orderParameters(sort: string | undefined): Parameter[] {
-  if (sort === undefined) return []
-  const descending = sort.startsWith('-')
-  return [
-    ['sort', sort.slice(descending ? 1 : 0)],
-    ['order', descending ? 'desc' : 'asc'],
-  ]
-}
-
-/** A filter as parameters of a URL. It is one value, a list of alternatives, or an object of operators. */
-function parametersOf([field, wanted]: readonly [field: string, wanted: unknown]): Parameter[] {
-  if (wanted === undefined) return []
-  if (wanted === null) return [[`${field}[null]`, 'true']]
-  if (Array.isArray(wanted)) return [[field, `in:(${wanted.map(quotedMember).join(',')})`]]
-  if (typeof wanted !== 'object') return [[`${field}[eq]`, String(wanted)]]
-  return Object.entries(wanted).flatMap(([operator, value]) =>
-    value === undefined ? [] : [[`${field}[${operator}]`, String(value)] as const],
-  )
-}
-
-const quotedMember = (value: unknown): string => `"${String(value).replace(/["\\]/g, '\\$&')}"`

@@ -29,7 +29,7 @@ const storied: readonly (readonly string[])[] = [
   ['http'],
   ['reactions'],
   ['terminal'],
-  ['cli', 'testing'],
+  ['cli', 'testing', 'client'],
   ['index'],
 ]
 /** The cellar may import less than its floor allows: it does not know pages, versions or idempotency keys. */
@@ -42,6 +42,7 @@ const floorOf = (room: string): number => storied.findIndex((rooms) => rooms.inc
 
 function allowedFor(room: string): readonly string[] {
   if (room === 'webhooks') return ['errors', 'formats', 'flow'] // parts without a store: relays and endpoints call them
+  if (room === 'client') return ['errors', 'formats', 'fields', 'resources', 'lists/where-parameters.ts'] // it runs in browsers
   if (room === 'sql') return cellar
   if (room === 'store') return [...cellar, 'sql']
   if (room === 'schema') return [...cellar, 'sql', 'store']
@@ -228,8 +229,8 @@ const globals = [
   /\b(?:random(?:Bytes|UUID|Int|Fill|FillSync)|getRandomValues|generateKey(?:Pair)?(?:Sync)?)\b/,
 ]
 const timers = /^(?:node:)?(?:timers|timers\/promises|perf_hooks)$/
-/** Commands, and the module that runs in the process of a receiver of webhooks. */
-const knowsGlobals = /^src\/(?:flow\/real-world\.ts|webhooks\/verification\.ts|terminal\/|cli\/)/
+/** Commands, and the modules that run in the processes of receivers of webhooks and of clients. */
+const knowsGlobals = /^src\/(?:flow\/real-world\.ts|webhooks\/verification\.ts|client\/|terminal\/|cli\/)/
 
 /** Time, timers and random numbers come from the World, so that a test can run a service with its own clock. */
 export function world(files: readonly Source[]): string[] {

@@ -1,7 +1,7 @@
 /** A service whose events are streamed through both doors, and clients that read the streams. */
 import { request } from 'node:http'
 import type { TestContext } from 'node:test'
-import { callerGate } from '../../src/corridor/server-context.ts'
+import { callerGate, handlerSources } from '../../src/corridor/server-context.ts'
 import { makeEventFeed } from '../../src/events/event-feed.ts'
 import { relayEventsEvery } from '../../src/events/event-relay.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
@@ -44,7 +44,8 @@ export async function streamingNode(t: TestContext, api: Service, url = 'sqlite:
   const world = serviceWorld(realWorld, store)
   const log = { error: () => {}, warn: () => {}, info: () => {} }
   const authenticate = callerGate(api, store, world)
-  const context = { service: api, store, world, authenticate, log, open: () => true }
+  const handlers = handlerSources(api, store, world, log)
+  const context = { service: api, store, world, authenticate, log, open: () => true, ...(handlers && { handlers }) }
   const feed = world.state.of(makeEventFeed, null)
   feed.sources = { store, authenticate, log }
   const endStreams = relayEventsEvery({ resources: api.resources, store, world, log, retention: null })

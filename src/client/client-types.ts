@@ -1,0 +1,306 @@
+/** Client types: the type of a client, inferred from the declaration of its service. Part 1. */
+// long because: every method has a doc comment with an example
+import type { ResolvedField, Value } from '../fields/field.ts'
+import type {
+  ConceptsOf,
+  CreateInput,
+  DeclarationOf,
+  FieldsOf,
+  FilterName,
+  Get,
+  Patch,
+  ReplaceInput,
+  ResourceName,
+  ResourceOf,
+  Row,
+  SortName,
+  VersionName,
+} from '../resources/infer.ts'
+import type {
+  IsAsynchronous,
+  OperationInput,
+  OperationName,
+  OperationPlace,
+  TransitionInput,
+  TransitionName,
+} from '../resources/infer-actions.ts'
+import type { EventOf, EventType } from '../resources/infer-events.ts'
+import type { entityTag } from './entity-tag.ts'
+
+export interface ClientOptions<S> {
+  /** The URL of the service; a path in it comes before all others: `url: 'https://api.example.com/v2'`. */
+  readonly url: string
+  /** The API key or access token; a function is called for each request: `key: () => session.token()`. */
+  readonly key?: string | (() => string | Promise<string>) | undefined
+  /** The version that each request names in the header `Version`; its types are those of the newest one: `version: 'v2'`. */
+  readonly version?: HeaderVersion<DeclarationOf<S>>
+  /** How long one try may take, in milliseconds; 10,000 by default: `timeout: 2000`. */
+  readonly timeout?: number
+  /** How long a call may take with all its tries, in milliseconds; 30,000 by default: `deadline: 60_000`. */
+  readonly deadline?: number
+  /** Called for each answer of a deprecated version or operation: `onDeprecation: ({ path }) => console.warn(path)`. */
+  readonly onDeprecation?: (notice: DeprecationNotice) => void
+  /** Replaces the global `fetch`: `fetch: (url, init) => app.request(url, init)`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+}
+
+/** The versions that the header can name. */
+type HeaderVersion<D> = D extends { readonly settings: { readonly versions: { readonly carriers: infer C } } }
+  ? 'header' extends Get<C, number>
+    ? VersionName<D>
+    : never
+  : VersionName<D>
+
+/** An answer with the header `Deprecation`. */
+export interface DeprecationNotice {
+  readonly method: string
+  readonly path: string
+  /** `true`, or since when: `@1767225600`, in seconds since 1970. */
+  readonly deprecation: string
+  /** The planned end. */
+  readonly sunset: Date | null
+  /** The URL of the migration guide. */
+  readonly guide: string | null
+  /** The URL to use instead. */
+  readonly successor: string | null
+}
+
+export interface ClientCallOptions {
+  /** Ends the call: it is rejected with the reason of the signal. */
+  readonly signal?: AbortSignal
+  /** How long the call may take with all its tries, in milliseconds: `deadline: 5000`. */
+  readonly deadline?: number
+}
+
+interface PostOptions extends ClientCallOptions {
+  /** A key of your own, so that the call can be repeated after a restart: `idempotencyKey: job.id`. */
+  readonly idempotencyKey?: string
+}
+
+/** An item with its ETag; null if the service sends no strong one. */
+export type Tagged<Item> = Item & { readonly [entityTag]: string | null }
+/** An id stands for the item as it is now; an item for what was read, so that a write fails if it has changed since. */
+type Target<Item> = string | Tagged<Item>
+
+/** The client of a service: a property for each resource. */
+export type Client<S> = ClientOf<DeclarationOf<S>>
+type ClientOf<D> = {
+  readonly [R in TopName<D>]: ResourceClient<D, R>
+} & ([EventType<D>] extends [never]
+  ? unknown
+  : {
+      /**
+       * The events of the service as they happen. After a lost connection it goes on after the last event.
+       * @example for await (const event of shop.events({ types: ['order.placed'], after: lastId })) console.log(event.id)
+       */
+      readonly events: (
+        query?: EventStreamQuery<D>,
+        options?: { readonly signal?: AbortSignal },
+      ) => AsyncIterable<EventOf<D>>
+    }) &
+  ([AsynchronousName<D>] extends [never] ? unknown : { readonly operations: StatusClient })
+
+/** The resources that have a URL of their own: all except those with a key below a parent. */
+type TopName<D> = { [R in ResourceName<D>]: IsComposite<D, R> extends true ? never : R }[ResourceName<D>]
+type IsComposite<D, R> = ResourceOf<D, R> extends { readonly key: string; readonly parent: unknown } ? true : false
+type ParentOf<D, R> = [Get<ResourceOf<D, R>, 'parent', never>] extends [infer P]
+  ? P extends string
+    ? P
+    : Get<P, 'resource', never>
+  : never
+type ChildName<D, R> = { [C in ResourceName<D>]: R extends ParentOf<D, C> ? C : never }[ResourceName<D>]
+
+type ResourceClient<D, R extends ResourceName<D>> = Pick<
+  Methods<D, R>,
+  Exclude<
+    OfferedName<D, R>,
+    [ParentOf<D, R>] extends [never] ? never : IsComposite<D, R> extends true ? never : 'create'
+  >
+> &
+  Actions<D, R> &
+  ([ChildName<D, R>] extends [never] ? unknown : ParentClient<D, R>)
+/** What belongs to an item: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
+type ParentClient<D, R> = (parent: string | { readonly id: string }) => {
+  readonly [C in ChildName<D, R>]: ChildClient<D, C>
+}
+type ChildClient<D, C extends ResourceName<D>> =
+  IsComposite<D, C> extends true
+    ? ResourceClient<D, C>
+    : Pick<Methods<D, C>, Extract<OfferedName<D, C>, 'list' | 'create'>>
+
+/** The methods of a client by the operations that a resource offers. */
+interface MethodNames {
+  readonly list: 'list'
+  readonly read: 'get'
+  readonly create: 'create'
+  readonly change: 'update'
+  readonly replace: 'replace'
+  readonly remove: 'remove'
+}
+type OfferedName<D, R> =
+  ResourceOf<D, R> extends { readonly methods: readonly (infer M extends keyof MethodNames)[] }
+    ? MethodNames[M]
+    : MethodNames[keyof MethodNames]
+
+interface Methods<D, R extends ResourceName<D>> {
+  /**
+   * The items of a list, read page by page as they are needed.
+   * @example for await (const order of shop.orders.list({ where: { status: 'draft' }, sort: '-createdAt' })) …
+   */
+  readonly list: (query?: ListQuery<D, R>, options?: ClientCallOptions) => ItemList<Row<D, R>>
+  /** Reads an item: `const order = await shop.orders.get(id)`. */
+  readonly get: (target: Target<Row<D, R>>, options?: ClientCallOptions) => Promise<Tagged<Row<D, R>>>
+  /** Creates an item, once however often it is tried: `await shop.orders.create({ customerId })`. */
+  readonly create: (input: CreateInput<D, R>, options?: PostOptions) => Promise<Tagged<Row<D, R>>>
+  /**
+   * Changes fields of an item. A function is given the item and applied again if the item has changed meanwhile.
+   * @example await shop.products.update(id, ({ stock }) => ({ stock: stock - 1 }))
+   */
+  readonly update: (
+    target: Target<Row<D, R>>,
+    change: Patch<D, R> | ((item: Tagged<Row<D, R>>) => Patch<D, R> | Promise<Patch<D, R>>),
+    options?: ClientCallOptions,
+  ) => Promise<Answered<D, R, WriteRule<D, R, 'change'>>>
+  /** Replaces an item, or creates it where clients choose ids: `await shop.orders.replace(order, { ...order, note })`. */
+  readonly replace: (
+    target: Target<Row<D, R>>,
+    input: ReplaceInput<D, R>,
+    options?: ClientCallOptions,
+  ) => Promise<Answered<D, R, WriteRule<D, R, 'replace'>>>
+  /** Removes an item: `await shop.orders.remove(order.id)`. */
+  readonly remove: (target: Target<Row<D, R>>, options?: ClientCallOptions) => Promise<void>
+}
+
+/** An item that a write answers; null if the caller may write but not read it. */
+type Answered<D, R extends ResourceName<D>, Rule> =
+  ReadRule<D, R> extends 'public' | Rule
+    ? Tagged<Row<D, R>>
+    : [ReadRule<D, R>, Rule] extends ['authenticated', Exclude<Rule, 'public'>]
+      ? Tagged<Row<D, R>>
+      : Tagged<Row<D, R>> | null
+type AccessOf<D, R> = Get<ResourceOf<D, R>, 'access', never>
+type ReadRule<D, R> = AccessOf<D, R> extends string ? AccessOf<D, R> : Get<AccessOf<D, R>, 'read', never>
+type WriteRule<D, R, Name> =
+  AccessOf<D, R> extends string ? AccessOf<D, R> : Get<AccessOf<D, R>, Name, Get<AccessOf<D, R>, 'write', never>>
+
+/** The transitions and operations of a resource. */
+type Actions<D, R extends ResourceName<D>> = {
+  readonly [T in TransitionName<D, R> as IsTimer<D, R, T> extends true ? never : T]: ItemAction<
+    Row<D, R>,
+    TransitionInput<D, R, T>,
+    Answered<D, R, Get<TransitionOf<D, R, T>, 'access', WriteRule<D, R, 'change'>>>
+  >
+} & {
+  readonly [O in OperationName<D, R>]: OperationPlace<D, R, O> extends 'item'
+    ? ItemAction<Row<D, R>, OperationInput<D, R, O>, OperationAnswer<D, R, O>>
+    : CollectionAction<OperationInput<D, R, O>, OperationAnswer<D, R, O>>
+}
+type TransitionOf<D, R, T> = Get<Get<Get<ResourceOf<D, R>, 'states'>, 'transitions'>, T>
+type IsTimer<D, R, T> =
+  TransitionOf<D, R, T> extends { readonly after: string } | { readonly at: string } ? true : false
+type ItemAction<Item, Input, Answer> = (
+  target: Target<Item>,
+  ...given: object extends Input ? [input?: Input, options?: PostOptions] : [input: Input, options?: PostOptions]
+) => Promise<Answer>
+/** An input has no ETag: by it the client knows an item from an input. */
+type Untagged<Input> = Input & { readonly [entityTag]?: never }
+type CollectionAction<Input, Answer> = (
+  ...given: object extends Input
+    ? [input?: Untagged<Input>, options?: PostOptions]
+    : [input: Untagged<Input>, options?: PostOptions]
+) => Promise<Answer>
+
+type OperationAnswer<D, R extends ResourceName<D>, O extends OperationName<D, R>> =
+  IsAsynchronous<D, R, O> extends true ? OperationStatus<OutputOf<D, R, O>> : OutputOf<D, R, O>
+type OutputOf<D, R extends ResourceName<D>, O extends OperationName<D, R>> = {
+  readonly [K in keyof DeclaredOutput<D, R, O>]: Value<DeclaredOutput<D, R, O>[K], ConceptsOf<D>>
+}
+type DeclaredOutput<D, R, O> = Get<Get<Get<ResourceOf<D, R>, 'operations'>, O>, 'output'>
+type AsynchronousName<D> = {
+  [R in ResourceName<D>]: {
+    [O in OperationName<D, R>]: IsAsynchronous<D, R, O> extends true ? O : never
+  }[OperationName<D, R>]
+}[ResourceName<D>]
+
+/** The status of an asynchronous operation. */
+export interface OperationStatus<Output = unknown> {
+  readonly id: string
+  /** `orders.exports`. */
+  readonly operation: string
+  /** The id of the item that it is called on. */
+  readonly item: string | null
+  readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
+  /** In percent. */
+  readonly progress: number
+  readonly result: Output | null
+  readonly error: { readonly type: string; readonly message: string } | null
+}
+interface StatusClient {
+  /** Reads a status: `await shop.operations.get<typeof started>(started.id)`. */
+  readonly get: <T extends OperationStatus = OperationStatus>(id: string, options?: ClientCallOptions) => Promise<T>
+  /** Cancels an operation. */
+  readonly cancellations: (id: string, input?: object, options?: PostOptions) => Promise<OperationStatus>
+}
+
+/** A list: its items, or its pages. */
+export interface ItemList<Item> extends AsyncIterable<Item> {
+  readonly pages: () => AsyncIterable<ListPage<Item>>
+}
+interface ListPage<Item> {
+  readonly data: readonly Item[]
+}
+
+interface ListQuery<D, R extends ResourceName<D>> {
+  /** A value, several of which one has to match, null, or operators: `where: { state: ['open', 'done'], total: { gte: '5' } }`. */
+  readonly where?: {
+    readonly [N in FilterName<D, R> & string]?: Condition<FieldAt<FieldsOf<D, R>, ConceptsOf<D>, N>, ConceptsOf<D>>
+  }
+  /** A sortable field; with a minus sign descending: `sort: '-createdAt'`. */
+  readonly sort?: SortName<D, R> | `-${SortName<D, R> & string}`
+  /** Where items without a value of the sort come: `nulls: 'first'`. */
+  readonly nulls?: 'first' | 'last'
+  /** A declared criterion in place of a field: `customSort: 'value'`. */
+  readonly customSort?: CustomSort<D, R> | `-${CustomSort<D, R>}`
+  /** How many items a page has; otherwise as the service declares it: `pageSize: 100`. */
+  readonly pageSize?: number
+}
+type CustomSort<D, R> = keyof Get<ResourceOf<D, R>, 'sorts', Record<never, never>> & string
+
+type FieldAt<F, C, Path> = Path extends keyof F
+  ? ResolvedField<F[Path], C>
+  : Path extends `${infer A}.${infer B}`
+    ? A extends keyof F
+      ? ResolvedField<F[A], C> extends { readonly fields: infer N }
+        ? FieldAt<N, C, B>
+        : never
+      : never
+    : ManagedField
+/** `id`, the id of the parent, and times. */
+interface ManagedField {
+  readonly kind: 'text'
+  readonly options: { readonly filter: 'range' }
+}
+type Condition<F, C> =
+  Exclude<Value<F, C>, null> extends infer V
+    ? V | readonly V[] | null | Operators<V, FormOf<Get<Get<F, 'options'>, 'filter', never>>>
+    : never
+type FormOf<Filter> = Filter extends readonly (infer Form)[] ? Form : Filter
+type Operators<V, Form> = object & {
+  readonly eq?: V
+  readonly null?: boolean
+} & ('range' extends Form ? { readonly gte?: V; readonly lte?: V } : unknown) & {
+    readonly [O in Extract<Form, 'like' | 'gt' | 'lt' | 'ne'>]?: V
+  }
+
+interface EventStreamQuery<D> {
+  /** The types of events; all by default: `types: ['order.placed']`. */
+  readonly types?: readonly EventType<D>[]
+  /** The resources; all by default: `resources: ['orders']`. */
+  readonly resources?: readonly ResourceName<D>[]
+  /** The id of the item: `item: order.id`. */
+  readonly item?: string
+  /** The id of an event, after which the stream goes on; new events by default: `after: lastEvent.id`. */
+  readonly after?: string
+  /** The time from which on events are sent: `since: '2026-11-20T09:04:00Z'`. */
+  readonly since?: string
+}

@@ -1,0 +1,54 @@
+/** Client: calls a service with the types of its declaration, in browsers and in Node. It needs no module of Node. Part 1. */
+import type { Client, ClientOptions } from './client-types.ts'
+import { type EventTerms, followStream } from './event-follower.ts'
+import { Exchange } from './exchange.ts'
+import { ItemCalls, pathSegment } from './item-calls.ts'
+import { type ListTerms, listPages } from './list-pages.ts'
+
+export { ApiError, type ApiErrorPart, type ErrorOf, isApiError } from './api-error.ts'
+export type { Client, ClientOptions, DeprecationNotice, ItemList, OperationStatus, Tagged } from './client-types.ts'
+export { entityTag } from './entity-tag.ts'
+
+/**
+ * Makes the client of a service. `typeof api` gives it its types; nothing of the declaration is loaded.
+ * @example
+ * import { client } from 'bylaw/client'
+ * import type api from './api.ts'
+ *
+ * const shop = client<typeof api>({ url: 'http://localhost:3000', key: process.env.API_KEY })
+ * const order = await shop.orders.create({ customerId })
+ */
+export function client<S>(options: ClientOptions<S>): Client<S> {
+  const exchange = new Exchange(options as ClientOptions<unknown>)
+  return byName((name) => resourceAt(exchange, `/${name}`)) as Client<S>
+}
+
+/** An object with a property for each name that a resource or an operation can have. */
+function byName(make: (name: string) => unknown, target: object = {}, call?: (given: unknown[]) => unknown): unknown {
+  const isName = (name: string | symbol): name is string =>
+    typeof name === 'string' && name !== 'then' && /^[a-z][a-z\d-]*$/.test(name)
+  return new Proxy(target, {
+    get: (_, name) => (isName(name) ? make(name) : undefined),
+    apply: (_, __, given) => call?.(given),
+  })
+}
+
+function resourceAt(exchange: Exchange, path: string): unknown {
+  const calls = new ItemCalls(exchange, path)
+  const { get, create, update, replace, remove } = calls
+  const list = (...given: [ListTerms?, object?]) => listPages(exchange, path, ...given)
+  const methods: Readonly<Record<string, unknown>> = { get, create, update, replace, remove, list }
+  const method = (name: string) =>
+    Object.hasOwn(methods, name) ? methods[name] : (...given: unknown[]) => calls.act(name, given)
+  return byName(
+    method,
+    () => {},
+    ([given, ...rest]) => {
+      const isParent = typeof given === 'string' || (typeof given === 'object' && given !== null && 'id' in given)
+      if (!isParent && path === '/events')
+        return followStream(exchange, (given ?? {}) as EventTerms, (rest[0] as { signal?: AbortSignal })?.signal)
+      const parent = `${path}/${pathSegment(given as string)}`
+      return byName((name) => resourceAt(exchange, `${parent}/${name}`))
+    },
+  )
+}

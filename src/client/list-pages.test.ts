@@ -1,0 +1,76 @@
+/** Lists of the client: filters, sorts, and all pages of all styles. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { f, service } from 'bylaw'
+import { client } from 'bylaw/client'
+import { errorOf, shopOf } from '../../test/help/client-shop.ts'
+import { streamingNode } from '../../test/help/streaming.ts'
+
+describe('lists', () => {
+  test('R56, R71, R86: items come page by page, filtered and sorted', async (t) => {
+    const { shop, proxy } = await shopOf(t)
+    for (const [note, total] of [
+      ['a', '1'],
+      ['b,"\\', '2'],
+      ['c', '3'],
+      [null, '4'],
+    ] as const)
+      await shop.orders.create({ note, total })
+    proxy.seen.length = 0
+    const notes = async (query: Parameters<typeof shop.orders.list>[0]) =>
+      (await Array.fromAsync(shop.orders.list(query))).map(({ note }) => note)
+    assert.deepEqual(await notes({ sort: '-total', pageSize: 3 }), [null, 'c', 'b,"\\', 'a'])
+    assert.equal(proxy.seen.length, 2)
+    assert.deepEqual(await notes({ where: { note: ['a', 'b,"\\'] }, sort: 'note' }), ['a', 'b,"\\'])
+    assert.deepEqual(await notes({ where: { total: { gte: '1.5', ne: '3' } }, sort: 'total' }), ['b,"\\', null])
+    assert.deepEqual(await notes({ where: { note: null } }), [null])
+    assert.deepEqual(await notes({ where: { 'buyer.name': 'Ann', status: 'draft' }, sort: 'note', nulls: 'first' }), [
+      null,
+      'a',
+      'b,"\\',
+      'c',
+    ])
+    assert.deepEqual(await notes({ customSort: 'worth' }), [null, 'c', 'b,"\\', 'a'])
+    const sizes: number[] = []
+    for await (const { data } of shop.orders.list({ pageSize: 3 }).pages()) sizes.push(data.length)
+    assert.deepEqual(sizes, [3, 1])
+    proxy.seen.length = 0
+    for await (const order of shop.orders.list({ pageSize: 1 })) if (order.note === 'a') break
+    assert.equal(proxy.seen.length, 1)
+  })
+  for (const list of [
+    { links: 'body' },
+    { links: 'none' },
+    { pagination: { styles: ['page'], style: 'page' }, pageSize: 1 },
+    { pagination: { styles: ['offset'], style: 'offset' }, links: 'body', pageSize: 1 },
+  ] as const)
+    test(`R74, R86: all items come with ${JSON.stringify(list)}, in both cases of names`, async (t) => {
+      for (const naming of ['camel', 'snake'] as const) {
+        const notes = service({
+          name: 'notes',
+          resources: { notes: { fields: { text: f.text() }, access: 'public' } },
+          settings: { naming, list },
+        })
+        const { port } = await streamingNode(t, notes)
+        const { notes: all } = client<typeof notes>({ url: `http://127.0.0.1:${port}/` })
+        for (const text of ['a', 'b', 'c']) await all.create({ text })
+        const options = 'pageSize' in list ? {} : { pageSize: 1 }
+        assert.deepEqual(
+          (await Array.fromAsync(all.list(options))).map(({ text }) => text),
+          ['a', 'b', 'c'],
+        )
+      }
+    })
+  test('R86: a list that does not say where its next page is fails, and does not seem to end', async (t) => {
+    const notes = service({
+      name: 'notes',
+      resources: { notes: { fields: { text: f.text() }, access: 'public' } },
+      settings: { list: { links: 'none', pagination: { names: { nextCursor: 'more', hasMore: 'on' } } } },
+    })
+    const { port } = await streamingNode(t, notes)
+    const { notes: all } = client<typeof notes>({ url: `http://127.0.0.1:${port}` })
+    await all.create({ text: 'a' })
+    const error = await errorOf(Array.fromAsync(all.list()))
+    assert.match(error.message, /list\.links/)
+  })
+})

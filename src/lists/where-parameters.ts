@@ -1,0 +1,29 @@
+/** Where parameters: filters and sorts as handlers and clients write them, as parameters of a URL. Part 4, list parameters. */
+
+export type ListParameter = readonly [name: string, value: string]
+
+/** Each filter is one value, a list of alternatives, null, or an object of operators. */
+export const whereParameters = (where: Readonly<Record<string, unknown>>): ListParameter[] =>
+  Object.entries(where).flatMap(([field, wanted]) => parametersOf(field, wanted))
+
+function parametersOf(field: string, wanted: unknown): ListParameter[] {
+  if (wanted === undefined) return []
+  if (wanted === null) return [[`${field}[null]`, 'true']]
+  if (Array.isArray(wanted)) return [[field, `in:(${wanted.map(quotedMember).join(',')})`]]
+  if (typeof wanted !== 'object') return [[`${field}[eq]`, String(wanted)]]
+  return Object.entries(wanted).flatMap(([operator, value]) =>
+    value === undefined ? [] : [[`${field}[${operator}]`, String(value)] as const],
+  )
+}
+
+const quotedMember = (value: unknown): string => `"${String(value).replace(/["\\]/g, '\\$&')}"`
+
+/** A minus sign before the field sorts in descending order. */
+export function sortParameters(sort: string | undefined): ListParameter[] {
+  if (sort === undefined) return []
+  const descending = sort.startsWith('-')
+  return [
+    ['sort', sort.slice(descending ? 1 : 0)],
+    ['order', descending ? 'desc' : 'asc'],
+  ]
+}

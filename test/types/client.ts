@@ -1,0 +1,175 @@
+/** The types of a client as they are inferred, and calls that do not compile; nothing here runs. */
+import { count, f, type Row, service } from 'bylaw'
+import {
+  type Client,
+  client,
+  type ErrorOf,
+  type entityTag,
+  isApiError,
+  type OperationStatus,
+  type Tagged,
+} from 'bylaw/client'
+import type { Equal, Proof } from './equal.ts'
+
+const api = service({
+  name: 'shop',
+  events: true,
+  errors: { 'credit-exceeded': { status: 402 } },
+  versions: { v1: { released: '2026-01-01' }, v2: { released: '2026-06-01' } },
+  scopes: { 'orders:read': 'Read orders', 'orders:ship': 'Ship orders' },
+  concepts: { price: f.decimal({ scale: 2, filter: ['range', 'ne'] }) },
+  resources: {
+    orders: {
+      fields: {
+        note: f.text({ optional: true, filter: 'like', sort: true }),
+        price: f.concept('price'),
+        size: f.enum(['s', 'l'], { filter: true, default: 's' }),
+        lines: f.integer({ derived: count('order-lines') }),
+        buyer: f.object({ name: f.text(), age: f.integer({ filter: 'gt' }) }),
+      },
+      sorts: { worth: ['-note'] },
+      states: {
+        field: 'status',
+        initial: 'draft',
+        transitions: {
+          placements: { from: ['draft'], to: 'placed' },
+          shipments: { from: ['placed'], to: 'shipped', input: { carrier: f.text() }, access: 'orders:ship' },
+          expiries: { from: ['draft'], to: 'placed', after: 'P7D' },
+        },
+      },
+      operations: {
+        quotes: { at: 'collection', input: { quantity: f.integer() }, output: { total: f.decimal({ scale: 2 }) } },
+        checks: { at: 'item' },
+        exports: { at: 'collection', output: { count: f.integer() }, asynchronous: true },
+      },
+      access: 'public',
+    },
+    'order-lines': { parent: 'orders', fields: { quantity: f.integer() }, access: 'public' },
+    slots: {
+      parent: { resource: 'orders' },
+      key: 'number',
+      fields: { number: f.text({ immutable: true }) },
+      access: 'public',
+    },
+    logs: { fields: { text: f.text() }, methods: ['list', 'create'], access: 'public', events: false },
+    cards: { fields: { text: f.text() }, access: { read: 'orders:read', write: 'orders:ship' }, events: false },
+  },
+})
+type Api = typeof api
+const shop = client<Api>({ url: 'http://localhost:3000', key: 'k', version: 'v2' })
+type Order = Tagged<Row<Api, 'orders'>>
+
+export async function calls() {
+  const order = await shop.orders.create({ price: '1', buyer: { name: 'Ann', age: 1 } })
+  type Given = [
+    Proof<Equal<typeof order, Order>>,
+    Proof<Equal<(typeof order)['status'], 'draft' | 'placed' | 'shipped'>>,
+    Proof<Equal<(typeof order)[typeof entityTag], string | null>>,
+    Proof<Equal<keyof Client<Api>, 'orders' | 'order-lines' | 'logs' | 'cards' | 'events' | 'operations'>>,
+    Proof<Equal<keyof (typeof shop)['logs'], 'list' | 'create'>>,
+  ]
+  void (0 as unknown as Given)
+  const placed: Order = await shop.orders.placements(order)
+  const shipped: Order = await shop.orders.shipments(placed.id, { carrier: 'DHL' }, { idempotencyKey: 'k' })
+  const quote: { readonly total: string } = await shop.orders.quotes({ quantity: 2 })
+  const started: OperationStatus<{ readonly count: number }> = await shop.orders.exports()
+  const ended = await shop.operations.get<typeof started>(started.id)
+  const { result } = ended
+  void (0 as unknown as Proof<Equal<typeof result, { readonly count: number } | null>>)
+  await shop.orders.checks(shipped)
+  await shop.orders.update(shipped, { note: null, buyer: { age: 3 } })
+  await shop.orders.update(shipped.id, ({ note }) => ({ note: `${note} ${quote.total}` }))
+  await shop.orders.replace(shipped, { ...shipped, note: 'x' })
+  await shop.orders(order)['order-lines'].create({ quantity: 1 })
+  const slot = await shop.orders(order.id).slots.get('1')
+  await shop.orders(order).slots.update(slot, {})
+  for await (const one of shop.orders.list({
+    where: {
+      size: ['s', 'l'],
+      price: { gte: '1', ne: '2' },
+      'buyer.age': { gt: 3 },
+      createdAt: { lte: '2026-01-01T00:00:00Z' },
+      note: null,
+    },
+    sort: '-createdAt',
+  }))
+    void (one.note satisfies string | null)
+  shop.orders.list({ customSort: '-worth', nulls: 'first', pageSize: 5, where: { note: { like: 'a%', null: false } } })
+  for await (const event of shop.events({ types: ['order.placed', 'orderLine.created'], after: 'evt_1' }))
+    if (event.type === 'orderLine.created') void (event.data.quantity satisfies number)
+  const card = await shop.cards.update('card_1', { text: 'a' })
+  void (0 as unknown as Proof<Equal<typeof card, Tagged<Row<Api, 'cards'>> | null>>)
+}
+
+export async function mistakes(order: Order, row: Row<Api, 'orders'>) {
+  // @ts-expect-error: `price` is missing
+  await shop.orders.create({ buyer: { name: 'Ann', age: 1 } })
+  // @ts-expect-error: there is no such resource
+  await shop.customers.get('cus_1')
+  // @ts-expect-error: lines are created below an order
+  await shop['order-lines'].create({ quantity: 1 })
+  // @ts-expect-error: a line has a URL of its own
+  shop.orders(order)['order-lines'].get('line_1')
+  // @ts-expect-error: a slot has no URL of its own
+  shop.slots.get('1')
+  // @ts-expect-error: logs are not removed
+  await shop.logs.remove('log_1')
+  // @ts-expect-error: what a list shows has no ETag
+  await shop.orders.update(row, { note: 'x' })
+  // @ts-expect-error: the service sets it
+  await shop.orders.update(order, { lines: 3 })
+  // @ts-expect-error: a transition by the clock has no URL
+  await shop.orders.expiries(order)
+  // @ts-expect-error: the carrier is missing
+  await shop.orders.shipments(order)
+  // @ts-expect-error: a quote is not of an order
+  await shop.orders.quotes('ord_1')
+  // @ts-expect-error: an item is no input
+  await shop.orders.quotes({ ...order, quantity: 1 })
+  // @ts-expect-error: `lines` is no filter
+  shop.orders.list({ where: { lines: 1 } })
+  // @ts-expect-error: `like` is not declared
+  shop.orders.list({ where: { size: { like: 's' } } })
+  // @ts-expect-error: it is not a size
+  shop.orders.list({ where: { size: 'm' } })
+  // @ts-expect-error: `size` is no sort
+  shop.orders.list({ sort: 'size' })
+  // @ts-expect-error: logs have no events
+  shop.events({ types: ['log.created'] })
+  // @ts-expect-error: there is no such version
+  client<Api>({ url: '', version: 'v3' })
+}
+
+export function errors(error: unknown): string | undefined {
+  if (!isApiError<Api>(error)) throw error
+  // @ts-expect-error: there is no such type
+  if (error.type === 'credit-exeeded') return ''
+  switch (error.type) {
+    case 'credit-exceeded':
+      return String(error.status satisfies 402)
+    case 'validation-failed':
+      return error.errors.map(({ pointer, message }) => `${pointer} ${message}`).join(` ${error.status satisfies 400}`)
+    case 'no-answer':
+      return String(error.status satisfies 0)
+    default:
+      return undefined
+  }
+}
+export type Declared = Proof<Equal<Extract<ErrorOf<Api>, { readonly type: 'credit-exceeded' }>['status'], 402>>
+
+const small = service({
+  name: 'small',
+  resources: { 'big-notes': { fields: { my_text: f.text({ filter: true }) }, access: 'public' } },
+  settings: { naming: 'snake', versions: { carriers: ['path'] } },
+})
+const notes = client<typeof small>({ url: 'http://localhost:3000' })
+void notes['big-notes'].list({
+  where: { created_at: { gte: '2026-01-01T00:00:00Z' }, my_text: 'a' },
+  sort: '-updated_at',
+})
+// @ts-expect-error: it has no events
+notes.events()
+// @ts-expect-error: names are those of the declaration
+notes.bigNotes.list()
+// @ts-expect-error: the service reads the version from the path only
+client<typeof small>({ url: 'http://localhost:3000', version: 'v1' })
