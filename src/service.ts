@@ -374,9 +374,27 @@ function serviceRoutesOf(
 ) {
   const { batches: most } = around.settings
   const batches: ServiceRoute[] =
-    most === null ? [] : [[batchPath, batchRoute(makeResource('batches', unstored, around), most)]]
-  const events = makeResource('events', { ...unstored, prefix: 'evt' }, around)
-  const reactionsResource = makeResource('reactions', { ...unstored, prefix: 'evt' }, around)
+    most === null
+      ? []
+      : [
+          [
+            batchPath,
+            batchRoute(
+              makeResource('batches', { ...unstored, description: 'Several operations, all or none.' }, around),
+              most,
+            ),
+          ],
+        ]
+  const events = makeResource(
+    'events',
+    { ...unstored, prefix: 'evt', description: 'The changes of items, in their order.' },
+    around,
+  )
+  const reactionsResource = makeResource(
+    'reactions',
+    { ...unstored, prefix: 'evt', description: 'The functions of the service that follow events.' },
+    around,
+  )
   return ({ label, scenes }: VersionScenes): readonly ServiceRoute[] => {
     const scope = eventScope(service, label, scenes.values())
     scopes.set(label, scope)

@@ -58,7 +58,7 @@ export function openapiDocument(
     info: infoPart(service, label, version),
     externalDocs: declaration.externalDocs,
     servers: serverParts(service, label),
-    tags: [...edition.resources.values()].map((one) => ({ name: one.name, description: tagText(one) })),
+    tags: taggedResources(edition).map((one) => ({ name: one.name, description: tagText(one) })),
     paths,
     webhooks: webhookItems(edition, around),
     components: parts.all(),
@@ -77,6 +77,12 @@ function infoPart(service: Service, label: string, version: string | undefined):
     license,
     'x-deprecation': leaving ? withoutUndefined({ deprecated, sunset, guide, policy }) : undefined,
   })
+}
+
+/** The declared resources, then those that only operations of the service have, as events. */
+function taggedResources({ resources, endpoints }: ServedVersion): readonly Resource[] {
+  const served = endpoints.flatMap(({ methods }) => [...methods.values()].map(({ resource }) => resource))
+  return [...new Map([...resources.values(), ...served].map((one) => [one.name, one])).values()]
 }
 
 function tagText(resource: Resource): string {

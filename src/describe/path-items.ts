@@ -72,7 +72,8 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   return withoutUndefined({
     operationId: `${operationScope(place, resource)}.${about.id}`,
     summary: about.summary(below),
-    description: [...operationNotes(route), ...(own ? deprecationNotes(own) : [])].join(' ') || undefined,
+    description:
+      [...operationNotes(route), ...(own ? deprecationNotes(own) : [])].join(' ') || `${about.summary(below)}.`,
     tags: [resource.name],
     deprecated: left || undefined, // even before the date: a document does not change with time
     'x-deprecation': own && { ...own },
