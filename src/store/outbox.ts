@@ -26,8 +26,15 @@ import {
 } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Statement } from '../sql/statements.ts'
-import { declaredName, type PreparedCollection, type StoreContext, storedName, viewStoredRow } from './context.ts'
-import { readWaiting } from './old-nodes.ts'
+import {
+  declaredName,
+  type PreparedCollection,
+  type StoreContext,
+  storedName,
+  type ViewedRow,
+  viewStoredRow,
+} from './context.ts'
+import { keptByEvent, readWaiting } from './old-nodes.ts'
 import type { ResultRow, Steps } from './steps.ts'
 
 /** One row for each event. Only the sweep deletes rows, and nothing changes them: readers keep their positions elsewhere. */
@@ -56,7 +63,7 @@ export const relayTable: Table = {
   key: ['name'],
 }
 
-/** The joined rows of events: those that older versions show values of. Most events have none. */
+/** Further rows of events: their own for nodes of other declarations, and those that older versions show values of. Most events have none. */
 const eventRowsTable: Table = {
   name: 'bylaw_event_rows',
   columns: { event: 'text', documents: 'text' },
@@ -103,17 +110,30 @@ interface Deletion {
   readonly joined: EventRows
 }
 
-/** A joined row of an event: the stored name of its collection, and its document in a shape. */
+/** A row of an event, with its document in a shape and what it keeps for nodes of other shapes. */
 export interface EventRow {
-  readonly of: string
+  /** The stored name of the collection of a joined row; null for the own row of the event. */
+  readonly of: string | null
   readonly id: string
   readonly shape: number
   readonly revision: number
   readonly doc: string
+  /** Missing in events of earlier releases. */
+  readonly hidden?: string | null
 }
 type EventRows = readonly EventRow[]
 
-/** Stores the joined rows of an event, in the transaction of its change. */
+/** The row of an event, if nodes of another declaration would not see its values in the event alone. */
+export function* ownRowOfEvent(
+  own: PreparedCollection,
+  seen: ViewedRow,
+  { key: { id }, doc, revision }: Pick<RecordedChange, 'key' | 'doc' | 'revision'>,
+): Steps<EventRows> {
+  const hidden = yield* keptByEvent(own, seen, doc)
+  return hidden === null ? [] : [{ of: null, id, shape: own.shape, revision, doc, hidden }]
+}
+
+/** Stores the rows of an event, in the transaction of its change. */
 export function insertEventRows({ mark }: Dialect, event: EventValues, rows: EventRows): Statement {
   const text = `INSERT INTO ${eventRows} (event, documents) VALUES (${mark(1)}, ${mark(2)})`
   return { text, values: [event[0] ?? null, JSON.stringify(rows)] }
@@ -124,13 +144,17 @@ export function* recordDeletion(
   cellar: StoreContext,
   own: PreparedCollection,
   { key, revision }: Pick<RecordedChange, 'key' | 'revision'>,
-  { stored: { doc, shape }, time, joined }: Deletion,
+  { stored, time, joined }: Deletion,
 ): Steps<number> {
   if (!(yield* recordsEvents(cellar, own))) return revision
+  const seen = viewStoredRow(own, { ...stored, revision })
+  const { shape } = own
+  const { doc } = seen
   const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time }
   const event = eventValues(own.collection, change)
   yield insertEvent(cellar.dialect, event)
-  if (joined.length > 0) yield insertEventRows(cellar.dialect, event, joined)
+  const rows = [...(yield* ownRowOfEvent(own, seen, change)), ...joined]
+  if (rows.length > 0) yield insertEventRows(cellar.dialect, event, rows)
   return revision + 1
 }
 
@@ -268,9 +292,11 @@ interface EventOf {
   readonly own: PreparedCollection
 }
 
-/** The joined rows of events, by the ids of the events. */
+/** The rows of events, by the ids of the events. */
 function* readEventRows({ dialect }: StoreContext, all: readonly EventOf[]): Steps<ReadonlyMap<unknown, EventRows>> {
-  const ids = all.filter(({ own }) => own.eventJoins.length > 0).map(({ row }) => row.id)
+  const ids = all
+    .filter(({ row, own }) => own.eventJoins.length > 0 || !own.alike.has(Number(row.shape)))
+    .map(({ row }) => row.id)
   if (ids.length === 0) return new Map()
   const { mark, itemsOf } = dialect
   const found = yield {
@@ -299,10 +325,11 @@ function joinedRowsOf(
 ): StoredEvent['joined'] {
   const joined = new Map<string, JoinedRow>()
   if (eventJoins.length === 0) return joined
-  for (const { of, id, shape, doc, revision } of stored) {
+  for (const { of, id, ...row } of stored) {
+    if (of === null) continue
     const name = declaredName(cellar, of)
     const own = cellar.collections.get(name)
-    if (own) joined.set(eventRowName(name, id), viewStoredRow(own, { doc, hidden: null, shape, revision }))
+    if (own) joined.set(eventRowName(name, id), viewStoredRow(own, { ...row }))
   }
   const shape = Number(row.shape)
   const moved = alike.has(shape) ? [] : collection.movedValues?.(shape, parsed(row.payload))
@@ -321,7 +348,8 @@ const parsed = (text: unknown): Members => JSON.parse(String(text)) as Members
 function storedEvent(cellar: StoreContext, one: EventOf, joined: EventRows): StoredEvent {
   const { row, own } = one
   const sequence = Number(row.sequence)
-  const { doc } = viewStoredRow(own, { doc: row.payload, hidden: null, shape: row.shape, revision: sequence })
+  const kept = joined.find(({ of }) => of === null)
+  const { doc } = viewStoredRow(own, kept ? { ...kept } : { doc: row.payload, shape: row.shape })
   const [id, parent, account] = [String(row.item), row.parent as string | null, row.account as string | null]
   return {
     ...{ id: String(row.id), position: Number(row.position), collection: own.collection.name },
