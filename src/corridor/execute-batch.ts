@@ -105,13 +105,14 @@ class Batch {
     const { caller } = identified
     const execute = (plan: Plan) =>
       isWritePlan(plan) ? context.store.execute(plan) : context.store.execute(this.#readingPlan(index, plan))
+    const { stateProblem } = this.#way.versioned.version
     const namesOf = (field: string) => {
       const route = this.#read[index]?.route
       return route ? pointedNamesOf(this.#way.versioned.version, route)(field) : [field]
     }
     const sources = { ...handlers, store: { ...handlers.store, execute }, exclusive: true } as const
     return new HandledRun(sources, {
-      ...{ caller, account: caller.account, requestId: intent.call.id, namesOf, dryRun: this.#dryRun },
+      ...{ caller, account: caller.account, requestId: intent.call.id, namesOf, stateProblem, dryRun: this.#dryRun },
     })
   }
 
