@@ -182,7 +182,8 @@ class Batch {
     const match = locate(versioned.version.tree, path)
     if (!match) throw new Problem('route-not-found', `There is no path ${path} in this version.`)
     const route = match.endpoint.methods.get(method)
-    if (!route) throw methodNotAllowed(method, match.endpoint)
+    if (!route)
+      throw methodNotAllowed(method, match.endpoint, locate(versioned.version.tree, versioned.path)?.endpoint.allow)
     if (route.most !== undefined || route.settle)
       throw new Problem('invalid-request', 'A batch cannot contain batches and asynchronous operations.')
     const { challenge, settings } = context.service
