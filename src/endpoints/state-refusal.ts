@@ -139,7 +139,7 @@ function admitState(
 export function handledStateProblem(version: Version, refused: RefusedState): Problem {
   const { resource, document, allowed, transition, what } = refused
   const { title, is, words } = stateWords(version, resource, document)
-  const served = sceneOf(version, resource)?.transitions.find(({ today }) => today.name === transition)
+  const served = ownContext(version, resource)?.transitions.find(({ today }) => today.name === transition)
   return stateProblem(title, is(allowed), what(served?.own.name ?? transition), words(allowed))
 }
 
@@ -155,12 +155,12 @@ interface StateWords {
 /** A version with the contexts of its resources. */
 type Version = Pick<EndpointContext, 'version' | 'scenes'>
 
-const sceneOf = ({ scenes }: Version, { name }: Resource): EndpointContext | undefined =>
+const ownContext = ({ scenes }: Version, { name }: Resource): EndpointContext | undefined =>
   [...scenes.values()].find(({ representation }) => representation.today.name === name)
 
 function stateWords(scene: Version, today: Resource, document: Document): StateWords {
   const field = today.machine?.field ?? ''
-  const own = sceneOf(scene, today)
+  const own = ownContext(scene, today)
   const shown = (state: string) => stateInVersion(own, { ...document, [field]: state }, field)
   const state = String(document[field])
   return {
