@@ -25,7 +25,7 @@ import {
   storedNameOf,
 } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import type { Statement } from '../sql/statements.ts'
+import { collectionsRow, metaTable, type Statement } from '../sql/statements.ts'
 import {
   declaredName,
   type PreparedCollection,
@@ -238,15 +238,17 @@ const mostScanned = 5000
 export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<EventPage> {
   const { dialect } = cellar
   const [bounds] = yield {
-    text: `SELECT coalesce((SELECT min(position) FROM ${positions}), 1) - 1 AS base, coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS head`,
+    text: `SELECT coalesce((SELECT min(position) FROM ${positions}), 1) - 1 AS base, coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS head, (SELECT value FROM ${metaTable} WHERE name = '${collectionsRow}') AS names`,
     values: [],
     autocommit: 'read',
   }
-  const [base, head] = [Number(bounds?.base), Number(bounds?.head)]
+  const [base, last] = [Number(bounds?.base), Number(bounds?.head)]
   const after = plan.upTo === undefined ? plan.after : plan.upTo - mostScanned
-  const from = Math.max(after, Math.min(base, head))
+  const from = Math.max(after, Math.min(base, last))
+  const unknown = plan.upTo === undefined ? yield* firstUnknownEvent(cellar, bounds?.names, from) : null
+  const head = unknown === null ? last : unknown - 1
   const to = Math.min(head, plan.upTo ?? from + mostScanned)
-  if (from >= to) return { is: 'events', events: [], position: from, head, base }
+  if (from >= to) return { is: 'events', events: [], position: from, head, base, stops: unknown !== null }
   const { text, values } = eventsWhere(cellar, plan)
   const { mark } = dialect
   const rows = yield {
@@ -256,7 +258,29 @@ export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<Event
   }
   const events = yield* storedEvents(cellar, rows)
   const position = rows.length < plan.limit ? to : Number(rows.at(-1)?.position)
-  return { is: 'events', events, position, head, base }
+  return { is: 'events', events, position, head, base, stops: unknown !== null && position === head }
+}
+
+/**
+ * During a rolling upgrade: the position of the first event of a collection that only new nodes know. A reader, a webhook or a
+ * reaction of an old node must not pass it, as it would be lost for them; new nodes go on from there.
+ */
+function* firstUnknownEvent(
+  { dialect, knownNames }: StoreContext,
+  names: unknown,
+  after: number,
+): Steps<number | null> {
+  if (typeof names !== 'string' || names === knownNames) return null
+  const known = new Set<string>(JSON.parse(knownNames))
+  const unknown = (JSON.parse(names) as string[]).filter((name) => !known.has(name))
+  if (unknown.length === 0) return null
+  const { mark, itemsOf } = dialect
+  const [row] = yield {
+    text: `SELECT min(position) AS first FROM ${positions} JOIN ${outbox} ON id = event WHERE position > ${mark(1)} AND resource IN (${itemsOf(mark(2))})`,
+    values: [after, JSON.stringify(unknown)],
+    autocommit: 'read',
+  }
+  return row?.first == null ? null : Number(row.first)
 }
 
 const selectEvents = `SELECT position, ${columns.map((name) => `own.${name}`).join(', ')} FROM ${positions} JOIN ${outbox} AS own ON own.id = event`

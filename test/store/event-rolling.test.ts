@@ -40,6 +40,14 @@ const notesAfter = service({
   resources: { orders: { ...open, fields: { note: f.text({ was: 'remark' }), count: f.integer({ default: 1 }) } } },
 })
 
+const grown = service({
+  ...shop,
+  resources: {
+    orders: { ...open, fields: { remark: f.text() } },
+    bills: { prefix: 'bil', access: 'public', fields: { sum: f.integer() } },
+  },
+})
+
 const shelved = { optional: true, onDelete: 'cascade' } as const
 const shelf = { prefix: 'shf', access: 'public' } as const
 const roomOfBooks = service({
@@ -178,5 +186,43 @@ for (const [name, make] of places) {
       seen.map((one) => (one as { remark: string }).remark),
       ['a'],
     )
+  })
+
+  test(`R231: an old node leaves events of a resource that it does not know to the new nodes, on ${name}`, async (t) => {
+    const place = await make(t)
+    const seen: string[] = []
+    const nodeWith = (api: typeof grown, label: string, on: readonly string[]) => {
+      const run = ({ event }: { event: { type: string } }) => void seen.push(`${label} ${event.type}`)
+      const reactions = { changes: { on, from: 'start', run } }
+      const node = testing(api.handlers({ reactions } as never) as never, { database: place.url })
+      t.after(node.close)
+      return node
+    }
+    const old = nodeWith(notesBefore as never, 'old', ['order.created'])
+    await old.call('/orders', { method: 'POST', json: { remark: 'a' } })
+    await old.pass('PT1S')
+    const { nextCursor } = ((await (await old.call('/events')).json()) as { pagination: { nextCursor: string } })
+      .pagination
+    await alive(place)
+    await applied(place, grown)
+    const young = nodeWith(grown, 'new', ['order.created', 'bill.created'])
+    await young.call('/bills', { method: 'POST', json: { sum: 5 } })
+    await old.call('/orders', { method: 'POST', json: { remark: 'b' } })
+    await old.pass('PT1S')
+    const typesAt = async ({ call }: typeof old, cursor: string) => {
+      const answer = await call(`/events?cursor=${cursor}`)
+      const { data, pagination } = (await answer.json()) as { data: EventContent[]; pagination: { nextCursor: string } }
+      return [data.map(({ type }) => type), pagination.nextCursor] as const
+    }
+    const [none, next] = await typesAt(old, nextCursor)
+    assert.deepEqual(none, [])
+    assert.deepEqual((await typesAt(young, next))[0], ['bill.created', 'order.created'])
+    assert.deepEqual(seen, ['old order.created'])
+    await young.pass('PT1S')
+    assert.deepEqual(seen, ['old order.created', 'new bill.created', 'new order.created'])
+    await old.call('/orders', { method: 'POST', json: { remark: 'c' } })
+    const [, last] = await typesAt(young, next)
+    assert.deepEqual((await typesAt(old, nextCursor))[0], [])
+    assert.deepEqual((await typesAt(old, last))[0], [], 'a cursor of a new node is good on an old one')
   })
 }
