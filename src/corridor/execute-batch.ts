@@ -105,13 +105,14 @@ class Batch {
     const { caller } = identified
     const execute = (plan: Plan) =>
       isWritePlan(plan) ? context.store.execute(plan) : context.store.execute(this.#readingPlan(index, plan))
+    const { stateProblem } = this.#way.versioned.version
     const namesOf = (field: string) => {
       const route = this.#read[index]?.route
       return route ? pointedNamesOf(this.#way.versioned.version, route)(field) : [field]
     }
     const sources = { ...handlers, store: { ...handlers.store, execute }, exclusive: true } as const
     return new HandledRun(sources, {
-      ...{ caller, account: caller.account, requestId: intent.call.id, namesOf, dryRun: this.#dryRun },
+      ...{ caller, account: caller.account, requestId: intent.call.id, namesOf, stateProblem, dryRun: this.#dryRun },
     })
   }
 
@@ -181,7 +182,8 @@ class Batch {
     const match = locate(versioned.version.tree, path)
     if (!match) throw new Problem('route-not-found', `There is no path ${path} in this version.`)
     const route = match.endpoint.methods.get(method)
-    if (!route) throw methodNotAllowed(method, match.endpoint)
+    if (!route)
+      throw methodNotAllowed(method, match.endpoint, locate(versioned.version.tree, versioned.path)?.endpoint.allow)
     if (route.most !== undefined || route.settle)
       throw new Problem('invalid-request', 'A batch cannot contain batches and asynchronous operations.')
     const { challenge, settings } = context.service

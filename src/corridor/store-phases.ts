@@ -74,9 +74,10 @@ function executeHandled(
 ): Outcome | Promise<Outcome> {
   const { caller, call, world } = intent
   const { settings } = route.resource
+  const { stateProblem } = versioned.version
   const namesOf = pointedNamesOf(versioned.version, route)
   const dryRun = isDryRun(call, settings)
-  const request = { caller, account: caller.account, requestId: call.id, namesOf, dryRun }
+  const request = { caller, account: caller.account, requestId: call.id, namesOf, stateProblem, dryRun }
   const decisions = new HandledRun(handlers, request)
   const makePlan = () => planOf(route, { ...intent, decisions })
   const store = { execute: (plan: Plan) => executeDecided([decisions], handlers, plan, makePlan) }

@@ -93,7 +93,7 @@ class Dispatch {
       await this.#store(found, position, { own, scope, keeps: more && page < mostPages })
       if (found.length > 0) this.#wake(this.#row.endpoint, this.#row.account)
     }
-    if (last > 0 && !more) await rowsOf(this.#context, tablePlan(removeCursor, { id: this.#row.id }))
+    if (last > 0 && position >= last) await rowsOf(this.#context, tablePlan(removeCursor, { id: this.#row.id }))
     return more
   }
 

@@ -90,11 +90,15 @@ export function stateTypes(
   return own || ofOthers || (today.parent?.while ?? null) !== null ? ['invalid-state', ...derived] : derived
 }
 
-/** The refusal of a write from which a value of another row would follow that does not fit its field. */
-export const totalTypes = ({ stored, representation: { today } }: EndpointContext): readonly RefusalType[] =>
-  [...stored.values()].some(({ collection }) => collection.aggregates.some((one) => one.collection === today.name))
-    ? ['conflict']
-    : []
+/** The refusal of a write from which a value of another row would follow that does not fit its field; `more` are further collections that it writes. */
+export function totalTypes(
+  { stored, representation: { today, moved } }: EndpointContext,
+  more: Iterable<string> = moved.map((one) => one.today.name),
+): readonly RefusalType[] {
+  const written = new Set([today.name, ...more])
+  const aggregates = [...stored.values()].flatMap(({ collection }) => collection.aggregates)
+  return aggregates.some(({ collection }) => written.has(collection)) ? ['conflict'] : []
+}
 
 /** The refusals of writes of handlers to other rows. */
 export const handledTypes = ['already-exists', 'invalid-state', 'has-dependents', 'conflict'] as const

@@ -78,7 +78,7 @@ function removeDescription(scene: EndpointContext): WriteDescription {
     body: null,
     answers: [{ status: 204, says: 'It is no longer there.', body: null, headers: [], name: 'Removed' }],
     refusals: [
-      ...totalTypes(scene),
+      ...totalTypes(scene, cascadeRules(scene).keys()),
       ...stateTypes(scene, 'remove'),
       ...(dependents.length > 0 ? ['has-dependents'] : []),
     ],

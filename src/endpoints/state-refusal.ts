@@ -2,6 +2,7 @@
 import { otherRowsRefusal } from '../auth/allow.ts'
 import { Problem } from '../errors/problem.ts'
 import { permits } from '../flow/caller.ts'
+import type { RefusedState } from '../flow/decision.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { RowGuard } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
@@ -134,6 +135,14 @@ function admitState(
   throw stateProblem(title, is(allowed), what, words(allowed))
 }
 
+/** The refusal of a write of a handler, in the words of a version. */
+export function handledStateProblem(version: Version, refused: RefusedState): Problem {
+  const { resource, document, allowed, transition, what } = refused
+  const { title, is, words } = stateWords(version, resource, document)
+  const served = ownContext(version, resource)?.transitions.find(({ today }) => today.name === transition)
+  return stateProblem(title, is(allowed), what(served?.own.name ?? transition), words(allowed))
+}
+
 /** The stored state of an item, and its words in a version. */
 interface StateWords {
   readonly title: string
@@ -143,9 +152,15 @@ interface StateWords {
   readonly words: (states: readonly string[]) => string
 }
 
-function stateWords(scene: EndpointContext, today: Resource, document: Document): StateWords {
+/** A version with the contexts of its resources. */
+type Version = Pick<EndpointContext, 'version' | 'scenes'>
+
+const ownContext = ({ scenes }: Version, { name }: Resource): EndpointContext | undefined =>
+  [...scenes.values()].find(({ representation }) => representation.today.name === name)
+
+function stateWords(scene: Version, today: Resource, document: Document): StateWords {
   const field = today.machine?.field ?? ''
-  const own = [...scene.scenes.values()].find(({ representation }) => representation.today === today)
+  const own = ownContext(scene, today)
   const shown = (state: string) => stateInVersion(own, { ...document, [field]: state }, field)
   const state = String(document[field])
   return {

@@ -40,6 +40,7 @@ async function publishUpTo(head: number, feed: EventFeed, open: readonly string[
   for (let from = feed.position ?? head; from < head; from = feed.position ?? head) {
     const plan: Plan = { do: 'events', after: from, limit: pageSize, open, owned: [], account: null }
     const { events, position } = (await store.execute(plan)) as EventPage
+    if (position === from) return // in a rolling upgrade, this node cannot show what follows
     feed.publish({ from, to: position, events })
   }
 }

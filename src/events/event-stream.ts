@@ -137,13 +137,14 @@ class OpenStream {
       this.#position ??= await this.#begin()
       while (!this.#ended && this.#position < (feed.position ?? 0)) {
         const plan = { do: 'events', after: this.#position, limit: pageSize, ...this.#query.where } as const
-        const { events, position, base } = (await sources.store.execute(plan)) as EventPage
+        const { events, position, base, stops } = (await sources.store.execute(plan)) as EventPage
         if (base > this.#position && this.#position > 0) this.#send(gap)
         for (const event of events) {
           this.#write(this.#textOf([event]))
           await this.#drained()
         }
         this.#position = position
+        if (stops) break // the stream goes on at another node
       }
       this.#catchingUp = false
     } catch (err) {

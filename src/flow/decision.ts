@@ -45,6 +45,18 @@ export interface Decision {
   readonly effects: readonly Effect[]
 }
 
+/** A write of a handler that the state of an item does not allow. */
+export interface RefusedState {
+  readonly resource: Resource
+  readonly document: Document
+  /** The states that allow it. */
+  readonly allowed: readonly string[]
+  /** The transition that was asked for, if it is one. */
+  readonly transition?: string
+  /** What cannot be done, as in `cannot be changed`. */
+  readonly what: (transition?: string) => string
+}
+
 /** The decisions on the writes of one request. */
 export interface Decisions {
   /** Null if no handler covers the write. Throws `Undecided` if its handler has to run first. */

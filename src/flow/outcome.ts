@@ -104,6 +104,8 @@ export interface EventPage {
   readonly head: number
   /** The first position that is still stored, minus one. */
   readonly base: number
+  /** Set if events follow that only nodes of a newer declaration can show. */
+  readonly stops?: boolean
 }
 
 /** The outcomes of committed writes; any other outcome of a write is rolled back. */

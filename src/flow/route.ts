@@ -1,9 +1,11 @@
 /** Route: one operation on one kind of URL, prepared at start. Part 4. */
 import type { Catalogue, RefusalType } from '../errors/catalogue.ts'
+import type { Problem } from '../errors/problem.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { InputField } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Call, CarriedVersion } from './call.ts'
+import type { RefusedState } from './decision.ts'
 import type { ReadResult } from './found-row.ts'
 import type { Intent, ListQuery, RequestContext } from './intent.ts'
 import type { Outcome } from './outcome.ts'
@@ -135,6 +137,8 @@ export interface ServedVersion {
   readonly resources: ReadonlyMap<string, Resource>
   /** The fields of one of its resources that show a stored field. */
   readonly namesOf: (resource: string, collection: string, field: string) => readonly string[]
+  /** The refusal of a write of a handler, in the words of the version. */
+  readonly stateProblem: (refused: RefusedState) => Problem
   /** The fields of a resource that are null while an item has no link to the row that has them now. */
   readonly unlinked: (resource: string) => readonly string[]
   readonly endpoints: readonly Endpoint[]

@@ -9,12 +9,14 @@ import {
   type Decisions,
   type ProposedCall,
   type ProposedWrite,
+  type RefusedState,
   Undecided,
 } from '../flow/decision.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import { type Log, type ServiceWorld, within } from '../flow/world.ts'
 import type { ListReader } from './handled-list.ts'
+import { StateRefusal } from './handled-states.ts'
 import { failureOfHandler, HandlerFault, HandlerRefusal, ReadsChanged } from './handler-fault.ts'
 import { copied, HandlerTools, handlerLog, type ToolContext } from './handler-tools.ts'
 import { outputText, refuseOutput } from './operation-output.ts'
@@ -47,6 +49,8 @@ export interface HandledRequest {
   readonly requestId?: string
   /** The fields of the caller's version that show a stored field. */
   readonly namesOf?: (field: string) => readonly string[]
+  /** Makes the refusal of a state in the words of the caller's version; missing where no caller reads it. */
+  readonly stateProblem?: (refused: RefusedState) => Problem
   /** Whether everything is rolled back. R239. */
   readonly dryRun?: boolean
   /** The step of an asynchronous operation, in place of a handler. */
@@ -165,6 +169,7 @@ export class HandledRun implements Decisions {
       return await run
     } catch (error) {
       if (!(error instanceof ReadsChanged)) await this.#rows?.verify()
+      if (error instanceof StateRefusal) throw this.#request.stateProblem?.(error.refused) ?? error
       throw error instanceof HandlerRefusal ? this.#inVersion(error) : error
     }
   }

@@ -114,7 +114,7 @@ export class HandlerTools {
     const key = { id, parent: resource.collection.composite ? owner : null, account }
     this.#say(async () => {
       const row = await rows.get(resource, key)
-      if (row.now !== null) throw new Problem('already-exists', `${resource.title} ${id} exists already.`)
+      if (row.now !== null) throw new Problem('already-exists', `There is an item with the id ${id} already.`)
       await this.#admitOwner(resource, document)
       rows.write(row, document)
       this.requested.push({ row, operations: ['create'], item: null })
@@ -151,7 +151,7 @@ export class HandlerTools {
       const found = resource.machine?.transitions.find((one) => one.name === transition)
       if (!found)
         throw new HandlerFault(`It moves ${name} by ${valueInWords(transition)}, which is no transition there.`)
-      admitState(resource, now, found.from, `${transition} are not possible`)
+      admitState(resource, now, found.from, { transition })
       const input = readFaultless(writesWrongly(name), () => readInput(found.input, body, resource.settings))
       const { time, caller, rows } = this.#context
       const item = copied(now)

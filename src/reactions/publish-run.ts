@@ -80,6 +80,7 @@ export class PublishRun {
       position = page.position
       more = page.position < page.head
       if (!(await this.#held.move(position))) return
+      if (page.stops) await this.#held.release() // a node of the newer declaration goes on
     }
   }
 

@@ -68,6 +68,7 @@ export class ReactionRun {
       more = page.position < page.head
       position = page.position
       if (!(await this.#held.move(position))) return
+      if (page.stops) await this.release() // a node of the newer declaration goes on
     }
   }
 

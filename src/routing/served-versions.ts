@@ -7,6 +7,7 @@ import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
 import { type EndpointContext, itemPath } from '../endpoints/item.ts'
+import { handledStateProblem } from '../endpoints/state-refusal.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
@@ -115,6 +116,7 @@ function servedVersion(
       if (collection === form?.today.name) return form.names(field)
       return form?.joined.some((one) => one.collection === collection) ? form.names(field, collection) : []
     },
+    stateProblem: (refused) => handledStateProblem({ version: label, scenes: contexts }, refused),
     unlinked: (name) => unlinkedFields(forms.get(name), resources.get(name)),
     endpoints,
     tree: routeTreeOf(endpoints),

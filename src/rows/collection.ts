@@ -10,6 +10,7 @@ export {
   type FormerShape,
   hasKeptForOthers,
   keptForOthers,
+  keptWithoutWriteOnly,
   olderViews,
   type RowView,
   type ShapeConversions,

@@ -14,6 +14,7 @@ import {
   mergeThreeWay,
   narrowDocument,
   type ShapedField,
+  writeOnlyNamesIn,
 } from './shape.ts'
 
 export const hasKeptForOthers = (hidden: string | null): boolean => hidden?.includes(`"${keptForOthersKey}":`) === true
@@ -144,6 +145,16 @@ function withView({ document, views }: RowView, now: Members): readonly Members[
     !isSameJson(document[name], first[name]) &&
     views.every((one) => isSameJson(one[name], first[name]))
   return Object.keys(now).some(isReturned) ? [...views, document] : views
+}
+
+/** The values that a hidden text keeps for others, without write-only ones; `structures` are the names of all shapes in order. */
+export function keptWithoutWriteOnly(hidden: string | null, structures: readonly string[]): string {
+  const kept = Object.entries(keptForOthers(hidden)).map(([shape, members]) => {
+    const names = writeOnlyNamesIn(structures[Number(shape) - 1] ?? '[]')
+    const rest = (all: Members): Members => Object.fromEntries(Object.entries(all).filter(([name]) => !names.has(name)))
+    return [shape, Array.isArray(members) ? members.map(rest) : rest(members as Members)]
+  })
+  return JSON.stringify({ [keptForOthersKey]: Object.fromEntries(kept) })
 }
 
 interface RowChange {

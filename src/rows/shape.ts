@@ -104,6 +104,14 @@ export function shapeName(fields: readonly ShapedField[]): string {
   return JSON.stringify(fields.map(part))
 }
 
+/** The write-only members of documents of a structure, by its name. */
+export const writeOnlyNamesIn = (structure: string): ReadonlySet<string> =>
+  new Set(
+    (JSON.parse(structure.slice(structure.indexOf('['))) as [name: string, kind: string, writeOnly: boolean][]).flatMap(
+      ([name, , writeOnly]) => (writeOnly ? [name] : []),
+    ),
+  )
+
 export type Members = Readonly<Record<string, unknown>>
 
 /** Converts a document of an older shape to the current one: new fields get the kept value, or else the default. */

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import type { Table } from '../flow/table.ts'
 import type { Collection } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { type Layout, layoutOf, layoutVersionOf, mergingLayoutVersion } from '../sql/layout.ts'
+import { type Layout, layoutOf, layoutVersionOf, mergingLayoutVersion, storedNamesIn } from '../sql/layout.ts'
 import { isEarlierReleaseNode } from '../sql/merging.ts'
-import { metaTable, planTable } from '../sql/statements.ts'
+import { collectionsRow, metaTable, planTable } from '../sql/statements.ts'
 import type { Steps } from '../store/steps.ts'
 import { unfinishedRow } from './behaviour-steps.ts'
 import type { Survey } from './hazard.ts'
@@ -109,6 +109,7 @@ export function* readSchemaState(): Steps<SchemaState | null> {
 
 export function* writeSchemaState(dialect: Dialect, { layout, former }: SchemaState): Steps<void> {
   yield* writeMeta(dialect, 'layout', JSON.stringify(layout))
+  yield* writeMeta(dialect, collectionsRow, storedNamesIn(layout))
   if (former) yield* writeMeta(dialect, 'former', JSON.stringify(former))
   else yield { text: `DELETE FROM ${metaTable} WHERE name = 'former'`, values: [] }
   if (layout.open) yield* writeMeta(dialect, unfinishedRow, layoutName(layout))

@@ -7,7 +7,7 @@ import { viewText } from './statements.ts'
 import { type Layout, layoutVersionOf, type TableLayout } from './stored-layout.ts'
 import { isConverted, nameStructure, storedVersionAt } from './stored-version.ts'
 
-export { type Layout, layoutVersionOf, mergingLayoutVersion, type TableLayout } from './stored-layout.ts'
+export { type Layout, layoutVersionOf, mergingLayoutVersion, storedNamesIn, type TableLayout } from './stored-layout.ts'
 
 /** A collection with the column names of the database. */
 interface MappedCollection {

@@ -53,6 +53,8 @@ export interface StatementTexts {
 /** The tables that all collections share. */
 export const tombstoneTable = 'bylaw_tombstones'
 export const metaTable = 'bylaw_meta'
+/** The row of `bylaw_meta` with the stored names of all collections, so that a node finds out that there are more than it knows. */
+export const collectionsRow = 'collections'
 /** The unique values of rows of a sharded database, where no index covers all rows. */
 export const reservationTable = 'bylaw_values'
 /** References between rows of a sharded database, by the row that they refer to. */

@@ -49,6 +49,10 @@ export interface Layout {
   readonly spread?: true
 }
 
+/** The names of all collections in tombstones, idempotency keys and events, as JSON. */
+export const storedNamesIn = ({ tables }: Layout): string =>
+  JSON.stringify(Object.entries(tables).map(([name, { called = name }]) => called))
+
 /** The format version during a change that nodes of earlier releases cannot serve, as they do not merge writes. */
 export const mergingLayoutVersion = 4
 

@@ -25,7 +25,7 @@ import {
   withUnknownTotals,
 } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { type Layout, mapCollections, type TableLayout } from '../sql/layout.ts'
+import { type Layout, mapCollections, storedNamesIn, type TableLayout } from '../sql/layout.ts'
 import { type Statement, type StatementTexts, statementTexts } from '../sql/statements.ts'
 import type { OperationText } from '../sql/table-statements.ts'
 import type { ResultRow, Steps } from './steps.ts'
@@ -61,6 +61,8 @@ export interface StoreContext {
   readonly dropped?: ReadonlyMap<string, readonly { readonly field: string; readonly path: string }[]>
   readonly dialect: Dialect
   readonly collections: ReadonlyMap<string, PreparedCollection>
+  /** The stored names of all collections that this node knows of, also of those that are no longer declared, as JSON. */
+  readonly knownNames: string
   /** The texts of operations on tables. */
   readonly operations: Memo<TableOperation, OperationText>
   /** Whether compiled lists are cached. */
@@ -114,7 +116,13 @@ export function storeContext(
       columnName,
     })
   }
-  return { dialect, collections: preparedCollections, operations: new Memo(100), caches: true }
+  return {
+    dialect,
+    collections: preparedCollections,
+    knownNames: storedNamesIn(layout),
+    operations: new Memo(100),
+    caches: true,
+  }
 }
 
 function eventJoinsOf({ eventPrefix, conversions, versions = [] }: Collection): readonly DocumentJoin[] {

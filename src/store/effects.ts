@@ -4,7 +4,7 @@ import { isCommitted, type Outcome, type WrittenRow } from '../flow/outcome.ts'
 import type { Consequences, Effect, EffectReadResult, ListCheck, RowChange, RowWrite } from '../flow/plan.ts'
 import { tombstoneId } from '../sql/statements.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
-import { joinsEvents, recordJoinedRows } from './joined.ts'
+import { hasEventRows, recordEventRows } from './joined.ts'
 import { lockLists, performListCheck } from './list-checks.ts'
 import { readWaiting, waitingIn } from './old-nodes.ts'
 import { readFamily } from './read-family.ts'
@@ -36,8 +36,8 @@ export function* writeWithEffects(
   }
   if (effects.length === 0) {
     const write = writeRow(cellar, plan, seen)
-    const outcome = yield* joinsEvents(cellar, plan) ? withoutAutocommit(write) : write
-    yield* recordJoinedRows(cellar, plan, outcome)
+    const outcome = yield* hasEventRows(cellar, plan, seen) ? withoutAutocommit(write) : write
+    yield* recordEventRows(cellar, plan, seen, outcome)
     if (known) noteState(cellar, plan, outcome, known)
     return yield* followRemoved(cellar, outcome, known ?? new Map())
   }
@@ -50,7 +50,7 @@ export function* writeWithEffects(
   if (plan.do === 'remove') rows.clear()
   else if (plan.do !== 'keep') rows.delete(rowName(cellar, plan))
   const refusal = yield* performEffects(cellar, effects, rows, last)
-  yield* recordJoinedRows(cellar, plan, outcome) // as the effects left these rows
+  yield* recordEventRows(cellar, plan, seen, outcome) // as the effects left these rows
   return refusal ?? (yield* followRemoved(cellar, lastState(cellar, plan, outcome, last), last))
 }
 

@@ -1,6 +1,6 @@
 /** Joined rows: reads the rows that documents refer to, and updates the copies of their values for old nodes. The cellar. */
 
-import type { FoundRow, JoinedRow, RowKey } from '../flow/found-row.ts'
+import type { FoundRow, JoinedRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Outcome, Page } from '../flow/outcome.ts'
 import { isCommitted } from '../flow/outcome.ts'
 import type { Create, Plan, RowJoin, RowWrite, Update } from '../flow/plan.ts'
@@ -21,10 +21,11 @@ import {
   preparedCollection,
   rowKeyOf,
   type StoreContext,
+  type ViewedRow,
   viewStoredRow,
 } from './context.ts'
-import { checkBacklog, oldNodesMayRead } from './old-nodes.ts'
-import { type EventRow, eventValues, insertEventRows, recordsEvents } from './outbox.ts'
+import { checkBacklog, keptByEvent, oldNodesMayRead } from './old-nodes.ts'
+import { type EventRow, eventValues, insertEventRows, ownRowOfEvent, recordsEvents } from './outbox.ts'
 import { type ResultRow, type Steps, withoutAutocommit } from './steps.ts'
 
 const noJoins = { joined: [], account: null }
@@ -140,12 +141,22 @@ function* readJoinedRow(
   doc: ParsedDocument,
   account: string | null,
 ): Steps<JoinedRow | null> {
+  const seen = yield* viewJoinedRow(cellar, one, doc, account)
+  return seen && { doc: joinedText(one, seen), revision: seen.revision }
+}
+
+function* viewJoinedRow(
+  cellar: StoreContext,
+  one: RowJoin,
+  doc: ParsedDocument,
+  account: string | null,
+): Steps<ViewedRow | null> {
   const own = preparedCollection(cellar, one.collection)
   const key = joinedKey(own, one, doc, account)
   if (key === null) return null
   const values = rowKeyValues(own.collection, key, cellar.dialect)
   const [row] = yield { text: own.texts.read, values, autocommit: 'read' }
-  return row ? { doc: joinedText(one, viewStoredRow(own, row)), revision: Number(row.revision) } : null
+  return row ? viewStoredRow(own, row) : null
 }
 
 /** The key of the row that a document refers to; null if it refers to none. */
@@ -177,21 +188,30 @@ function* joinedRowsOfEvent(
   const document = JSON.parse(doc) as ParsedDocument
   for (const one of eventJoins) {
     const there = preparedCollection(cellar, one.collection)
-    const row = yield* readJoinedRow(cellar, one, document, key.account)
-    if (row)
-      rows.push({ of: storedNameOf(there.collection), id: document[one.by] as string, shape: there.shape, ...row })
+    const seen = yield* viewJoinedRow(cellar, one, document, key.account)
+    if (!seen) continue
+    const [of, id] = [storedNameOf(there.collection), document[one.by] as string]
+    const { doc, revision } = seen
+    rows.push({ of, id, shape: there.shape, revision, doc, hidden: yield* keptByEvent(there, seen, doc) })
   }
   return rows
 }
 
-/** Stores the joined rows of the event of a write, so that the event reads the same when these rows have changed. R207. */
-export function* recordJoinedRows(cellar: StoreContext, plan: RowWrite, outcome: Outcome): Steps<void> {
-  if (!joinsEvents(cellar, plan) || (outcome.is !== 'created' && outcome.is !== 'changed')) return
+/** Stores the rows of the event of a write, so that the event reads the same later, and on nodes of other declarations. R207. */
+export function* recordEventRows(
+  cellar: StoreContext,
+  plan: RowWrite,
+  seen: ReadResult | null,
+  outcome: Outcome,
+): Steps<void> {
+  if (!hasEventRows(cellar, plan, seen) || (outcome.is !== 'created' && outcome.is !== 'changed')) return
   const { collection, key } = plan
   const own = preparedCollection(cellar, collection)
   if (!(yield* recordsEvents(cellar, own))) return
   const { doc, revision } = outcome
-  const rows = yield* joinedRowsOfEvent(cellar, own, key, doc)
+  const [row] = yield { text: own.texts.read, values: rowKeyValues(own.collection, key, cellar.dialect) }
+  const kept = row ? yield* ownRowOfEvent(own, viewStoredRow(own, row), { key, doc, revision }) : []
+  const rows = [...kept, ...(yield* joinedRowsOfEvent(cellar, own, key, doc))]
   const event = eventValues(own.collection, { key, revision, action: 'updated', doc, shape: own.shape })
   if (rows.length > 0) yield insertEventRows(cellar.dialect, event, rows)
 }
@@ -211,9 +231,13 @@ export function* joinedRowsOfDeletions<R extends { readonly collection: Collecti
   return all
 }
 
-/** Whether the event of a write has joined rows. */
-export const joinsEvents = (cellar: StoreContext, plan: RowWrite): plan is Create | Update =>
-  (plan.do === 'create' || plan.do === 'update') && preparedCollection(cellar, plan.collection).eventJoins.length > 0
+/** Whether the event of a write has rows: joined ones, or its own during a rolling upgrade. */
+export function hasEventRows(cellar: StoreContext, plan: RowWrite, seen: ReadResult | null): plan is Create | Update {
+  if (plan.do !== 'create' && plan.do !== 'update') return false
+  const { collection, eventJoins, former } = preparedCollection(cellar, plan.collection)
+  if (collection.eventPrefix === undefined) return false
+  return eventJoins.length > 0 || former !== null || (seen as ViewedRow | null)?.view != null
+}
 
 /** During a rolling upgrade, also writes the documents and columns that old nodes read, in the same transaction. */
 export function* writeForOldNodes(cellar: StoreContext, plan: Create | Update, steps: Steps<Outcome>): Steps<Outcome> {

@@ -1,10 +1,24 @@
 /** Old nodes: the checks of a store during a rolling upgrade, while nodes of the former declaration still write. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Create, ListRows, Plan } from '../flow/plan.ts'
-import { cellsIn, encodeDocument, type Waiting, withDerivedValues } from '../rows/collection.ts'
+import {
+  cellsIn,
+  encodeDocument,
+  hasKeptForOthers,
+  keptWithoutWriteOnly,
+  type Waiting,
+  withDerivedValues,
+} from '../rows/collection.ts'
 import type { Layout } from '../sql/layout.ts'
 import { metaTable, type Statement } from '../sql/statements.ts'
-import { type Backlog, type PreparedCollection, preparedCollection, type StoreContext } from './context.ts'
+import {
+  type Backlog,
+  hiddenColumn,
+  type PreparedCollection,
+  preparedCollection,
+  type StoreContext,
+  type ViewedRow,
+} from './context.ts'
 import type { Steps } from './steps.ts'
 
 /** Refuses a list by columns that rows written by old nodes lack so far. */
@@ -57,6 +71,19 @@ export function* withoutWaitingTotals(cellar: StoreContext, plan: Create): Steps
   for (const name of totals) document[name] = null
   const derived = withDerivedValues(collection.fields, document)
   return { ...plan, row: { ...encodeDocument(collection, derived), cells: cellsIn(collection, derived) } }
+}
+
+/**
+ * What the row of an event keeps for nodes of other declarations; null if it keeps nothing. Write-only values are never in
+ * events: the stored layout names those of newer shapes too.
+ */
+export function* keptByEvent(own: PreparedCollection, seen: ViewedRow, doc: string): Steps<string | null> {
+  const hidden = hiddenColumn(own, seen, { doc, hidden: null })
+  if (!hasKeptForOthers(hidden)) return null
+  const [row] = yield readLayoutStatement
+  const { tables } = JSON.parse(row?.value as string) as Layout
+  const stored = Object.values(tables).find(({ table }) => table === own.collection.table)
+  return keptWithoutWriteOnly(hidden, stored?.shapes ?? [])
 }
 
 /** The error for a write by a node whose declaration the database no longer accepts. */

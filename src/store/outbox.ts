@@ -25,9 +25,16 @@ import {
   storedNameOf,
 } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import type { Statement } from '../sql/statements.ts'
-import { declaredName, type PreparedCollection, type StoreContext, storedName, viewStoredRow } from './context.ts'
-import { readWaiting } from './old-nodes.ts'
+import { collectionsRow, metaTable, type Statement } from '../sql/statements.ts'
+import {
+  declaredName,
+  type PreparedCollection,
+  type StoreContext,
+  storedName,
+  type ViewedRow,
+  viewStoredRow,
+} from './context.ts'
+import { keptByEvent, readWaiting } from './old-nodes.ts'
 import type { ResultRow, Steps } from './steps.ts'
 
 /** One row for each event. Only the sweep deletes rows, and nothing changes them: readers keep their positions elsewhere. */
@@ -56,7 +63,7 @@ export const relayTable: Table = {
   key: ['name'],
 }
 
-/** The joined rows of events: those that older versions show values of. Most events have none. */
+/** Further rows of events: their own for nodes of other declarations, and those that older versions show values of. Most events have none. */
 const eventRowsTable: Table = {
   name: 'bylaw_event_rows',
   columns: { event: 'text', documents: 'text' },
@@ -103,17 +110,30 @@ interface Deletion {
   readonly joined: EventRows
 }
 
-/** A joined row of an event: the stored name of its collection, and its document in a shape. */
+/** A row of an event, with its document in a shape and what it keeps for nodes of other shapes. */
 export interface EventRow {
-  readonly of: string
+  /** The stored name of the collection of a joined row; null for the own row of the event. */
+  readonly of: string | null
   readonly id: string
   readonly shape: number
   readonly revision: number
   readonly doc: string
+  /** Missing in events of earlier releases. */
+  readonly hidden?: string | null
 }
 type EventRows = readonly EventRow[]
 
-/** Stores the joined rows of an event, in the transaction of its change. */
+/** The row of an event, if nodes of another declaration would not see its values in the event alone. */
+export function* ownRowOfEvent(
+  own: PreparedCollection,
+  seen: ViewedRow,
+  { key: { id }, doc, revision }: Pick<RecordedChange, 'key' | 'doc' | 'revision'>,
+): Steps<EventRows> {
+  const hidden = yield* keptByEvent(own, seen, doc)
+  return hidden === null ? [] : [{ of: null, id, shape: own.shape, revision, doc, hidden }]
+}
+
+/** Stores the rows of an event, in the transaction of its change. */
 export function insertEventRows({ mark }: Dialect, event: EventValues, rows: EventRows): Statement {
   const text = `INSERT INTO ${eventRows} (event, documents) VALUES (${mark(1)}, ${mark(2)})`
   return { text, values: [event[0] ?? null, JSON.stringify(rows)] }
@@ -124,13 +144,17 @@ export function* recordDeletion(
   cellar: StoreContext,
   own: PreparedCollection,
   { key, revision }: Pick<RecordedChange, 'key' | 'revision'>,
-  { stored: { doc, shape }, time, joined }: Deletion,
+  { stored, time, joined }: Deletion,
 ): Steps<number> {
   if (!(yield* recordsEvents(cellar, own))) return revision
+  const seen = viewStoredRow(own, { ...stored, revision })
+  const { shape } = own
+  const { doc } = seen
   const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time }
   const event = eventValues(own.collection, change)
   yield insertEvent(cellar.dialect, event)
-  if (joined.length > 0) yield insertEventRows(cellar.dialect, event, joined)
+  const rows = [...(yield* ownRowOfEvent(own, seen, change)), ...joined]
+  if (rows.length > 0) yield insertEventRows(cellar.dialect, event, rows)
   return revision + 1
 }
 
@@ -214,15 +238,17 @@ const mostScanned = 5000
 export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<EventPage> {
   const { dialect } = cellar
   const [bounds] = yield {
-    text: `SELECT coalesce((SELECT min(position) FROM ${positions}), 1) - 1 AS base, coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS head`,
+    text: `SELECT coalesce((SELECT min(position) FROM ${positions}), 1) - 1 AS base, coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS head, (SELECT value FROM ${metaTable} WHERE name = '${collectionsRow}') AS names`,
     values: [],
     autocommit: 'read',
   }
-  const [base, head] = [Number(bounds?.base), Number(bounds?.head)]
+  const [base, last] = [Number(bounds?.base), Number(bounds?.head)]
   const after = plan.upTo === undefined ? plan.after : plan.upTo - mostScanned
-  const from = Math.max(after, Math.min(base, head))
+  const from = Math.max(after, Math.min(base, last))
+  const unknown = plan.upTo === undefined ? yield* firstUnknownEvent(cellar, bounds?.names, from) : null
+  const head = unknown === null ? last : unknown - 1
   const to = Math.min(head, plan.upTo ?? from + mostScanned)
-  if (from >= to) return { is: 'events', events: [], position: from, head, base }
+  if (from >= to) return { is: 'events', events: [], position: from, head, base, stops: unknown !== null }
   const { text, values } = eventsWhere(cellar, plan)
   const { mark } = dialect
   const rows = yield {
@@ -232,7 +258,29 @@ export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<Event
   }
   const events = yield* storedEvents(cellar, rows)
   const position = rows.length < plan.limit ? to : Number(rows.at(-1)?.position)
-  return { is: 'events', events, position, head, base }
+  return { is: 'events', events, position, head, base, stops: unknown !== null && position === head }
+}
+
+/**
+ * During a rolling upgrade: the position of the first event of a collection that only new nodes know. A reader, a webhook or a
+ * reaction of an old node must not pass it, as it would be lost for them; new nodes go on from there.
+ */
+function* firstUnknownEvent(
+  { dialect, knownNames }: StoreContext,
+  names: unknown,
+  after: number,
+): Steps<number | null> {
+  if (typeof names !== 'string' || names === knownNames) return null
+  const known = new Set<string>(JSON.parse(knownNames))
+  const unknown = (JSON.parse(names) as string[]).filter((name) => !known.has(name))
+  if (unknown.length === 0) return null
+  const { mark, itemsOf } = dialect
+  const [row] = yield {
+    text: `SELECT min(position) AS first FROM ${positions} JOIN ${outbox} ON id = event WHERE position > ${mark(1)} AND resource IN (${itemsOf(mark(2))})`,
+    values: [after, JSON.stringify(unknown)],
+    autocommit: 'read',
+  }
+  return row?.first == null ? null : Number(row.first)
 }
 
 const selectEvents = `SELECT position, ${columns.map((name) => `own.${name}`).join(', ')} FROM ${positions} JOIN ${outbox} AS own ON own.id = event`
@@ -268,9 +316,11 @@ interface EventOf {
   readonly own: PreparedCollection
 }
 
-/** The joined rows of events, by the ids of the events. */
+/** The rows of events, by the ids of the events. */
 function* readEventRows({ dialect }: StoreContext, all: readonly EventOf[]): Steps<ReadonlyMap<unknown, EventRows>> {
-  const ids = all.filter(({ own }) => own.eventJoins.length > 0).map(({ row }) => row.id)
+  const ids = all
+    .filter(({ row, own }) => own.eventJoins.length > 0 || !own.alike.has(Number(row.shape)))
+    .map(({ row }) => row.id)
   if (ids.length === 0) return new Map()
   const { mark, itemsOf } = dialect
   const found = yield {
@@ -299,10 +349,11 @@ function joinedRowsOf(
 ): StoredEvent['joined'] {
   const joined = new Map<string, JoinedRow>()
   if (eventJoins.length === 0) return joined
-  for (const { of, id, shape, doc, revision } of stored) {
+  for (const { of, id, ...row } of stored) {
+    if (of === null) continue
     const name = declaredName(cellar, of)
     const own = cellar.collections.get(name)
-    if (own) joined.set(eventRowName(name, id), viewStoredRow(own, { doc, hidden: null, shape, revision }))
+    if (own) joined.set(eventRowName(name, id), viewStoredRow(own, { ...row }))
   }
   const shape = Number(row.shape)
   const moved = alike.has(shape) ? [] : collection.movedValues?.(shape, parsed(row.payload))
@@ -321,7 +372,8 @@ const parsed = (text: unknown): Members => JSON.parse(String(text)) as Members
 function storedEvent(cellar: StoreContext, one: EventOf, joined: EventRows): StoredEvent {
   const { row, own } = one
   const sequence = Number(row.sequence)
-  const { doc } = viewStoredRow(own, { doc: row.payload, hidden: null, shape: row.shape, revision: sequence })
+  const kept = joined.find(({ of }) => of === null)
+  const { doc } = viewStoredRow(own, kept ? { ...kept } : { doc: row.payload, shape: row.shape })
   const [id, parent, account] = [String(row.item), row.parent as string | null, row.account as string | null]
   return {
     ...{ id: String(row.id), position: Number(row.position), collection: own.collection.name },

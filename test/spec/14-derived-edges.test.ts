@@ -135,6 +135,22 @@ const bounded = service({
       derived: { double: ({ quantity }) => quantity * 2 },
       access: 'sales',
     }),
+    scales: resource({
+      prefix: 'sca',
+      fields: { whole: f.integer({ derived: sum('weights', 'grams') }), half: f.integer({ derived: true, max: 5 }) },
+      derived: { half: ({ whole }) => whole / 2 },
+      access: 'sales',
+    }),
+    owners: { prefix: 'own', fields: {}, access: 'sales' },
+    weights: {
+      prefix: 'wei',
+      fields: {
+        grams: f.integer(),
+        scaleId: f.ref('scales'),
+        ownerId: f.ref('owners', { optional: true, onDelete: 'cascade' }),
+      },
+      access: 'sales',
+    },
     boxes: resource({
       prefix: 'box',
       fields: {
@@ -208,6 +224,15 @@ doors(
       assert.deepEqual(
         [above.status, above.json.message],
         [409, `half of Order ${id} must be at most 20. It follows from other items.`],
+      )
+      const scaleId = (await send('/v2/scales', {})).json.id
+      const ownerId = (await send('/v2/owners', {})).json.id
+      for (const one of [{ grams: 8 }, { grams: -8, ownerId }, { grams: 8 }])
+        assert.equal((await send('/v2/weights', { ...one, scaleId })).status, 201)
+      const light = await door.send('DELETE', `/v2/owners/${ownerId}`, { headers: door.as('seller') })
+      assert.deepEqual(
+        [light.status, light.json.message],
+        [409, `half of Scale ${scaleId} must be at most 5. It follows from other items.`],
       )
       const box = (await send('/v2/boxes', {})).json.id
       const heavy = await send(`/v2/boxes/${box}/parcels`, { weight: 6 })

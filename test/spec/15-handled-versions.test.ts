@@ -120,3 +120,76 @@ test('R170 R223 R226: handlers see the rows of one account, also those of the cl
   }
   assert.deepEqual([closed.status, closed.copies, closed.text], ['closed', 1, 'null'])
 })
+
+const paper = service({
+  name: 'paper',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+  settings: { batches: 5 },
+  resources: {
+    orders: {
+      prefix: 'ord',
+      fields: { note: f.text({ default: '' }) },
+      states: {
+        field: 'status',
+        initial: 'draft',
+        transitions: {
+          placements: { from: ['draft'], to: 'placed' },
+          cancellations: { from: ['placed'], to: 'cancelled' },
+        },
+        writable: { change: ['placed'], remove: ['placed'] },
+      },
+      access: 'public',
+    },
+    lines: { prefix: 'lin', parent: { resource: 'orders', while: ['placed'] }, fields: {}, access: 'public' },
+    wishes: { prefix: 'wis', fields: { what: f.text(), orderId: f.ref('orders') }, access: 'public' },
+  },
+})
+  .change('v2', 'orders', {
+    about: 'Purchases are orders, sent ones are placed, voids cancellations.',
+    was: 'purchases',
+    mapped: { status: { sketched: 'draft', sent: 'placed' } },
+    transitions: { renamed: { voids: 'cancellations' } },
+  })
+  .handlers({
+    wishes: {
+      create({ next, change, move, remove, create }) {
+        if (next.what === 'change') change('orders', next.orderId, { note: 'a' })
+        if (next.what === 'move') move('orders', next.orderId, 'cancellations')
+        if (next.what === 'remove') remove('orders', next.orderId)
+        if (next.what === 'line') create('lines', { orderId: next.orderId })
+      },
+    },
+  })
+
+doors('states that handlers may not write in', paper, (door: Door) => {
+  spec('R50', 'a 409 of a handler has the names of the version that was asked', async () => {
+    const { id } = (await door.send('POST', '/v2/orders', { json: {} })).json
+    const said = async (version: string, what: string) => {
+      const one = { what, orderId: id }
+      const { status, json, text } = await door.send('POST', `/${version}/wishes`, { json: one })
+      assert.deepEqual([status, json.type], [409, 'invalid-state'], text)
+      const request = { method: 'POST', path: '/wishes', body: one }
+      const batch = await door.send('POST', `/${version}/batches`, { json: { operations: [request] } })
+      assert.equal(batch.status, 409, batch.text)
+      assert.ok(batch.text.includes(json.message), batch.text)
+      return json.message
+    }
+    const states = (from: string, to: string) => ({
+      change: `is ${from} and cannot be changed; that is possible while it is ${to}.`,
+      remove: `is ${from} and cannot be removed; that is possible while it is ${to}.`,
+      line: `is ${from} and what belongs to it cannot be written; that is possible while it is ${to}.`,
+    })
+    for (const [what, text] of Object.entries(states('draft', 'placed')))
+      assert.equal(await said('v2', what), `Order ${text}`)
+    assert.equal(
+      await said('v2', 'move'),
+      'Order is draft and cancellations are not possible; that is possible while it is placed.',
+    )
+    for (const [what, text] of Object.entries(states('sketched', 'sent')))
+      assert.equal(await said('v1', what), `Purchase ${text}`)
+    assert.equal(
+      await said('v1', 'move'),
+      'Purchase is sketched and voids are not possible; that is possible while it is sent.',
+    )
+  })
+})
