@@ -282,9 +282,10 @@ export type NamedHandler = readonly [name: string, act: HandlerFunction]
 /** The handlers of operations, in the order in which they run, by name. */
 export function handlersOf({ handlers }: OwnHandlers, resource: string, operations: readonly string[]): NamedHandler[] {
   const own = Object.hasOwn(handlers, resource) ? handlers[resource] : undefined
+  if (!own) return []
   const isOfFields = fieldOperations.some((one) => operations.includes(one))
   return [...(isOfFields ? ['write'] : []), ...operations].flatMap((name) => {
-    const act = own && Object.hasOwn(own, name) ? own[name] : undefined
+    const act = Object.hasOwn(own, name) ? own[name] : undefined
     return act ? [[name, act]] : []
   })
 }
