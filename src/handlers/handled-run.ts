@@ -284,10 +284,8 @@ export function handlersOf({ handlers }: OwnHandlers, resource: string, operatio
   const own = Object.hasOwn(handlers, resource) ? handlers[resource] : undefined
   if (!own) return []
   const isOfFields = fieldOperations.some((one) => operations.includes(one))
-  return [...(isOfFields ? ['write'] : []), ...operations].flatMap((name) => {
-    const act = Object.hasOwn(own, name) ? own[name] : undefined
-    return act ? [[name, act]] : []
-  })
+  const names = [...(isOfFields ? ['write'] : []), ...operations].filter((name) => Object.hasOwn(own, name))
+  return names.flatMap((name) => (own[name] ? [[name, own[name]]] : []))
 }
 
 /** The fields that a write sets; for a change, the fields that differ. */
