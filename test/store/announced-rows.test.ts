@@ -10,6 +10,7 @@ let runs = 0
 let onDecided = () => {}
 const api = service({
   name: 'bank',
+  settings: { batches: 5 },
   errors: { 'balance-too-low': { parents: ['conflict'], status: 409 } },
   resources: {
     accounts: {
@@ -141,10 +142,13 @@ for (const [name, place] of places) {
     const node = nodeOn(await place(t), api)
     t.after(node.close)
     const { json } = await node.ask('POST', '/counters', {})
+    const operations = [{ method: 'POST', path: '/bills', body: { counter: json.id } }]
+    const batches = await Promise.all(Array.from({ length: 8 }, () => node.ask('POST', '/batches', { operations })))
+    assert.deepEqual(new Set(batches.map(({ status }) => status)), new Set([200]))
     const bills = await Promise.all(Array.from({ length: 20 }, () => node.ask('POST', '/bills', { counter: json.id })))
     assert.deepEqual(
       bills.map(({ status, json: bill }) => [status, bill.number]).sort(([, a], [, b]) => a - b),
-      Array.from({ length: 20 }, (_, i) => [201, i + 1]),
+      Array.from({ length: 20 }, (_, i) => [201, i + 9]),
     )
   })
 }
