@@ -19,7 +19,7 @@ const [states, model, timers, money, announced, handlers, dryRuns, eventOrder] =
 ]
 
 export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
-  none: { about: 'no defect: the tests pass', changes: [], tests: [states, model, timers, money, handlers] },
+  none: { about: 'no defect: the tests pass', changes: [], tests: [states, model, timers, money, announced, handlers] },
   'none-in-events': {
     about: 'no defect: the tests of events pass',
     changes: [],
