@@ -7,6 +7,8 @@ export interface Served {
   readonly url: string
   /** Megabytes of memory it holds now. */
   readonly memory: () => number
+  /** Milliseconds of CPU time it has used so far. */
+  readonly cpu: () => number
   readonly stop: () => Promise<void>
 }
 
@@ -31,7 +33,12 @@ export async function serve(words: readonly string[], port: number, log: string,
   const child = spawn(command, rest, { stdio: ['ignore', out, out], env: { ...process.env, ...env } })
   const url = `http://127.0.0.1:${port}`
   await answers(url, child, log)
-  return { url, memory: () => memoryOf(child.pid as number), stop: () => stopped(child) }
+  return {
+    url,
+    memory: () => memoryOf(child.pid as number),
+    cpu: () => cpuOf(child.pid as number),
+    stop: () => stopped(child),
+  }
 }
 
 async function answers(url: string, child: ChildProcess, log: string): Promise<void> {
@@ -49,6 +56,12 @@ async function answers(url: string, child: ChildProcess, log: string): Promise<v
 function memoryOf(pid: number): number {
   const { stdout } = spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })
   return Math.round(Number(stdout) / 1024)
+}
+
+/** By the clock of the scheduler, in ticks of 10 ms. */
+function cpuOf(pid: number): number {
+  const [user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13) ?? []
+  return 10 * (Number(user) + Number(system))
 }
 
 async function stopped(child: ChildProcess): Promise<void> {

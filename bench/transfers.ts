@@ -1,7 +1,8 @@
-/** Accounts and transfers between them: a handler reads both accounts, and changes both. */
+/** Accounts and transfers between them: a handler reads both accounts, and changes both. The handler of an audit takes 5 s. */
+import { setTimeout } from 'node:timers/promises'
 import { f, service } from 'bylaw'
 
-const bank = service({
+export const bank = service({
   name: 'bank',
   errors: { 'balance-too-low': { status: 409, parents: ['conflict'] } },
   resources: {
@@ -9,6 +10,11 @@ const bank = service({
     transfers: {
       prefix: 'trf',
       fields: { from: f.ref('accounts'), to: f.ref('accounts'), amount: f.integer({ min: 1 }) },
+      access: 'public',
+    },
+    audits: {
+      prefix: 'aud',
+      fields: { account: f.ref('accounts'), balance: f.integer({ default: 0, readOnly: true }) },
       access: 'public',
     },
   },
@@ -21,6 +27,13 @@ export default bank.handlers({
       if (!payer || !payee || payer.balance < amount) throw refuse('balance-too-low')
       change('accounts', from, { balance: payer.balance - amount })
       change('accounts', to, { balance: payee.balance + amount })
+    },
+  },
+  audits: {
+    async create({ input, get, set }) {
+      const account = await get('accounts', input.account)
+      await setTimeout(5000)
+      set({ balance: account?.balance ?? 0 })
     },
   },
 })

@@ -2,7 +2,7 @@
 import type { InputField, ServedAction, ServedOperation } from '../resources/machine.ts'
 import { readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { NewestAction } from '../resources/states-before.ts'
+import { type NewestAction, newestAction } from '../resources/states-before.ts'
 import { type ChangeStep, compileConversion, identityMapping, mapDown, mapUp } from './conversion.ts'
 import { runConversion } from './conversion-error.ts'
 import { olderNames, withOlderNames } from './queries.ts'
@@ -42,12 +42,7 @@ interface Output {
 }
 
 /** Converts the output of an operation as answers are converted; null if it is the same. */
-export function olderOutput(
-  own: Output,
-  today: Output,
-  changes: Changes,
-  resource: Resource,
-): ServedOperation['answer'] {
+function olderOutput(own: Output, today: Output, changes: Changes, resource: Resource): ServedOperation['answer'] {
   const steps = changes.toReversed().flatMap(({ step, name, was }) => {
     const fields = step.own.operations?.[name]?.output ?? {}
     return was.output ? [{ ...step, change: was.output, own: { ...step.own, fields } }] : []
@@ -64,6 +59,39 @@ export function olderOutput(
     return JSON.stringify(Object.fromEntries(members))
   }
 }
+
+/** Converts the output that an older version's operation has given; null if it is the same. */
+function newerOutput(own: Output, today: Output, changes: Changes): StoredOperation['result'] {
+  const steps = changes.flatMap(({ step, was }) => (was.output ? [{ ...step, change: was.output }] : []))
+  const from = namesOf(own.output)
+  if (steps.length === 0 && from.join() === namesOf(today.output).join()) return null
+  const convert = compileConversion(steps.reduce(mapUp, identityMapping('', from)), namesOf(today.output))
+  return (output) => {
+    const values = convert(output)
+    const members = today.output.map(({ name, absent }, i) => [name, values[i] ?? absent] as const)
+    return members.some(([, value]) => value === undefined) ? null : Object.fromEntries(members)
+  }
+}
+
+/** An operation of a version, and how what was stored of its calls is converted to today. */
+export interface StoredOperation extends ServedOperation {
+  /** Converts an output; null if it lacks what today's output has. Null if they are the same. */
+  readonly result: ((output: Record<string, unknown>) => Record<string, unknown> | null) | null
+}
+
+/** The operations of a version, each with the newest one. */
+export const servedOperations = (own: Resource, today: Resource, steps: readonly ChangeStep[]): StoredOperation[] =>
+  own.operations.flatMap((one): StoredOperation[] => {
+    const { name, changes, refused } = newestAction(steps, 'operations', one.name)
+    if (refused) return [{ own: one, today: one, older: null, answer: null, result: null, refused }]
+    return today.operations
+      .filter((stored) => stored.name === name)
+      .map((stored) => {
+        const answer = olderOutput(one, stored, changes, today)
+        const result = newerOutput(one, stored, changes)
+        return { own: one, today: stored, older: olderInput(one, stored, changes), answer, result, refused }
+      })
+  })
 
 /** The values of an input as the newest version has them. Throws all mistakes of the body, in the names of the version. */
 export function readServedInput(

@@ -22,6 +22,7 @@ import { runConversion } from './conversion-error.ts'
 import { movedFieldFinder, type VersionAt, versionHistory } from './history.ts'
 import { originalNames, resourceAt, withFormerSources, withOriginalNames } from './original-names.ts'
 import { translateSort } from './queries.ts'
+import { withStoredStatuses } from './stored-statuses.ts'
 
 interface DeclaredHistory {
   readonly declaration: VersionedDeclaration
@@ -55,7 +56,8 @@ export function withStoredVersions(
       return [name, withConversions(whole, all, declared.rules, elsewhere)]
     }),
   )
-  return versions ? withVersionLabels(made, versions) : made
+  const whole = withStoredStatuses(made, all, declared.rules)
+  return versions ? withVersionLabels(whole, versions) : whole
 }
 
 /** Adds the labels of all declared versions, from which the version of stored rows is derived. */

@@ -3,6 +3,7 @@ import type { DescribedOperation } from '../describe/refusals.ts'
 import { absenceTypes, handledTypes, isBelowOwner } from '../endpoints/described.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
+import { Undecided } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
@@ -80,13 +81,30 @@ function executeHandled(
   const request = { caller, account: caller.account, requestId: call.id, namesOf, stateProblem, dryRun }
   const decisions = new HandledRun(handlers, request)
   const makePlan = () => planOf(route, { ...intent, decisions })
-  const store = { execute: (plan: Plan) => executeDecided([decisions], handlers, plan, makePlan) }
+  const decide = (plan: Plan) => executeDecided([decisions], handlers, plan, makePlan)
+  // Where the resource has no handlers, only those of rows that a removal takes along can decide.
+  const execute = (plan: Plan) =>
+    decisions.mayDecide(route.resource.name) || route.method === 'DELETE'
+      ? decide(plan)
+      : orIfUndecided(handlers.store.execute(plan), () => decide(makePlan()))
+  const store = { execute }
   const outcome = executeInTurn(makePlan(), { store, world }, settings.idempotency)
   const { settle } = route
   if (!settle) return outcome
   return Promise.resolve(outcome).then((own) => {
     wakeWorker?.()
     return settle(intent, own, handlers.store)
+  })
+}
+
+function orIfUndecided(
+  outcome: Outcome | Promise<Outcome>,
+  decide: () => Promise<Outcome>,
+): Outcome | Promise<Outcome> {
+  if (!(outcome instanceof Promise)) return outcome
+  return outcome.catch((error: unknown) => {
+    if (error instanceof Undecided) return decide()
+    throw error
   })
 }
 

@@ -20,6 +20,8 @@ export interface StoreOptions {
 export interface Store {
   /** Carries out a plan in one transaction; returns no promise if the outcome is known at once. */
   readonly execute: (plan: Plan) => Outcome | Promise<Outcome>
+  /** Set if writes are carried out in the order in which `execute` was called. */
+  readonly keepsOrder?: true
   /** Lets reads share a snapshot until the returned function is called, or until a write. Only if snapshots are cheap. */
   readonly hold?: () => () => void
   /** Changes with every write to the collections, by any process; null if that cannot be determined at once. */

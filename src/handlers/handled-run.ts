@@ -12,6 +12,7 @@ import {
   type RefusedState,
   Undecided,
 } from '../flow/decision.ts'
+import type { FoundRow } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import { type Log, type ServiceWorld, within } from '../flow/world.ts'
@@ -23,7 +24,7 @@ import { outputText, refuseOutput } from './operation-output.ts'
 import { fieldOperations, type HandlerFunction, type OwnHandlers } from './own-handlers.ts'
 import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
 import type { SharedTurns } from './shared-turns.ts'
-import { isQueued } from './turns.ts'
+import { announcedRow, isQueued, isUnsure } from './turns.ts'
 
 /** The parts of a service that handlers use. */
 export interface HandlerSources extends RowSources {
@@ -116,6 +117,18 @@ export class HandledRun implements Decisions {
     return this.#rows?.names() ?? []
   }
 
+  /** Whether handlers have read rows that were not committed yet. */
+  get guesses(): boolean {
+    return this.#rows?.guesses === true
+  }
+
+  /** The rows as its writes will leave them; null if that is not known, or the store does not keep the order of writes. */
+  outlook(): ReadonlyMap<string, FoundRow> | null {
+    const { store, world } = this.#sources
+    if (!store.keepsOrder || this.#request.dryRun || this.rowNames().some((name) => isUnsure(world, name))) return null
+    return this.#rows?.outlook() ?? null
+  }
+
   /** Forgets all reads and decisions, for a new run. The request has queued for these rows, and it is its turn. */
   beginAnew(turn: ReadonlySet<string>): void {
     this.#turn = turn
@@ -159,7 +172,10 @@ export class HandledRun implements Decisions {
   }
 
   #rowsAt(time: number): RequestRows {
-    this.#rows ??= new RequestRows(this.#sources, time, (row) => this.#admit(row))
+    this.#rows ??= new RequestRows(this.#sources, time, {
+      admit: (row) => this.#admit(row),
+      announced: (name) => announcedRow(this.#sources.world, name),
+    })
     return this.#rows
   }
 
@@ -254,12 +270,13 @@ export class HandledRun implements Decisions {
     return { rows, lists, resources, types, caller, account, time: rows.time, newId: world.newId }
   }
 
-  /** A reference to a row that does not exist is the mistake of a handler, unless the caller sent it. */
-  checked(outcome: Outcome): Outcome {
-    if (outcome.is !== 'unmet' || (this.#decided.size === 0 && !this.#answered)) return outcome
+  /** Like a failure, a refusal of what handlers write counts only if nothing has changed since. */
+  async check(outcome: Outcome): Promise<void> {
+    if (outcome.is === 'duplicate' || outcome.is === 'unmet') await this.#rows?.verify()
+    if (outcome.is !== 'unmet' || (this.#decided.size === 0 && !this.#answered)) return
     const sent = [...this.#decided.values()].map(({ proposed }) => proposed).join() + (this.#answered?.sent ?? '')
     const own = outcome.references.filter(({ id }) => !sent.includes(JSON.stringify(id)))
-    if (own.length === 0) return outcome
+    if (own.length === 0) return
     const names = own.map(({ field, collection, id }) => `${field} names ${collection} ${id}, which does not exist.`)
     throw new Error(`A handler writes references to nothing: ${names.join(' ')}`)
   }
@@ -270,11 +287,10 @@ export type NamedHandler = readonly [name: string, act: HandlerFunction]
 /** The handlers of operations, in the order in which they run, by name. */
 export function handlersOf({ handlers }: OwnHandlers, resource: string, operations: readonly string[]): NamedHandler[] {
   const own = Object.hasOwn(handlers, resource) ? handlers[resource] : undefined
+  if (!own) return []
   const isOfFields = fieldOperations.some((one) => operations.includes(one))
-  return [...(isOfFields ? ['write'] : []), ...operations].flatMap((name) => {
-    const act = own && Object.hasOwn(own, name) ? own[name] : undefined
-    return act ? [[name, act]] : []
-  })
+  const names = [...(isOfFields ? ['write'] : []), ...operations].filter((name) => Object.hasOwn(own, name))
+  return names.flatMap((name) => (own[name] ? [[name, own[name]]] : []))
 }
 
 /** The fields that a write sets; for a change, the fields that differ. */

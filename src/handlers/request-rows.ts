@@ -9,6 +9,7 @@ import { decodeDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
 import { HandlerFault, ReadsChanged } from './handler-fault.ts'
 import { laidOver } from './laid-over.ts'
+import { announcedName } from './turns.ts'
 
 /** A row that handlers read or write. */
 export interface HeldRow {
@@ -16,6 +17,8 @@ export interface HeldRow {
   readonly key: RowKey
   /** The revision that was read; 0 if there was no row. */
   readonly revision: number
+  /** The row as a handler read it; null if there was none, or the request has read it itself. */
+  readonly seen: FoundRow | null
   /** The document that was read; null if there was no row. */
   readonly before: Document | null
   /** The document with all writes so far; null if there was no row, or a handler has removed it. */
@@ -44,6 +47,15 @@ export interface RowSources {
   readonly exclusive?: true
 }
 
+/** How handlers share rows with those of other requests. */
+export interface RowSharing {
+  /** Throws if a row, or a list of a collection, must not be read now. */
+  readonly admit: (name: string) => void
+  /** A row as another request will leave it, by its `announcedName`. */
+  readonly announced: (name: string) => FoundRow | undefined
+}
+
+const notShared: RowSharing = { admit: () => {}, announced: () => undefined }
 const mostWritten = 100
 
 /** The name of a row in messages. */
@@ -52,15 +64,16 @@ export const heldName = ({ name }: Resource, { id, parent }: RowKey): string =>
 
 export class RequestRows {
   readonly #sources: RowSources
-  readonly #admit: (name: string) => void
+  readonly #sharing: RowSharing
   readonly time: number
   readonly #rows = new Map<string, HeldRow>()
   readonly #lists: HeldList[] = []
+  /** Whether it has read rows that were not committed yet. */
+  guesses = false
 
-  /** `admit` throws if a row, or a list of a collection, must not be read now. */
-  constructor(sources: RowSources, time: number, admit: (name: string) => void = () => {}) {
+  constructor(sources: RowSources, time: number, sharing: RowSharing = notShared) {
     this.#sources = sources
-    this.#admit = admit
+    this.#sharing = sharing
     this.time = time
   }
 
@@ -73,22 +86,22 @@ export class RequestRows {
     const name = heldName(resource, key)
     const known = this.#rows.get(name)
     if (known && (known.revision !== revision || known.part === 'written')) throw new ReadsChanged(name)
-    const row: HeldRow = { resource, key, revision, before, now: after, part: 'requested', entered: false }
+    const row: HeldRow = { resource, key, revision, seen: null, before, now: after, part: 'requested', entered: false }
     this.#rows.set(name, row)
     return row
   }
 
   /** Takes a row that the request has read itself. */
   hold({ resource, key, revision, before }: Pick<ProposedWrite, 'resource' | 'key' | 'revision' | 'before'>): HeldRow {
-    const row: HeldRow = { resource, key, revision, before, now: before, part: 'read', entered: false }
+    const row: HeldRow = { resource, key, revision, seen: null, before, now: before, part: 'read', entered: false }
     this.#rows.set(heldName(resource, key), row)
     return row
   }
 
   async get(resource: Resource, key: RowKey): Promise<HeldRow> {
     const name = heldName(resource, key)
-    this.#admit(name)
-    const found = this.#rows.get(name) ?? heldRow(resource, key, await this.#read(resource, key))
+    this.#sharing.admit(name)
+    const found = this.#rows.get(name) ?? heldRow(resource, key, await this.#readShared(resource, key))
     const row = this.#rows.get(name) ?? found // another read may have been faster
     this.#rows.set(name, row)
     return row
@@ -96,7 +109,7 @@ export class RequestRows {
 
   /** The documents of a list, with all writes so far, except the write of `decided`, the row that a handler decides on. */
   async list(resource: Resource, list: ListRows, decided: HeldRow | null): Promise<Document[]> {
-    this.#admit(list.collection)
+    this.#sharing.admit(list.collection)
     const documents = await this.#readList(list)
     this.#lists.push({ list, documents })
     const others = [...this.#rows.values()].filter((row) => row !== decided && row.part !== 'read')
@@ -117,10 +130,11 @@ export class RequestRows {
       )
   }
 
-  /** Throws if a row or a list has changed since it was read. */
+  /** Throws if a row or a list has changed since it was read. Whether the row of a creation is new is left to the transaction. */
   async verify(): Promise<void> {
     for (const [name, row] of this.#rows)
-      if (revisionOf(await this.#read(row.resource, row.key)) !== row.revision) throw new ReadsChanged(name)
+      if ((row.part !== 'requested' || row.revision > 0) && !isAsRead(row, await this.#read(row.resource, row.key)))
+        throw new ReadsChanged(name)
     for (const { list, documents } of this.#lists)
       if ((await this.#readList(list)) !== documents) throw new ReadsChanged(list.collection)
   }
@@ -143,13 +157,30 @@ export class RequestRows {
     ]
   }
 
+  /** The rows as its writes will leave them, by `announcedName`; null if more than the writes themselves decides on that. */
+  outlook(): ReadonlyMap<string, FoundRow> | null {
+    const outlook = new Map<string, FoundRow>()
+    for (const row of this.#rows.values()) {
+      const { resource, key, seen, before, now, part, entered, revision } = row
+      if (part === 'read' || revision === 0) continue
+      if (part === 'requested' || seen === null || before === null || now === null) return null
+      const change = { key, time: this.time, seen, before, always: entered, entered }
+      const write = this.#sources.writer.update(resource, { ...now }, change)
+      if (write.consequences) return null
+      if (write.do !== 'update') continue
+      const { doc, hidden } = write.row
+      outlook.set(announcedName(resource, key), { is: 'found', doc, hidden, revision: revision + 1 })
+    }
+    return outlook
+  }
+
   #effect(name: string, row: HeldRow, decisions: Decisions): RowChange {
-    const { resource, key, part, revision } = row
+    const { resource, key, part } = row
     return {
       ...{ collection: resource.name, key, time: this.time },
       ...(part === 'read' && !this.#sources.exclusive && { lock: 'share' }),
       change: (seen, locked) => {
-        if (revisionOf(locked) !== revision) throw new ReadsChanged(name)
+        if (!isAsRead(row, locked)) throw new ReadsChanged(name)
         return part === 'read' ? { do: 'keep' } : this.#written(row, seen, decisions)
       },
     }
@@ -176,6 +207,12 @@ export class RequestRows {
     return writer.update(resource, { ...stored, ...changedMembers(before ?? {}, now) }, { ...row, before: stored })
   }
 
+  async #readShared(resource: Resource, key: RowKey): Promise<ReadResult> {
+    const announced = this.#sharing.announced(announcedName(resource, key))
+    if (announced) this.guesses = true
+    return announced ?? (await this.#read(resource, key))
+  }
+
   async #read(resource: Resource, key: RowKey): Promise<ReadResult> {
     const read = { do: 'read', collection: resource.name, key, time: this.time } as const
     return (await this.#sources.store.execute(read)) as ReadResult
@@ -195,7 +232,13 @@ const changedMembers = (before: Document, now: Document): Document =>
 
 const revisionOf = (seen: ReadResult): number => (seen.is === 'found' ? seen.revision : 0)
 
+/** Whether a row is as a handler has read it: a row that was announced may have got another document with its revision. */
+const isAsRead = ({ revision, seen }: HeldRow, now: ReadResult): boolean =>
+  revisionOf(now) === revision &&
+  (seen === null || now.is !== 'found' || (now.doc === seen.doc && now.hidden === seen.hidden))
+
 function heldRow(resource: Resource, key: RowKey, seen: ReadResult): HeldRow {
-  const before = seen.is === 'found' ? decodeDocument(resource, (seen as FoundRow).doc, seen.hidden) : null
-  return { resource, key, revision: revisionOf(seen), before, now: before, part: 'read', entered: false }
+  const found = seen.is === 'found' ? seen : null
+  const before = found && decodeDocument(resource, found.doc, found.hidden)
+  return { resource, key, revision: revisionOf(seen), seen: found, before, now: before, part: 'read', entered: false }
 }

@@ -48,6 +48,8 @@ type LeaseWorld = Pick<ServiceWorld, 'now' | 'monotonic' | 'after' | 'inBackgrou
 interface Held {
   readonly since: number
   readonly stopRenewing: Cancel
+  /** How many requests use it: the next one begins before the one before it has committed. */
+  users: number
   /** Cancels leaving the row. */
   stay: Cancel
 }
@@ -109,7 +111,10 @@ export class SharedTurns {
     const { monotonic } = this.#world
     const held = this.#held.get(row)
     held?.stay()
-    if (held && monotonic() - held.since < slice) return true
+    if (held && monotonic() - held.since < slice) {
+      held.users++
+      return true
+    }
     if (held) {
       await this.#leave(row)
       await pause(this.#world, 2 * lookInterval)
@@ -138,7 +143,7 @@ export class SharedTurns {
         () => this.#forget(row),
       )
     const stopRenewing = this.#world.every(renewInterval, renew)
-    this.#held.set(row, { since: this.#world.monotonic(), stopRenewing, stay: () => {} })
+    this.#held.set(row, { since: this.#world.monotonic(), stopRenewing, users: 1, stay: () => {} })
     return true
   }
 
@@ -149,7 +154,7 @@ export class SharedTurns {
 
   #leaveSoon(row: string): void {
     const held = this.#held.get(row)
-    if (held) held.stay = this.#world.inBackground(idleTime, () => void this.#leave(row))
+    if (held && --held.users <= 0) held.stay = this.#world.inBackground(idleTime, () => void this.#leave(row))
   }
 
   /** If the database is away, the lease ends by itself. */

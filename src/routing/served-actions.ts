@@ -1,9 +1,9 @@
-/** Served actions: the transitions and operations of a version, each with the newest one. Part 9, versions. */
+/** Served actions: the transitions of a version, each with the newest one, and its statuses of operations. Part 9, versions. */
 
 import type { ChangeStep } from '../changes/conversion.ts'
-import { olderInput, olderOutput, olderStatuses, type ShownOperation } from '../changes/older-inputs.ts'
+import { olderInput, olderStatuses, type ShownOperation } from '../changes/older-inputs.ts'
 import type { EndpointContext } from '../endpoints/item.ts'
-import type { ServedOperation, ServedTransition, Transition } from '../resources/machine.ts'
+import type { ServedTransition, Transition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { newestAction, writtenTransitions } from '../resources/states-before.ts'
 
@@ -15,19 +15,6 @@ export const servedTransitions = (own: Resource, today: Resource, steps: readonl
     return (today.machine?.transitions ?? [])
       .filter((stored) => stored.name === name)
       .map((stored) => ({ own: one, today: stored, older: olderInput(one, stored, changes), refused }))
-  })
-
-/** The same for operations, whose outputs are converted too. */
-export const servedOperations = (own: Resource, today: Resource, steps: readonly ChangeStep[]): ServedOperation[] =>
-  own.operations.flatMap((one): ServedOperation[] => {
-    const { name, changes, refused } = newestAction(steps, 'operations', one.name)
-    if (refused) return [{ own: one, today: one, older: null, answer: null, refused }]
-    return today.operations
-      .filter((stored) => stored.name === name)
-      .map((stored) => {
-        const answer = olderOutput(one, stored, changes, today)
-        return { own: one, today: stored, older: olderInput(one, stored, changes), answer, refused }
-      })
   })
 
 /** The transitions that a version carries out for callers that write the state; null if the version has states itself. */

@@ -2,6 +2,7 @@
 
 import type { ChangeStep, FindMovedField } from '../changes/conversion.ts'
 import { movedFieldFinder, type ResourceHistory, type VersionAt, versionHistory } from '../changes/history.ts'
+import { servedOperations } from '../changes/older-inputs.ts'
 import { olderRepresentation, type Representation, storedRepresentation } from '../changes/representation.ts'
 import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
@@ -21,7 +22,7 @@ import { type ViewSource, viewsOf } from '../views/view.ts'
 import { routeTreeOf } from './locate.ts'
 import type { OperationRoutes } from './operations.ts'
 import { allMethods, endpointOf } from './options.ts'
-import { servedOperations, servedTransitions, statusForm, transitionsByValue } from './served-actions.ts'
+import { servedTransitions, statusForm, transitionsByValue } from './served-actions.ts'
 
 /** R4: a child with an id of its own has top-level item URLs and a flat list; with a composite key it has neither. */
 function resourceEndpoints(scene: EndpointContext, operations: readonly OperationRoutes[]): Endpoint[] {

@@ -7,18 +7,19 @@ export interface BehaviourMutant {
   readonly tests: readonly string[]
 }
 
-const [states, model, timers, money, handlers, dryRuns, eventOrder] = [
+const [states, model, timers, money, announced, handlers, dryRuns, eventOrder] = [
   'test/spec/14-states.test.ts',
   'test/spec/14-model.test.ts',
   'test/store/timers.test.ts',
   'test/store/handlers.test.ts',
+  'test/store/announced-rows.test.ts',
   'test/spec/15-handlers.test.ts',
   'test/store/dry-run.test.ts',
   'test/store/event-order.test.ts',
 ]
 
 export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
-  none: { about: 'no defect: the tests pass', changes: [], tests: [states, model, timers, money, handlers] },
+  none: { about: 'no defect: the tests pass', changes: [], tests: [states, model, timers, money, announced, handlers] },
   'none-in-events': {
     about: 'no defect: the tests of events pass',
     changes: [],
@@ -121,11 +122,38 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'handlers/request-rows.ts',
-        from: 'if (revisionOf(locked) !== revision) throw new ReadsChanged(name)\n        return',
+        from: 'if (!isAsRead(row, locked)) throw new ReadsChanged(name)\n        return',
         to: 'return',
       },
     ],
     tests: [money],
+  },
+  'announced-row-by-its-revision': {
+    about: 'a row that a handler has read before its commit may have got another document with the same revision',
+    changes: [
+      {
+        file: 'handlers/request-rows.ts',
+        from: "(seen === null || now.is !== 'found' || (now.doc === seen.doc && now.hidden === seen.hidden))",
+        to: 'true',
+      },
+    ],
+    tests: [announced],
+  },
+  'refusal-of-an-old-row': {
+    about: 'a value in use that a handler has computed from a row that has changed refuses the request',
+    changes: [
+      {
+        file: 'handlers/handled-run.ts',
+        from: "if (outcome.is === 'duplicate' || outcome.is === 'unmet') await this.#rows?.verify()",
+        to: '',
+      },
+    ],
+    tests: [announced],
+  },
+  'announced-to-another-account': {
+    about: 'a handler reads the row of another account with the same id, before its commit',
+    changes: [{ file: 'handlers/turns.ts', from: 'collection.account === null ? null : account', to: 'null' }],
+    tests: [announced],
   },
   'second-run-sees-the-first': {
     about: 'a handler that runs again sees what it has read and written before',
