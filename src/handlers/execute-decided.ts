@@ -4,8 +4,9 @@ import { Undecided } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
-import type { HandledRun, HandlerSources } from './handled-run.ts'
+import type { HandledRun } from './handled-run.ts'
 import { ReadsChanged } from './handler-fault.ts'
+import type { HandlerSources } from './handler-sources.ts'
 import { announceRows, noteUnsure, type Turn, takeTurn } from './turns.ts'
 
 /** How often handlers run for one request if others keep changing what they read. */

@@ -1,6 +1,5 @@
 /** Handled run: runs the handlers of one request outside of transactions, and keeps their decisions. R226. */
 import { renameViolation } from '../changes/queries.ts'
-import type { Catalogue } from '../errors/catalogue.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Caller } from '../flow/caller.ts'
 import {
@@ -15,32 +14,15 @@ import {
 import type { FoundRow } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import { type Log, type ServiceWorld, within } from '../flow/world.ts'
-import type { ListReader } from './handled-list.ts'
+import { within } from '../flow/world.ts'
 import { StateRefusal } from './handled-states.ts'
 import { failureOfHandler, HandlerFault, HandlerRefusal, ReadsChanged } from './handler-fault.ts'
+import type { HandlerSources } from './handler-sources.ts'
 import { copied, HandlerTools, handlerLog, type ToolContext } from './handler-tools.ts'
 import { outputText, refuseOutput } from './operation-output.ts'
 import { fieldOperations, type HandlerFunction, type OwnHandlers } from './own-handlers.ts'
-import { type HeldRow, heldName, RequestRows, type RowSources } from './request-rows.ts'
-import type { SharedTurns } from './shared-turns.ts'
+import { type HeldRow, heldName, RequestRows } from './request-rows.ts'
 import { announcedRow, isQueued, isUnsure } from './turns.ts'
-
-/** The parts of a service that handlers use. */
-export interface HandlerSources extends RowSources {
-  readonly ownHandlers: OwnHandlers
-  /** The value of the option `use`, made at its first use. */
-  readonly used: () => Promise<unknown>
-  /** Releases what `used` made. */
-  readonly close: () => Promise<void>
-  readonly lists: ListReader
-  readonly sharedTurns: SharedTurns
-  readonly types: Catalogue
-  readonly world: ServiceWorld
-  readonly log: Log
-  /** How long all handlers of a request may take together, in milliseconds. R180. */
-  readonly timeout: number
-}
 
 /** The request that handlers run for. */
 export interface HandledRequest {

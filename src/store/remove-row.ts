@@ -60,8 +60,7 @@ export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
       yield* updateRemoteEntries(cellar, own, { key: row.key, time }, storedDocumentOf(gone), null)
     if (cellar.dropped) yield deleteCopiesStatement(row.collection, row.key, null, cellar.dialect)
     yield* forgetReferrers(cellar, row.collection, row.key)
-    if (row.collection.retention !== 0)
-      yield* writeTombstone(cellar, row.collection, row.key, { revision: last, time })
+    if (row.collection.retention !== 0) yield* writeTombstone(cellar, row.collection, row.key, { revision: last, time })
   }
   for (const row of sweepTargets(cellar, [...going.values()])) yield* sweepTombstones(cellar, row, time)
   return consequences.length === 0 ? { is: 'removed' } : { is: 'removed', consequences }
