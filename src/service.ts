@@ -55,6 +55,7 @@ import {
 } from './resources/states-before.ts'
 import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
+import { type PagePaths, pagePaths } from './routing/page-paths.ts'
 import { type ServiceLists, type ServiceRoute, servedVersions, type VersionScenes } from './routing/served-versions.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './settings.ts'
 import { timerMakers } from './timers/timer-maker.ts'
@@ -114,6 +115,8 @@ export interface Service<D extends Declaration = Declaration> {
   readonly methods: string
   /** The header `WWW-Authenticate` of answers with 401. R165. */
   readonly challenge: string
+  /** Where the pages for people are. */
+  readonly pages: PagePaths
   /** JSON documents by their path, for example the metadata of the authorization server. */
   readonly documents: ReadonlyMap<string, string>
 }
@@ -349,7 +352,7 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
     'notices',
     'going',
   ] as const),
-  ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
+  ...(['places', 'tree', 'methods', 'challenge', 'pages', 'documents'] as const),
 ]
 
 /** Batches, events and reactions are no resources that are stored, but have the settings of one. */
@@ -421,6 +424,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     tree: newest.tree,
     methods: newest.methods,
     challenge,
+    pages: pagePaths(settings, editions),
     documents: new Map(issued?.paths.map((path) => [path, issued.text])),
   }
 }

@@ -2,12 +2,17 @@
 import type { Deprecation } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 
+/** The parts of the introduction in Markdown; an empty part does not apply. */
+export const introductionParts = (service: Service, label: string) => ({
+  general: generalText(service),
+  version: versionText(service, label),
+  limits: limitText(service),
+  quotas: quotaText(service),
+})
+
 /** The introduction of a document in Markdown. */
-export function introductionText(service: Service, label: string): string {
-  return [generalText(service), versionText(service, label), limitText(service), quotaText(service)]
-    .filter(Boolean)
-    .join('\n\n')
-}
+export const introductionText = (service: Service, label: string): string =>
+  Object.values(introductionParts(service, label)).filter(Boolean).join('\n\n')
 
 function generalText({ settings }: Service): string {
   return [

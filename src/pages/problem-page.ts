@@ -1,0 +1,45 @@
+/** Problem page: what an error type means, for people who follow the `type` of an error. Part 7, error body. */
+import type { DocumentPart } from '../describe/components.ts'
+import { statusTitle } from '../describe/errors.ts'
+import { type Catalogue, typeChain, typeStatus, typeTitle } from '../errors/catalogue.ts'
+import type { Service } from '../service.ts'
+import { html, inline, type Markup } from './markup.ts'
+import { operationsOf, refusalsOf, typeLinks } from './operation-part.ts'
+import { problemTexts } from './problem-texts.ts'
+import { resolver } from './schema-text.ts'
+import { pageOf } from './shell.ts'
+
+/** The page of a type, or of all types if it is null. `document` describes the newest version. */
+export function problemPage(
+  { name, pages }: Service,
+  types: Catalogue,
+  document: DocumentPart,
+  type: string | null,
+): string {
+  return pageOf({
+    title: `${type === null ? 'Error types' : typeTitle(type)}: ${name}`,
+    header: html`<p class="name"><a href="${pages.docs}">${name}</a></p><p><a href="${pages.problems}">All error types</a></p>`,
+    main: type === null ? allTypes(types, pages.problems) : oneType(type, types, document, pages),
+    sends: false,
+  })
+}
+
+const allTypes = (types: Catalogue, problems: string): Markup =>
+  html`<h1>Error types</h1><dl>${[...types.keys()].toSorted().map((type) => html`<div><dt><a href="${problems}/${type}">${type}</a> <span>${typeStatus(types, type)}</span></dt><dd>${inline(problemTexts[type] ?? '')}</dd></div>`)}</dl>`
+
+function oneType(type: string, types: Catalogue, document: DocumentPart, { docs, problems }: Service['pages']): Markup {
+  const resolve = resolver(document)
+  const status = typeStatus(types, type)
+  const [, ...above] = typeChain(types, type)
+  const below = [...types].flatMap(([name, { parent }]) => (parent === type ? [name] : []))
+  const known = [type, ...above].find((one) => problemTexts[one] !== undefined) ?? 'error'
+  const operations = operationsOf(document, resolve).filter((one) =>
+    refusalsOf(one, resolve).some(([, own]) => own.includes(type)),
+  )
+  return html`<h1>${typeTitle(type)}</h1>
+<dl><div><dt>Type</dt><dd><code>${type}</code></dd></div><div><dt>Status</dt><dd><code>${status}</code> ${statusTitle(status)}</dd></div></dl>
+<p>${inline(problemTexts[known] ?? '')}</p>
+${above.length > 0 && html`<h2>More general</h2><p>A client that does not know this type acts on the first of these that it knows: ${typeLinks(above, problems)}.</p>`}
+${below.length > 0 && html`<h2>More special</h2><p>${typeLinks(below, problems)}.</p>`}
+${operations.length > 0 && html`<h2>Operations that answer it</h2><ul>${operations.map(({ operationId, method, path, summary }) => html`<li><a href="${docs}#${operationId}">${summary}</a> <code>${method} ${path}</code></li>`)}</ul>`}`
+}
