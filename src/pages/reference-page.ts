@@ -5,6 +5,7 @@ import { introductionParts } from '../describe/introduction.ts'
 import { stateArrows, stateDiagram } from '../describe/state-diagram.ts'
 import { typeStatus } from '../errors/catalogue.ts'
 import type { ServedVersion } from '../flow/route.ts'
+import { sentenceCase } from '../formats/naming.ts'
 import type { Service } from '../service.ts'
 import { html, inline, type Markup, markdown } from './markup.ts'
 import {
@@ -166,10 +167,9 @@ function resourceSections(
   const names = new Set([...edition.resources.keys(), ...operations.flatMap(({ tags }) => tags)])
   return [...names].map((name) => {
     const own = operations.filter(({ tags }) => tags.includes(name))
-    const words = name.replaceAll('-', ' ')
     return {
       id: `resource-${name}`,
-      title: words.charAt(0).toUpperCase() + words.slice(1),
+      title: sentenceCase(name),
       content: html`${resourcePart(edition, name, own, context)}${own.map((one) => operationPart(one, context))}`,
       operations: own,
     }

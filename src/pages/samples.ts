@@ -19,7 +19,7 @@ export const sampleLanguages = ['curl', 'TypeScript', 'Python'] as const
 
 /** The code of a request in each language. */
 export const samplesOf = (request: SampledRequest): Markup =>
-  html`${sampleLanguages.map((language) => html`<pre class="sample ${language}" aria-label="${language}" role="region">${withOrigin(writers[language](request))}</pre>`)}`
+  html`${sampleLanguages.map((language) => html`<pre class="sample ${language}">${withOrigin(writers[language](request))}</pre>`)}`
 
 const withOrigin = (code: string): Markup[] =>
   code.split(origin).map((part, i) => html`${i > 0 && html`<b class="origin">${origin}</b>`}${part}`)
@@ -34,7 +34,7 @@ function curlCode({ method, path, headers, keyHeader, body }: SampledRequest): s
     `curl ${method === 'GET' ? '' : `-X ${method} `}${shellText(origin + path)}`,
     ...(keyHeader === null ? [] : [`-H "${keyHeader}: ${keyPrefix(keyHeader)}$API_KEY"`]),
     ...headers.map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`-d ${shellText(JSON.stringify(body))}`]),
+    ...(body === undefined ? [] : [`-d ${shellText(JSON.stringify(body, null, 2))}`]),
   ].join(' \\\n  ')
 }
 
@@ -47,7 +47,7 @@ function typescriptCode({ method, path, headers, keyHeader, body }: SampledReque
   const options = [
     ...(method === 'GET' ? [] : [`method: ${quoted(method)}`]),
     ...(all.length === 0 ? [] : [`headers: { ${all.join(', ')} }`]),
-    ...(body === undefined ? [] : [`body: JSON.stringify(${JSON.stringify(body)})`]),
+    ...(body === undefined ? [] : [`body: JSON.stringify(${JSON.stringify(body, null, 2).replaceAll('\n', '\n  ')})`]),
   ]
   const second = options.length === 0 ? '' : `, {\n${options.map((one) => `  ${one},\n`).join('')}}`
   return `const response = await fetch(${quoted(origin + path)}${second})\nconsole.log(response.status, await response.text())`

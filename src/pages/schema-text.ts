@@ -1,5 +1,6 @@
 /** Schema text: the schemas of an OpenAPI document in words, and example values that fit them. Part 13. */
 import type { DocumentPart } from '../describe/components.ts'
+import { sentenceCase } from '../formats/naming.ts'
 import { html, inline, type Markup } from './markup.ts'
 
 /** A schema, as far as the page reads it. */
@@ -108,7 +109,7 @@ export function schemaNotes(given: Schema, resolve: Resolve): Markup[] {
   const listed = values ?? (only === undefined ? undefined : [only])
   return [
     ...(description ? [inline(description)] : []),
-    ...(said.length > 0 ? [html`${said.join(', ')}.`] : []),
+    ...(said.length > 0 ? [html`${sentenceCase(said.join(', '))}.`] : []),
     ...(listed ? [valuesNote(listed)] : []),
     ...(pattern !== undefined && format === undefined && !listed ? [html`Pattern: <code>${pattern}</code>`] : []),
     ...(schema.default === undefined ? [] : [html`Default: <code>${JSON.stringify(schema.default)}</code>`]),
