@@ -392,7 +392,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   throwMistakes(declaration, changeMistakes(declaration, changes, lists.kinds))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const rules = { settings, kinds: lists.kinds }
-  const { resources: all, concepts = {}, events = false } = declaration
+  const { resources: all, concepts = {}, events = false, versions = {} } = declaration
   const around = { resources: all, concepts, events, ...rules }
   const made = new Map(Object.entries(all).map(([name, one]) => [name, makeResource(name, one, around)]))
   const resources = withStoredVersions(made, { declaration, changes, rules })
@@ -405,7 +405,6 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const shared = { declaration, changes, today: resources, settings, challenge, writer, serviceRoutes }
   const editions = servedVersions({ ...shared, ...lists })
   const labels = editions.map(({ label }) => label)
-  const { versions = {} } = declaration
   const served = labels.filter((label) => versions[label]?.retired === undefined)
   const newest = editions.at(-1) as ServedVersion
   const notices = versionNotices(editions, declaration, served, settings)

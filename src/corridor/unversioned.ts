@@ -175,7 +175,7 @@ async function pageReply(call: Call, place: PagePlace, context: ServerContext, c
   const reply = await serveDocument(call, { name, text, closed, type: 'text/html; charset=utf-8' }, context)
   if (call.method === 'OPTIONS') return reply
   if (call.target.split('?', 1)[0] === '/') addVary(reply.headers, ['Accept'])
-  return { ...reply, headers: { ...reply.headers, ...(await import('../pages/shell.ts')).pageHeaders } }
+  return { ...reply, headers: { ...reply.headers, ...(await import('../pages/page-frame.ts')).pageHeaders } }
 }
 
 function describedVersion({ choice }: Service, label: string | null, now: number): string {

@@ -1,12 +1,12 @@
 /** Operation part: one operation of the reference page, with its parameters, answers, errors and code. Part 13. */
 import type { DocumentPart } from '../describe/components.ts'
+import { samplesOf } from './code-samples.ts'
 import { html, inline, type Markup, markdown } from './markup.ts'
-import { samplesOf } from './samples.ts'
 import {
   exampleOf,
   fieldsOf,
   type NamedSchema,
-  type Resolve,
+  type ResolvePart,
   type Schema,
   schemaNotes,
   typeText,
@@ -32,7 +32,7 @@ interface DocumentResponse {
 }
 
 /** An operation with its place. */
-export interface DescribedOperation {
+export interface PageOperation {
   readonly method: string
   readonly path: string
   readonly operationId: string
@@ -48,7 +48,7 @@ export interface DescribedOperation {
 
 /** What parts of a page need besides their own part of the document. */
 export interface PageContext {
-  readonly resolve: Resolve
+  readonly resolve: ResolvePart
   readonly document: DocumentPart
   /** The path of the problem pages. */
   readonly problems: string
@@ -57,11 +57,11 @@ export interface PageContext {
 const methods = ['get', 'query', 'post', 'put', 'patch', 'delete']
 
 /** All operations of a document, with the parameters of their paths. */
-export function operationsOf({ paths }: DocumentPart, resolve: Resolve): DescribedOperation[] {
+export function documentOperations({ paths }: DocumentPart, resolve: ResolvePart): PageOperation[] {
   const items = Object.entries(paths as Readonly<Record<string, DocumentPart>>)
   return items.flatMap(([path, item]) =>
     methods.flatMap((method) => {
-      const own = item[method] as DescribedOperation | undefined
+      const own = item[method] as PageOperation | undefined
       if (!own) return []
       const shared = (item.parameters ?? []) as readonly Parameter[]
       const parameters = [...shared, ...(own.parameters ?? [])].map((one) => resolve(one))
@@ -71,7 +71,7 @@ export function operationsOf({ paths }: DocumentPart, resolve: Resolve): Describ
 }
 
 /** The error types that an answer can have. */
-export function errorTypesOf(given: Schema | undefined): string[] {
+function errorTypesOf(given: Schema | undefined): string[] {
   if (!given) return []
   const { anyOf = [], allOf = [], properties: { type, errors } = {} } = given
   const own = type?.enum ?? (type?.const === undefined ? [] : [type.const])
@@ -80,20 +80,20 @@ export function errorTypesOf(given: Schema | undefined): string[] {
 }
 
 /** The refusals of an operation: each status with its types. */
-export const refusalsOf = (
-  { responses }: DescribedOperation,
-  resolve: Resolve,
+export const errorsByStatus = (
+  { responses }: PageOperation,
+  resolve: ResolvePart,
 ): (readonly [status: string, types: readonly string[]])[] =>
   Object.entries(responses)
     .filter(([status]) => /^[45]/.test(status))
     .map(([status, one]) => [status, errorTypesOf(resolve(one).content?.['application/json']?.schema)])
 
-export function schemeNames(operation: DescribedOperation): string[] {
+function schemeNames(operation: PageOperation): string[] {
   return operation.security.flatMap((one) => Object.keys(one))
 }
 
 /** The header that a key is sent in; null if the operation is public. */
-function keyHeaderOf(operation: DescribedOperation, { document }: PageContext): string | null {
+function keyHeaderOf(operation: PageOperation, { document }: PageContext): string | null {
   const [first] = schemeNames(operation)
   const { securitySchemes = {} } = (document.components ?? {}) as {
     securitySchemes?: Readonly<Record<string, DocumentPart>>
@@ -102,7 +102,7 @@ function keyHeaderOf(operation: DescribedOperation, { document }: PageContext): 
   return securitySchemes[first]?.type === 'apiKey' ? String(securitySchemes[first].name) : 'Authorization'
 }
 
-const accessText = ({ security }: DescribedOperation): Markup => {
+const accessText = ({ security }: PageOperation): Markup => {
   if (security.length === 0) return html`Public: no key is needed.`
   const scopes = [...new Set(security.flatMap((one) => Object.values(one).flat()))]
   return scopes.length === 0
@@ -116,7 +116,7 @@ export const definitions = (
     readonly marks?: readonly (string | false | undefined)[]
     readonly says?: string | undefined
   })[],
-  resolve: Resolve,
+  resolve: ResolvePart,
 ): Markup =>
   html`<dl>${list.map(
     ({ name, schema, marks = [], says }) =>
@@ -126,7 +126,7 @@ export const definitions = (
 const baseOf = (name: string): string => name.replace(/\[\w+\]$/, '')
 
 /** The filters of a list: each field with the forms of its parameter. */
-function filtersPart(filters: readonly Parameter[], resolve: Resolve): Markup {
+function filtersPart(filters: readonly Parameter[], resolve: ResolvePart): Markup {
   const groups = [...Map.groupBy(filters, ({ name }) => baseOf(name))]
   return html`<h4>Filters</h4><dl>${groups.map(([name, forms]) => {
     const { schema } = forms.find((one) => !one.name.endsWith('[null]')) as Parameter
@@ -140,7 +140,7 @@ function filtersPart(filters: readonly Parameter[], resolve: Resolve): Markup {
 const isFilter = ({ name, in: place }: Parameter, all: readonly Parameter[]): boolean =>
   place === 'query' && all.some((one) => one.name.startsWith(`${baseOf(name)}[`))
 
-function parametersPart({ parameters }: DescribedOperation, { resolve }: PageContext): Markup {
+function parametersPart({ parameters }: PageOperation, { resolve }: PageContext): Markup {
   const filters = parameters.filter((one) => isFilter(one, parameters))
   const of = (place: string) =>
     parameters
@@ -156,7 +156,7 @@ function parametersPart({ parameters }: DescribedOperation, { resolve }: PageCon
 }
 
 /** The content that is sent. Fields of a resource have their own list, so bodies name them only. */
-function bodyPart({ requestBody: body }: DescribedOperation, { resolve }: PageContext): Markup | null {
+function bodyPart({ requestBody: body }: PageOperation, { resolve }: PageContext): Markup | null {
   if (!body) return null
   const [[, first]] = Object.entries(body.content) as [[string, Content[string]]]
   const schema = resolve(first.schema ?? {})
@@ -171,7 +171,7 @@ function bodyPart({ requestBody: body }: DescribedOperation, { resolve }: PageCo
   }`
 }
 
-function answersPart({ responses }: DescribedOperation, { resolve }: PageContext): Markup {
+function answersPart({ responses }: PageOperation, { resolve }: PageContext): Markup {
   const answers = Object.entries(responses).filter(([status]) => /^[23]/.test(status))
   return html`<h4>Answers</h4><dl>${answers.map(([status, one]) => {
     const { description, headers = {}, content = {} } = resolve(one)
@@ -183,13 +183,13 @@ function answersPart({ responses }: DescribedOperation, { resolve }: PageContext
 export const typeLinks = (types: readonly string[], problems: string): Markup =>
   html`${types.map((type, i) => html`${i > 0 && ', '}<a href="${problems}/${type}">${type}</a>`)}`
 
-const errorsPart = (operation: DescribedOperation, { resolve, problems }: PageContext): Markup =>
-  html`<details><summary>Errors</summary><dl>${refusalsOf(operation, resolve).map(
+const errorsPart = (operation: PageOperation, { resolve, problems }: PageContext): Markup =>
+  html`<details><summary>Errors</summary><dl>${errorsByStatus(operation, resolve).map(
     ([status, types]) => html`<div><dt><code>${status}</code></dt><dd>${typeLinks(types, problems)}</dd></div>`,
   )}</dl></details>`
 
 /** What a sample sends, and the same for the form that sends a request from the page. */
-function requestOf(operation: DescribedOperation, context: PageContext) {
+function requestOf(operation: PageOperation, context: PageContext) {
   const { method, path, parameters, requestBody } = operation
   const { resolve, document } = context
   const [{ url }] = document.servers as readonly [{ readonly url: string }]
@@ -217,7 +217,7 @@ function requestOf(operation: DescribedOperation, context: PageContext) {
 }
 
 /** The section of an operation. Its data attributes are for the script, which sends requests. */
-export function operationPart(operation: DescribedOperation, context: PageContext): Markup {
+export function operationPart(operation: PageOperation, context: PageContext): Markup {
   const { operationId: id, method, path, summary, description, deprecated } = operation
   const { template, ...request } = requestOf(operation, context)
   const sent = JSON.stringify({

@@ -4,10 +4,10 @@ import { statusTitle } from '../describe/errors.ts'
 import { type Catalogue, typeChain, typeStatus, typeTitle } from '../errors/catalogue.ts'
 import type { Service } from '../service.ts'
 import { html, inline, type Markup } from './markup.ts'
-import { operationsOf, refusalsOf, typeLinks } from './operation-part.ts'
+import { documentOperations, errorsByStatus, typeLinks } from './operation-part.ts'
+import { framedPage } from './page-frame.ts'
 import { problemTexts } from './problem-texts.ts'
 import { resolver } from './schema-text.ts'
-import { pageOf } from './shell.ts'
 
 /** The page of a type, or of all types if it is null. `document` describes the newest version. */
 export function problemPage(
@@ -16,7 +16,7 @@ export function problemPage(
   document: DocumentPart,
   type: string | null,
 ): string {
-  return pageOf({
+  return framedPage({
     title: `${type === null ? 'Error types' : typeTitle(type)}: ${name}`,
     header: html`<p class="name"><a href="${pages.docs}">${name}</a></p><p><a href="${pages.problems}">All error types</a></p>`,
     main: type === null ? allTypes(types, pages.problems) : oneType(type, types, document, pages),
@@ -33,8 +33,8 @@ function oneType(type: string, types: Catalogue, document: DocumentPart, { docs,
   const [, ...above] = typeChain(types, type)
   const below = [...types].flatMap(([name, { parent }]) => (parent === type ? [name] : []))
   const known = [type, ...above].find((one) => problemTexts[one] !== undefined) ?? 'error'
-  const operations = operationsOf(document, resolve).filter((one) =>
-    refusalsOf(one, resolve).some(([, own]) => own.includes(type)),
+  const operations = documentOperations(document, resolve).filter((one) =>
+    errorsByStatus(one, resolve).some(([, own]) => own.includes(type)),
   )
   return html`<h1>${typeTitle(type)}</h1>
 <dl><div><dt>Type</dt><dd><code>${type}</code></dd></div><div><dt>Status</dt><dd><code>${status}</code> ${statusTitle(status)}</dd></div></dl>

@@ -7,19 +7,19 @@ import { typeStatus } from '../errors/catalogue.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import { sentenceCase } from '../formats/naming.ts'
 import type { Service } from '../service.ts'
+import { sampleLanguages } from './code-samples.ts'
 import { html, inline, type Markup, markdown } from './markup.ts'
 import {
-  type DescribedOperation,
   definitions,
+  documentOperations,
+  errorsByStatus,
   operationPart,
-  operationsOf,
   type PageContext,
-  refusalsOf,
+  type PageOperation,
   typeLinks,
 } from './operation-part.ts'
-import { sampleLanguages } from './samples.ts'
+import { framedPage } from './page-frame.ts'
 import { fieldsOf, type NamedSchema, resolver, type Schema } from './schema-text.ts'
-import { pageOf } from './shell.ts'
 import { stateDrawing } from './state-drawing.ts'
 
 interface ReferenceOptions {
@@ -33,13 +33,13 @@ interface PageSection {
   readonly id: string
   readonly title: string
   readonly content: Markup
-  readonly operations?: readonly DescribedOperation[]
+  readonly operations?: readonly PageOperation[]
 }
 
 /** The page of a version. */
 export function referencePage(service: Service, document: DocumentPart, { label, open }: ReferenceOptions): string {
   const resolve = resolver(document)
-  const operations = operationsOf(document, resolve)
+  const operations = documentOperations(document, resolve)
   const context = { resolve, document, problems: service.pages.problems }
   const { general, version, limits, quotas } = introductionParts(service, label)
   const section = (id: string, title: string, content: Markup | null): PageSection[] =>
@@ -59,7 +59,7 @@ export function referencePage(service: Service, document: DocumentPart, { label,
     ...resourceSections(service.editions.get(label) as ServedVersion, operations, context),
   ]
   const { info } = document as { readonly info: { readonly title: string; readonly version: string } }
-  return pageOf({
+  return framedPage({
     title: `${info.title} ${label}: API reference`,
     header: html`<p class="name"><a href="${service.pages.docs}">${info.title}</a> ${info.version}</p>${versionSwitch(service, label, open)}
 <fieldset class="languages"><legend>Code in</legend>${sampleLanguages.map((one, i) => html`<label><input type="radio" name="language" id="in-${one}"${i === 0 && html` checked`}> ${one}</label>`)}</fieldset><div id="key-place"></div>`,
@@ -110,7 +110,7 @@ function versionsPart({ changes }: Service, { open }: ReferenceOptions, text: st
 
 const pageParameters = ['sort', 'order', 'nulls', 'custom_sort', 'page', 'page_size', 'limit', 'offset', 'cursor']
 
-function listsPart(operations: readonly DescribedOperation[]): Markup | null {
+function listsPart(operations: readonly PageOperation[]): Markup | null {
   const list = operations.find(({ parameters }) => parameters.some(({ name }) => pageParameters.includes(name)))
   if (!list) return null
   const own = list.parameters.filter(({ name, description }) => pageParameters.includes(name) && description)
@@ -123,10 +123,10 @@ function listsPart(operations: readonly DescribedOperation[]): Markup | null {
 /** Every error type that operations answer, by status. */
 function errorsPart(
   { errors }: ServedVersion,
-  operations: readonly DescribedOperation[],
+  operations: readonly PageOperation[],
   { resolve, problems }: PageContext,
 ): Markup {
-  const types = operations.flatMap((one) => refusalsOf(one, resolve).flatMap(([, own]) => own))
+  const types = operations.flatMap((one) => errorsByStatus(one, resolve).flatMap(([, own]) => own))
   const byStatus = Map.groupBy([...new Set(types)].toSorted(), (type) => typeStatus(errors, type))
   const rows = [...byStatus].toSorted(([a], [b]) => a - b)
   return html`<p>Every error has a <code>message</code> for people, a <code>type</code> for programs and its more general <code>types</code>; a client that does not know a type acts on a more general one. <a href="${problems}">All error types</a></p>
@@ -134,7 +134,7 @@ function errorsPart(
 }
 
 interface Webhook {
-  readonly post: DescribedOperation
+  readonly post: PageOperation
 }
 
 /** The events of changes, and the deliveries of webhooks. */
@@ -161,7 +161,7 @@ function eventsPart({ document, resolve }: PageContext): Markup | null {
 /** The resources in their declared order, then what belongs to none: events, batches. */
 function resourceSections(
   edition: ServedVersion,
-  operations: readonly DescribedOperation[],
+  operations: readonly PageOperation[],
   context: PageContext,
 ): PageSection[] {
   const names = new Set([...edition.resources.keys(), ...operations.flatMap(({ tags }) => tags)])
@@ -179,7 +179,7 @@ function resourceSections(
 function resourcePart(
   edition: ServedVersion,
   name: string,
-  own: readonly DescribedOperation[],
+  own: readonly PageOperation[],
   { document, resolve }: PageContext,
 ): Markup {
   const resource = edition.resources.get(name)
@@ -194,43 +194,31 @@ function resourcePart(
 
 /** The fields of a resource from the schemas of its operations: as it is answered, created and changed. */
 function resourceFields(
-  own: readonly DescribedOperation[],
+  own: readonly PageOperation[],
   resolve: PageContext['resolve'],
 ): (NamedSchema & { readonly marks: readonly (string | false)[] })[] {
   const find = (verb: string) => own.find(({ operationId }) => operationId.endsWith(`.${verb}`))
-  const sent = (verb: string) => resolve(find(verb)?.requestBody?.content['application/json']?.schema ?? {})
-  const answers = resolve(find('get')?.responses[200] ?? find('create')?.responses[201] ?? { description: '' })
-  const created = sent('create')
-  const [read, made] = [
-    fieldsOf(answers.content?.['application/json']?.schema ?? {}, resolve),
-    fieldsOf(created, resolve),
+  const sent = (verb: string, type = 'application/json') =>
+    resolve(find(verb)?.requestBody?.content[type]?.schema ?? {})
+  const answer = resolve(find('get')?.responses[200] ?? find('create')?.responses[201] ?? { description: '' })
+  const read = fieldsOf(answer.content?.['application/json']?.schema ?? {}, resolve)
+  const made = fieldsOf(sent('create'), resolve)
+  const changed = [
+    ...fieldsOf(sent('update', 'application/merge-patch+json'), resolve),
+    ...fieldsOf(sent('replace'), resolve),
   ]
-  const changed = fieldsOf(
-    find('update')?.requestBody?.content['application/merge-patch+json']?.schema ?? sent('replace'),
-    resolve,
-  )
-  const named = (list: readonly NamedSchema[], name: string) => list.find((one) => one.name === name)
-  const all = new Map(
-    [...changed, ...made, ...read].filter(({ name }) => !name.startsWith('_links')).map((one) => [one.name, one]),
-  )
-  const order = [...read, ...made].map(({ name }) => name)
-  return [...all.values()]
-    .toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
-    .map((one) => {
-      const atCreation = named(made, one.name)
-      const isReadOnly = one.schema.readOnly === true
-      return {
-        ...one,
-        schema: {
-          ...one.schema,
-          ...(atCreation?.schema.default === undefined ? {} : { default: atCreation.schema.default }),
-        },
-        marks: [
-          !isReadOnly && (created.required?.includes(one.name) ?? false) && 'required',
-          isReadOnly && (atCreation ? 'set when it is created' : 'read-only'),
-          !named(read, one.name) && 'write-only',
-          one.nullable && 'can be null',
-        ],
-      }
+  const { required = [] } = sent('create')
+  return [...Map.groupBy([...read, ...made, ...changed], ({ name }) => name)]
+    .filter(([name]) => !name.startsWith('_links'))
+    .map(([name, [one]]) => {
+      const { schema, nullable } = one as NamedSchema
+      const atCreation = made.find((field) => field.name === name)
+      const { default: usual } = atCreation?.schema ?? {}
+      const marks = [
+        schema.readOnly ? (atCreation ? 'set when it is created' : 'read-only') : required.includes(name) && 'required',
+        !read.some((field) => field.name === name) && 'write-only',
+        nullable && 'can be null',
+      ]
+      return { name, nullable, schema: usual === undefined ? schema : { ...schema, default: usual }, marks }
     })
 }

@@ -28,10 +28,10 @@ export interface Schema {
 }
 
 /** Follows a reference to a component of the document. */
-export type Resolve = <T extends { readonly $ref?: string }>(part: T) => T
+export type ResolvePart = <T extends { readonly $ref?: string }>(part: T) => T
 
 export const resolver =
-  (document: DocumentPart): Resolve =>
+  (document: DocumentPart): ResolvePart =>
   <T extends { readonly $ref?: string }>(part: T): T => {
     if (part.$ref === undefined) return part
     const { $ref, ...own } = part
@@ -50,7 +50,7 @@ export interface NamedSchema {
 }
 
 /** The schema without its null, and whether it had one. */
-export function withoutNull(given: Schema, resolve: Resolve): { readonly schema: Schema; readonly nullable: boolean } {
+function withoutNull(given: Schema, resolve: ResolvePart): { readonly schema: Schema; readonly nullable: boolean } {
   const { anyOf, type, ...rest } = resolve(given)
   const others = anyOf?.filter((one) => one.type !== 'null') ?? []
   if (anyOf && others.length === 1 && anyOf.length === 2)
@@ -61,7 +61,7 @@ export function withoutNull(given: Schema, resolve: Resolve): { readonly schema:
 }
 
 /** The fields of an object, those of nested objects after them with dotted names. */
-export const fieldsOf = (given: Schema, resolve: Resolve, before = ''): NamedSchema[] =>
+export const fieldsOf = (given: Schema, resolve: ResolvePart, before = ''): NamedSchema[] =>
   Object.entries(resolve(given).properties ?? {}).flatMap(([own, one]) => {
     const name = before + own
     const found = withoutNull(one, resolve)
@@ -73,7 +73,7 @@ export const fieldsOf = (given: Schema, resolve: Resolve, before = ''): NamedSch
   })
 
 /** The type of a value in a few words. */
-export function typeText(given: Schema, resolve: Resolve): string {
+export function typeText(given: Schema, resolve: ResolvePart): string {
   const { schema, nullable } = withoutNull(given, resolve)
   const { type, format, items, additionalProperties: values, anyOf, enum: listed } = schema
   const named = items
@@ -99,7 +99,7 @@ const bounds: readonly (readonly [keyword: string, text: (value: unknown) => str
 const mostInline = 12
 
 /** The bounds, values, default and description of a schema. */
-export function schemaNotes(given: Schema, resolve: Resolve): Markup[] {
+export function schemaNotes(given: Schema, resolve: ResolvePart): Markup[] {
   const { schema } = withoutNull(given, resolve)
   const { items, pattern, format, description, enum: values, const: only } = schema
   const inside = items && withoutNull(items, resolve).schema
@@ -133,7 +133,7 @@ const formatExamples: Readonly<Record<string, string>> = {
 const patternExamples = ['1', '10.00', '42', '0042', 'a', 'A1', 'abc', 'ABC-1', '2026-01-31', 'PT30M']
 
 /** A value that fits the schema as far as it can be guessed; declared examples come first. */
-export function exampleOf(given: Schema, resolve: Resolve, name = 'text'): unknown {
+export function exampleOf(given: Schema, resolve: ResolvePart, name = 'text'): unknown {
   const { schema } = withoutNull(given, resolve)
   const { examples, type, items, enum: values, anyOf, const: only, minimum, minItems } = schema
   if (examples?.[0] !== undefined) return examples[0]
@@ -148,7 +148,7 @@ export function exampleOf(given: Schema, resolve: Resolve, name = 'text'): unkno
 }
 
 /** The required fields of an object; if none is, its first one. */
-function exampleObject(schema: Schema, resolve: Resolve): Record<string, unknown> {
+function exampleObject(schema: Schema, resolve: ResolvePart): Record<string, unknown> {
   const { required = [], properties = {} } = schema
   const own = Object.entries(properties).filter(([, one]) => !resolve(one).readOnly)
   const needed = own.filter(([name]) => required.includes(name))

@@ -201,32 +201,20 @@ doors('pages', library, (door) => {
 
   spec('R214', 'the root is the page for browsers and JSON for all others', async () => {
     const own = await page(door, '/docs')
-    for (const accept of [
-      browser,
-      'text/html',
-      'text/html, application/json;q=0.9',
-      'text/*;q=0.5, application/json;q=0.4',
-    ]) {
+    const ranked = ['text/html, application/json;q=0.9', 'text/*;q=0.5, application/json;q=0.4']
+    for (const accept of [browser, 'text/html', ...ranked]) {
       const { headers, text } = await door.send('GET', '/', { headers: { accept } })
       assert.equal(text, own, accept)
-      assert.equal(
-        headers.vary,
-        'Accept-Encoding, version, Accept'.replace(', version', headers.vary?.includes('version') ? ', version' : ''),
-      )
+      assert.match(headers.vary ?? '', /\bAccept(,|$)/)
     }
-    for (const accept of [
-      undefined,
-      '*/*',
-      'application/json',
-      'application/json, text/html',
-      'text/html;q=0.5, */*',
-      'nonsense',
-    ]) {
-      const { headers, json } = await door.send('GET', '/', accept === undefined ? {} : { headers: { accept } })
+    const others = ['application/json, text/html', 'text/html;q=0.5, */*', 'nonsense']
+    for (const accept of ['*/*', 'application/json', ...others]) {
+      const { headers, json } = await door.send('GET', '/', { headers: { accept } })
       assert.equal(json.name, 'library')
       assert.match(headers.vary ?? '', /\bAccept(,|$)/)
       assert.equal(headers['content-security-policy'], undefined)
     }
+    assert.equal((await door.send('GET', '/')).json.name, 'library')
   })
 })
 

@@ -1,4 +1,4 @@
-/** Samples: the code that sends a request, in curl, TypeScript and Python. Part 13. */
+/** Code samples: the code that sends a request, in curl, TypeScript and Python. Part 13. */
 import { html, type Markup } from './markup.ts'
 
 /** A request that samples send, with values in its path. */

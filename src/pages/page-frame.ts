@@ -1,4 +1,4 @@
-/** Shell: the frame of every page with its style and script, and the policy that allows only these. Part 13. */
+/** Page frame: the frame of every page with its style and script, and the policy that allows only these. Part 13. */
 import { hash } from 'node:crypto'
 import { html, Markup } from './markup.ts'
 import { script } from './script.ts'
@@ -14,7 +14,7 @@ interface PageParts {
 }
 
 /** A whole page. */
-export const pageOf = ({ title, header, contents, main, sends }: PageParts): string =>
+export const framedPage = ({ title, header, contents, main, sends }: PageParts): string =>
   html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><link rel="icon" href="data:,"><style>${new Markup(style)}</style></head>
 <body><a class="skip" href="#main">Skip to the content</a>
