@@ -174,7 +174,10 @@ async function pageReply(call: Call, place: PagePlace, context: ServerContext, c
   const name = `${JSON.stringify(place)} ${open} ${described.name}`
   const reply = await serveDocument(call, { name, text, closed, type: 'text/html; charset=utf-8' }, context)
   if (call.method === 'OPTIONS') return reply
-  if (call.target.split('?', 1)[0] === '/') addVary(reply.headers, ['Accept'])
+  if (call.target.split('?', 1)[0] === '/') {
+    addVary(reply.headers, ['Accept'])
+    reply.headers.Link = (await import('../describe/catalog.ts')).rootLinks
+  }
   return { ...reply, headers: { ...reply.headers, ...(await import('../pages/page-frame.ts')).pageHeaders } }
 }
 

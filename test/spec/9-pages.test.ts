@@ -205,6 +205,7 @@ doors('pages', library, (door) => {
     for (const accept of [browser, 'text/html', ...ranked]) {
       const { headers, text } = await door.send('GET', '/', { headers: { accept } })
       assert.equal(text, own, accept)
+      assert.match(headers.link ?? '', /rel="service-desc"/)
       assert.match(headers.vary ?? '', /\bAccept(,|$)/)
     }
     const others = ['application/json, text/html', 'text/html;q=0.5, */*', 'nonsense']
