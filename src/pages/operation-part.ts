@@ -227,12 +227,12 @@ export function operationPart(operation: PageOperation, context: PageContext): M
     keyHeader: request.keyHeader,
     body: request.body,
   })
-  return html`<section class="op" id="${id}" aria-labelledby="${id}-title" data-request="${sent}">
+  return html`<article class="op" id="${id}" aria-labelledby="${id}-title" data-request="${sent}">
 <div><h3 id="${id}-title"><a href="#${id}">${summary}</a>${deprecated && html` <em>deprecated</em>`}</h3>
 <p class="route"><b class="${method}">${method}</b> <code>${path}</code></p>
 ${description !== undefined && markdown(description)}<p>${accessText(operation)}</p>
 ${parametersPart(operation, context)}${bodyPart(operation, context)}${answersPart(operation, context)}${errorsPart(operation, context)}</div>
 <div class="code">${samplesOf(request)}</div>
-</section>
+</article>
 `
 }

@@ -104,6 +104,14 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     })
     assert.equal(said.stderr, '')
   })
+  test('says in its first line where the reference page is if a resource has its path', async () => {
+    const home = folder({ 'api.ts': notes.replaceAll('notes', 'docs').replace("'not'", "'doc'") })
+    const { url, said, stop } = await served(memory, { cwd: home })
+    assert.equal((await fetch(`${url}/-/docs`)).headers.get('content-type'), 'text/html; charset=utf-8')
+    assert.equal(await stop(), 0)
+    const moved = `${url}/-/docs; a resource has /docs, so this is at /-/docs: the setting server.paths.docs names another path`
+    assert.equal(said.stdout.split('\n', 1)[0], `bylaw serves docs at ${url} (reference page: ${moved})`)
+  })
   test('limits the memory of new objects, unless another size is set', async () => {
     for (const [env, size] of [
       [{ NODE_OPTIONS: '' }, '--max-semi-space-size=4'],

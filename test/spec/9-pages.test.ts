@@ -271,6 +271,12 @@ doors('pages with a path of their own', named({ docs: '/help/reference' }), (doo
   })
 })
 
+spec('R219', 'a path that the service or the other page has is refused', () => {
+  for (const docs of ['/openapi', '/v1/docs', 'docs', '/Docs', '/docs/'])
+    assert.throws(() => named({ docs }), /server\.paths\.docs[\s\S]*'\/reference'/, docs)
+  assert.throws(() => named({ docs: '/problems' }), /server\.paths\.problems[\s\S]*Write another path/)
+})
+
 doors('pages of a larger service', shop as unknown as Service, (door) => {
   spec('R214', 'the page has at most 100 kB, and its samples can be sent', async () => {
     const { bytes, text } = await door.send('GET', '/docs', { headers: { 'accept-encoding': 'gzip' } })
