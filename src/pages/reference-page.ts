@@ -19,7 +19,7 @@ import {
   typeLinks,
 } from './operation-part.ts'
 import { framedPage } from './page-frame.ts'
-import { fieldsOf, type NamedSchema, resolver, type Schema } from './schema-text.ts'
+import { fieldsOf, type NamedSchema, resolver, type Schema, sharedValues, valueCodes } from './schema-text.ts'
 import { stateDrawing } from './state-drawing.ts'
 
 interface ReferenceOptions {
@@ -57,6 +57,7 @@ export function referencePage(service: Service, document: DocumentPart, { label,
     ...section('errors', 'Errors', errorsPart(service.editions.get(label) as ServedVersion, operations, context)),
     ...section('events', 'Events and webhooks', eventsPart(context)),
     ...resourceSections(service.editions.get(label) as ServedVersion, operations, context),
+    ...section('values', 'Lists of values', valuesPart(document)),
   ]
   const { info } = document as { readonly info: { readonly title: string; readonly version: string } }
   return framedPage({
@@ -131,6 +132,13 @@ function errorsPart(
   const rows = [...byStatus].toSorted(([a], [b]) => a - b)
   return html`<p>Every error has a <code>message</code> for people, a <code>type</code> for programs and its more general <code>types</code>; a client that does not know a type acts on a more general one. <a href="${problems}">All error types</a></p>
 <dl>${rows.map(([status, own]) => html`<div><dt><code>${status}</code></dt><dd>${typeLinks(own, problems)}</dd></div>`)}</dl>`
+}
+
+function valuesPart(document: DocumentPart): Markup | null {
+  const shared = sharedValues(document)
+  if (shared.length === 0) return null
+  const lists = shared.map(([name, values]) => html`<h3 id="values-${name}">${name}</h3><p>${valueCodes(values)}</p>`)
+  return html`${lists}`
 }
 
 interface Webhook {

@@ -6,6 +6,8 @@ import { html, inline, type Markup } from './markup.ts'
 /** A schema, as far as the page reads it. */
 export interface Schema {
   readonly $ref?: string
+  /** The name of the component that a reference led to. */
+  readonly component?: string
   readonly title?: string
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
@@ -39,7 +41,7 @@ export const resolver =
       .slice(2)
       .split('/')
       .reduce<unknown>((at, name) => (at as DocumentPart)[name], document)
-    return { ...(target as T), ...own }
+    return { ...(target as T), ...own, component: $ref.split('/').at(-1) }
   }
 
 /** A field with its dotted name, and its schema without null. */
@@ -110,17 +112,26 @@ export function schemaNotes(given: Schema, resolve: ResolvePart): Markup[] {
   return [
     ...(description ? [inline(description)] : []),
     ...(said.length > 0 ? [html`${sentenceCase(said.join(', '))}.`] : []),
-    ...(listed ? [valuesNote(listed)] : []),
+    ...(listed ? [valuesNote(listed, schema.component)] : []),
     ...(pattern !== undefined && format === undefined && !listed ? [html`Pattern: <code>${pattern}</code>`] : []),
     ...(schema.default === undefined ? [] : [html`Default: <code>${JSON.stringify(schema.default)}</code>`]),
     ...(inside && !inside.properties ? schemaNotes(inside, resolve).map((note) => html`Each: ${note}`) : []),
   ]
 }
 
-function valuesNote(values: readonly unknown[]): Markup {
-  const codes = values.map((one, i) => html`${i > 0 && ', '}<code>${String(one)}</code>`)
-  if (values.length <= mostInline) return html`One of ${codes}.`
-  return html`<details><summary>One of ${values.length} values</summary>${codes}</details>`
+/** The long lists of values that several fields share; the page has each of them once. */
+export const sharedValues = (document: DocumentPart): (readonly [name: string, values: readonly unknown[]])[] =>
+  Object.entries(
+    (document.components as { readonly schemas?: Readonly<Record<string, Schema>> }).schemas ?? {},
+  ).flatMap(([name, { enum: values = [] }]) => (values.length > mostInline ? [[name, values] as const] : []))
+
+export const valueCodes = (values: readonly unknown[]): Markup[] =>
+  values.map((one, i) => html`${i > 0 && ', '}<code>${String(one)}</code>`)
+
+function valuesNote(values: readonly unknown[], component: string | undefined): Markup {
+  if (values.length <= mostInline) return html`One of ${valueCodes(values)}.`
+  if (component !== undefined) return html`One of <a href="#values-${component}">${values.length} values</a>.`
+  return html`<details><summary>One of ${values.length} values</summary>${valueCodes(values)}</details>`
 }
 
 const formatExamples: Readonly<Record<string, string>> = {
