@@ -55,6 +55,7 @@ import {
 } from './resources/states-before.ts'
 import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
+import { type PagePaths, pagePaths } from './routing/page-paths.ts'
 import { type ServiceLists, type ServiceRoute, servedVersions, type VersionScenes } from './routing/served-versions.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './settings.ts'
 import { timerMakers } from './timers/timer-maker.ts'
@@ -124,6 +125,8 @@ export interface Service<D extends Declaration = Declaration> {
   readonly methods: string
   /** The header `WWW-Authenticate` of answers with 401. R165. */
   readonly challenge: string
+  /** Where the pages for people are. */
+  readonly pages: PagePaths
   /** JSON documents by their path, for example the metadata of the authorization server. */
   readonly documents: ReadonlyMap<string, string>
 }
@@ -359,7 +362,7 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
     'notices',
     'going',
   ] as const),
-  ...(['places', 'tree', 'methods', 'challenge', 'documents'] as const),
+  ...(['places', 'tree', 'methods', 'challenge', 'pages', 'documents'] as const),
 ]
 
 /** Batches, events and reactions are no resources that are stored, but have the settings of one. */
@@ -417,7 +420,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   throwMistakes(declaration, changeMistakes(declaration, changes, lists.kinds))
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const rules = { settings, kinds: lists.kinds }
-  const { resources: all, concepts = {}, events = false } = declaration
+  const { resources: all, concepts = {}, events = false, versions = {} } = declaration
   const around = { resources: all, concepts, events, ...rules }
   const made = new Map(Object.entries(all).map(([name, one]) => [name, makeResource(name, one, around)]))
   const resources = withStoredVersions(made, { declaration, changes, rules })
@@ -430,7 +433,6 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const shared = { declaration, changes, today: resources, settings, challenge, writer, serviceRoutes }
   const editions = servedVersions({ ...shared, ...lists })
   const labels = editions.map(({ label }) => label)
-  const { versions = {} } = declaration
   const served = labels.filter((label) => versions[label]?.retired === undefined)
   const newest = editions.at(-1) as ServedVersion
   const notices = versionNotices(editions, declaration, served, settings)
@@ -449,6 +451,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     tree: newest.tree,
     methods: newest.methods,
     challenge,
+    pages: pagePaths(settings, editions),
     documents: new Map(issued?.paths.map((path) => [path, issued.text])),
   }
 }

@@ -145,6 +145,9 @@ const fromFeaturesSetting: Setting<FeatureChoice | 'changes' | 'off', FeatureCho
   local: false,
 }
 
+const pagePath = /^(?!\/(?:healthz|readyz|openapi|v\d+)(?:\/|$))(?:\/[a-z0-9-]+)+$/
+const pagePathText = "a path of lowercase letters, digits and dashes, as '/reference', and none of the service's own"
+
 /** Only asymmetric algorithms: with a shared secret, an attacker could sign with the public key as if it were the secret. */
 export const tokenAlgorithms: readonly string[] = ['RS256', 'ES256', 'PS256', 'EdDSA', 'Ed25519'].concat([
   'RS384',
@@ -587,6 +590,15 @@ const settingsTable = {
     version: choice('3.1', '3.2'),
     /** Whether callers without credentials may read it; on by default: `public: false`. */
     public: toggle(true),
+  },
+  /** The paths of pages for people: `server: { paths: { docs: '/reference' } }`. */
+  server: {
+    paths: {
+      /** The path of the reference page: `docs: '/reference'`. */
+      docs: word('/docs', pagePath, pagePathText),
+      /** The path of the pages about error types: `problems: '/reference/errors'`. */
+      problems: word('/problems', pagePath, pagePathText),
+    },
   },
   /** How many operations a batch may have (`POST /batches`); off by default: `batches: 50`. */
   batches: orOff(count(50, 1, 1000), 'off', null),

@@ -6,7 +6,8 @@ import type { SettingFault, Settings } from '../settings.ts'
 import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
 import { nameHint } from './kind-options.ts'
 
-const outsideSettings = /^(server|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
+const outsideSettings =
+  /^(server(?!\.paths)|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
 
 export function addSettingFinding(
   context: Pick<DeclarationCheck, 'found'>,
@@ -61,6 +62,9 @@ export function checkSettingContradictions(
       'A JSON Patch is a list of objects, which is 2 levels deep, and body.maxDepth is 1.',
       'Write maxDepth: 2 or more, or leave jsonPatch out.',
     )
+  const { docs, problems } = settings.server.paths
+  if (docs === problems)
+    say('server.paths.problems', `The reference page has the path '${docs}' too.`, 'Write another path.')
   checkIdempotencySettings(settings, say)
 }
 

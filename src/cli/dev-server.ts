@@ -15,7 +15,7 @@ import { loadService, mistakesText } from '../terminal/load.ts'
 import { readableLog } from '../terminal/readable-log.ts'
 import { retirementSurvey } from '../terminal/retirement.ts'
 import { hasAccessRules } from '../terminal/secrets.ts'
-import { openStoreFor, startService, untilSignal } from '../terminal/start.ts'
+import { openStoreFor, referencePlace, startService, untilSignal } from '../terminal/start.ts'
 import { sortByTemplate } from './routes.ts'
 import { sampleRequest } from './sample-request.ts'
 
@@ -129,6 +129,7 @@ function welcomeText(service: Service, url: string, key: string | null): string 
   const line = sampleRequest(service, url, Date.now().toString(36).slice(-4), key)
   const parts = [
     formatTable(rows),
+    `The reference page: ${referencePlace(service, url)}`,
     `The OpenAPI description: ${url}/openapi.json`,
     ...(key === null
       ? []

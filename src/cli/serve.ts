@@ -30,7 +30,7 @@ import {
   trustedProxiesOf,
 } from '../terminal/rate-limit-flags.ts'
 import { retirementSurvey, warnOfVersionDates } from '../terminal/retirement.ts'
-import { openMigrationFor, openStoreFor, startService, untilSignal } from '../terminal/start.ts'
+import { openMigrationFor, openStoreFor, referencePlace, startService, untilSignal } from '../terminal/start.ts'
 import { isWorker, reportReady, serveWithWorkers, untilReplaced } from './workers.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -148,9 +148,9 @@ async function run(given: CommandInput): Promise<number> {
 
 /** Prints the URL first, then the changes of the database at this start, and warnings. */
 const announcer =
-  ({ name }: Service, log: Log, steps: readonly string[], warn: () => void) =>
+  (service: Service, log: Log, steps: readonly string[], warn: () => void) =>
   (url: string): void => {
-    process.stdout.write(`bylaw serves ${name} at ${url}\n`)
+    process.stdout.write(`bylaw serves ${service.name} at ${url} (reference page: ${referencePlace(service, url)})\n`)
     for (const step of steps) log.info({ step }, 'The database was changed.')
     warn()
   }

@@ -1,12 +1,15 @@
 /** Unversioned paths: /healthz and /readyz, and documents about the service. Part 1; part 13. */
 import { hash } from 'node:crypto'
 import { refuseCredentialsInOptions, refuseCredentialsInTarget } from '../auth/credentials.ts'
+import { prefersHtml } from '../endpoints/content-negotiation.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import { Remembered } from '../flow/remembered.ts'
 import type { Reply } from '../flow/reply.ts'
+import type { ServedVersion } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
 import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../routing/options.ts'
+import type { PagePaths } from '../routing/page-paths.ts'
 import type { Service } from '../service.ts'
 import { openVersions } from '../versions/version-choice.ts'
 import { onceSendable } from './admission.ts'
@@ -15,7 +18,7 @@ import { encodeReply, replyCoding } from './coding.ts'
 import type { Corridor } from './corridor-phase.ts'
 import { admitIdentified } from './identify-caller.ts'
 import { check } from './phase.ts'
-import { varyByCaller } from './reply-headers.ts'
+import { addVary, varyByCaller } from './reply-headers.ts'
 import type { ServerContext } from './server-context.ts'
 
 /** /healthz and /readyz are answered even while the service is overloaded. */
@@ -56,18 +59,27 @@ async function answerHealth(call: Call, { service, store, open }: ServerContext,
   if (ready && !open()) throw new Problem('unavailable', 'The service is stopping.')
   const reason = ready ? await store.ready() : null
   if (reason !== null) throw new Problem('dependency-unavailable', 'The store does not answer.', { cause: reason })
-  return jsonReply(ready ? '{"status":"ready"}' : '{"status":"alive"}', 'no-store')
+  return documentReplyOf(ready ? '{"status":"ready"}' : '{"status":"alive"}', 'no-store')
 }
 
 /** A document about the service, outside the versioned interface; null for all other paths. R171, R197, R214. */
 function documentReply(call: Call, context: ServerContext, corridor: Corridor): Promise<Reply> | null {
   const { target } = call
   const second = target.charCodeAt(1)
-  const apart = target.length === 1 || second === 0x2e || second === 0x3f || target.startsWith('/openapi') // `.`, `?`
+  const { docs, problems } = context.service.pages
+  const apart =
+    target.length === 1 ||
+    second === 0x2e || // `.`
+    second === 0x3f || // `?`
+    target.startsWith('/openapi') ||
+    target.startsWith(docs) ||
+    target.startsWith(problems)
   if (!apart) return null
   const path = target.split('?', 1)[0] as string
   const described = descriptionPath.exec(path)
   if (described) return descriptionReply(call, described[1] ?? null, context, corridor)
+  const page = pageAt(path, context.service.pages) ?? (path === '/' && prefersHtml(call) ? newestReference : null)
+  if (page) return pageReply(call, page, context, corridor)
   const text = context.service.documents.get(path)
   if (text !== undefined) return serveDocument(call, { name: path, text }, context)
   return pointerPaths.includes(path) ? pointerReply(call, path, context) : null
@@ -76,10 +88,27 @@ function documentReply(call: Call, context: ServerContext, corridor: Corridor): 
 const descriptionPath = /^\/openapi(?:\/(v\d+))?\.json$/
 const pointerPaths = ['/', '/.well-known/api-catalog']
 
+/** A page for people: the reference of a version, by default the newest, or an error type, null for all. */
+type PagePlace = { readonly reference: string | null } | { readonly problem: string | null }
+
+const newestReference: PagePlace = { reference: null }
+
+/** The page at a path; null if there is none. */
+function pageAt(path: string, { docs, problems }: PagePaths): PagePlace | null {
+  if (path === docs) return newestReference
+  if (path === problems) return { problem: null }
+  const [above, last = ''] = [path.slice(0, path.lastIndexOf('/')), path.slice(path.lastIndexOf('/') + 1)]
+  if (above === docs && /^v\d+$/.test(last)) return { reference: last }
+  return above === problems && /^[a-z][a-z0-9-]*$/.test(last) ? { problem: last } : null
+}
+
 /** For `explain`: who may read an unversioned path; null if the path belongs to the resources. */
-export function unversionedRule(target: string, { documents, settings }: Service): 'public' | 'authenticated' | null {
+export function unversionedRule(
+  target: string,
+  { documents, settings, pages }: Service,
+): 'public' | 'authenticated' | null {
   const path = target.split('?', 1)[0] as string
-  if (descriptionPath.test(path)) return settings.openapi.public ? 'public' : 'authenticated'
+  if (descriptionPath.test(path) || pageAt(path, pages)) return settings.openapi.public ? 'public' : 'authenticated'
   return ['/healthz', '/readyz', ...pointerPaths].includes(path) || documents.has(path) ? 'public' : null
 }
 
@@ -92,6 +121,7 @@ async function pointerReply(call: Call, path: string, context: ServerContext): P
   const reply = await serveDocument(call, { name, text }, context)
   if (call.method === 'OPTIONS') return reply
   reply.headers.Link = rootLinks
+  if (path === '/') addVary(reply.headers, ['Accept'])
   if (path !== '/' && reply.status === 200)
     reply.headers['Content-Type'] = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
   return reply
@@ -104,12 +134,51 @@ async function descriptionReply(
   context: ServerContext,
   corridor: Corridor,
 ): Promise<Reply> {
+  const closed = await admitReader(call, context)
+  return serveDocument(call, { ...descriptionOf(label, context, corridor), closed }, context)
+}
+
+/** Identifies the readers of descriptions, unless these are public; returns whether they are not. */
+async function admitReader(call: Call, context: ServerContext): Promise<boolean> {
+  const closed = !context.service.settings.openapi.public
+  if (closed && call.method !== 'OPTIONS') await admitIdentified(call, context)
+  return closed
+}
+
+function descriptionOf(label: string | null, context: ServerContext, corridor: Corridor) {
   const { service, world, store } = context
-  const open = service.settings.openapi.public
-  if (!open && call.method !== 'OPTIONS') await admitIdentified(call, context)
   const named = describedVersion(service, label, world.due())
   const name = `${named} ${JSON.stringify([store.misfits ?? {}, unfilledFields(context)])}`
-  return serveDocument(call, { name, text: () => descriptionText(context, named, corridor), closed: !open }, context)
+  return { named, name, text: () => descriptionText(context, named, corridor) }
+}
+
+/** A page, made from the description of its version. It is cached under its place and all that it depends on. */
+async function pageReply(call: Call, place: PagePlace, context: ServerContext, corridor: Corridor): Promise<Reply> {
+  const closed = await admitReader(call, context)
+  const { service, world } = context
+  const { editions, choice } = service
+  const open = openVersions(choice, world.due())
+  const described = descriptionOf('reference' in place ? place.reference : null, context, corridor)
+  const types = new Map(open.flatMap((label) => [...(editions.get(label) as ServedVersion).errors]))
+  if ('problem' in place && place.problem !== null && !types.has(place.problem))
+    throw new Problem('route-not-found', `There is no error type of this name. All: ${service.pages.problems}`)
+  const text = async () => {
+    const document = JSON.parse((await cachedDocument(context, described.name, described.text)).text)
+    if ('problem' in place)
+      return (await import('../pages/problem-page.ts')).problemPage(service, types, document, place.problem)
+    return (await import('../pages/reference-page.ts')).referencePage(service, document, {
+      label: described.named,
+      open,
+    })
+  }
+  const name = `${JSON.stringify(place)} ${open} ${described.name}`
+  const reply = await serveDocument(call, { name, text, closed, type: 'text/html; charset=utf-8' }, context)
+  if (call.method === 'OPTIONS') return reply
+  if (call.target.split('?', 1)[0] === '/') {
+    addVary(reply.headers, ['Accept'])
+    reply.headers.Link = (await import('../describe/catalog.ts')).rootLinks
+  }
+  return { ...reply, headers: { ...reply.headers, ...(await import('../pages/page-frame.ts')).pageHeaders } }
 }
 
 function describedVersion({ choice }: Service, label: string | null, now: number): string {
@@ -177,11 +246,13 @@ interface DocumentSource {
   readonly text: string | (() => Promise<string>)
   /** Whether it is only for authenticated callers. */
   readonly closed?: boolean
+  /** The media type, by default that of JSON. */
+  readonly type?: string
 }
 
 async function serveDocument(
   call: Call,
-  { name, text, closed = false }: DocumentSource,
+  { name, text, closed = false, type = 'application/json' }: DocumentSource,
   context: ServerContext,
 ): Promise<Reply> {
   const options = optionsReplyFor(call, context.service)
@@ -189,7 +260,7 @@ async function serveDocument(
   const { settings } = context.service
   refuseCredentialsInTarget(call.target, settings.auth)
   const own = await cachedDocument(context, name, typeof text === 'string' ? () => text : text)
-  const reply = jsonReply(own.text, closed ? 'private, no-cache' : 'no-cache')
+  const reply = documentReplyOf(own.text, closed ? 'private, no-cache' : 'no-cache', type)
   reply.headers.ETag = own.tag
   reply.headers.Vary = closed ? varyByCaller(settings.auth) : 'Accept-Encoding'
   const coding = replyCoding(call, reply, settings)
@@ -207,8 +278,8 @@ function optionsReplyFor(call: Call, { settings }: Service): Reply | null {
   return null
 }
 
-const jsonReply = (body: string, caching: string): Reply => ({
+const documentReplyOf = (body: string, caching: string, type = 'application/json'): Reply => ({
   status: 200,
-  headers: { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff', 'Cache-Control': caching },
+  headers: { 'Content-Type': type, 'X-Content-Type-Options': 'nosniff', 'Cache-Control': caching },
   body,
 })

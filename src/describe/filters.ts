@@ -6,7 +6,8 @@ import type { Resource } from '../resources/resource.ts'
 import type { DocumentPart } from './components.ts'
 import { fieldSchema, idSchema, type SchemaContext } from './schemas.ts'
 
-const operatorTexts: Readonly<Record<string, string>> = {
+/** What each operator compares, as the end of a sentence. */
+export const operatorTexts: Readonly<Record<string, string>> = {
   eq: 'is this, also where it reads like a set',
   ne: 'is another value than this',
   gte: 'is at least this',

@@ -2,19 +2,19 @@
 import type { Deprecation } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 
+/** The parts of the introduction in Markdown; an empty part does not apply. */
+export const introductionParts = (service: Service, label: string) => ({
+  own: service.declaration.description ?? '',
+  general: generalText(service),
+  version: versionText(service, label),
+  limits: limitText(service),
+  quotas: quotaText(service),
+  errors: errorText(service),
+})
+
 /** The introduction of a document in Markdown. */
-export function introductionText(service: Service, label: string): string {
-  return [
-    service.declaration.description,
-    generalText(service),
-    versionText(service, label),
-    limitText(service),
-    quotaText(service),
-    errorText(service),
-  ]
-    .filter(Boolean)
-    .join('\n\n')
-}
+export const introductionText = (service: Service, label: string): string =>
+  Object.values(introductionParts(service, label)).filter(Boolean).join('\n\n')
 
 function generalText({ settings }: Service): string {
   return [

@@ -19,18 +19,30 @@ function durationText(milliseconds: number): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }
 
-/** The diagram of a resource; null if it has no states. */
-export function stateDiagram({ machine, declaration: { states } }: Resource): string | null {
+/** The states of a resource and the arrows between them, one for each pair of states; null if it has no states. */
+export function stateArrows({ machine, declaration: { states } }: Resource): StateArrows | null {
   if (machine === null || !states) return null
-  // Mermaid reads a dash in a name as an arrow.
-  const id = (state: string) => state.replaceAll('-', '_')
-  const named = machine.states
-    .filter((state) => id(state) !== state)
-    .map((state) => `  state "${state}" as ${id(state)}`)
   const called = machine.transitions.map((one) => ({ ...one, label: one.name }))
   const timed = machine.timed.map((one) => ({ ...one, label: one.name + timeOf(one) }))
   const arrows = [...called, ...timed].flatMap(({ from, to, label }) =>
-    from.map((state) => `  ${id(state)} --> ${id(to)}: ${label}`),
+    from.map((state) => ({ from: state, to, label })),
   )
-  return ['stateDiagram-v2', ...named, `  [*] --> ${id(states.initial)}`, ...arrows].join('\n')
+  return { states: machine.states, initial: states.initial, arrows }
+}
+
+export interface StateArrows {
+  readonly states: readonly string[]
+  readonly initial: string
+  readonly arrows: readonly { readonly from: string; readonly to: string; readonly label: string }[]
+}
+
+/** The diagram of a resource; null if it has no states. */
+export function stateDiagram(resource: Resource): string | null {
+  const found = stateArrows(resource)
+  if (found === null) return null
+  // Mermaid reads a dash in a name as an arrow.
+  const id = (state: string) => state.replaceAll('-', '_')
+  const named = found.states.filter((state) => id(state) !== state).map((state) => `  state "${state}" as ${id(state)}`)
+  const arrows = found.arrows.map(({ from, to, label }) => `  ${id(from)} --> ${id(to)}: ${label}`)
+  return ['stateDiagram-v2', ...named, `  [*] --> ${id(found.initial)}`, ...arrows].join('\n')
 }

@@ -72,6 +72,12 @@ export function prefersStream({ headers: { accept } }: Call): boolean {
   return stream > json || (stream === json && stream > 0 && wanted.some(({ type }) => type === streamType))
 }
 
+/** Whether a client prefers HTML to JSON, as browsers do. */
+export function prefersHtml({ headers: { accept } }: Call): boolean {
+  const wanted = accept === undefined ? null : mediaRanges(accept)
+  return wanted !== null && typeQuality('text/html', wanted) > typeQuality(jsonType, wanted)
+}
+
 /** Refuses a client that does not accept JSON, nor a stream where there is one. R31. */
 export function negotiate(call: Call, { streams }: Pick<Route, 'streams'> = {}): void {
   const { headers } = call

@@ -31,6 +31,13 @@ import { commandError } from './command-error.ts'
 import { cursorSecretsOf, peppersOf } from './secrets.ts'
 import { currentHandler, watchHandlers } from './watchdog.ts'
 
+/** Where the reference page is, and why it is not where it should be. */
+export function referencePlace({ pages, settings: { server } }: Service, url: string): string {
+  const movedText = (name: 'docs' | 'problems') =>
+    `; a resource has ${server.paths[name]}, so this is at ${pages[name]}: the setting server.paths.${name} names another path`
+  return url + pages.docs + pages.displaced.map(movedText).join('')
+}
+
 export interface RunningService {
   readonly url: string
   /**

@@ -115,7 +115,7 @@ describe('bylaw serve --workers', { concurrency: 2 }, () => {
     assert.equal(pagination.totalRecords, 60)
     assert.equal(await stop(), 0)
     const [first, ...lines] = said.stdout.trimEnd().split('\n')
-    assert.equal(first, `bylaw serves notes at ${url}`)
+    assert.equal(first, `bylaw serves notes at ${url} (reference page: ${url}/docs)`)
     assert.equal(lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'answered').length, 61)
     assert.deepEqual(nodesOf('crew.db'), [])
   })

@@ -16,6 +16,7 @@ test('serves, reports mistakes, serves again, and ends', async () => {
   const { said, hear, stop } = launch(['dev', 'api.ts', '--port', '0'], { cwd })
   await hear(/Starts again when api\.ts changes/)
   assert.match(said.stdout, /^bylaw serves notes at http:\/\/127\.0\.0\.1:\d+\n/)
+  assert.match(said.stdout, /\nThe reference page: http:\/\/127\.0\.0\.1:\d+\/docs\n/)
   assert.match(
     said.stdout,
     /\n {2}GET POST +http:\/\/127\.0\.0\.1:\d+\/notes\n {2}GET PUT PATCH DELETE +\S+\/notes\/\{id\}\n/,

@@ -90,7 +90,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     for (let i = 0; i < 50; i++) await fetch(`${url}/notes/${json.id}`)
     assert.equal(await stop(), 0)
     const [first, ...lines] = said.stdout.trimEnd().split('\n')
-    assert.equal(first, `bylaw serves notes at ${url}`)
+    assert.equal(first, `bylaw serves notes at ${url} (reference page: ${url}/docs)`)
     const logged = lines.map((line) => JSON.parse(line))
     assert.equal(logged.length, 51, 'no line is lost at the end')
     const { time, requestId, ms, ...rest } = logged[0]
@@ -103,6 +103,14 @@ describe('bylaw serve', { concurrency: 3 }, () => {
       msg: 'answered',
     })
     assert.equal(said.stderr, '')
+  })
+  test('says in its first line where the reference page is if a resource has its path', async () => {
+    const home = folder({ 'api.ts': notes.replaceAll('notes', 'docs').replace("'not'", "'doc'") })
+    const { url, said, stop } = await served(memory, { cwd: home })
+    assert.equal((await fetch(`${url}/-/docs`)).headers.get('content-type'), 'text/html; charset=utf-8')
+    assert.equal(await stop(), 0)
+    const moved = `${url}/-/docs; a resource has /docs, so this is at /-/docs: the setting server.paths.docs names another path`
+    assert.equal(said.stdout.split('\n', 1)[0], `bylaw serves docs at ${url} (reference page: ${moved})`)
   })
   test('limits the memory of new objects, unless another size is set', async () => {
     for (const [env, size] of [
@@ -123,7 +131,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     assert.equal((await post(`${url}/notes`, { text: 'Hello' })).status, 201)
     assert.equal(await stop(), 0)
     assert.ok(existsSync(join(cwd, 'mine.db')))
-    assert.equal(said.stdout, `bylaw serves notes at ${url}\n`)
+    assert.equal(said.stdout, `bylaw serves notes at ${url} (reference page: ${url}/docs)\n`)
   })
   test('keeps its data in ./data by default, for the next process too', async () => {
     const home = folder({ 'api.ts': notes })

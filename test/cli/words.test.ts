@@ -77,7 +77,7 @@ describe('bylaw', { concurrency: 3 }, () => {
 
   for (const [words, ...says] of [
     ['srve api.ts', 'no command "srve"', 'Did you mean `bylaw serve`?'],
-    ['toString', 'no command "toString"', 'There are dev, serve, check, routes, '],
+    ['toString', 'no command "toString"', 'There are init, dev, serve, check, routes, '],
     ['api.ts', '"api.ts" is a file', 'bylaw serve api.ts'],
     ['--prot', 'no flag --prot', '--version and --help'],
     ['serve api.ts --prot 1', 'bylaw serve has no flag --prot', 'Did you mean --port?'],

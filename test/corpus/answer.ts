@@ -7,6 +7,7 @@
  * - Content is decoded; its coding stays in the headers.
  * - `Content-Length` is written `=` where it is the length of the content that came. Where none comes (HEAD, 304) it stays,
  *   unless the content would be a refusal or coded: its length then depends on wording or chance, and is written `?`.
+ * - Pages for people are left out, as are their tag and their Content-Security-Policy, which change with their style.
  * - Everything else stays byte by byte: the order of headers, their letters, white space in bodies.
  */
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
@@ -44,18 +45,20 @@ export function answerOf(received: Received, names: Names, at: number): Answer {
   const isCoded = headers.some(([name]) => name.toLowerCase() === 'content-encoding')
   const text = decoded(received)
   const isRefusal = status >= 400
+  const isPage = headers.some(([name, value]) => name.toLowerCase() === 'content-type' && value.startsWith('text/html'))
   const length = (value: string): string => {
     if (Number(value) === body.length && body.length > 0) return '='
     return body.length === 0 && value !== '0' && (isRefusal || isCoded) ? '?' : value
   }
   const lines = headers.map(([name, value]) => {
     const shown = name.toLowerCase() === 'content-length' ? length(value) : value
+    if (isPage && /^(?:etag|content-security-policy|content-length)$/i.test(name)) return `${name}: …`
     return `${name}: ${shown.replace(/error_description="[^"]*"/, 'error_description="…"')}`
   })
   return {
     status,
     headers: lines.map((line) => names.name(line, at)),
-    body: names.name(isRefusal ? wordless(text) : text, at),
+    body: isPage ? '…' : names.name(isRefusal ? wordless(text) : text, at),
   }
 }
 

@@ -112,7 +112,7 @@ export async function run(
 /** Runs `bylaw serve` on a free port and reads the URL from its first line. */
 export async function served(words: readonly string[], place: Place): Promise<Launched & { readonly url: string }> {
   const launched = launch(['serve', ...words, '--port', '0'], place)
-  const [, url = ''] = await launched.hear(/^bylaw serves \S+ at (http:\/\/\S+)\n/)
+  const [, url = ''] = await launched.hear(/^bylaw serves \S+ at (http:\/\/\S+) .*\n/)
   return { ...launched, url }
 }
 

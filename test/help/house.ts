@@ -25,6 +25,7 @@ const storied: readonly (readonly string[])[] = [
   ['contract'],
   ['proof'],
   ['describe'],
+  ['pages'],
   ['corridor'],
   ['http'],
   ['reactions'],

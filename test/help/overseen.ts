@@ -14,8 +14,9 @@ const outside: readonly [why: string, is: (exchange: Exchange) => boolean][] = [
   ['health is no part of the interface, R197', ({ target }) => /^\/(?:healthz|readyz)(?:\?|$)/.test(target)],
   [
     'descriptions, and what leads to them, do not describe themselves',
-    ({ target }) => /^\/(?:(?:openapi|\.well-known)\b|\?|$)/.test(target),
+    ({ target }) => /^\/(?:(?:openapi|\.well-known|docs|problems)\b|-\/|\?|$)/.test(target),
   ],
+  ['pages for people are not described', ({ headers }) => /^text\/html/.test(headers['content-type'] ?? '')],
   ['a path with a slash too many is sent to the one without, R7', ({ status }) => status === 308],
   ['OPTIONS * is about the whole service', ({ target }) => target === '*'],
   [

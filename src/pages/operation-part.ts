@@ -1,0 +1,238 @@
+/** Operation part: one operation of the reference page, with its parameters, answers, errors and code. Part 13. */
+import type { DocumentPart } from '../describe/components.ts'
+import { samplesOf } from './code-samples.ts'
+import { html, inline, type Markup, markdown } from './markup.ts'
+import {
+  exampleOf,
+  fieldsOf,
+  type NamedSchema,
+  type ResolvePart,
+  type Schema,
+  schemaNotes,
+  typeText,
+} from './schema-text.ts'
+
+/** A parameter of the document. */
+interface Parameter {
+  readonly $ref?: string
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required?: boolean
+  readonly description?: string
+  readonly schema: Schema
+}
+
+type Content = Readonly<Record<string, { readonly schema?: Schema }>>
+
+interface DocumentResponse {
+  readonly $ref?: string
+  readonly description: string
+  readonly headers?: DocumentPart
+  readonly content?: Content
+}
+
+/** An operation with its place. */
+export interface PageOperation {
+  readonly method: string
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly description?: string
+  readonly tags: readonly string[]
+  readonly deprecated?: boolean
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters: readonly Parameter[]
+  readonly requestBody?: { readonly required: boolean; readonly description: string; readonly content: Content }
+  readonly responses: Readonly<Record<string, DocumentResponse>>
+}
+
+/** What parts of a page need besides their own part of the document. */
+export interface PageContext {
+  readonly resolve: ResolvePart
+  readonly document: DocumentPart
+  /** The path of the problem pages. */
+  readonly problems: string
+}
+
+const methods = ['get', 'query', 'post', 'put', 'patch', 'delete']
+
+/** All operations of a document, with the parameters of their paths. */
+export function documentOperations({ paths }: DocumentPart, resolve: ResolvePart): PageOperation[] {
+  const items = Object.entries(paths as Readonly<Record<string, DocumentPart>>)
+  return items.flatMap(([path, item]) =>
+    methods.flatMap((method) => {
+      const own = item[method] as PageOperation | undefined
+      if (!own) return []
+      const shared = (item.parameters ?? []) as readonly Parameter[]
+      const parameters = [...shared, ...(own.parameters ?? [])].map((one) => resolve(one))
+      return [{ ...own, method: method.toUpperCase(), path, parameters }]
+    }),
+  )
+}
+
+/** The error types that an answer can have. */
+function errorTypesOf(given: Schema | undefined): string[] {
+  if (!given) return []
+  const { anyOf = [], allOf = [], properties: { type, errors } = {} } = given
+  const own = type?.enum ?? (type?.const === undefined ? [] : [type.const])
+  const inside = [...anyOf, ...allOf, ...(errors?.items ? [errors.items] : [])].flatMap(errorTypesOf)
+  return [...new Set([...(own as string[]), ...inside])]
+}
+
+/** The refusals of an operation: each status with its types. */
+export const errorsByStatus = (
+  { responses }: PageOperation,
+  resolve: ResolvePart,
+): (readonly [status: string, types: readonly string[]])[] =>
+  Object.entries(responses)
+    .filter(([status]) => /^[45]/.test(status))
+    .map(([status, one]) => [status, errorTypesOf(resolve(one).content?.['application/json']?.schema)])
+
+function schemeNames(operation: PageOperation): string[] {
+  return operation.security.flatMap((one) => Object.keys(one))
+}
+
+/** The header that a key is sent in; null if the operation is public. */
+function keyHeaderOf(operation: PageOperation, { document }: PageContext): string | null {
+  const [first] = schemeNames(operation)
+  const { securitySchemes = {} } = (document.components ?? {}) as {
+    securitySchemes?: Readonly<Record<string, DocumentPart>>
+  }
+  if (first === undefined) return null
+  return securitySchemes[first]?.type === 'apiKey' ? String(securitySchemes[first].name) : 'Authorization'
+}
+
+const accessText = ({ security }: PageOperation): Markup => {
+  if (security.length === 0) return html`Public: no key is needed.`
+  const scopes = [...new Set(security.flatMap((one) => Object.values(one).flat()))]
+  return scopes.length === 0
+    ? html`Needs a key.`
+    : html`Needs a key with the scope ${scopes.map((one) => html`<code>${one}</code>`)}.`
+}
+
+/** Fields or parameters, each with its type, marks and notes. */
+export const definitions = (
+  list: readonly (Omit<NamedSchema, 'nullable'> & {
+    readonly marks?: readonly (string | false | undefined)[]
+    readonly says?: string | undefined
+  })[],
+  resolve: ResolvePart,
+): Markup =>
+  html`<dl>${list.map(
+    ({ name, schema, marks = [], says }) =>
+      html`<div><dt><code>${name}</code> <span>${typeText(schema, resolve)}</span>${marks.filter(Boolean).map((mark) => html` <em>${mark}</em>`)}</dt>${[...(says === undefined ? [] : [inline(says)]), ...schemaNotes(schema, resolve)].map((note) => html`<dd>${note}</dd>`)}</div>`,
+  )}</dl>`
+
+const baseOf = (name: string): string => name.replace(/\[\w+\]$/, '')
+
+/** The filters of a list: each field with the forms of its parameter. */
+function filtersPart(filters: readonly Parameter[], resolve: ResolvePart): Markup {
+  const groups = [...Map.groupBy(filters, ({ name }) => baseOf(name))]
+  return html`<h4>Filters</h4><dl>${groups.map(([name, forms]) => {
+    const { schema } = forms.find((one) => !one.name.endsWith('[null]')) as Parameter
+    const value = (schema.anyOf?.[0] ?? schema) as Schema
+    const notes = value.enum || resolve(value).enum ? schemaNotes(value, resolve) : []
+    return html`<div><dt><code>${name}</code> <span>${typeText(value, resolve)}</span></dt><dd>${forms.map((one, i) => html`${i > 0 && ' '}<code>?${one.name}=</code>`)}</dd>${notes.map((note) => html`<dd>${note}</dd>`)}</div>`
+  })}</dl>`
+}
+
+/** Whether parameters of one name have forms for operators: `total`, `total[gte]`. */
+const isFilter = ({ name, in: place }: Parameter, all: readonly Parameter[]): boolean =>
+  place === 'query' && all.some((one) => one.name.startsWith(`${baseOf(name)}[`))
+
+function parametersPart({ parameters }: PageOperation, { resolve }: PageContext): Markup {
+  const filters = parameters.filter((one) => isFilter(one, parameters))
+  const of = (place: string) =>
+    parameters
+      .filter((one) => one.in === place && !filters.includes(one))
+      .map(({ name, schema, required, description }) => ({
+        name,
+        schema,
+        says: description,
+        marks: [required && 'required'],
+      }))
+  const [inPath, inQuery, headers] = [of('path'), of('query'), of('header')]
+  return html`${inPath.length > 0 && html`<h4>Path</h4>${definitions(inPath, resolve)}`}${filters.length > 0 && filtersPart(filters, resolve)}${inQuery.length > 0 && html`<h4>Query</h4>${definitions(inQuery, resolve)}`}${headers.length > 0 && html`<details><summary>Headers</summary>${definitions(headers, resolve)}</details>`}`
+}
+
+/** The content that is sent. Fields of a resource have their own list, so bodies name them only. */
+function bodyPart({ requestBody: body }: PageOperation, { resolve }: PageContext): Markup | null {
+  if (!body) return null
+  const [[, first]] = Object.entries(body.content) as [[string, Content[string]]]
+  const schema = resolve(first.schema ?? {})
+  const fields = fieldsOf(schema, resolve).filter(({ schema: one }) => !one.readOnly)
+  const required = (name: string) => schema.required?.includes(name) && 'required'
+  return html`<h4>Content</h4><p>${Object.keys(body.content).map((type, i) => html`${i > 0 && ', '}<code>${type}</code>`)}${!body.required && ', optional'}. ${body.description}</p>${
+    fields.length > 0 &&
+    html`<details><summary>${fields.length} fields</summary>${definitions(
+      fields.map((one) => ({ ...one, marks: [required(one.name)] })),
+      resolve,
+    )}</details>`
+  }`
+}
+
+function answersPart({ responses }: PageOperation, { resolve }: PageContext): Markup {
+  const answers = Object.entries(responses).filter(([status]) => /^[23]/.test(status))
+  return html`<h4>Answers</h4><dl>${answers.map(([status, one]) => {
+    const { description, headers = {}, content = {} } = resolve(one)
+    const schema = content['application/json']?.schema
+    return html`<div><dt><code>${status}</code> <span>${schema && resolve(schema).title}</span></dt><dd>${description}</dd><dd>Headers: ${Object.keys(headers).join(', ')}</dd></div>`
+  })}</dl>`
+}
+
+export const typeLinks = (types: readonly string[], problems: string): Markup =>
+  html`${types.map((type, i) => html`${i > 0 && ', '}<a href="${problems}/${type}">${type}</a>`)}`
+
+const errorsPart = (operation: PageOperation, { resolve, problems }: PageContext): Markup =>
+  html`<details><summary>Errors</summary><dl>${errorsByStatus(operation, resolve).map(
+    ([status, types]) => html`<div><dt><code>${status}</code></dt><dd>${typeLinks(types, problems)}</dd></div>`,
+  )}</dl></details>`
+
+/** What a sample sends, and the same for the form that sends a request from the page. */
+function requestOf(operation: PageOperation, context: PageContext) {
+  const { method, path, parameters, requestBody } = operation
+  const { resolve, document } = context
+  const [{ url }] = document.servers as readonly [{ readonly url: string }]
+  const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? []
+  const value = (name: string) =>
+    String(exampleOf(parameters.find((one) => one.name === name)?.schema ?? {}, resolve, name))
+  const needed = parameters.filter(({ required, in: place }) => required && place === 'header')
+  const query = parameters
+    .filter(({ required, in: place }) => required && place === 'query')
+    .map(({ name }) => `${name}=${encodeURIComponent(value(name))}`)
+  return {
+    method,
+    template: url.replace(/\/$/, '') + path,
+    path:
+      url.replace(/\/$/, '') +
+      path.replace(/\{([^}]+)\}/g, (_, name) => encodeURIComponent(value(name))) +
+      (query.length > 0 ? `?${query.join('&')}` : ''),
+    headers: [
+      ...needed.map(({ name }) => [name, value(name)] as const),
+      ...(type === undefined ? [] : [['Content-Type', type] as const]),
+    ],
+    keyHeader: keyHeaderOf(operation, context),
+    ...(requestBody?.required && { body: exampleOf(media?.schema ?? {}, resolve) }),
+  }
+}
+
+/** The section of an operation. Its data attributes are for the script, which sends requests. */
+export function operationPart(operation: PageOperation, context: PageContext): Markup {
+  const { operationId: id, method, path, summary, description, deprecated } = operation
+  const { template, ...request } = requestOf(operation, context)
+  const sent = JSON.stringify({
+    method,
+    template,
+    headers: request.headers,
+    keyHeader: request.keyHeader,
+    body: request.body,
+  })
+  return html`<article class="op" id="${id}" aria-labelledby="${id}-title" data-request="${sent}">
+<div><h3 id="${id}-title"><a href="#${id}">${summary}</a>${deprecated && html` <em>deprecated</em>`}</h3>
+<p class="route"><b class="${method}">${method}</b> <code>${path}</code></p>
+${description !== undefined && markdown(description)}<p>${accessText(operation)}</p>
+${parametersPart(operation, context)}${bodyPart(operation, context)}${answersPart(operation, context)}${errorsPart(operation, context)}</div>
+<div class="code">${samplesOf(request)}</div>
+</article>
+`
+}

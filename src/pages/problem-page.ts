@@ -1,0 +1,55 @@
+/** Problem page: what an error type means, for people who follow the `type` of an error. Part 7, error body. */
+import type { DocumentPart } from '../describe/components.ts'
+import { statusTitle } from '../describe/errors.ts'
+import { type Catalogue, typeChain, typeStatus, typeTitle } from '../errors/catalogue.ts'
+import type { Service } from '../service.ts'
+import { html, inline, type Markup } from './markup.ts'
+import { documentOperations, errorsByStatus, typeLinks } from './operation-part.ts'
+import { framedPage } from './page-frame.ts'
+import { problemTexts } from './problem-texts.ts'
+import { resolver } from './schema-text.ts'
+
+/** The page of a type, or of all types if it is null. `document` describes the newest version. */
+export function problemPage(
+  { name, pages, declaration: { errors = {} } }: Service,
+  types: Catalogue,
+  document: DocumentPart,
+  type: string | null,
+): string {
+  const textOf = (one: string): string | undefined => errors[one]?.description ?? problemTexts[one]
+  return framedPage({
+    title: `${type === null ? 'Error types' : typeTitle(type)}: ${name}`,
+    header: html`<p class="name"><a href="${pages.docs}">${name}</a></p><p><a href="${pages.problems}">All error types</a></p>`,
+    main: type === null ? allTypes(types, pages.problems, textOf) : oneType(type, { types, document, pages, textOf }),
+    sends: false,
+  })
+}
+
+type TextOf = (type: string) => string | undefined
+
+const allTypes = (types: Catalogue, problems: string, textOf: TextOf): Markup =>
+  html`<h1>Error types</h1><dl>${[...types.keys()].toSorted().map((type) => html`<div><dt><a href="${problems}/${type}">${type}</a> <span>${typeStatus(types, type)}</span></dt><dd>${inline(textOf(type) ?? '')}</dd></div>`)}</dl>`
+
+interface TypeContext {
+  readonly types: Catalogue
+  readonly document: DocumentPart
+  readonly pages: Service['pages']
+  readonly textOf: TextOf
+}
+
+function oneType(type: string, { types, document, pages: { docs, problems }, textOf }: TypeContext): Markup {
+  const resolve = resolver(document)
+  const status = typeStatus(types, type)
+  const [, ...above] = typeChain(types, type)
+  const below = [...types].flatMap(([name, { parent }]) => (parent === type ? [name] : []))
+  const known = [type, ...above].find((one) => textOf(one) !== undefined) ?? 'error'
+  const operations = documentOperations(document, resolve).filter((one) =>
+    errorsByStatus(one, resolve).some(([, own]) => own.includes(type)),
+  )
+  return html`<h1>${typeTitle(type)}</h1>
+<dl><div><dt>Type</dt><dd><code>${type}</code></dd></div><div><dt>Status</dt><dd><code>${status}</code> ${statusTitle(status)}</dd></div></dl>
+<p>${inline(textOf(known) ?? '')}</p>
+${above.length > 0 && html`<h2>More general</h2><p>A client that does not know this type acts on the first of these that it knows: ${typeLinks(above, problems)}.</p>`}
+${below.length > 0 && html`<h2>More special</h2><p>${typeLinks(below, problems)}.</p>`}
+${operations.length > 0 && html`<h2>Operations that answer it</h2><ul>${operations.map(({ operationId, method, path, summary }) => html`<li><a href="${docs}#${operationId}">${summary}</a> <code>${method} ${path}</code></li>`)}</ul>`}`
+}

@@ -1,0 +1,181 @@
+/** Schema text: the schemas of an OpenAPI document in words, and example values that fit them. Part 13. */
+import type { DocumentPart } from '../describe/components.ts'
+import { sentenceCase } from '../formats/naming.ts'
+import { html, inline, type Markup } from './markup.ts'
+
+/** A schema, as far as the page reads it. */
+export interface Schema {
+  readonly $ref?: string
+  /** The name of the component that a reference led to. */
+  readonly component?: string
+  readonly title?: string
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly format?: string
+  readonly pattern?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly additionalProperties?: Schema | boolean
+  readonly anyOf?: readonly Schema[]
+  readonly allOf?: readonly Schema[]
+  readonly default?: unknown
+  readonly examples?: readonly unknown[]
+  readonly description?: string
+  readonly readOnly?: boolean
+  readonly writeOnly?: boolean
+  readonly minLength?: number
+  readonly [bound: string]: unknown
+}
+
+/** Follows a reference to a component of the document. */
+export type ResolvePart = <T extends { readonly $ref?: string }>(part: T) => T
+
+export const resolver =
+  (document: DocumentPart): ResolvePart =>
+  <T extends { readonly $ref?: string }>(part: T): T => {
+    if (part.$ref === undefined) return part
+    const { $ref, ...own } = part
+    const target = $ref
+      .slice(2)
+      .split('/')
+      .reduce<unknown>((at, name) => (at as DocumentPart)[name], document)
+    return { ...(target as T), ...own, component: $ref.split('/').at(-1) }
+  }
+
+/** A field with its dotted name, and its schema without null. */
+export interface NamedSchema {
+  readonly name: string
+  readonly schema: Schema
+  readonly nullable: boolean
+}
+
+/** The schema without its null, and whether it had one. */
+function withoutNull(given: Schema, resolve: ResolvePart): { readonly schema: Schema; readonly nullable: boolean } {
+  const { anyOf, type, ...rest } = resolve(given)
+  const others = anyOf?.filter((one) => one.type !== 'null') ?? []
+  if (anyOf && others.length === 1 && anyOf.length === 2)
+    return { schema: { ...resolve(others[0] as Schema), ...rest }, nullable: true }
+  if (!Array.isArray(type)) return { schema: resolve(given), nullable: false }
+  const values = rest.enum ? { enum: rest.enum.filter((one) => one !== null) } : {}
+  return { schema: { ...rest, ...values, type: type.find((one) => one !== 'null') }, nullable: true }
+}
+
+/** The fields of an object, those of nested objects after them with dotted names. */
+export const fieldsOf = (given: Schema, resolve: ResolvePart, before = ''): NamedSchema[] =>
+  Object.entries(resolve(given).properties ?? {}).flatMap(([own, one]) => {
+    const name = before + own
+    const found = withoutNull(one, resolve)
+    const items = found.schema.items && withoutNull(found.schema.items, resolve).schema
+    const nested = items?.properties
+      ? fieldsOf(items, resolve, `${name}[].`)
+      : fieldsOf(found.schema, resolve, `${name}.`)
+    return [{ name, ...found }, ...nested]
+  })
+
+/** The type of a value in a few words. */
+export function typeText(given: Schema, resolve: ResolvePart): string {
+  const { schema, nullable } = withoutNull(given, resolve)
+  const { type, format, items, additionalProperties: values, anyOf, enum: listed } = schema
+  const named = items
+    ? `list of ${typeText(items, resolve)}`
+    : typeof values === 'object'
+      ? `map of ${typeText(values, resolve)}`
+      : anyOf
+        ? [...new Set(anyOf.map((one) => typeText(one, resolve)))].join(' or ')
+        : `${type ?? (listed ? 'string' : 'any value')}${format ? ` (${format})` : ''}`
+  return nullable ? `${named} or null` : named
+}
+
+const bounds: readonly (readonly [keyword: string, text: (value: unknown) => string])[] = [
+  ['minLength', (value) => `at least ${value} characters`],
+  ['maxLength', (value) => `at most ${value} characters`],
+  ['minimum', (value) => `at least ${value}`],
+  ['maximum', (value) => `at most ${value}`],
+  ['minItems', (value) => `at least ${value} items`],
+  ['maxItems', (value) => `at most ${value} items`],
+  ['maxProperties', (value) => `at most ${value} keys`],
+]
+
+const mostInline = 12
+
+/** The bounds, values, default and description of a schema. */
+export function schemaNotes(given: Schema, resolve: ResolvePart): Markup[] {
+  const { schema } = withoutNull(given, resolve)
+  const { items, pattern, format, description, enum: values, const: only } = schema
+  const inside = items && withoutNull(items, resolve).schema
+  const said = bounds
+    .filter(([keyword]) => schema[keyword] !== undefined)
+    .map(([keyword, text]) => text(schema[keyword]))
+  const listed = values ?? (only === undefined ? undefined : [only])
+  return [
+    ...(description ? [inline(description)] : []),
+    ...(said.length > 0 ? [html`${sentenceCase(said.join(', '))}.`] : []),
+    ...(listed ? [valuesNote(listed, schema.component)] : []),
+    ...(pattern !== undefined && format === undefined && !listed ? [html`Pattern: <code>${pattern}</code>`] : []),
+    ...(schema.default === undefined ? [] : [html`Default: <code>${JSON.stringify(schema.default)}</code>`]),
+    ...(inside && !inside.properties ? schemaNotes(inside, resolve).map((note) => html`Each: ${note}`) : []),
+  ]
+}
+
+/** The long lists of values that several fields share; the page has each of them once. */
+export const sharedValues = (document: DocumentPart): (readonly [name: string, values: readonly unknown[]])[] =>
+  Object.entries(
+    (document.components as { readonly schemas?: Readonly<Record<string, Schema>> }).schemas ?? {},
+  ).flatMap(([name, { enum: values = [] }]) => (values.length > mostInline ? [[name, values] as const] : []))
+
+export const valueCodes = (values: readonly unknown[]): Markup[] =>
+  values.map((one, i) => html`${i > 0 && ', '}<code>${String(one)}</code>`)
+
+function valuesNote(values: readonly unknown[], component: string | undefined): Markup {
+  if (values.length <= mostInline) return html`One of ${valueCodes(values)}.`
+  if (component !== undefined) return html`One of <a href="#values-${component}">${values.length} values</a>.`
+  return html`<details><summary>One of ${values.length} values</summary>${valueCodes(values)}</details>`
+}
+
+const formatExamples: Readonly<Record<string, string>> = {
+  email: 'ada@example.com',
+  uri: 'https://example.com/',
+  date: '2026-01-31',
+  'date-time': '2026-01-31T12:00:00.000Z',
+  duration: 'PT30M',
+}
+const patternExamples = ['1', '10.00', '42', '0042', 'a', 'A1', 'abc', 'ABC-1', '2026-01-31', 'PT30M']
+
+/** A value that fits the schema as far as it can be guessed; declared examples come first. */
+export function exampleOf(given: Schema, resolve: ResolvePart, name = 'text'): unknown {
+  const { schema } = withoutNull(given, resolve)
+  const { examples, type, items, enum: values, anyOf, const: only, minimum, minItems } = schema
+  if (examples?.[0] !== undefined) return examples[0]
+  if (only !== undefined) return only
+  if (values) return values[0]
+  if (schema.properties) return exampleObject(schema, resolve)
+  if (items) return Array.from({ length: Math.max(1, Number(minItems ?? 1)) }, () => exampleOf(items, resolve, name))
+  if (anyOf) return exampleOf(anyOf[0] as Schema, resolve, name)
+  if (type === 'integer' || type === 'number') return Math.max(1, Number(minimum ?? 1))
+  if (type === 'boolean') return true
+  return type === 'object' ? {} : exampleText(schema, name)
+}
+
+/** The required fields of an object; if none is, its first one. */
+function exampleObject(schema: Schema, resolve: ResolvePart): Record<string, unknown> {
+  const { required = [], properties = {} } = schema
+  const own = Object.entries(properties).filter(([, one]) => !resolve(one).readOnly)
+  const needed = own.filter(([name]) => required.includes(name))
+  const some = needed.length > 0 ? needed : own.filter(([, one]) => !resolve(one).writeOnly).slice(0, 1)
+  return Object.fromEntries(some.map(([name, one]) => [name, exampleOf(one, resolve, name)]))
+}
+
+function exampleText({ format, pattern, minLength = 0, maxLength = 200 }: Schema, name: string): string {
+  const [, prefix] = /^\^(\w+_)\[0-7\]/.exec(pattern ?? '') ?? []
+  if (prefix !== undefined) return `${prefix}01jd8m2kq3v9x7c5b1n4f6h8t0`
+  if (format !== undefined && formatExamples[format] !== undefined) return formatExamples[format]
+  const words = name
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .replaceAll(/[._-]/g, ' ')
+    .toLowerCase()
+  const plain = words.slice(0, Number(maxLength)).padEnd(minLength, '.')
+  const fits = (one: string) => pattern === undefined || new RegExp(pattern).test(one)
+  return [plain, ...patternExamples.map((one) => one.padEnd(minLength, one))].find(fits) ?? '…'
+}

@@ -1,0 +1,57 @@
+/** Script: shows the address of the service in code, and sends requests with a key that only the page's memory holds. Part 13. */
+
+/** It makes elements and sets their text; it never parses HTML, and stores nothing. */
+export const script = `
+'use strict'
+const make = (name, options, ...inside) => {
+  const made = Object.assign(document.createElement(name), options)
+  made.append(...inside)
+  return made
+}
+for (const one of document.querySelectorAll('.origin')) one.textContent = location.origin
+const key = make('input', { type: 'password', autocomplete: 'off', spellcheck: false })
+document.getElementById('key-place').append(make('label', {}, 'API key, kept until the page is closed ', key))
+const field = (label, control) => [make('label', {}, label, control), control]
+async function send({ method, headers, keyHeader }, path, body, output) {
+  output.textContent = 'Sending…'
+  const started = performance.now()
+  try {
+    const all = new Headers(body === undefined ? headers.filter(([name]) => name !== 'Content-Type') : headers)
+    if (keyHeader && key.value !== '') all.set(keyHeader, (keyHeader === 'Authorization' ? 'Bearer ' : '') + key.value)
+    const answer = await fetch(path, { method, headers: all, body, credentials: 'omit', cache: 'no-store' })
+    const text = await answer.text()
+    const lines = [...answer.headers].map(([name, value]) => name + ': ' + value)
+    let shown = text
+    try { shown = JSON.stringify(JSON.parse(text), null, 2) } catch {}
+    const took = Math.round(performance.now() - started) + ' ms'
+    output.replaceChildren(make('p', {}, answer.status + ' ' + answer.statusText + ', ' + took), make('pre', {}, lines.join('\\n')), make('pre', {}, shown))
+  } catch (error) {
+    output.textContent = 'No answer came: ' + error.message
+  }
+}
+function formFor(request) {
+  const { method, template, body } = request
+  const places = [...template.matchAll(/\\{([^}]+)\\}/g)].map(([, name]) => [name, ...field(name, make('input', { required: true, autocomplete: 'off' }))])
+  const [queryLabel, query] = field('Query, as a=1&b=2', make('input', { autocomplete: 'off' }))
+  const hasBody = request.headers.some(([name]) => name === 'Content-Type')
+  const [bodyLabel, text] = field('Content', make('textarea', { rows: 6, value: body === undefined ? '' : JSON.stringify(body, null, 2), autocomplete: 'off' }))
+  const output = make('output')
+  output.setAttribute('aria-live', 'polite')
+  const form = make('form', { autocomplete: 'off' }, ...places.map(([, label]) => label), queryLabel, ...(hasBody ? [bodyLabel] : []), make('button', {}, 'Send ' + method), output)
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    const path = places.reduce((at, [name, , input]) => at.replace('{' + name + '}', () => encodeURIComponent(input.value)), template)
+    const asked = query.value.replace(/^\\?/, '')
+    send(request, path + (asked === '' ? '' : '?' + asked), hasBody && text.value !== '' ? text.value : undefined, output)
+  })
+  return form
+}
+for (const one of document.querySelectorAll('.op')) {
+  const request = JSON.parse(one.dataset.request)
+  const details = make('details', {}, make('summary', {}, 'Send this request'))
+  details.addEventListener('toggle', () => {
+    if (details.open && details.childElementCount === 1) details.append(formFor(request))
+  })
+  one.querySelector('.code').append(details)
+}
+`
