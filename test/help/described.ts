@@ -157,16 +157,16 @@ function contentOf(response: Schema, exchange: Exchange, schemas: Schemas): stri
   const value: unknown = /json$/.test(kind) ? JSON.parse(text) : text
   const complaints = schemas.check(schema, value).map((one) => `the content: ${one}`)
   const open = schemas.unnamed(schema, value).map((place) => `no schema names the member ${place}`)
-  return [...complaints, ...open, ...(status < 400 ? [] : typed(schema, value, schemas))]
+  const listing = content['application/json']?.schema ?? schema // problems list no types of their own
+  return [...complaints, ...open, ...(status < 400 ? [] : typed(listing, value, schemas))]
 }
 
 /** The type of an error, or the first of its types, must be listed; content without a `type` is checked by its schema alone. */
 function typed(schema: Schema, value: unknown, schemas: Schemas): string[] {
   const { type, types } = value as { type?: string; types?: readonly string[] }
   if (type === undefined) return []
-  const plain = schemas.texts(schema, 'type')
-  const described = plain ?? schemas.texts(schema, 'types')
-  const own = plain ? type : String(types?.[0])
+  const described = schemas.texts(schema, 'type')
+  const own = /^[a-z0-9-]+$/.test(type) ? type : String(types?.[0]) // the type of a problem is a URL
   if (described === null) return ['the types of the error are not listed']
   return described.has(own) ? [] : [`the type ${own} is not described; described are ${[...described].join(', ')}`]
 }

@@ -188,7 +188,6 @@ doors('pages', library, (door) => {
     for (const type of [...catalogue.keys(), 'shelf-full']) assert.ok(seen.has(`/problems/${type}`), type)
     const refused = await door.send('GET', '/books/bok_0', {
       headers: { accept: 'application/problem+json, application/json' },
-      mismatch: 'the schema of problems lists no types',
     })
     const text = await page(door, refused.json.type)
     assert.ok(text.includes(`<h1>${refused.json.title}</h1>`))
