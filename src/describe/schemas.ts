@@ -66,8 +66,17 @@ export function idSchema(resource: Resource, around: SchemaContext): DocumentPar
   }
   const { default: _, ...terms } = around.termsOf(name)[key] as FieldTerms
   const { description: __, ...value } = valueSchema(terms, 'sent', around)
-  if (value.type === 'integer') return { type: 'string', pattern: '^(0|-?[1-9][0-9]*)$' }
+  if (value.type === 'integer')
+    return { type: 'string', pattern: wholeNumberPattern(Number(value.minimum), Number(value.maximum)) }
   return addressSchema(value)
+}
+
+/** The pattern of a whole number as a text, with its sign, zero and number of digits as the bounds allow them. */
+function wholeNumberPattern(min: number, max: number): string {
+  const longest = Math.max(`${Math.abs(min)}`.length, `${Math.abs(max)}`.length)
+  const digits = `[1-9][0-9]{0,${longest - 1}}`
+  if (min > 0) return `^${digits}$`
+  return min === 0 ? `^(0|${digits})$` : `^(0|-?${digits})$`
 }
 
 /** The schema of a key in a URL: a text must not be empty, `.` or `..`. R8. */
