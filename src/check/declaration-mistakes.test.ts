@@ -146,7 +146,7 @@ table('settings', [
   [
     'what the declaration cannot say',
     () => saying({ settings: { server: { drain: 1 }, errors: { exposeInternals: true }, database: 'x', secret: 'x' } }),
-    'settings.server, settings.errors.exposeInternals, settings.database, settings.secret',
+    'settings.server.drain, settings.errors.exposeInternals, settings.database, settings.secret',
     'flag',
     'environment',
   ],
