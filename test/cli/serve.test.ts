@@ -114,7 +114,7 @@ describe('bylaw serve', { concurrency: 3 }, () => {
   })
   test('limits the memory of new objects, unless another size is set', async () => {
     for (const [env, size] of [
-      [{ NODE_OPTIONS: '' }, '--max-semi-space-size=4'],
+      [{ NODE_OPTIONS: '' }, '--max-semi-space-size=8'],
       [{ NODE_OPTIONS: '--max-semi-space-size=24' }, undefined],
     ] as const) {
       const { child, stop } = await served(memory, { cwd, env })

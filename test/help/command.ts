@@ -14,7 +14,7 @@ const patience = 60_000
 export const compiled = { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled') }
 
 /** `serve` executes itself again with this option, unless it is set: here it is, so that each process starts once. */
-export const startedOnce = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=4`.trim() }
+export const startedOnce = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --max-semi-space-size=8`.trim() }
 
 /** A folder outside of the checkout, which is removed after the tests of the file. */
 export function folder(files: Readonly<Record<string, string>> = {}): string {
