@@ -365,8 +365,11 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
   ...(['places', 'tree', 'methods', 'challenge', 'pages', 'documents'] as const),
 ]
 
-/** Batches, events and reactions are no resources that are stored, but have the settings of one. */
-const unstored: ResourceDeclaration = { fields: {}, access: 'public', methods: [] }
+/** Batches, events and reactions are no resources that are stored, but have the settings and the description of one. */
+const unstored = (description: string, prefix?: string): ResourceDeclaration => ({
+  ...{ fields: {}, access: 'public', methods: [], description },
+  ...(prefix !== undefined && { prefix }),
+})
 
 /** Makes the routes of each version that belong to no resource. */
 function serviceRoutesOf(
@@ -376,28 +379,11 @@ function serviceRoutesOf(
   scopes: Map<string, EventScope>,
 ) {
   const { batches: most } = around.settings
-  const batches: ServiceRoute[] =
-    most === null
-      ? []
-      : [
-          [
-            batchPath,
-            batchRoute(
-              makeResource('batches', { ...unstored, description: 'Several operations, all or none.' }, around),
-              most,
-            ),
-          ],
-        ]
-  const events = makeResource(
-    'events',
-    { ...unstored, prefix: 'evt', description: 'The changes of items, in their order.' },
-    around,
-  )
-  const reactionsResource = makeResource(
-    'reactions',
-    { ...unstored, prefix: 'evt', description: 'The functions of the service that follow events.' },
-    around,
-  )
+  const made = (name: string, declared: ResourceDeclaration) => makeResource(name, declared, around)
+  const batchResource = made('batches', unstored('Several operations, all or none.'))
+  const batches: ServiceRoute[] = most === null ? [] : [[batchPath, batchRoute(batchResource, most)]]
+  const events = made('events', unstored('The changes of items, in their order.', 'evt'))
+  const reactionsResource = made('reactions', unstored('The functions of the service that follow events.', 'evt'))
   return ({ label, scenes }: VersionScenes): readonly ServiceRoute[] => {
     const scope = eventScope(service, label, scenes.values())
     scopes.set(label, scope)

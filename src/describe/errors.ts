@@ -81,7 +81,11 @@ const oneOfTypes = (types: readonly string[]): DocumentPart =>
   types.length === 1 ? { const: types[0] } : { enum: types }
 
 /** The content of a refusal, by media type. */
-export function refusalContent(refusal: StatusRefusal, minimal: boolean, components: Components): DocumentPart {
+export function refusalContent(
+  refusal: Omit<StatusRefusal, 'status'>,
+  minimal: boolean,
+  components: Components,
+): DocumentPart {
   const { types, violations, repeats } = refusal
   const inside = violations.length === 0 ? {} : { errors: { items: { properties: { type: oneOfTypes(violations) } } } }
   const plain = { allOf: [errorSchemaRef(components, 'Error'), { properties: { type: oneOfTypes(types), ...inside } }] }

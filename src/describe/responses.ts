@@ -43,7 +43,7 @@ function alikeRef(
 ): ComponentRef {
   const lines = refusals.map(({ status, types }) => `${status} ${statusTitle(status)}: ${types.join(', ')}`)
   const types = refusals.flatMap((one) => one.types)
-  const content = refusalContent({ status: 400, types, violations: [], repeats: false }, false, components)
+  const content = refusalContent({ types, violations: [], repeats: false }, false, components)
   const description = `The request itself is refused, whatever it asks for. ${lines.join('; ')}`
   return components.put('responses', ['RefusedRequest', `${pascalCase(about.id)}RefusedRequest`], {
     description,

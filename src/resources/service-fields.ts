@@ -225,7 +225,7 @@ function webhookDeclarations(
     [deliveryResource]: {
       ...{ prefix: 'whd', fields: inCase(deliveryFields, naming), access, ...owned, events: false },
       methods: ['list', 'read'],
-      // They are deleted after their retention, many at a time: nobody has to know that they were there.
+      // Deliveries are deleted after their retention, many at a time; a tombstone for each would fill the database.
       settings: { deleted: { retention: 'PT0S' } },
     },
   }
