@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
 
 const [tarball, folder] = process.argv.slice(2).map((path) => resolve(path))
@@ -125,6 +125,7 @@ async function serve() {
     server.kill('SIGTERM')
     const [code, signal] = await end
     assert.equal(code, 0, `after SIGTERM bylaw serve ended with ${code ?? signal}, not with 0`)
+    assert.notDeepEqual(readdirSync(resolve(folder, 'node_modules/.cache/bylaw')), [], 'compiled code is kept')
   } finally {
     clearTimeout(late)
     server.kill('SIGKILL')

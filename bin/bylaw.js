@@ -1,5 +1,15 @@
 #!/usr/bin/env node
+import module from 'node:module'
+import { fileURLToPath } from 'node:url'
 import { isTooOld, neededNode, nodePackage } from './node-version.js'
+
+// Compiled code is kept beside the installed packages: later starts are faster and load no compiler for TypeScript.
+// Where the folder cannot be written, nothing is kept.
+const inside = import.meta.url.includes('/node_modules/')
+if (!isTooOld)
+  module.enableCompileCache(
+    fileURLToPath(new URL(inside ? '../../.cache/bylaw' : '../node_modules/.cache/bylaw', import.meta.url)),
+  )
 
 // A new project brings the Node that it needs.
 if (!isTooOld || process.argv[2] === 'init') {

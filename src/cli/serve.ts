@@ -1,5 +1,6 @@
 /** `bylaw serve`: serves a declaration until a signal ends it. Part 8, termination. */
 
+import { flushCompileCache } from 'node:module'
 import type { Log } from '../flow/world.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'
@@ -141,6 +142,7 @@ async function run(given: CommandInput): Promise<number> {
   const ended = untilSignal(log, stop, isWorker ? ['SIGTERM'] : ['SIGTERM', 'SIGINT'])
   if (isWorker) reportReady(started.url)
   else announce(started.url)
+  flushCompileCache() // now, as a killed process would write nothing
   const code = await ended
   await log.written()
   return process.exit(code) // exits even if the reader of the log is gone
