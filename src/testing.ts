@@ -120,13 +120,17 @@ function testService(
     clock.shift += shift
     await runDue()
   }
+  let closed: Promise<void> | undefined
   return {
     at: (time) => move((now) => Date.parse(time) - now),
     pass: (duration) => move(() => durationMilliseconds(duration) ?? Number.NaN),
     logged,
     call: async (path, { as, ...init } = {}) =>
       (await doors).doorOf(as)(new Request(`http://localhost${path}`, requestInit(init))),
-    close: async () => (await doors).close(),
+    close: () => {
+      closed ??= Promise.resolve(doors).then(({ close }) => close())
+      return closed
+    },
   }
 }
 
@@ -190,7 +194,8 @@ function eventsOf(server: ServerContext) {
   const { resources, settings } = service
   if (!hasEvents(resources)) return { relay: async () => {}, finish: async () => {}, close: async () => {} }
   const events = { resources, store, world, log, retention: settings.events.retention }
-  world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
+  const feed = world.state.of(makeEventFeed, null)
+  feed.sources = { store, authenticate, log }
   const runs = eventRuns(server)
   const rules = { privateTargets: true }
   Object.assign(webhookTerms(world), rules, { peppers: [store.secret] })
@@ -214,6 +219,7 @@ function eventsOf(server: ServerContext) {
     await sweepOldEvents(events)
   }
   const close = async (): Promise<void> => {
+    feed.close()
     sender.close()
     await Promise.allSettled(runs.map((run) => run.release()))
   }

@@ -51,14 +51,7 @@ export function nodeOn({ url }: Pick<Place, 'url'>, api: Service, allowLoss: rea
     const text = await answer.text()
     return { status: answer.status, headers: answer.headers, json: text === '' ? null : JSON.parse(text) }
   }
-  let closed: Promise<void> | undefined
-  return {
-    ask,
-    close: () => {
-      closed ??= close()
-      return closed
-    },
-  }
+  return { ask, close }
 }
 
 /** Adds the presence of a node with another declaration. */

@@ -47,12 +47,7 @@ const as = {
 /** A service on a database, whose requests have to succeed. */
 function opened(t: TestContext, { url }: Place, api: Parameters<typeof testing>[0]) {
   const { call, pass, close } = testing(api, { database: url })
-  let closed: Promise<void> | undefined
-  const end = (): Promise<void> => {
-    closed ??= close()
-    return closed
-  }
-  t.after(end)
+  t.after(close)
   // biome-ignore lint/suspicious/noExplicitAny: answers are read as they are
   const send = async (method: string, path: string, json?: object): Promise<any> => {
     const answer = await call(path, { method, as, ...(json && { json }) })
@@ -60,7 +55,7 @@ function opened(t: TestContext, { url }: Place, api: Parameters<typeof testing>[
     assert.ok(answer.ok, text)
     return text === '' ? null : JSON.parse(text)
   }
-  return { send, pass, close: end }
+  return { send, pass, close }
 }
 
 for (const [name, place] of places) {

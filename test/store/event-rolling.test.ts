@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 import { alive, applied, type Node, nodeOn, type Place, places } from '../help/places.ts'
+import { receiver } from '../help/webhooks.ts'
 
 const v1 = { v1: { released: '2025-01-01' } }
 const both = { ...v1, v2: { released: '2026-01-01' } }
@@ -224,5 +225,49 @@ for (const [name, make] of places) {
     const [, last] = await typesAt(young, next)
     assert.deepEqual((await typesAt(old, nextCursor))[0], [])
     assert.deepEqual((await typesAt(old, last))[0], [], 'a cursor of a new node is good on an old one')
+  })
+
+  test(`R231: webhooks, publisher and stream of an old node stop before an event that it does not know, on ${name}`, async (t) => {
+    const place = await make(t)
+    const { url, received } = await receiver(t)
+    const published: string[] = []
+    const nodeWith = (resources: object, label: string) => {
+      const publish = async (events: readonly { type: string }[]) =>
+        void published.push(...events.map(({ type }) => `${label} ${type}`))
+      const settings = { events: { webhooks: true, stream: true, publish: { publish, close: async () => {} } } }
+      const api = service({ ...shop, settings, resources } as never)
+      const node = testing(api, { database: place.url })
+      t.after(node.close)
+      const as = { account: 'acc_1', scopes: ['webhook-endpoints:read', 'webhook-endpoints:write'] }
+      return { ...node, api, post: (path: string, json: object) => node.call(path, { method: 'POST', json, as }) }
+    }
+    const { bills, orders } = grown.declaration.resources
+    const old = nodeWith({ orders }, 'old')
+    const endpoint = await old.post('/webhook-endpoints', { url, eventTypes: ['order.*'] })
+    assert.equal(endpoint.status, 201, await endpoint.clone().text())
+    const stream = await old.call('/events?since=2020-01-01T00:00:00.000Z', {
+      headers: { accept: 'text/event-stream' },
+    })
+    const sent: string[] = []
+    const reading = (async () => {
+      for await (const chunk of stream.body as ReadableStream<Uint8Array>) sent.push(Buffer.from(chunk).toString())
+    })()
+    await old.post('/orders', { remark: 'a' })
+    await old.pass('PT1S')
+    await alive(place)
+    const young = nodeWith({ orders, bills }, 'new')
+    await applied(place, young.api)
+    await young.post('/bills', { sum: 5 })
+    await old.post('/orders', { remark: 'b' })
+    await old.pass('PT1S')
+    await old.call('/events')
+    const delivered = () => received.map(({ body }) => JSON.parse(body).type)
+    assert.deepEqual([delivered(), published], [['order.created'], ['old order.created']])
+    await young.pass('PT1S')
+    assert.deepEqual(delivered(), ['order.created', 'order.created'])
+    assert.deepEqual(published, ['old order.created', 'new bill.created', 'new order.created'])
+    await old.close()
+    await reading.catch(() => {})
+    assert.deepEqual(sent.join('').match(/"remark":"\w"/g), ['"remark":"a"'])
   })
 }
