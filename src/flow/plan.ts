@@ -132,6 +132,8 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
   readonly lock?: 'share'
   /** The revision that it was decided from; missing if any will do. */
   readonly expectedRevision?: number
+  /** Throws if the row is not as it was decided from; called when it is locked, before anything is written. */
+  readonly admit?: (locked: ReadResult) => void
   /** `before` is the row as it was before the transaction wrote anything. */
   readonly change: (seen: ReadResult, before: ReadResult) => RowWrite
 }

@@ -18,10 +18,13 @@ export interface StoreOptions {
 }
 
 export interface Store {
-  /** Carries out a plan in one transaction; returns no promise if the outcome is known at once. */
-  readonly execute: (plan: Plan) => Outcome | Promise<Outcome>
-  /** Set if writes are carried out in the order in which `execute` was called. */
-  readonly keepsOrder?: true
+  /**
+   * Carries out a plan in one transaction; returns no promise if the outcome is known at once. A write may name those under
+   * way that it follows, by the promises of their outcomes: it is carried out after them, if the store keeps the order.
+   */
+  readonly execute: (plan: Plan, follows?: Iterable<Promise<unknown>>) => Outcome | Promise<Outcome>
+  /** Whether all writes are carried out in the order in which `execute` was called, or those that name what they follow. */
+  readonly keepsOrder: 'all' | 'following'
   /** Lets reads share a snapshot until the returned function is called, or until a write. Only if snapshots are cheap. */
   readonly hold?: () => () => void
   /** Changes with every write to the collections, by any process; null if that cannot be determined at once. */

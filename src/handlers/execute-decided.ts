@@ -2,7 +2,7 @@
 import { Problem } from '../errors/problem.ts'
 import { Undecided } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
-import type { Outcome } from '../flow/outcome.ts'
+import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { HandledRun } from './handled-run.ts'
 import { ReadsChanged } from './handler-fault.ts'
@@ -11,6 +11,8 @@ import { announceRows, noteUnsure, type Turn, takeTurn } from './turns.ts'
 
 /** How often handlers run for one request if others keep changing what they read. */
 const mostRuns = 5
+/** After how many wrong guesses a request waits for the commits of those before it. */
+const mostWrongGuesses = 3
 
 type Sources = Pick<HandlerSources, 'store' | 'world' | 'sharedTurns'>
 
@@ -25,11 +27,11 @@ export async function executeDecided(
   first: Plan,
   makePlan: () => Plan,
 ): Promise<Outcome> {
-  const place = new Place(runs, sources, readsItsRow(first))
+  const place = new Place(runs, sources, first)
   try {
     for (let [run, plan] = [1, first]; ; plan = makePlan()) {
       try {
-        const outcome = await executeUntilDecided(runs, sources.store, plan, { makePlan, announce: place.announce })
+        const outcome = await executeUntilDecided(runs, sources.store, place, plan, makePlan)
         for (const one of runs) await one.check(outcome)
         return outcome
       } catch (error) {
@@ -51,49 +53,68 @@ class Place {
   readonly #sources: Sources
   /** The rows that it queues for. */
   readonly #rows = new Set<string>()
+  /** Whether its plan is decided from a row that the transaction reads, as it was committed. */
+  readonly #readsItsRow: boolean
   /** Whether it waits for the commits of those before it. */
   #careful: boolean
+  #wrongGuesses = 0
   #turn: Turn | null = null
   #leaveLeases = () => {}
   #withdraw = () => {}
 
-  constructor(runs: readonly HandledRun[], sources: Sources, careful: boolean) {
+  constructor(runs: readonly HandledRun[], sources: Sources, plan: Plan) {
     this.#runs = runs
     this.#sources = sources
-    this.#careful = careful
+    this.#readsItsRow = plan.do === 'decide' && plan.read.do !== 'none'
+    this.#careful = this.#readsItsRow
   }
 
   rest(): number {
     return Math.min(...this.#runs.map((one) => one.rest()))
   }
 
-  /** Shows its rows as they will be after its commit, and lets the next request begin, which will be committed later. */
-  readonly announce = (): void => {
+  /**
+   * Executes the plan. Meanwhile it shows its rows as they will be after its commit, and lets the next request begin, if the
+   * store will commit that one later.
+   */
+  execute(plan: Plan): Outcome | Promise<Outcome> {
+    const { store, world } = this.#sources
+    const run = this.#runs.length === 1 ? this.#runs[0] : undefined
     this.#withdraw()
-    const outlook = this.#runs.length === 1 ? this.#runs[0]?.outlook() : null
-    if (!outlook) return
-    this.#withdraw = announceRows(this.#sources.world, outlook)
+    const isFollowed = store.keepsOrder === 'all' || (this.#turn !== null && !this.#readsItsRow)
+    const outlook = isFollowed ? run?.outlook() : null
+    if (!run || (!outlook && run.follows.size === 0)) return store.execute(plan)
+    const outcome = store.execute(plan, run.follows)
+    if (!outlook) return outcome
+    this.#withdraw = announceRows(world, outlook, Promise.resolve(outcome))
     this.#turn?.pass()
+    return outcome
   }
 
-  /** Whether a run counts that has met changed rows: not if it only queues now, nor the first one that has read announced rows. */
+  /** Whether a run counts that has met changed rows: not if it only queues now, or has read announced rows. */
   counts({ queues }: ReadsChanged): boolean {
-    return !queues && (this.#careful || !this.#runs.some(({ guesses }) => guesses))
+    return !queues && (this.#careful || !this.#runs.some(({ follows }) => follows.size > 0))
   }
 
   /** Waits for its turn at all rows that the runs have read, for a new run. `counted` is the number of the run if it counts. */
   async queue({ row, queues }: ReadsChanged, counted: number | false): Promise<void> {
     const { world, sharedTurns } = this.#sources
     this.leave()
-    if (!queues && !counted) {
-      this.#careful = true
-      noteUnsure(world, row)
-    }
+    if (!queues && !counted) await this.#guessedWrong(row)
     for (const one of [row, ...this.#runs.flatMap((run) => run.rowNames())]) this.#rows.add(one)
     if (counted) await sharedTurns.met(row, counted > 1)
     this.#turn = await takeTurn(world, [...this.#rows], this.rest(), this.#careful)
     this.#leaveLeases = await sharedTurns.take(this.#rows, this.rest())
     for (const run of this.#runs) run.beginAnew(this.#rows)
+  }
+
+  /** If a write that it follows has failed, its row was not left otherwise than announced: another guess may be right. */
+  async #guessedWrong(row: string): Promise<void> {
+    const before = await Promise.allSettled(this.#runs.flatMap(({ follows }) => [...follows]))
+    this.#wrongGuesses++
+    const unsure = before.every((one) => one.status === 'fulfilled' && isCommitted(one.value))
+    if (unsure) noteUnsure(this.#sources.world, row)
+    this.#careful ||= unsure || this.#wrongGuesses === mostWrongGuesses
   }
 
   leave(): void {
@@ -104,21 +125,17 @@ class Place {
   }
 }
 
-/** Whether a plan is decided from a row that the transaction reads, as it was committed. */
-const readsItsRow = (plan: Plan): boolean => plan.do === 'decide' && plan.read.do !== 'none'
-
 async function executeUntilDecided(
   runs: readonly HandledRun[],
   store: HandlerSources['store'],
+  place: Place,
   first: Plan,
-  { makePlan, announce }: { readonly makePlan: () => Plan; readonly announce: () => void },
+  makePlan: () => Plan,
 ): Promise<Outcome> {
   await decideBefore(runs, store, first)
   for (let plan = first; ; plan = makePlan()) {
     try {
-      const outcome = store.execute(plan)
-      announce()
-      return await outcome
+      return await place.execute(plan)
     } catch (error) {
       if (!(error instanceof Undecided)) throw error
       await error.decide()

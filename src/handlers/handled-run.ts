@@ -59,6 +59,8 @@ export class HandledRun implements Decisions {
   #turn: ReadonlySet<string> = new Set()
   #rows: RequestRows | null = null
   #decided = new Map<string, Decided>()
+  /** The writes under way whose rows handlers have read as they will be after the commit. */
+  readonly follows = new Set<Promise<Outcome>>()
   /** The output of the operation that was called, and its input; null until its handler has run. */
   #answered: { readonly answer: string; readonly sent: string } | null = null
 
@@ -99,21 +101,16 @@ export class HandledRun implements Decisions {
     return this.#rows?.names() ?? []
   }
 
-  /** Whether handlers have read rows that were not committed yet. */
-  get guesses(): boolean {
-    return this.#rows?.guesses === true
-  }
-
-  /** The rows as its writes will leave them; null if that is not known, or the store does not keep the order of writes. */
+  /** The rows as its writes will leave them; null if that is not known. */
   outlook(): ReadonlyMap<string, FoundRow> | null {
-    const { store, world } = this.#sources
-    if (!store.keepsOrder || this.#request.dryRun || this.rowNames().some((name) => isUnsure(world, name))) return null
+    if (this.#request.dryRun || this.rowNames().some((name) => isUnsure(this.#sources.world, name))) return null
     return this.#rows?.outlook() ?? null
   }
 
   /** Forgets all reads and decisions, for a new run. The request has queued for these rows, and it is its turn. */
   beginAnew(turn: ReadonlySet<string>): void {
     this.#turn = turn
+    this.follows.clear()
     this.#rows = null
     this.#decided = new Map()
     this.#answered = null
@@ -156,9 +153,15 @@ export class HandledRun implements Decisions {
   #rowsAt(time: number): RequestRows {
     this.#rows ??= new RequestRows(this.#sources, time, {
       admit: (row) => this.#admit(row),
-      announced: (name) => announcedRow(this.#sources.world, name),
+      announced: (name) => this.#announced(name),
     })
     return this.#rows
+  }
+
+  #announced(name: string): FoundRow | undefined {
+    const announced = announcedRow(this.#sources.world, name)
+    if (announced) this.follows.add(announced.write)
+    return announced?.row
   }
 
   /** A failure of a handler counts only if nothing that it has read has changed since. */

@@ -68,8 +68,6 @@ export class RequestRows {
   readonly time: number
   readonly #rows = new Map<string, HeldRow>()
   readonly #lists: HeldList[] = []
-  /** Whether it has read rows that were not committed yet. */
-  guesses = false
 
   constructor(sources: RowSources, time: number, sharing: RowSharing = notShared) {
     this.#sources = sources
@@ -147,7 +145,7 @@ export class RequestRows {
         ({ list, documents }): Effect => ({
           do: 'check',
           list,
-          admit: (now) => {
+          admit: (now: string) => {
             if (now !== documents) throw new ReadsChanged(list.collection)
           },
         }),
@@ -176,11 +174,14 @@ export class RequestRows {
 
   #effect(name: string, row: HeldRow, decisions: Decisions): RowChange {
     const { resource, key, part } = row
+    const admit = (locked: ReadResult): void => {
+      if (!isAsRead(row, locked)) throw new ReadsChanged(name)
+    }
     return {
-      ...{ collection: resource.name, key, time: this.time },
+      ...{ collection: resource.name, key, time: this.time, admit },
       ...(part === 'read' && !this.#sources.exclusive && { lock: 'share' }),
       change: (seen, locked) => {
-        if (!isAsRead(row, locked)) throw new ReadsChanged(name)
+        admit(locked) // a row that the write itself has changed was not locked before
         return part === 'read' ? { do: 'keep' } : this.#written(row, seen, decisions)
       },
     }
@@ -208,9 +209,7 @@ export class RequestRows {
   }
 
   async #readShared(resource: Resource, key: RowKey): Promise<ReadResult> {
-    const announced = this.#sharing.announced(announcedName(resource, key))
-    if (announced) this.guesses = true
-    return announced ?? (await this.#read(resource, key))
+    return this.#sharing.announced(announcedName(resource, key)) ?? (await this.#read(resource, key))
   }
 
   async #read(resource: Resource, key: RowKey): Promise<ReadResult> {

@@ -1,5 +1,6 @@
 /** Turns: queues for rows. Requests whose handlers conflicted at a row run one after the other in this process. R226. */
 import type { FoundRow, RowKey } from '../flow/found-row.ts'
+import type { Outcome } from '../flow/outcome.ts'
 import { type ServiceWorld, within } from '../flow/world.ts'
 import type { Resource } from '../resources/resource.ts'
 
@@ -50,22 +51,33 @@ export async function takeTurn(
   }
 }
 
-/** Rows as writes that wait for their commit will leave them, by account and name. */
-const makeAnnounced = (): Map<string, FoundRow> => new Map()
+/** A row as a write that waits for its commit will leave it. */
+export interface AnnouncedRow {
+  readonly row: FoundRow
+  /** The outcome of the write. */
+  readonly write: Promise<Outcome>
+}
+
+/** By account and name. */
+const makeAnnounced = (): Map<string, AnnouncedRow> => new Map()
 
 /** The name of a row that is unique in a service. */
 export const announcedName = ({ name, collection }: Resource, { account, parent, id }: RowKey): string =>
   JSON.stringify([name, collection.account === null ? null : account, parent, id])
 
-export const announcedRow = ({ state }: ServiceWorld, name: string): FoundRow | undefined =>
+export const announcedRow = ({ state }: ServiceWorld, name: string): AnnouncedRow | undefined =>
   state.of(makeAnnounced, null).get(name)
 
 /** Shows rows to other handlers before their commit, which is a guess: their own commit compares it. */
-export function announceRows({ state }: ServiceWorld, rows: ReadonlyMap<string, FoundRow>): () => void {
+export function announceRows(
+  { state }: ServiceWorld,
+  rows: ReadonlyMap<string, FoundRow>,
+  write: Promise<Outcome>,
+): () => void {
   const announced = state.of(makeAnnounced, null)
-  for (const [name, row] of rows) announced.set(name, row)
+  for (const [name, row] of rows) announced.set(name, { row, write })
   return () => {
-    for (const [name, row] of rows) if (announced.get(name) === row) announced.delete(name)
+    for (const [name, row] of rows) if (announced.get(name)?.row === row) announced.delete(name)
   }
 }
 

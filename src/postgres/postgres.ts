@@ -1,5 +1,5 @@
 /** PostgreSQL: the store port, implemented on a pool of connections. The cellar. */
-import { isWritePlan, type Plan } from '../flow/plan.ts'
+import { isWritePlan } from '../flow/plan.ts'
 import { Remembered } from '../flow/remembered.ts'
 import type { Store } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
@@ -16,7 +16,7 @@ import { type ConnectionTimeouts, forceGenericPlan } from './connect.ts'
 import { databaseStates } from './database-state.ts'
 import type { ConnectionPool } from './pool.ts'
 import { retryRead, runPostgresRead, sharedReads } from './read-plan.ts'
-import { autocommitRunner, runPostgresWrite } from './write-plan.ts'
+import { autocommitRunner, postgresWriting, runPostgresWrite } from './write-plan.ts'
 
 export interface PostgresStoreDeps extends PreparedStore {
   readonly world: World
@@ -38,15 +38,8 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   const begin = (how: string, ...more: readonly string[]) =>
     plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = sharedReads(pool, world)
-  const writing = {
-    world,
-    pool,
-    cellar,
-    patience,
-    begin: begin(''),
-    lone: times === null ? autocommitRunner(pool, read, world) : null,
-    turns: new Map(),
-  }
+  const lone = times === null ? autocommitRunner(pool, read, world) : null
+  const writing = postgresWriting({ world, pool, cellar, patience, begin: begin(''), lone })
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
   const short = cellar.dialect.distribute ? begin(still) : begin(still, forceGenericPlan)
   const counts = deps.tells
@@ -65,12 +58,15 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     },
   })
   clock.follow(async () => pool.share())
-  const execute = (plan: Plan) => (isWritePlan(plan) ? runPostgresWrite(writing, plan) : runPostgresRead(looking, plan))
+  const execute: Store['execute'] = (plan, follows) =>
+    isWritePlan(plan) ? runPostgresWrite(writing, plan, follows) : runPostgresRead(looking, plan)
   const isBehind = async () => runStepsAsync(checkBacklog(cellar), (await pool.share()).ask)
   const hasBacklog = oncePerTurn(() => retryRead(isBehind, world), world)
   const keepUp = sharedCatchUp(hasBacklog, () => runPostgresWrite(writing, { do: 'catchUp' }))
   return {
-    execute: (plan) => (needsBacklogCheck(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
+    execute: (plan, follows) =>
+      needsBacklogCheck(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan, follows),
+    keepsOrder: 'following',
     secret: deps.secret,
     caches,
     clock,

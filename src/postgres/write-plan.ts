@@ -18,6 +18,7 @@ import {
   postgresFailure,
 } from './failure.ts'
 import type { ConnectionPool } from './pool.ts'
+import { SharedCommits } from './shared-commits.ts'
 
 export interface PostgresWriteDeps {
   readonly world: World
@@ -30,6 +31,19 @@ export interface PostgresWriteDeps {
   readonly lone: AutocommitRunner | null
   /** The last write of each row that is under way in this process. */
   readonly turns: Map<string, Promise<unknown>>
+  readonly shared: SharedCommits
+}
+
+export function postgresWriting(deps: Omit<PostgresWriteDeps, 'turns' | 'shared'>): PostgresWriteDeps {
+  const shared = new SharedCommits({
+    ...deps,
+    commit: (connection) => runFinalStatement(connection, commit),
+    rollBack: rollBackOrClose,
+    failure: postgresFailure,
+    isLost: isLostOutcome,
+    recover: (plan, failure) => outcomeByKey(deps, plan, failure as LostOutcome),
+  })
+  return { ...deps, turns: new Map(), shared }
 }
 
 const commit: Statement = { text: 'COMMIT', values: [] }
@@ -49,11 +63,19 @@ const lostOutcome = (cause: unknown, local = false): LostOutcome => ({ uncertain
 const claimOf = (plan: WritePlan): Claim | null => ('claim' in plan ? (plan.claim ?? null) : null)
 
 /** Writes of one row run one after the other within this process: concurrent ones would conflict and retry. */
-export function runPostgresWrite(writing: PostgresWriteDeps, plan: WritePlan): Promise<Outcome> {
+export function runPostgresWrite(
+  writing: PostgresWriteDeps,
+  plan: WritePlan,
+  follows?: Iterable<Promise<unknown>>,
+): Promise<Outcome> {
   const until = writing.world.monotonic() + writing.patience
   const act = () => runWithRetries(writing, plan, until)
-  if (plan.do !== 'decide' || plan.read.do === 'none') return act()
-  const { collection, key } = plan.read
+  const read = plan.do === 'decide' ? plan.read : null
+  // A transaction over shards of Citus is not worth sharing: its failure leaves the outcome of all members unknown.
+  if (follows && read?.do !== 'read' && !writing.cellar.dialect.distribute)
+    return writing.shared.execute(plan, follows, act)
+  if (read?.do !== 'read') return act()
+  const { collection, key } = read
   return serializeByRow(writing, JSON.stringify([collection, key.account, key.parent, key.id]), until, act)
 }
 
@@ -231,7 +253,7 @@ const lookupWaits = [20, 100, 400]
  * Looks up by the idempotency key whether the write was committed. Without a key that stays unknown, and it is not retried.
  */
 async function outcomeByKey(
-  { pool, cellar, world }: PostgresWriteDeps,
+  { pool, cellar, world }: Pick<PostgresWriteDeps, 'pool' | 'cellar' | 'world'>,
   plan: WritePlan,
   { cause, local }: LostOutcome,
 ): Promise<Outcome> {

@@ -5,7 +5,7 @@ import { isDry, type WritePlan } from '../flow/plan.ts'
 import type { Statement } from '../sql/statements.ts'
 import type { StoreContext, WrittenKey } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
-import { isRowConflict, type RunStatement, runSteps } from '../store/steps.ts'
+import { hasWritten, isRowConflict, type RunStatement, runSteps } from '../store/steps.ts'
 import {
   isBusy,
   isCorruptFile,
@@ -162,10 +162,9 @@ export function batchedWrites({ db, run, snapshot, cellar: opened, patience, cou
     }
   }
 
-  /** Notes whether a statement wrote: one with RETURNING that returned no row wrote nothing. */
   const noting: RunStatement = (statement) => {
     const rows = run(statement)
-    wrote ||= !statement.text.startsWith('SELECT') && (rows.length > 0 || !statement.text.includes(' RETURNING '))
+    wrote ||= hasWritten(statement, rows)
     return rows
   }
 

@@ -159,7 +159,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
       if (!needsBacklogCheck(cellar, plan) || !behind()) return execute(plan)
       return keepUp().then(() => execute(plan))
     },
-    keepsOrder: true,
+    keepsOrder: 'all',
     hold: snapshot.hold,
     secret: deps.secret,
     caches,

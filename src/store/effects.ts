@@ -144,12 +144,14 @@ function* lockRows(cellar: StoreContext, plan: RowWrite, effects: readonly Effec
   const place = (row: LockedRow) =>
     `${ownersOf(cellar, row.collection)} ${rowName(cellar, row)} ${isOnlyChecked(row) ? 1 : 0}`
   yield* lockLists(cellar, effects.filter(isListCheck))
-  const ordered = [...own, ...effects.filter(isRowChange)].sort((a, b) => (place(a) < place(b) ? -1 : 1))
+  const ordered: LockedRow[] = [...own, ...effects.filter(isRowChange)].sort((a, b) => (place(a) < place(b) ? -1 : 1))
   if (ordered.at(-1) === plan) ordered.pop() // the write itself locks it next
   const rows = new Map<string, ReadResult>()
   for (const row of ordered) {
     const name = rowName(cellar, row)
-    if (!rows.has(name)) rows.set(name, yield* readRow(cellar, row, !isOnlyChecked(row)))
+    const locked = rows.get(name) ?? (yield* readRow(cellar, row, !isOnlyChecked(row)))
+    rows.set(name, locked)
+    row.admit?.(locked)
   }
   return rows
 }
@@ -159,7 +161,7 @@ const isListCheck = (effect: Effect): effect is ListCheck => 'do' in effect && e
 const isOnlyChecked = ({ lock }: LockedRow): boolean => lock === 'share'
 
 type RowOfChange = Pick<RowChange, 'collection' | 'key'>
-type LockedRow = Pick<RowChange, 'collection' | 'key' | 'time' | 'lock'>
+type LockedRow = Pick<RowChange, 'collection' | 'key' | 'time' | 'lock' | 'admit'>
 
 const rowName = (cellar: StoreContext, { collection, key }: RowOfChange): string =>
   `${collection}/${tombstoneId(preparedCollection(cellar, collection).collection, key)}`

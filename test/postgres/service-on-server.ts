@@ -147,13 +147,17 @@ export interface Between {
   readonly port: number
   /** Decides about bytes from the service: they pass, or the connection is cut before or after them. */
   judge: (bytes: Buffer) => 'pass' | 'cut before' | 'cut behind'
+  /** Decides whether an answer of the server on a connection is lost, and the connection with it. */
+  loses: (bytes: Buffer, connection: object) => boolean
   readonly close: () => void
 }
 
 /** A proxy between a service and its server. */
 export async function proxy(t: TestContext, port: number): Promise<Between> {
   const sockets = new Set<Socket>()
-  const own = { judge: (): 'pass' => 'pass' } as unknown as { -readonly [K in keyof Between]: Between[K] }
+  const own = { judge: (): 'pass' => 'pass', loses: () => false } as unknown as {
+    -readonly [K in keyof Between]: Between[K]
+  }
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1')
     for (const socket of [near, far]) {
@@ -172,7 +176,7 @@ export async function proxy(t: TestContext, port: number): Promise<Between> {
       near.destroy()
       far.end(bytes) // the server gets the bytes, and its answer is lost
     })
-    far.on('data', (bytes) => near.write(bytes))
+    far.on('data', (bytes) => void (own.loses(bytes as Buffer, far) ? cut() : near.write(bytes)))
     near.on('close', () => far.end())
     far.on('close', () => near.destroy())
   })

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import bank from '../help/bank.ts'
 import { type Cluster, cluster } from '../help/cluster.ts'
+import { nodeOn } from '../help/places.ts'
 import { until } from '../help/until.ts'
 import { type Between, type Node, node, proxy } from './service-on-server.ts'
 
@@ -77,6 +79,39 @@ test('without a key the outcome is reported as unknown, and nothing is done twic
     await idle()
     assert.equal(count(name), made)
   }
+})
+
+test('R226: of transfers that share a commit whose answer is lost, those with a key are found by it, the others are unknown', async (t) => {
+  const between = await proxy(t, server.port)
+  const own = nodeOn({ url: server.url.replace(`:${server.port}/`, `:${between.port}/`) }, bank)
+  t.after(own.close)
+  const call = own.ask
+  const ids: string[] = []
+  for (let i = 0; i < 2; i++) ids.push((await call('POST', '/accounts', { balance: 1000 })).json.id)
+  const transfer = (i: number) =>
+    call('POST', '/transfers', { from: ids[0], to: ids[1], amount: 1 }, i % 2 === 0 ? keyed(`transfer-${i}`) : {})
+  let cuts = 0
+  /** The changes of accounts in the transaction that is open on a connection; each transfer has two. */
+  const changes = new WeakMap<object, number>()
+  between.loses = (bytes, connection) => {
+    const text = bytes.toString('latin1')
+    const before = text.includes('BEGIN') ? 0 : (changes.get(connection) ?? 0)
+    const all = before + text.split('UPDATE 1').length - 1
+    changes.set(connection, all)
+    const lost = cuts === 0 && all > 2 && text.includes('COMMIT')
+    if (lost) cuts++
+    return lost
+  }
+  const answers = await Promise.all(Array.from({ length: 60 }, (_, i) => transfer(i)))
+  assert.equal(cuts, 1)
+  const unsure = answers.filter(({ status }) => status === 503)
+  assert.ok(unsure.length > 1, `${unsure.length} answers are unknown`)
+  for (const { json } of unsure) assert.match(json.message, unknown)
+  for (const [i, { status }] of answers.entries()) if (i % 2 === 0) assert.equal(status, 201)
+  await idle()
+  const [from, to] = await Promise.all(ids.map(async (id) => (await call('GET', `/accounts/${id}`)).json.balance))
+  assert.deepEqual([from, to], [940, 1060])
+  assert.equal(Number(server.psql('SELECT count(*) FROM transfers')), 60)
 })
 
 test('a change and a deletion whose answers are lost are not repeated', async (t) => {

@@ -65,14 +65,15 @@ const api = service({
 
 for (const [name, place] of places) {
   const opened = async (t: Parameters<typeof place>[0], balances: readonly number[]) => {
-    const { ask, close } = nodeOn(await place(t), api)
+    const { rows, ...at } = await place(t)
+    const { ask, close } = nodeOn(at, api)
     t.after(close)
     const ids: string[] = []
     for (const balance of balances) ids.push((await ask('POST', '/accounts', { balance })).json.id)
     const transfer = async (from: number, to: number, amount: number, label?: string) =>
       (await ask('POST', '/transfers', { from: ids[from], to: ids[to], amount, ...(label && { label }) })).status
     const left = () => Promise.all(ids.map(async (id) => (await ask('GET', `/accounts/${id}`)).json.balance as number))
-    return { ask, ids, transfer, left }
+    return { ask, ids, transfer, left, rows }
   }
 
   test(`R226: many transfers between two accounts at once all take place (${name})`, async (t) => {
@@ -97,6 +98,25 @@ for (const [name, place] of places) {
       assert.deepEqual(await left(), [0, 40])
       assert.equal(runs, 40, 'a handler ran again')
     })
+
+  if (name === 'PostgreSQL')
+    test('R226: transfers that queue for the same accounts share transactions', async (t) => {
+      const { transfer, left, rows } = await opened(t, [40, 0])
+      await Promise.all(Array.from({ length: 40 }, () => transfer(0, 1, 1)))
+      assert.deepEqual(await left(), [0, 40])
+      const [shared] = await rows('SELECT count(DISTINCT xmin::text)::int AS n FROM transfers')
+      assert.ok(Number(shared?.n) < 40, `40 transfers took ${shared?.n} transactions`)
+    })
+
+  test(`R226: a transfer that is refused between others leaves them alone (${name})`, async (t) => {
+    const { transfer, left } = await opened(t, [100, 0])
+    const labels = Array.from({ length: 60 }, (_, i) => (i % 6 === 5 ? 'once' : undefined))
+    const statuses = await Promise.all(labels.map((label) => transfer(0, 1, 1, label)))
+    const made = (label: string | undefined) => labels.filter((one, i) => one === label && statuses[i] === 201).length
+    assert.deepEqual([made(undefined), made('once')], [50, 1])
+    assert.deepEqual(await left(), [49, 51])
+    assert.equal(await transfer(0, 1, 50), 409, 'the balance is too low')
+  })
 
   test(`R226: a handler that has read the rows of a write that is refused runs again (${name})`, async (t) => {
     const { transfer, left } = await opened(t, [10, 0, 0])

@@ -1,0 +1,154 @@
+/**
+ * Shared commits: carries out writes that follow each other at the same rows in one transaction, in their order. R226. The cellar.
+ *
+ * Each of them was decided from the rows as the one before will leave them. In transactions of their own they would wait for
+ * one commit each; together they wait for one.
+ */
+import { isCommitted, type Outcome } from '../flow/outcome.ts'
+import type { WritePlan } from '../flow/plan.ts'
+import type { World } from '../flow/world.ts'
+import { plainStatement, type Statement } from '../sql/statements.ts'
+import type { StoreContext } from '../store/context.ts'
+import { perform } from '../store/perform.ts'
+import { hasWritten, isRowConflict, runStepsAsync } from '../store/steps.ts'
+import type { Connection } from './connect.ts'
+import type { ConnectionPool } from './pool.ts'
+
+/** How many writes join one transaction at most, and until when after its start, in milliseconds: it keeps its locks as long. */
+const [mostMembers, joinTime] = [50, 20]
+/**
+ * Its members lock rows one after the other, so two of these transactions can wait for each other. After this time, in
+ * milliseconds, one gives up, and its writes are carried out one by one.
+ */
+const lockTime = 50
+
+interface Member {
+  readonly plan: WritePlan
+  /** Carries the plan out in a transaction of its own. */
+  readonly alone: () => Promise<Outcome>
+  readonly answer: PromiseWithResolvers<Outcome>
+  wrote: boolean
+  /** Answers after the commit. */
+  settle: () => void
+}
+
+interface Batch {
+  readonly members: Member[]
+  /** The batches that it waits for. */
+  readonly after: ReadonlySet<Batch>
+  readonly over: PromiseWithResolvers<void>
+  /** How many of its members have been carried out. */
+  done: number
+  /** Until when writes may join it; null before it has begun. */
+  until: number | null
+}
+
+export interface SharedCommitsDeps {
+  readonly world: World
+  readonly pool: ConnectionPool
+  readonly cellar: StoreContext
+  readonly begin: Statement
+  readonly commit: (connection: Connection) => Promise<unknown>
+  readonly rollBack: (connection: Connection) => Promise<void>
+  /** The failure that callers get if no transaction could begin. */
+  readonly failure: (error: unknown) => unknown
+  /** Whether a failure leaves unknown whether the commit was done; then `recover` finds out for each member. */
+  readonly isLost: (failure: unknown) => boolean
+  readonly recover: (plan: WritePlan, failure: unknown) => Promise<Outcome>
+}
+
+/** Thrown if a member has written and must be undone: the transaction is rolled back, and all are carried out one by one. */
+const mustUndo = new Error('A write that shares a transaction has to be undone.')
+
+export class SharedCommits {
+  readonly #deps: SharedCommitsDeps
+  readonly #begin: Statement
+  /** The batches of the writes that are under way, by the promises of their outcomes. */
+  readonly #batches = new Map<Promise<unknown>, Batch>()
+
+  constructor(deps: SharedCommitsDeps) {
+    this.#deps = deps
+    this.#begin = plainStatement(`${deps.begin.text}; SET LOCAL lock_timeout = ${lockTime}`)
+  }
+
+  /** Carries out a write after others that are under way: with them, if they are in one transaction that is still open. */
+  execute(plan: WritePlan, follows: Iterable<Promise<unknown>>, alone: () => Promise<Outcome>): Promise<Outcome> {
+    const before = new Set([...follows].flatMap((one) => this.#batches.get(one) ?? []))
+    const open = [...before].find(
+      (one) => this.#isOpen(one) && [...before].every((other) => other === one || one.after.has(other)),
+    )
+    const batch = open ?? this.#newBatch(before)
+    const answer = Promise.withResolvers<Outcome>()
+    batch.members.push({ plan, alone, answer, wrote: false, settle: () => {} })
+    this.#batches.set(answer.promise, batch)
+    return answer.promise
+  }
+
+  #isOpen({ members, until }: Batch): boolean {
+    return members.length < mostMembers && (until === null || this.#deps.world.monotonic() < until)
+  }
+
+  #newBatch(after: ReadonlySet<Batch>): Batch {
+    const batch: Batch = { members: [], after, over: Promise.withResolvers(), done: 0, until: null }
+    void Promise.all([...after].map(({ over }) => over.promise)).then(() => this.#carryOut(batch))
+    return batch
+  }
+
+  async #carryOut(batch: Batch): Promise<void> {
+    const { pool, failure, isLost, recover } = this.#deps
+    let begun = false
+    try {
+      await pool.use(async (connection) => {
+        begun = true
+        await this.#transaction(batch, connection)
+      })
+      for (const { settle } of batch.members) settle()
+    } catch (error) {
+      batch.until = 0
+      for (const { plan, alone, answer, wrote } of batch.members)
+        if (!begun) answer.reject(failure(error))
+        else await (isLost(error) && wrote ? recover(plan, error) : alone()).then(answer.resolve, answer.reject)
+    }
+    for (const { answer } of batch.members) this.#batches.delete(answer.promise)
+    batch.over.resolve()
+  }
+
+  async #transaction(batch: Batch, connection: Connection): Promise<void> {
+    const { world, commit, rollBack } = this.#deps
+    try {
+      await connection.ask(this.#begin)
+      batch.until = world.monotonic() + joinTime
+      for (let member = batch.members[0]; member; member = batch.members[++batch.done])
+        await this.#perform(member, connection)
+      batch.until = 0
+      await commit(connection)
+    } catch (error) {
+      await rollBack(connection)
+      throw error
+    }
+  }
+
+  /** A member that is refused before it has written anything leaves the others alone. */
+  async #perform(member: Member, connection: Connection): Promise<void> {
+    const { answer, plan } = member
+    let failed: unknown = null
+    const run = async (statement: Statement) => {
+      try {
+        const rows = await connection.ask(statement)
+        member.wrote ||= hasWritten(statement, rows)
+        return rows
+      } catch (error) {
+        failed = error // the transaction can only be rolled back
+        throw error
+      }
+    }
+    try {
+      const outcome = await runStepsAsync(perform(this.#deps.cellar, plan, true), run)
+      if ((member.wrote || plan.do === 'decide') && !isCommitted(outcome)) throw mustUndo
+      member.settle = () => answer.resolve(outcome)
+    } catch (error) {
+      if (member.wrote || failed !== null || error === mustUndo || isRowConflict(error)) throw failed ?? mustUndo
+      member.settle = () => answer.reject(error)
+    }
+  }
+}
