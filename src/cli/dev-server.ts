@@ -72,7 +72,10 @@ ${hint}
 
 /** The caller with the development key has every scope. */
 const developer = ({ declaration: { scopes = {} } }: Service): Caller =>
-  callerOf('key:development', { account: 'development', scopes: Object.keys(scopes), tier: null, features: [] })
+  Object.freeze({
+    ...callerOf('key:development', { account: 'development', scopes: Object.keys(scopes), tier: null, features: [] }),
+    key: 'development',
+  })
 
 interface DevService {
   readonly service: Service
