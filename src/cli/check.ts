@@ -28,7 +28,8 @@ export const checkCommand: Command = {
 async function run(given: CommandInput): Promise<number> {
   const [file = ''] = given.arguments
   const json = given.isOn('json')
-  const found = await (json ? checkFile(file).catch(asMistake(file)) : checkFile(file))
+  const files = new Set<string>()
+  const found = await (json ? checkFile(file, files).catch(asMistake(file)) : checkFile(file, files))
   const { mistakes } = found
   if (json) console.log(JSON.stringify({ file, mistakes }, null, 2))
   else if ('service' in found)
@@ -39,13 +40,13 @@ async function run(given: CommandInput): Promise<number> {
         ...(await unlockedWarnings(file, found)),
       ].join('\n'),
     )
-  else console.log(coloured(mistakesText(file, mistakes)))
+  else console.log(coloured(mistakesText(file, mistakes, files)))
   return mistakes.length === 0 ? 0 : 1
 }
 
 /** Breaking changes to locked versions are mistakes too. */
-async function checkFile(file: string): Promise<LoadResult> {
-  const found = await tryLoad(file)
+async function checkFile(file: string, files: Set<string>): Promise<LoadResult> {
+  const found = await tryLoad(file, files)
   const mistakes =
     'service' in found
       ? [...(await contractMistakes(file, found.service)), ...(await changedFunctions(file, found))]

@@ -91,7 +91,7 @@ async function openService(given: CommandInput): Promise<DevService | null> {
   try {
     const service = await loadService(given.arguments[0] as string, files)
     const unkept = await contractMistakes(given.arguments[0] as string, service)
-    if (unkept.length > 0) console.error(styleText('yellow', mistakesText(given.arguments[0] as string, unkept)))
+    if (unkept.length > 0) console.error(styleText('yellow', mistakesText(given.arguments[0] as string, unkept, files)))
     const database = databaseOf(given, service)
     await sendToWatcher({ files: [...files], mendable: false })
     const surveys = [retirementSurvey(service)]

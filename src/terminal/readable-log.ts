@@ -2,7 +2,7 @@
 
 import { styleText } from 'node:util'
 import type { Log } from '../flow/world.ts'
-import { codeFrame } from './code-frame.ts'
+import { codeFrame } from '../frames/code-frame.ts'
 import type { FatalLog } from './start.ts'
 
 type LogFields = Readonly<Record<string, unknown>>

@@ -29,6 +29,7 @@ const storied: readonly (readonly string[])[] = [
   ['corridor'],
   ['http'],
   ['reactions'],
+  ['frames'],
   ['terminal'],
   ['cli', 'testing', 'client'],
   ['index'],
