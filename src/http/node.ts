@@ -1,6 +1,6 @@
 /** Node: serves over node:http: reads calls, sends replies, and stops without losing requests. Part 8, termination. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server as Listener, Socket } from 'node:net'
 import { handle } from '../corridor/handle.ts'
 import { parseTarget, requestIdOf } from '../corridor/message.ts'
 import { refuse } from '../corridor/refuse.ts'
@@ -32,11 +32,16 @@ export interface NodeServer {
 /** A connection is closed after this many requests, so that the client's next one may reach another process. */
 const mostRequests = 10_000
 
+/** Where to listen. */
+export interface ListenPlace {
+  readonly port: number
+  readonly host: string
+  /** A socket that is bound already. */
+  readonly socket?: Listener
+}
+
 /** Starts listening. `open` of the server context must be false before `stop`, so that readiness fails first. */
-export async function listen(
-  context: ServerContext,
-  { port, host }: { port: number; host: string },
-): Promise<NodeServer> {
+export async function listen(context: ServerContext, { port, host, socket }: ListenPlace): Promise<NodeServer> {
   const { world } = context
   const turn = loopTurns(context.store, world)
   const enqueue = connectionQueues(world)
@@ -57,7 +62,8 @@ export async function listen(
   server.on('clientError', (error: EngineError, socket: Socket) => handleEngineError(error, socket, context, enqueue))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, resolve)
+    if (socket) server.listen(socket, resolve)
+    else server.listen(port, host, resolve)
   })
   const readers = world.state.of(makeAnswerReaders, context)
   server.on('timeout', readers.close)

@@ -36,9 +36,10 @@ export async function tryLoad(file: string, files: Set<string> = new Set()): Pro
 
 /** All mistakes as text, each with the lines of the files where it is. */
 export function mistakesText(file: string, mistakes: readonly Mistake[], files: Iterable<string>): string {
+  const frames = mistakes.map(({ place }) => placeFrame(place, files))
   const lines = mistakes.map(({ place, reason, mend }, i) => {
-    const frame = placeFrame(place, files)
-    return `${i + 1}. ${place}\n   ${reason}\n   ${mend}${frame === '' ? '' : `\n\n${indented(frame, '   ')}`}`
+    const frame = frames[i] === frames[i + 1] ? '' : frames[i] // shown once for mistakes at one place
+    return `${i + 1}. ${place}\n   ${reason}\n   ${mend}${frame ? `\n\n${indented(frame, '   ')}` : ''}`
   })
   return `${file} has ${mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`}.\n\n${lines.join('\n\n')}\n`
 }
