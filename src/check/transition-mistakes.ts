@@ -196,8 +196,7 @@ export function checkInputExample(path: DeclarationPath, given: UncheckedObject,
       report(context, [...at, name], 'It is not an input.', nameHint(name, Object.keys(fields)))
     if (!field || (example[name] === undefined && !isNeeded)) continue
     const fault = firstFault(valueCheckOf(field, context.rules), example[name], `/${name}`)
-    const reason = `The input refuses ${valueInWords(example[name])}: ${fault?.message}`
-    if (fault) report(context, [...at, name], reason, 'Write a value that it allows.')
+    if (fault) report(context, [...at, name], `The input refuses it: ${fault.message}`, 'Write a value that it allows.')
   }
 }
 
