@@ -58,11 +58,10 @@ export async function devServer(given: CommandInput): Promise<number> {
       : null
   const known = new Map(key === null ? [] : [[key, developer(service)]])
   const numbers = () => versionNumbersOf(given.arguments[0] as string, service)
-  const place = { port: portOf(given), host: hostOf(given) }
+  const place = { port: portOf(given), host: hostOf(given), ...(socket && { socket }) }
   const { url, stop } = await startService(service, {
     store,
-    ...place,
-    ...(socket && { socket }),
+    place,
     log,
     known,
     numbers,

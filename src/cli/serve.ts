@@ -129,8 +129,7 @@ async function run(given: CommandInput): Promise<number> {
   }
   const started = await startService(service, {
     store,
-    port,
-    host,
+    place: { port, host },
     log,
     json: true,
     exposed,

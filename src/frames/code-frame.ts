@@ -1,5 +1,6 @@
 /** Code frame: the lines of a user's own file around the place where an error was thrown. */
 import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const engine = new URL('..', import.meta.url).href
@@ -26,7 +27,8 @@ export function frameAt(path: string, at: number, column: number): string {
     const mark = `    ${' '.repeat(width)} | ${' '.repeat(column - 1)}^`
     return text === undefined ? [] : number === at ? [own, mark] : [own]
   })
-  return `${path}:${at}:${column}\n${shown.join('\n')}`
+  const near = relative('', path)
+  return `${near.startsWith('..') ? path : near}:${at}:${column}\n${shown.join('\n')}`
 }
 
 export function linesOf(path: string): readonly string[] {

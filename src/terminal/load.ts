@@ -39,7 +39,7 @@ export function mistakesText(file: string, mistakes: readonly Mistake[], files: 
   const frames = mistakes.map(({ place }) => placeFrame(place, files))
   const lines = mistakes.map(({ place, reason, mend }, i) => {
     const frame = frames[i] === frames[i + 1] ? '' : frames[i] // shown once for mistakes at one place
-    return `${i + 1}. ${place}\n   ${reason}\n   ${mend}${frame ? `\n\n${indented(frame, '   ')}` : ''}`
+    return `${i + 1}. ${place}\n   ${reason}\n   ${mend.trimEnd()}${frame ? `\n\n${indented(frame, '   ')}` : ''}`
   })
   return `${file} has ${mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`}.\n\n${lines.join('\n\n')}\n`
 }

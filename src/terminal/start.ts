@@ -54,8 +54,9 @@ interface StopTimes {
   readonly drain: number
 }
 
-export interface StartOptions extends ListenPlace {
+export interface StartOptions {
   readonly store: Store
+  readonly place: ListenPlace
   /** Callers of fixed API keys, by the key. */
   readonly known?: ReadonlyMap<string, Caller>
   readonly log: Log
@@ -94,18 +95,7 @@ async function watchOwn(service: Service, json: boolean) {
 
 export async function startService(
   declared: Service,
-  {
-    store,
-    port,
-    host,
-    socket,
-    known,
-    counting,
-    json = false,
-    preview = [],
-    privateTargets = false,
-    ...rest
-  }: StartOptions,
+  { store, place, known, counting, json = false, preview = [], privateTargets = false, ...rest }: StartOptions,
 ): Promise<RunningService> {
   const { service, unwatch } = await watchOwn({ ...declared, choice: previewVersions(declared.choice, preview) }, json)
   let open = true
@@ -125,7 +115,7 @@ export async function startService(
     ...(handlers && { handlers }),
   }
   await beginReactions(context)
-  const listening = await openDoor(context, { port, host, ...(socket && { socket }) })
+  const listening = await openDoor(context, place)
   store.attend()
   const background = startBackground(context)
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {

@@ -140,13 +140,12 @@ describe('descriptions', () => {
     })
   })
 
-  spec('R158', 'and titles reach the errors and the pages', async (t) => {
+  spec('R158', 'and titles reach the errors and the pages', async () => {
     const refuse = () => {
       throw new Problem('not-paid', 'No.')
     }
     const handlers = described().handlers({ orders: { quotes: refuse } })
     const { call, close } = await testing(handlers)
-    t.after(close)
     const get = async (path: string) => (await call(path, { headers: { accept: 'text/html' } })).text()
     const refused = await call('/orders/quotes', {
       ...{ method: 'POST', json: { count: 1 } },
@@ -166,6 +165,7 @@ describe('descriptions', () => {
     ])
       assert.ok(page.includes(words), words)
     assert.match(page, /&quot;count&quot;:\s*3/)
+    await close()
   })
 
   spec('R187', 'are no part of the contract', () => {
