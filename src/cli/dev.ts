@@ -41,14 +41,14 @@ async function run(given: CommandInput): Promise<number> {
   if (process.env[serverVariable] !== undefined) return (await import('./dev-server.ts')).devServer(given)
   const [port, host] = [portOf(given), hostOf(given)] // fail now: no change of a file can fix a wrong port
   const { address, family } = await lookup(host).catch(() => ({ address: '', family: 0 }))
-  return new Promise((ended) => supervise(() => boundSocket(address, port, family), ended))
+  return new Promise((ended) => supervise(socketMaker(address, port, family), ended))
 }
 
 /** A socket that is bound to a port but accepts nothing; it does not listen until a process that has it does. */
 interface BoundSocket {
   readonly close: () => void
   /** Sets the address that it is bound to. */
-  readonly getsockname: (to: { port?: number }) => void
+  readonly getsockname: (to: { port: number }) => void
 }
 
 const { _createServerHandle: makeSocket } = net as unknown as {
@@ -58,16 +58,19 @@ const { _createServerHandle: makeSocket } = net as unknown as {
 /**
  * The supervisor keeps the socket, so that connections wait in its queue while one process follows another. `node:cluster`
  * uses the same function of Node; a public one would also accept connections here. If it cannot be bound, it is undefined:
- * then the serving process listens itself, and says what is wrong.
+ * then the serving process listens itself, and says what is wrong. Later sockets have the port of the first one.
  */
-function boundSocket(address: string, port: number, family: number): BoundSocket | undefined {
-  const made = address === '' ? undefined : makeSocket?.(address, port, family)
-  if (typeof made !== 'object') return undefined
-  const bound: { port?: number } = {}
-  made.getsockname(bound)
-  if (bound.port) return made
-  made.close() // a port that is in use shows only by this
-  return undefined
+function socketMaker(address: string, port: number, family: number): () => BoundSocket | undefined {
+  const bound = { port }
+  return () => {
+    const made = address === '' ? undefined : makeSocket?.(address, bound.port, family)
+    if (typeof made !== 'object') return undefined
+    made.getsockname(bound)
+    if (bound.port) return made
+    bound.port = port
+    made.close() // a port that is in use shows only by this
+    return undefined
+  }
 }
 
 /** The child processes: one serves, the next one checks a newer declaration until it may take over. */

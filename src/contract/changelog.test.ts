@@ -38,6 +38,6 @@ test('names each part that differs, by resource', () => {
   )
   assert.equal(
     line(shop({ scopes: { 'a:b': 'A' }, errors: { 'not-paid': { status: 409 } } })),
-    '+ error not-paid; + scope a:b',
+    '+ scope a:b; + error not-paid',
   )
 })
