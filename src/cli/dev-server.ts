@@ -8,10 +8,13 @@ import { type Contract, contractOf } from '../contract/contract.ts'
 import type { Caller } from '../flow/caller.ts'
 import { callerOf } from '../flow/credential.ts'
 import type { Store } from '../flow/store.ts'
+import { codeFrame } from '../frames/code-frame.ts'
+import { requireHandlers } from '../handlers/own-handlers.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
+import type { Mistake } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 import { type CommandInput, formatTable } from '../terminal/command.ts'
-import { isCommandError, printError } from '../terminal/command-error.ts'
+import { commandError, isCommandError, printError } from '../terminal/command-error.ts'
 import { consentOf, refuseHazards, warnOfMisfits, withConsent } from '../terminal/consent.ts'
 import { contractMistakes, databaseOf, hostOf, portOf, versionNumbersOf } from '../terminal/flags.ts'
 import { loadService, mistakesText } from '../terminal/load.ts'
@@ -111,11 +114,13 @@ interface DevService {
 
 /** Opens the service and its store; reports the reason and returns null if the declaration or stored values prevent it. */
 async function openService(given: CommandInput): Promise<DevService | null> {
+  const [file = ''] = given.arguments
   const files = new Set<string>()
   try {
-    const service = await loadService(given.arguments[0] as string, files)
-    const unkept = await contractMistakes(given.arguments[0] as string, service)
-    if (unkept.length > 0) console.error(styleText('yellow', mistakesText(given.arguments[0] as string, unkept, files)))
+    const loaded = await loadService(file, files)
+    const service = { ...loaded, ...(await readyHandlers(loaded, file, files)) }
+    const unkept = await contractMistakes(file, service)
+    if (unkept.length > 0) console.error(styleText('yellow', mistakesText(file, unkept, files)))
     const database = databaseOf(given, service)
     await sendToWatcher({ files: [...files], mendable: false })
     const surveys = [retirementSurvey(service)]
@@ -130,6 +135,24 @@ async function openService(given: CommandInput): Promise<DevService | null> {
     printError(error)
     await sendToWatcher({ files: [...files], mendable: true })
     return null
+  }
+}
+
+/**
+ * The handlers with the value of `use` made, so that what is wrong with them shows while the former process still serves. Both
+ * have such a value for a moment, as two nodes have in production.
+ */
+async function readyHandlers({ name, declaration, ownHandlers }: Service, file: string, files: ReadonlySet<string>) {
+  try {
+    requireHandlers(name, declaration.resources, ownHandlers)
+    if (!ownHandlers?.use) return { ownHandlers }
+    const made = await ownHandlers.use()
+    return { ownHandlers: { ...ownHandlers, use: () => made } }
+  } catch (error) {
+    const { mistakes, stack = String(error) } = error as Error & { readonly mistakes?: readonly Mistake[] }
+    if (mistakes) throw commandError(mistakesText(file, mistakes, files), '')
+    const [first] = stack.split('\n')
+    throw commandError(`\`use\` of the handlers failed: ${first}\n\n${codeFrame(stack)}`.trimEnd(), '')
   }
 }
 

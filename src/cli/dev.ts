@@ -61,15 +61,15 @@ const { _createServerHandle: makeSocket } = net as unknown as {
  * then the serving process listens itself, and says what is wrong. Later sockets have the port of the first one.
  */
 function socketMaker(address: string, port: number, family: number): () => BoundSocket | undefined {
-  const bound = { port }
+  let first = port
   return () => {
-    const made = address === '' ? undefined : makeSocket?.(address, bound.port, family)
+    const made = address === '' ? undefined : makeSocket?.(address, first, family)
     if (typeof made !== 'object') return undefined
-    made.getsockname(bound)
-    if (bound.port) return made
-    bound.port = port
-    made.close() // a port that is in use shows only by this
-    return undefined
+    const bound = { port: 0 }
+    made.getsockname(bound) // leaves the port out if it is in use by another program
+    if (bound.port === 0) return void made.close()
+    first = bound.port
+    return made
   }
 }
 

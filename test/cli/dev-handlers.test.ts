@@ -50,6 +50,21 @@ test('R226: dev shows an error of a handler at its line, never to the client, an
   await hear(/texts\.ts changed, restarted in \d+ ms\. clients notice nothing\n/, from)
   const again = await post(url, { text: 'c' })
   assert.equal(again.json.text, 'c?')
+
+  const own = files['handlers.ts']
+  for (const [text, shown] of [
+    [
+      own.replace("writeFileSync('used', '')", "{ throw new Error('not connected') }"),
+      /`use` of the handlers failed: Error: not connected\n\nhandlers\.ts:7:\d+\n/,
+    ],
+    [own.replace('create:', 'creation:'), /1\. handlers\.notes\.creation\n.*\n.*\n\n {3}handlers\.ts:6:\d+\n/],
+  ] as const) {
+    from = said.stdout.length
+    writeFileSync(join(cwd, 'handlers.ts'), text)
+    await hear(/Still serving/, from)
+    assert.match(said.stderr, shown)
+    assert.equal((await post(url, { text: 'd' })).json.text, 'd?')
+  }
   assert.equal(await stop(), 0)
 })
 
