@@ -600,6 +600,11 @@ const settingsTable = {
       problems: word('/problems', pagePath, pagePathText),
     },
   },
+  /** The log: `log: { account: 'hashed' }`. */
+  log: {
+    /** How lines name the account and the API key of a request: as they are, `account: 'hashed'`, or `'off'`. */
+    account: choice('plain', 'hashed', 'off'),
+  },
   /** How many operations a batch may have (`POST /batches`); off by default: `batches: 50`. */
   batches: orOff(count(50, 1, 1000), 'off', null),
   /** Whether answers have the header `Server-Timing`; off by default: `serverTiming: true`. */

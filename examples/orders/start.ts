@@ -41,7 +41,11 @@ async function run(): Promise<number> {
   const database = `sqlite:${file}`
   const [order, draft] = await firstOrders(database)
   const [port, host, log] = [Number(process.env.PORT || 3000), process.env.HOST || '127.0.0.1', readableLog()]
-  const { url, stop } = await startService(api, { store: await openStoreFor(api, database, 'apply'), port, host, log })
+  const { url, stop } = await startService(api, {
+    store: await openStoreFor(api, database, 'apply'),
+    place: { port, host },
+    log,
+  })
   const ended = untilSignal(log, () => stop({ grace: 0, drain: 1000 }))
   console.log(`bylaw serves ${api.name} at ${url}, from ${file}. Try:\n`)
   console.log(`  curl '${url}/orders?sort=total&order=desc&page_size=3'`)

@@ -121,7 +121,6 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
 }
 
 function checkInfo(given: UncheckedObject, context: DeclarationCheck): void {
-  checkText(['title'], given.title, context)
   for (const [name, members] of Object.entries(infoMembers)) {
     const [first] = members
     const value = given[name]
@@ -217,7 +216,8 @@ function checkErrorType(
     )
     return
   }
-  checkKnownKeys(path, given, ['status', 'parents', 'description'], [], context)
+  checkKnownKeys(path, given, ['status', 'parents', 'title', 'description', 'example'], [], context)
+  checkText([...path, 'example'], given.example, context)
   const { status, parents = [] } = given
   checkErrorStatus([...path, 'status'], status, context)
   if (!Array.isArray(parents))

@@ -6,7 +6,7 @@ import { statusResource } from '../resources/service-fields.ts'
 import { type DeclarationCheck, type DeclarationPath, isField, report } from './field-check.ts'
 import { hasMember, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, checkRule, parentNameOf, type ResourceCheck } from './resource-check.ts'
-import { checkActionName, checkInput, checkRuleOf } from './transition-mistakes.ts'
+import { checkActionName, checkInput, checkInputExample, checkRuleOf } from './transition-mistakes.ts'
 
 export function checkOperations(judged: ResourceCheck, context: DeclarationCheck): void {
   const { operations } = judged.given
@@ -138,4 +138,5 @@ function checkOperation(
   if (access === undefined) checkRuleOf(path, ruleSource(at), judged, context)
   else checkRule([...path, 'access'], access, context)
   for (const key of ['input', 'output']) checkInput([...path, key], given[key], context)
+  checkInputExample(path, given, context)
 }

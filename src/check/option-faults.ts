@@ -46,11 +46,13 @@ function* optionFaults(
   if (was !== undefined && (typeof was !== 'string' || was === '')) {
     yield [`\`was\` is ${valueInWords(was)}.`, "Write the name that the field had before, as was: 'surname'."]
   }
-  if (said.description !== undefined && (typeof said.description !== 'string' || said.description.trim() === '')) {
-    yield [
-      `\`description\` is ${valueInWords(said.description)}.`,
-      "Write a text, as description: 'As on the passport.'.",
-    ]
+  for (const [name, example] of [
+    ['title', 'Name on the card'],
+    ['description', 'As on the passport.'],
+  ] as const) {
+    const text = said[name]
+    if (text !== undefined && (typeof text !== 'string' || text.trim() === ''))
+      yield [`\`${name}\` is ${valueInWords(text)}.`, `Write a text, as ${name}: '${example}'.`]
   }
   if (ownMeaning !== undefined && (typeof ownMeaning !== 'string' || ownMeaning.trim() === '')) {
     yield [

@@ -73,7 +73,8 @@ export function checkKnownKeys(
       report(context, [...path, key], `\`${key}\` is not supported by this release.`, 'Leave it out.')
     else report(context, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
   }
-  if (known.includes('description')) checkText([...path, 'description'], given.description, context)
+  for (const key of ['title', 'description'].filter((one) => known.includes(one)))
+    checkText([...path, key], given[key], context)
 }
 
 /** Reports a text for readers that is none, or is empty. */

@@ -56,7 +56,7 @@ describe('states', () => {
         'transitions.Shipment.after: `after` is "a week". Write an ISO 8601 duration of weeks, days, hours, minutes and seconds, as after: \'P7D\'.',
         'transitions.Shipment.access: There is no scope "bills:pay". Allowed: public or authenticated. Scopes are declared in `scopes` of the service.',
         'transitions.Shipment.access: No caller carries it out, so `access` has no effect. Leave it out: the transition takes place by the clock.',
-        'start: `start` is not known here. Allowed: field, initial, transitions, writable or descriptions.',
+        'start: `start` is not known here. Allowed: field, initial, transitions, writable, titles or descriptions.',
       ],
     )
   })

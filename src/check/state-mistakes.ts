@@ -40,19 +40,21 @@ function checkOwnStates(judged: ResourceCheck, context: DeclarationCheck): void 
   checkStateName([...path, 'initial'], states.initial, context)
   checkTransitions([...path, 'transitions'], judged, context)
   checkWritable([...path, 'writable'], states, context)
-  checkDescriptions([...path, 'descriptions'], states, context)
+  for (const key of ['titles', 'descriptions'] as const) checkStateTexts([...path, key], states, context)
 }
 
-function checkDescriptions(path: DeclarationPath, states: UncheckedObject, context: DeclarationCheck): void {
-  const { descriptions = {} } = states
-  if (!isObject(descriptions)) {
-    const mend = `Write an object, as descriptions: { ${states.initial}: '…' }.`
-    report(context, path, `\`descriptions\` is ${valueInWords(descriptions)}.`, mend)
+/** Checks the titles or the descriptions of the states. */
+function checkStateTexts(path: DeclarationPath, states: UncheckedObject, context: DeclarationCheck): void {
+  const name = path.at(-1) as string
+  const texts = states[name] ?? {}
+  if (!isObject(texts)) {
+    const mend = `Write an object, as ${name}: { ${states.initial}: '…' }.`
+    report(context, path, `\`${name}\` is ${valueInWords(texts)}.`, mend)
     return
   }
   const known = soundStates(states)
-  if (known !== null) checkKnownKeys(path, descriptions, known, [], context)
-  for (const [state, text] of Object.entries(descriptions)) checkText([...path, state], text, context)
+  if (known !== null) checkKnownKeys(path, texts, known, [], context)
+  for (const [state, text] of Object.entries(texts)) checkText([...path, state], text, context)
 }
 
 function checkStateField(path: DeclarationPath, name: unknown, judged: ResourceCheck, context: DeclarationCheck): void {

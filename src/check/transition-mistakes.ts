@@ -113,6 +113,7 @@ function checkTransition(
     checkRuleOf(path, 'change', judged, context)
   checkTimer(path, given, judged, context)
   checkInput([...path, 'input'], given.input, context)
+  checkInputExample(path, given, context)
   checkSettings([...path, 'set'], given, judged, context)
 }
 
@@ -175,6 +176,27 @@ export function checkInput(path: DeclarationPath, input: unknown, context: Decla
   for (const [name, field] of Object.entries(input)) {
     checkFieldName([...path, name], context)
     checkField([...path, name], field, 'input', context)
+  }
+}
+
+/** Checks the example of a body: it has the fields of the input, and values that they allow. */
+export function checkInputExample(path: DeclarationPath, given: UncheckedObject, context: DeclarationCheck): void {
+  const { example } = given
+  if (example === undefined) return
+  const at = [...path, 'example']
+  const fields = isObject(given.input) ? given.input : {}
+  if (!isObject(example)) {
+    report(context, at, `\`example\` is ${valueInWords(example)}.`, "Write a body, as example: { carrier: 'DHL' }.")
+    return
+  }
+  for (const name of new Set([...Object.keys(fields), ...Object.keys(example)])) {
+    const field = soundField(fields[name], context)
+    const isNeeded = field?.options.optional !== true && field?.options.default === undefined
+    if (!hasMember(fields, name))
+      report(context, [...at, name], 'It is not an input.', nameHint(name, Object.keys(fields)))
+    if (!field || (example[name] === undefined && !isNeeded)) continue
+    const fault = firstFault(valueCheckOf(field, context.rules), example[name], `/${name}`)
+    if (fault) report(context, [...at, name], `The input refuses it: ${fault.message}`, 'Write a value that it allows.')
   }
 }
 

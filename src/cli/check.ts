@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { stateWarnings } from '../check/state-mistakes.ts'
+import { undescribed } from '../describe/undescribed.ts'
+import { listInWords } from '../formats/naming.ts'
 import { quotaWarnings } from '../limits/quota-warnings.ts'
 import { indexAdvice, listWarning } from '../lists/index-advice.ts'
 import type { Mistake } from '../resources/declaration.ts'
@@ -15,7 +17,7 @@ export const checkCommand: Command = {
   name: 'check',
   about: 'Lists all mistakes of a declaration; exits with 1 if there are any.',
   details:
-    'Each mistake is printed with its place, its reason and its fix. Nothing is served and no database is opened.',
+    'Each mistake is printed with its place, its reason, its fix and its source lines. Parts without a description are named. Nothing is served and no database is opened.',
   arguments: [declarationArgument],
   flags: {
     json: { about: 'Prints {"file", "mistakes": [{"place", "reason", "mend"}]}.' },
@@ -28,7 +30,8 @@ export const checkCommand: Command = {
 async function run(given: CommandInput): Promise<number> {
   const [file = ''] = given.arguments
   const json = given.isOn('json')
-  const found = await (json ? checkFile(file).catch(asMistake(file)) : checkFile(file))
+  const files = new Set<string>()
+  const found = await (json ? checkFile(file, files).catch(asMistake(file)) : checkFile(file, files))
   const { mistakes } = found
   if (json) console.log(JSON.stringify({ file, mistakes }, null, 2))
   else if ('service' in found)
@@ -37,15 +40,16 @@ async function run(given: CommandInput): Promise<number> {
         styleText('green', successText(file, found)),
         ...warnings(found, given.isOn('indexes')),
         ...(await unlockedWarnings(file, found)),
+        ...descriptionNote(found),
       ].join('\n'),
     )
-  else console.log(coloured(mistakesText(file, mistakes)))
+  else console.log(coloured(mistakesText(file, mistakes, files)))
   return mistakes.length === 0 ? 0 : 1
 }
 
 /** Breaking changes to locked versions are mistakes too. */
-async function checkFile(file: string): Promise<LoadResult> {
-  const found = await tryLoad(file)
+async function checkFile(file: string, files: Set<string>): Promise<LoadResult> {
+  const found = await tryLoad(file, files)
   const mistakes =
     'service' in found
       ? [...(await contractMistakes(file, found.service)), ...(await changedFunctions(file, found))]
@@ -104,6 +108,15 @@ async function unlockedWarnings(
   return found.map((label) =>
     styleText('yellow', `${label} is released but not locked; lock it with:  bylaw contract lock ${file}`),
   )
+}
+
+const mostNamed = 8
+
+/** A note on what has no description: not a warning, as no reader needs one for each part. */
+function descriptionNote({ service: { declaration } }: Extract<LoadResult, { service: unknown }>): string[] {
+  const all = undescribed(declaration)
+  const named = all.length > mostNamed ? [...all.slice(0, mostNamed), `${all.length - mostNamed} more`] : all
+  return all.length === 0 ? [] : [styleText('dim', `Without a description: ${listInWords(named, 'and')}.`)]
 }
 
 const coloured = (text: string): string =>

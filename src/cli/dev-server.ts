@@ -1,25 +1,31 @@
 /** Dev server: the child process of `bylaw dev` that serves the current declaration until it changes. */
 import { once } from 'node:events'
+import type { Server } from 'node:net'
 import { styleText } from 'node:util'
 import { apiKeyFromSeed } from '../auth/keys.ts'
+import { changeLine } from '../contract/changelog.ts'
+import { type Contract, contractOf } from '../contract/contract.ts'
 import type { Caller } from '../flow/caller.ts'
 import { callerOf } from '../flow/credential.ts'
 import type { Store } from '../flow/store.ts'
+import { codeFrame } from '../frames/code-frame.ts'
+import { requireHandlers } from '../handlers/own-handlers.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
+import type { Mistake } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
 import { type CommandInput, formatTable } from '../terminal/command.ts'
-import { isCommandError, printError } from '../terminal/command-error.ts'
+import { commandError, isCommandError, printError } from '../terminal/command-error.ts'
 import { consentOf, refuseHazards, warnOfMisfits, withConsent } from '../terminal/consent.ts'
 import { contractMistakes, databaseOf, hostOf, portOf, versionNumbersOf } from '../terminal/flags.ts'
 import { loadService, mistakesText } from '../terminal/load.ts'
-import { readableLog } from '../terminal/readable-log.ts'
+import { readableLog, timeOfDay } from '../terminal/readable-log.ts'
 import { retirementSurvey } from '../terminal/retirement.ts'
 import { hasAccessRules } from '../terminal/secrets.ts'
 import { openStoreFor, referencePlace, startService, untilSignal } from '../terminal/start.ts'
 import { sortByTemplate } from './routes.ts'
 import { sampleRequest } from './sample-request.ts'
 
-const stopTimes = { grace: 0, drain: 1000 }
+const stopTimes = { grace: 0, drain: 3000 }
 
 /** A message from the serving process to the supervisor. */
 export interface DevMessage {
@@ -29,13 +35,24 @@ export interface DevMessage {
   readonly mendable: boolean
   /** It can be served and waits for the former process to end; nothing was changed yet. */
   readonly ready?: true
+  /** The contract of what it serves now. */
+  readonly contract?: Contract
+}
+
+/** The message of the supervisor when the former process has ended, with the socket: what was served, and what has changed. */
+export interface FormerService {
+  readonly contract: Contract
+  /** The file that was changed. */
+  readonly changed: string
+  /** When it was changed, in milliseconds. */
+  readonly since: number
 }
 
 export async function devServer(given: CommandInput): Promise<number> {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')) // the supervisor is gone
   const opened = await openService(given)
   if (!opened) return 1
-  const { service, store, database, steps } = opened
+  const { service, store, database, steps, former, socket } = opened
   const log = readableLog()
   warnOfMisfits(store, log)
   const key =
@@ -44,10 +61,10 @@ export async function devServer(given: CommandInput): Promise<number> {
       : null
   const known = new Map(key === null ? [] : [[key, developer(service)]])
   const numbers = () => versionNumbersOf(given.arguments[0] as string, service)
-  const place = { port: portOf(given), host: hostOf(given) }
+  const place = { port: portOf(given), host: hostOf(given), ...(socket && { socket }) }
   const { url, stop } = await startService(service, {
     store,
-    ...place,
+    place,
     log,
     known,
     numbers,
@@ -55,24 +72,33 @@ export async function devServer(given: CommandInput): Promise<number> {
     privateTargets: 'loopback',
   })
   const ended = untilSignal(log, () => stop(stopTimes))
-  const hint = styleText(
-    'dim',
-    `Stored in ${withoutPassword(database)}. Starts again when ${given.arguments[0]} changes.`,
-  )
-  console.log(`bylaw serves ${service.name} at ${url}
-
-${welcomeText(service, url, key)}
-
-${hint}
-`)
+  const contract = contractOf(service.declaration)
+  if (former) console.log(restartText(former, contract))
+  else
+    console.log(
+      welcomeText(
+        service,
+        url,
+        key,
+        `Stored in ${withoutPassword(database)}. Starts again when ${given.arguments[0]} changes.`,
+      ),
+    )
   if (database !== 'sqlite::memory:') for (const step of steps) console.log(styleText('dim', `Database: ${step}.`))
-  await sendToWatcher({ files: [], mendable: true })
+  await sendToWatcher({ files: [], mendable: true, contract })
   return ended
+}
+
+function restartText({ contract: before, changed, since }: FormerService, contract: Contract): string {
+  const what = changeLine(before, contract) || 'clients notice nothing'
+  return `${timeOfDay()} ${styleText('cyan', `${changed} changed, restarted in ${Date.now() - since} ms.`)} ${what}`
 }
 
 /** The caller with the development key has every scope. */
 const developer = ({ declaration: { scopes = {} } }: Service): Caller =>
-  callerOf('key:development', { account: 'development', scopes: Object.keys(scopes), tier: null, features: [] })
+  Object.freeze({
+    ...callerOf('key:development', { account: 'development', scopes: Object.keys(scopes), tier: null, features: [] }),
+    key: 'development',
+  })
 
 interface DevService {
   readonly service: Service
@@ -80,24 +106,30 @@ interface DevService {
   readonly database: string
   /** The schema changes that were made. */
   readonly steps: readonly string[]
+  /** What was served before; undefined at the first start. */
+  readonly former: FormerService | undefined
+  /** The socket to listen on; undefined if this process has to make one. */
+  readonly socket: Server | undefined
 }
 
 /** Opens the service and its store; reports the reason and returns null if the declaration or stored values prevent it. */
 async function openService(given: CommandInput): Promise<DevService | null> {
+  const [file = ''] = given.arguments
   const files = new Set<string>()
   try {
-    const service = await loadService(given.arguments[0] as string, files)
-    const unkept = await contractMistakes(given.arguments[0] as string, service)
-    if (unkept.length > 0) console.error(styleText('yellow', mistakesText(given.arguments[0] as string, unkept)))
+    const loaded = await loadService(file, files)
+    const service = { ...loaded, ...(await readyHandlers(loaded, file, files)) }
+    const unkept = await contractMistakes(file, service)
+    if (unkept.length > 0) console.error(styleText('yellow', mistakesText(file, unkept, files)))
     const database = databaseOf(given, service)
     await sendToWatcher({ files: [...files], mendable: false })
     const surveys = [retirementSurvey(service)]
     const consent = await withConsent({ ...consentOf(given), surveys }, (own) => refuseHazards(service, database, own))
-    await untilPredecessorLeft()
+    const { former, socket } = await untilPredecessorLeft()
     const steps: string[] = []
     const report = (step: string): void => void steps.push(step)
     const store = await openStoreFor(service, database, 'apply', { ...consent, report })
-    return { service, store, database, steps }
+    return { service, store, database, steps, former, socket }
   } catch (error) {
     if (files.size === 0 || !isCommandError(error)) throw error
     printError(error)
@@ -106,12 +138,31 @@ async function openService(given: CommandInput): Promise<DevService | null> {
   }
 }
 
-/** Waits until the process of the former declaration has ended. */
-async function untilPredecessorLeft(): Promise<void> {
-  if (!process.send) return
+/**
+ * The handlers with the value of `use` made, so that what is wrong with them shows while the former process still serves. Both
+ * have such a value for a moment, as two nodes have in production.
+ */
+async function readyHandlers({ name, declaration, ownHandlers }: Service, file: string, files: ReadonlySet<string>) {
+  try {
+    requireHandlers(name, declaration.resources, ownHandlers)
+    if (!ownHandlers?.use) return { ownHandlers }
+    const made = await ownHandlers.use()
+    return { ownHandlers: { ...ownHandlers, use: () => made } }
+  } catch (error) {
+    const { mistakes, stack = String(error) } = error as Error & { readonly mistakes?: readonly Mistake[] }
+    if (mistakes) throw commandError(mistakesText(file, mistakes, files), '')
+    const [first] = stack.split('\n')
+    throw commandError(`\`use\` of the handlers failed: ${first}\n\n${codeFrame(stack)}`.trimEnd(), '')
+  }
+}
+
+/** Waits until the process of the former declaration has ended, and takes over its socket. */
+async function untilPredecessorLeft(): Promise<Pick<DevService, 'former' | 'socket'>> {
+  if (!process.send) return { former: undefined, socket: undefined }
   const come = once(process, 'message')
   await sendToWatcher({ files: [], mendable: false, ready: true })
-  await come
+  const [former, socket] = (await come) as [Partial<FormerService>, Server | undefined]
+  return { former: former.contract && (former as FormerService), socket }
 }
 
 const sendToWatcher = (word: DevMessage): Promise<void> =>
@@ -121,13 +172,14 @@ const sendToWatcher = (word: DevMessage): Promise<void> =>
   })
 
 /** All URLs, a sample request, and the key that it needs. */
-function welcomeText(service: Service, url: string, key: string | null): string {
+function welcomeText(service: Service, url: string, key: string | null, hint: string): string {
   const rows = sortByTemplate(service.places).map(({ template, methods }) => [
     `  ${[...methods.keys()].filter((method) => method !== 'HEAD').join(' ')}`,
     url + template,
   ])
   const line = sampleRequest(service, url, Date.now().toString(36).slice(-4), key)
   const parts = [
+    `bylaw serves ${service.name} at ${url}`,
     formatTable(rows),
     `The reference page: ${referencePlace(service, url)}`,
     `The OpenAPI description: ${url}/openapi.json`,
@@ -135,6 +187,7 @@ function welcomeText(service: Service, url: string, key: string | null): string 
       ? []
       : [`An API key for this database with all scopes, until you make others with \`bylaw keys\`:\n\n  ${key}`]),
     ...(line === null ? [] : [`Try it:\n\n  ${line}`]),
+    styleText('dim', hint),
   ]
-  return parts.join('\n\n')
+  return `${parts.join('\n\n')}\n`
 }

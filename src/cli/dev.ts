@@ -1,20 +1,23 @@
 /** `bylaw dev`: serves a declaration with readable logs, and restarts when it or its imports change. */
 import { type ChildProcess, fork } from 'node:child_process'
+import { lookup } from 'node:dns/promises'
 import { existsSync, watch } from 'node:fs'
+import * as net from 'node:net'
 import { dirname, join, relative } from 'node:path'
 import { styleText } from 'node:util'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { allowLossFlag, allowMisfitsFlag } from '../terminal/consent.ts'
 import { keepInFlag } from '../terminal/dropped-values.ts'
-import { databaseFlag, hostFlag, portFlag, portOf } from '../terminal/flags.ts'
-import type { DevMessage } from './dev-server.ts'
+import { databaseFlag, hostFlag, hostOf, portFlag, portOf } from '../terminal/flags.ts'
+import type { DevMessage, FormerService } from './dev-server.ts'
 
 export const devCommand: Command = {
   name: 'dev',
   about: 'Serves a declaration for development, and starts again on every change.',
   details:
     'Prints all URLs, a sample request and a line for every answer. A declaration with mistakes, or one that would lose stored ' +
-    'values or drops a version that has callers, is reported, and the former one is served until the next change.',
+    'values or drops a version that has callers, is reported, and the former one is served until the next change. Requests ' +
+    'during a restart wait.',
   arguments: [declarationArgument],
   flags: {
     port: portFlag,
@@ -31,12 +34,43 @@ export const devCommand: Command = {
 /** Set in the serving process; the process without it is the supervisor. */
 const serverVariable = 'BYLAW_DEV_TURN'
 
-const maxExitWait = 3000
+/** Longer than the serving process takes to finish its requests. */
+const maxExitWait = 5000
 
 async function run(given: CommandInput): Promise<number> {
   if (process.env[serverVariable] !== undefined) return (await import('./dev-server.ts')).devServer(given)
-  portOf(given) // fail now: no change of a file can fix a wrong port
-  return new Promise(supervise)
+  const [port, host] = [portOf(given), hostOf(given)] // fail now: no change of a file can fix a wrong port
+  const { address, family } = await lookup(host).catch(() => ({ address: '', family: 0 }))
+  return new Promise((ended) => supervise(socketMaker(address, port, family), ended))
+}
+
+/** A socket that is bound to a port but accepts nothing; it does not listen until a process that has it does. */
+interface BoundSocket {
+  readonly close: () => void
+  /** Sets the address that it is bound to. */
+  readonly getsockname: (to: { port: number }) => void
+}
+
+const { _createServerHandle: makeSocket } = net as unknown as {
+  readonly _createServerHandle?: (address: string, port: number, family: number) => BoundSocket | number
+}
+
+/**
+ * The supervisor keeps the socket, so that connections wait in its queue while one process follows another. `node:cluster`
+ * uses the same function of Node; a public one would also accept connections here. If it cannot be bound, it is undefined:
+ * then the serving process listens itself, and says what is wrong. Later sockets have the port of the first one.
+ */
+function socketMaker(address: string, port: number, family: number): () => BoundSocket | undefined {
+  let first = port
+  return () => {
+    const made = address === '' ? undefined : makeSocket?.(address, first, family)
+    if (typeof made !== 'object') return undefined
+    const bound = { port: 0 }
+    made.getsockname(bound) // leaves the port out if it is in use by another program
+    if (bound.port === 0) return void made.close()
+    first = bound.port
+    return made
+  }
 }
 
 /** The child processes: one serves, the next one checks a newer declaration until it may take over. */
@@ -54,12 +88,15 @@ interface DevProcesses {
  * serving process continues until the next one has found that its declaration is valid and the database is safe to change.
  */
 // long because: all parts share the processes and their state
-function supervise(ended: (code: number) => void): void {
+function supervise(bind: () => BoundSocket | undefined, ended: (code: number) => void): void {
   const turns: DevProcesses = { serving: null, next: null, leaving: null, ready: false }
   let mendable = false
   let isEnd = false
+  let socket: BoundSocket | undefined
+  let former: FormerService['contract'] | undefined
+  let change = { changed: '', since: 0 }
   const watched = fileWatcher((file) => {
-    console.log(dim(`${relative('', file)} changed.`))
+    change = { changed: relative('', file), since: Date.now() }
     begin()
   })
   function begin(): void {
@@ -71,6 +108,7 @@ function supervise(ended: (code: number) => void): void {
     turns.ready = false
     child.on('message', (word: DevMessage) => {
       mendable ||= word.mendable
+      if (word.contract && turns.serving === child) former = word.contract
       for (const file of word.files) watched(file)
       turns.ready ||= word.ready === true && turns.next === child
       if (turns.ready) takeOver()
@@ -87,7 +125,12 @@ function supervise(ended: (code: number) => void): void {
     turns.ready = false
     turns.serving = turns.next
     turns.next = null
-    turns.serving?.send('go')
+    socket ??= bind()
+    turns.serving?.send(former ? { contract: former, ...change } : {}, socket as net.Server | undefined)
+  }
+  function unbind(): void {
+    socket?.close() // connections are refused, as nobody accepts them
+    socket = undefined
   }
   function leave(child: ChildProcess): void {
     turns.serving = null
@@ -100,7 +143,10 @@ function supervise(ended: (code: number) => void): void {
     if (was) turns[was] = null
     if (isEnd) {
       if (!turns.serving && !turns.next && !turns.leaving) ended(0)
-    } else if (was === 'leaving') go()
+      return
+    }
+    if (was === 'serving') unbind()
+    if (was === 'leaving') go()
     else if (was === 'next' && turns.serving)
       console.log(dim('Still serving the former declaration. Waiting for a change.'))
     else if (was && mendable) console.log(dim('Waiting for a change.'))
@@ -109,6 +155,7 @@ function supervise(ended: (code: number) => void): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => {
       isEnd = true
+      unbind()
       turns.next?.kill('SIGKILL')
       if (turns.serving) leave(turns.serving)
       else if (!turns.next && !turns.leaving) ended(0)

@@ -94,9 +94,10 @@ async function run(given: CommandInput): Promise<number> {
   const [port, host, level] = [portOf(given), hostOf(given), levelOf(given)]
   const times = { grace: durationOf(given, 'grace', 'PT0S'), drain: durationOf(given, 'drain', 'PT10S') }
   const [file = ''] = given.arguments
-  const [service, { jsonLog }] = await Promise.all([loadService(file), import('../terminal/json-log.ts')])
+  const files = new Set<string>()
+  const [service, { jsonLog }] = await Promise.all([loadService(file, files), import('../terminal/json-log.ts')])
   const unkept = await contractMistakes(file, service)
-  if (unkept.length > 0) throw commandError(mistakesText(file, unkept), '')
+  if (unkept.length > 0) throw commandError(mistakesText(file, unkept, files), '')
   const database = databaseOf(given, service)
   const production = process.env.NODE_ENV === 'production' && database !== 'sqlite::memory:'
   if (production) await requireSchema(given, service, database)
@@ -129,8 +130,7 @@ async function run(given: CommandInput): Promise<number> {
   }
   const started = await startService(service, {
     store,
-    port,
-    host,
+    place: { port, host },
     log,
     json: true,
     exposed,

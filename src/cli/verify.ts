@@ -36,7 +36,7 @@ async function run(given: CommandInput): Promise<number> {
   const [runs, seed] = [numberOf(given, 'runs') ?? 100, numberOf(given, 'seed') ?? randomInt(1_000_000)]
   const service = await loadService(file)
   const unkept = await contractMistakes(file, service)
-  if (unkept.length > 0) return print(mistakesText(file, unkept), 1)
+  if (unkept.length > 0) return print(mistakesText(file, unkept, []), 1)
   const deviation = await findDeviation(service, contractFolder(file))
   if (deviation) return print(changedAnswerText(file, deviation), 1)
   const found = ({ says, mend }: VerifyFailure): void =>

@@ -84,22 +84,25 @@ type Target<Item> = string | Tagged<Item>
 
 /** The client of a service: a property for each resource. */
 export type Client<S> = ClientOf<DeclarationOf<S>>
-type ClientOf<D> = {
-  readonly [R in TopName<D>]: ResourceClient<D, R>
-} & ([EventType<D>] extends [never]
-  ? unknown
-  : {
-      /**
-       * The events of the service as they happen. After a lost connection it goes on after the last event.
-       * @example for await (const event of shop.events({ types: ['order.placed'], after: lastId })) console.log(event.id)
-       */
-      readonly events: (
-        query?: EventStreamQuery<D>,
-        options?: { readonly signal?: AbortSignal },
-      ) => AsyncIterable<EventOf<D>>
-    }) &
+type ClientOf<D> = ResourceClients<D, Get<D, 'resources'>, TopName<D> & keyof Get<D, 'resources'>> &
+  ([EventType<D>] extends [never]
+    ? unknown
+    : {
+        /**
+         * The events of the service as they happen. After a lost connection it goes on after the last event.
+         * @example for await (const event of shop.events({ types: ['order.placed'], after: lastId })) console.log(event.id)
+         */
+        readonly events: (
+          query?: EventStreamQuery<D>,
+          options?: { readonly signal?: AbortSignal },
+        ) => AsyncIterable<EventOf<D>>
+      }) &
   ([AsynchronousName<D>] extends [never] ? unknown : { readonly operations: StatusClient })
 
+/** Mapped like `Pick`, so that the comments above the declared resources are kept. */
+type ResourceClients<D, All, Names extends keyof All> = {
+  readonly [R in Names]: ResourceClient<D, R & ResourceName<D>>
+}
 /** The resources that have a URL of their own: all except those with a key below a parent. */
 type TopName<D> = { [R in ResourceName<D>]: IsComposite<D, R> extends true ? never : R }[ResourceName<D>]
 type IsComposite<D, R> = ResourceOf<D, R> extends { readonly key: string; readonly parent: unknown } ? true : false
@@ -184,16 +187,37 @@ type WriteRule<D, R, Name> =
   AccessOf<D, R> extends string ? AccessOf<D, R> : Get<AccessOf<D, R>, Name, Get<AccessOf<D, R>, 'write', never>>
 
 /** The transitions and operations of a resource. */
-type Actions<D, R extends ResourceName<D>> = {
-  readonly [T in TransitionName<D, R> as IsTimer<D, R, T> extends true ? never : T]: ItemAction<
-    Row<D, R>,
-    TransitionInput<D, R, T>,
-    Answered<D, R, Get<TransitionOf<D, R, T>, 'access', WriteRule<D, R, 'change'>>>
+type Actions<D, R extends ResourceName<D>> = TransitionActions<
+  D,
+  R,
+  Get<Get<ResourceOf<D, R>, 'states'>, 'transitions'>,
+  CalledTransition<D, R> & keyof Get<Get<ResourceOf<D, R>, 'states'>, 'transitions'>
+> &
+  OperationActions<
+    D,
+    R,
+    Get<ResourceOf<D, R>, 'operations'>,
+    OperationName<D, R> & keyof Get<ResourceOf<D, R>, 'operations'>
   >
-} & {
-  readonly [O in OperationName<D, R>]: OperationPlace<D, R, O> extends 'item'
-    ? ItemAction<Row<D, R>, OperationInput<D, R, O>, OperationAnswer<D, R, O>>
-    : CollectionAction<OperationInput<D, R, O>, OperationAnswer<D, R, O>>
+/** The transitions that callers carry out. */
+type CalledTransition<D, R extends ResourceName<D>> = {
+  [T in TransitionName<D, R>]: IsTimer<D, R, T> extends true ? never : T
+}[TransitionName<D, R>]
+type TransitionActions<D, R extends ResourceName<D>, All, Names extends keyof All> = {
+  readonly [T in Names]: T extends TransitionName<D, R>
+    ? ItemAction<
+        Row<D, R>,
+        TransitionInput<D, R, T>,
+        Answered<D, R, Get<TransitionOf<D, R, T>, 'access', WriteRule<D, R, 'change'>>>
+      >
+    : never
+}
+type OperationActions<D, R extends ResourceName<D>, All, Names extends keyof All> = {
+  readonly [O in Names]: O extends OperationName<D, R>
+    ? OperationPlace<D, R, O> extends 'item'
+      ? ItemAction<Row<D, R>, OperationInput<D, R, O>, OperationAnswer<D, R, O>>
+      : CollectionAction<OperationInput<D, R, O>, OperationAnswer<D, R, O>>
+    : never
 }
 type TransitionOf<D, R, T> = Get<Get<Get<ResourceOf<D, R>, 'states'>, 'transitions'>, T>
 type IsTimer<D, R, T> =

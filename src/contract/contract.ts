@@ -73,8 +73,10 @@ export interface ResourceContract extends StatesOfContract, OperationsOfContract
   readonly more: { readonly [part: string]: unknown }
 }
 
-/** The parts of a declaration and of a resource that have rules of comparison; any difference in other parts breaks. */
-/** Descriptions are for readers, and no part of a contract. */
+/**
+ * The parts of a declaration and of a resource that have rules of comparison; any difference in other parts breaks. Titles and
+ * descriptions are for readers, and no part of a contract.
+ */
 const knownParts = [
   ...['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions'],
   ...['title', 'description', 'contact', 'license', 'externalDocs'],
@@ -95,7 +97,7 @@ const knownResourceParts = [
     'deprecations',
     'events',
   ],
-  ...['order', 'sorts', 'indexes', 'uniques', 'settings', 'description'],
+  ...['order', 'sorts', 'indexes', 'uniques', 'settings', 'title', 'description'],
 ]
 
 export function contractOf(declaration: Declaration): Contract {

@@ -147,6 +147,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'openapi.public': turnedOn,
   'server.paths.docs': unnoticed,
   'server.paths.problems': unnoticed,
+  'log.account': unnoticed,
   serverTiming: unnoticed,
 }
 

@@ -67,6 +67,7 @@ export async function handle(call: Call, context: ServerContext): Promise<Reply>
     releaseAdmission(way.admission) // a refusal is small
     const refused = refuse(call, context, problem, way.versioned?.version ?? null)
     const settings = way.route?.resource.settings ?? context.service.settings
+    if (refused.status === 401 && way.route) Object.assign(refused.refused as object, { rule: way.route.rule })
     return completed(way, await encodeIfAccepted(call, refused, settings))
   }
 }
@@ -100,5 +101,6 @@ const wayOf = (call: Call, context: ServerContext, corridor: Corridor): Way => (
 function completed(way: Way, reply: Reply): Reply {
   for (const complete of way.corridor.completions) complete(reply, way as never)
   if (way.timing) reply.timing = way.timing
+  if (way.identified) reply.caller = way.identified.caller
   return reply
 }

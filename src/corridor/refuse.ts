@@ -40,12 +40,8 @@ function renderRefusal(call: Call, context: RefusalContext, thrown: unknown, edi
       ? problem
       : failureProblem(problem, status, { requestId: call.id, ...(exposed ? causeDetails(cause) : {}) })
   const { errors, settings } = service
-  const reply = errorReply(
-    call,
-    { settings, errors: edition?.errors ?? errors },
-    inNamesOfVersion(shown, edition),
-    status,
-  )
+  const named = inNamesOfVersion(shown, edition)
+  const reply = errorReply(call, { settings, errors: edition?.errors ?? errors }, named, status)
   if (status >= 500) report(call, context, problem, { err: cause, ...failedRow(problem, edition) })
   return reply
 }
@@ -152,6 +148,7 @@ function errorReply(
       Vary: 'Accept-Encoding, Accept',
     },
     body: JSON.stringify(body),
+    refused: { problem },
   }
 }
 

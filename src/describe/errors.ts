@@ -84,14 +84,14 @@ const oneOfTypes = (types: readonly string[]): DocumentPart =>
 export function refusalContent(
   refusal: Omit<StatusRefusal, 'status'>,
   minimal: boolean,
-  components: Components,
+  { components, examples }: { readonly components: Components; readonly examples?: DocumentPart | undefined },
 ): DocumentPart {
   const { types, violations, repeats } = refusal
   const inside = violations.length === 0 ? {} : { errors: { items: { properties: { type: oneOfTypes(violations) } } } }
   const plain = { allOf: [errorSchemaRef(components, 'Error'), { properties: { type: oneOfTypes(types), ...inside } }] }
   const conflict = repeats ? repeatSchema(types, minimal, components) : null
   return {
-    'application/json': { schema: conflict === null ? plain : conflict(plain) },
+    'application/json': { schema: conflict === null ? plain : conflict(plain), ...(examples && { examples }) },
     'application/problem+json': { schema: errorSchemaRef(components, 'Problem') },
   }
 }

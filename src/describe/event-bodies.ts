@@ -1,6 +1,8 @@
 /** Event bodies: the schemas of events, one for each resource, and the webhooks that deliver them. Part 13; part 6. R207, R208. */
+
 import { streamType } from '../endpoints/content-negotiation.ts'
 import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
+import { titleInSentence } from '../formats/naming.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endpointResource } from '../resources/service-fields.ts'
@@ -143,7 +145,7 @@ function resourceEventRef(
         }
       : { id: text, type, timestamp: moment, version: text, sequence: { type: 'integer', minimum: 1 }, data }
   return around.components.put('schemas', [`${pascalCase(resource.singular)}Event`], {
-    ...{ title: `The event of a change: ${resource.title.toLowerCase()}`, type: 'object', properties: own },
+    ...{ title: `The event of a change: ${titleInSentence(resource.title)}`, type: 'object', properties: own },
     ...{ required: Object.keys(own), additionalProperties: false },
   })
 }

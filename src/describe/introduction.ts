@@ -84,7 +84,10 @@ function quotaText({ quotas }: Service): string {
 
 /** The types of errors that the service declares and describes. */
 function errorText({ declaration: { errors = {} } }: Service): string {
-  const described = Object.entries(errors).filter(([, { description }]) => description !== undefined)
-  const lines = described.map(([type, { status, description }]) => `- \`${type}\` (${status}): ${description}`)
+  const described = Object.entries(errors).filter(([, { title, description }]) => title ?? description)
+  const lines = described.map(
+    ([type, { status, title, description }]) =>
+      `- \`${type}\` (${status}): ${[title && `${title}.`, description].filter(Boolean).join(' ')}`,
+  )
   return lines.length === 0 ? '' : `Errors of this service:\n\n${lines.join('\n')}`
 }

@@ -58,7 +58,7 @@ export function openapiDocument(
     info: infoPart(service, label, version),
     externalDocs: declaration.externalDocs,
     servers: serverParts(service, label),
-    tags: taggedResources(edition).map((one) => ({ name: one.name, description: tagText(one) })),
+    tags: taggedResources(edition).map((one) => tagPart(one, service.settings.openapi.version)),
     paths,
     webhooks: webhookItems(edition, around),
     components: parts.all(),
@@ -83,6 +83,13 @@ function infoPart(service: Service, label: string, version: string | undefined):
 function taggedResources({ resources, endpoints }: ServedVersion): readonly Resource[] {
   const served = endpoints.flatMap(({ methods }) => [...methods.values()].map(({ resource }) => resource))
   return [...new Map([...resources.values(), ...served].map((one) => [one.name, one])).values()]
+}
+
+/** A tag with the title of the resource, for which OpenAPI has a member since 3.2, and `x-displayName` is common before. */
+function tagPart(resource: Resource, version: string): DocumentPart {
+  const { name, declaration } = resource
+  const title = declaration.title && { [version === '3.2' ? 'summary' : 'x-displayName']: declaration.title }
+  return { name, ...(title || {}), description: tagText(resource) }
 }
 
 function tagText(resource: Resource): string {

@@ -69,11 +69,11 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
     ...dryRunParameters(route, around.components),
     ...headerParameters(route, around.components),
   ]
+  const summary = declaredAction(route)?.title ?? about.summary(below)
   return withoutUndefined({
     operationId: `${operationScope(place, resource)}.${about.id}`,
-    summary: about.summary(below),
-    description:
-      [...operationNotes(route), ...(own ? deprecationNotes(own) : [])].join(' ') || `${about.summary(below)}.`,
+    summary,
+    description: [...operationNotes(route), ...(own ? deprecationNotes(own) : [])].join(' ') || `${summary}.`,
     tags: [resource.name],
     deprecated: left || undefined, // even before the date: a document does not change with time
     'x-deprecation': own && { ...own },
@@ -84,9 +84,15 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   })
 }
 
+/** The declaration of a transition or an operation; undefined for other methods. */
+const declaredAction = ({ resource: { declaration }, about }: Route) =>
+  declaration.states?.transitions[about.id] ?? declaration.operations?.[about.id]
+
 /** The notes on access, accounts and the operation itself. */
-function operationNotes({ resource: { collection, declaration }, rule, about }: Route): string[] {
-  const declared = declaration.states?.transitions[about.id] ?? declaration.operations?.[about.id]
+function operationNotes(route: Route): string[] {
+  const { resource, rule, about } = route
+  const { collection } = resource
+  const declared = declaredAction(route)
   return [
     ...(declared?.description === undefined ? [] : [declared.description]),
     ...(rule === 'public'
@@ -103,10 +109,13 @@ const bodyRefs = { create: createRef, replace: replaceRef, change: changeRef, ba
 
 function requestBody(
   { around }: OperationContext,
-  { content, contentOptional, resource, about: { body, id, input = [] } }: Route,
+  route: Route,
   listed: readonly DocumentPart[],
 ): DocumentPart | undefined {
+  const { content, contentOptional, resource } = route
+  const { body, id, input = [] } = route.about
   if (body === null) return undefined
+  const example = body === 'input' ? declaredAction(route)?.example : undefined
   const description = `At most ${resource.settings.limits.body} bytes.`
   const schema =
     body === 'form'
@@ -118,7 +127,10 @@ function requestBody(
     description,
     required: contentOptional !== true,
     content: Object.fromEntries(
-      content.map((type) => [type, { schema: type === jsonPatchType ? jsonPatchRef(resource, around) : schema }]),
+      content.map((type) => [
+        type,
+        { schema: type === jsonPatchType ? jsonPatchRef(resource, around) : schema, ...(example && { example }) },
+      ]),
     ),
   }
 }

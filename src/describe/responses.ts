@@ -1,4 +1,6 @@
 /** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
+
+import { typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import { batchResultRef } from './batch-bodies.ts'
@@ -43,7 +45,7 @@ function alikeRef(
 ): ComponentRef {
   const lines = refusals.map(({ status, types }) => `${status} ${statusTitle(status)}: ${types.join(', ')}`)
   const types = refusals.flatMap((one) => one.types)
-  const content = refusalContent({ types, violations: [], repeats: false }, false, components)
+  const content = refusalContent({ types, violations: [], repeats: false }, false, { components })
   const description = `The request itself is refused, whatever it asks for. ${lines.join('; ')}`
   return components.put('responses', ['RefusedRequest', `${pascalCase(about.id)}RefusedRequest`], {
     description,
@@ -57,7 +59,7 @@ function alikeRef(
  * resource where its operation differs from others of this name, and does not change when resources are added.
  */
 function refusalRef(
-  { around: { components }, headers, refusals }: ResponseContext,
+  { around: { components }, headers, refusals, service }: ResponseContext,
   refusal: StatusRefusal,
   route: Route,
 ): ComponentRef {
@@ -68,12 +70,25 @@ function refusalRef(
   const key = JSON.stringify([refusal, minimal, names])
   const before = refusals.get(key)
   if (before) return before
-  const content = refusalContent(refusal, minimal, components)
+  const content = refusalContent(refusal, minimal, { components, examples: declaredExamples(refusal, service) })
   const ofKind = pascalCase(route.about.id) + statusName(status)
   const part = { description: statusTitle(status), headers: headers(names), content }
   const ref = components.put('responses', [ofKind, pascalCase(singular) + ofKind], part)
   refusals.set(key, ref)
   return ref
+}
+
+/** The declared examples of the types of a refusal. */
+function declaredExamples(
+  { types }: StatusRefusal,
+  { errors, declaration: { errors: declared = {} } }: Service,
+): DocumentPart | undefined {
+  const examples = types.flatMap((type) => {
+    const message = declared[type]?.example
+    const value = { message, type, types: typeChain(errors, type) }
+    return message === undefined ? [] : [[type, { summary: typeTitle(errors, type), value }] as const]
+  })
+  return examples.length === 0 ? undefined : Object.fromEntries(examples)
 }
 
 const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef }

@@ -27,6 +27,7 @@ export function fieldSchema(terms: FieldTerms, use: SchemaUse, around: SchemaCon
     ...whole,
     ...usual,
     ...marks,
+    title: use === 'asked' ? undefined : terms.title,
     examples,
     description: schemaDescription(terms, use, description),
   })

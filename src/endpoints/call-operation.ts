@@ -11,6 +11,7 @@ import type { Decide, RowWrite } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { DescribedAnswer, Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
+import { titleInSentence } from '../formats/naming.ts'
 import { effectOfQueued, queueOperation, statusKey } from '../handlers/queued-operation.ts'
 import { waitForEnd } from '../handlers/status-changes.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
@@ -219,7 +220,7 @@ function callDescription(
   const replayed = ['Idempotency-Replayed']
   return {
     id: name,
-    summary: () => `Carries out ${name} of ${at === 'item' ? `one ${title.toLowerCase()}` : collection}`,
+    summary: () => `Carries out ${name} of ${at === 'item' ? `one ${titleInSentence(title)}` : collection}`,
     ...(refused && { notes: [`${refused.version} withdrew it: it is refused with ${refused.status}.`] }),
     ...{ body: 'input', input, output },
     answers: [

@@ -1,7 +1,9 @@
 /** Changes the given fields of an item: PATCH with a merge patch or a JSON Patch. Part 4, methods. */
+
 import type { FoundRow } from '../flow/found-row.ts'
 import type { Document, Intent } from '../flow/intent.ts'
 import type { Route } from '../flow/route.ts'
+import { titleInSentence } from '../formats/naming.ts'
 import { claimOfChange } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument, mergePatch, takeWhole } from '../resources/document.ts'
@@ -94,7 +96,7 @@ function changeDescription(scene: EndpointContext, claims: Route['claims']): Wri
   const replayed = replayHeaders(resource, claims)
   return {
     id: 'update',
-    summary: () => `Changes the given fields of one ${resource.title.toLowerCase()}`,
+    summary: () => `Changes the given fields of one ${titleInSentence(resource.title)}`,
     body: 'change',
     answers: [
       describedItem(200, `${resource.title} was changed.`, resource, replayed),

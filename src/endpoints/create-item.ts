@@ -8,6 +8,7 @@ import type { Claim, Create } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { colocateId } from '../flow/shard-key.ts'
+import { titleInSentence } from '../formats/naming.ts'
 import { claimOfCreate } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
@@ -85,7 +86,7 @@ function createDescription(scene: EndpointContext): OperationDescription {
   const chosen = key !== null || settings.resource.id === 'client'
   return {
     id: 'create',
-    summary: (below) => `Creates one ${title.toLowerCase()}${below}`,
+    summary: (below) => `Creates one ${titleInSentence(title)}${below}`,
     notes: [],
     body: 'create',
     headers: minimalOnCreate ? ['prefer'] : [],

@@ -2,6 +2,7 @@
 
 import type { ReadResult } from '../flow/found-row.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
+import { titleInSentence } from '../formats/naming.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -33,7 +34,7 @@ export function readItemRoute(scene: EndpointContext): Route {
 
 const readDescription = (resource: Resource): OperationDescription => ({
   id: 'get',
-  summary: () => `Reads one ${resource.title.toLowerCase()}`,
+  summary: () => `Reads one ${titleInSentence(resource.title)}`,
   notes: [],
   body: null,
   headers: [...itemConditions, 'modifiedSince'],

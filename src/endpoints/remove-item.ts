@@ -7,6 +7,7 @@ import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
+import { titleInSentence } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { stateTypes, totalTypes } from './described.ts'
 import { cascadeRules } from './further-rules.ts'
@@ -70,7 +71,7 @@ function removeDescription(scene: EndpointContext): WriteDescription {
   } = scene.resource
   return {
     id: 'delete',
-    summary: () => `Removes one ${title.toLowerCase()}`,
+    summary: () => `Removes one ${titleInSentence(title)}`,
     notes: [
       ...(dependents.some(({ onDelete }) => onDelete === 'restrict') ? ['Not while others depend on it.'] : []),
       ...(settings.delete.repeat === 'no-content' ? ['A repeat is as good as the first.'] : []),

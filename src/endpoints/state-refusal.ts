@@ -6,7 +6,7 @@ import type { RefusedState } from '../flow/decision.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { RowGuard } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
-import { listInWords } from '../formats/naming.ts'
+import { listInWords, titleInSentence } from '../formats/naming.ts'
 import { absentInput, type ServedTransition, stateProblem } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { isSameJson } from '../rows/collection.ts'
@@ -25,7 +25,7 @@ export function admitOpen(
   if (world.waiting(name)?.states.has(to))
     throw new Problem(
       'maintenance',
-      `Transitions of ${title.toLowerCase()} to this state open when the change of the database is finished; nodes of the former declaration may still run. Try again later.`,
+      `Transitions of ${titleInSentence(title)} to this state open when the change of the database is finished; nodes of the former declaration may still run. Try again later.`,
     )
 }
 

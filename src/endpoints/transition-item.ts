@@ -6,6 +6,7 @@ import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
+import { titleInSentence } from '../formats/naming.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { ServedTransition } from '../resources/machine.ts'
@@ -80,7 +81,7 @@ function transitionDescription(scene: EndpointContext, { own, refused }: ServedT
   const replayed = ['Idempotency-Replayed']
   return {
     id: name,
-    summary: () => `Makes one ${resource.title.toLowerCase()} ${to}`,
+    summary: () => `Makes one ${titleInSentence(resource.title)} ${to}`,
     notes: [
       refused
         ? `${refused.version} withdrew it: it is refused with ${refused.status}.`

@@ -74,5 +74,7 @@ test('a title is the type in words', () => {
     'uri-too-long': 'URI too long',
     'invalid-url-encoding': 'Invalid URL encoding',
   }
-  for (const [type, words] of Object.entries(table)) assert.equal(typeTitle(type), words)
+  for (const [type, words] of Object.entries(table)) assert.equal(typeTitle(catalogue, type), words)
+  const own = extendCatalogue({ 'not-paid': { status: 409, title: 'Payment missing' } })
+  assert.equal(typeTitle(own, 'not-paid'), 'Payment missing')
 })

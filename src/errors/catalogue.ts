@@ -5,6 +5,8 @@ interface ErrorType {
   readonly parent: string | null
   /** The status; by default that of the parent. */
   readonly status?: number
+  /** The title that a service declares. */
+  readonly title?: string
 }
 
 /** Error types by name. `extendCatalogue` adds those that a service declares. */
@@ -94,10 +96,10 @@ function buildCatalogue(): Catalogue {
 /** The catalogue with the types that a service declares. Only the first of the declared `parents` counts. R150, R160. */
 export function extendCatalogue(declared: Readonly<Record<string, DeclaredError>>): Catalogue {
   const types = new Map(catalogue)
-  for (const [name, { status, parents = [] }] of Object.entries(declared)) {
+  for (const [name, { status, parents = [], title }] of Object.entries(declared)) {
     const [parent = 'error'] = parents
     const above = status < 500 ? 'client-error' : 'server-error'
-    types.set(name, { parent: parent === 'error' ? above : parent, status })
+    types.set(name, { parent: parent === 'error' ? above : parent, status, ...(title !== undefined && { title }) })
   }
   return types
 }
@@ -108,8 +110,12 @@ export interface DeclaredError {
   readonly status: number
   /** The more general types, the nearest one first; `client-error` or `server-error` by default: `parents: ['conflict']`. */
   readonly parents?: readonly string[]
+  /** What it is called, as the `title` of problem documents; by default its name in words: `title: 'Payment missing'`. */
+  readonly title?: string
   /** When it occurs and what a client can do: `description: 'The customer owes too much.'`. */
   readonly description?: string
+  /** A message, for the API's description: `example: 'The invoice of March is not paid.'`. */
+  readonly example?: string
 }
 
 /** The chain of types from a type to `error`. `under` replaces the parent of the type. R150. */
@@ -133,8 +139,10 @@ export function typeStatus(types: Catalogue, type: string, under?: string): numb
   return 500
 }
 
-/** The title of a type: `resource-not-found` is `Resource not found`. */
-export function typeTitle(type: string): string {
+/** The title of a type: the declared one, or its name in words: `resource-not-found` is `Resource not found`. */
+export function typeTitle(types: Catalogue, type: string): string {
+  const declared = types.get(type)?.title
+  if (declared !== undefined) return declared
   const words = type.replaceAll('-', ' ').replace(/\b(json|uri|url)\b/g, (name) => name.toUpperCase())
   return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -107,7 +107,7 @@ export function problemBody(
   const { uri = base + type, members = {} } = registeredTypes.get(type) ?? {}
   const first = {
     type: uri,
-    title: typeTitle(type),
+    title: typeTitle(types, type),
     status: problemStatus(problem, types),
     detail: message,
     instance,

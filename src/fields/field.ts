@@ -29,6 +29,8 @@ export type FilterForm = 'range' | 'like' | 'gt' | 'lt' | 'ne'
 
 /** Options of fields of every kind. */
 interface FieldOptions<T> {
+  /** What the field is called in forms and tables, for the API's description: `f.text({ title: 'Name on the card' })`. */
+  readonly title?: string
   /** What the field means, for the readers of the API's description: `f.text({ description: 'As on the passport.' })`. */
   readonly description?: string
   /** A value that fits, for the API's description and its samples: `f.text({ example: 'Ada Lovelace' })`. */

@@ -48,7 +48,8 @@ export interface FieldTerms {
   readonly fold?: true
   readonly sort?: true
   readonly filter?: readonly string[]
-  /** For readers only: not a part of the contract, so locks have neither. */
+  /** For readers only: not a part of the contract, so locks have none of them. */
+  readonly title?: string
   readonly description?: string
   readonly example?: unknown
   /** The source from which the newest version computes its value; missing in locks that an earlier release wrote. */
@@ -104,7 +105,7 @@ export interface CellForm {
 }
 
 export const generalOptions =
-  'description example optional default fill immutable readOnly derived writeOnly read write unique filter sort was ownMeaning'.split(
+  'title description example optional default fill immutable readOnly derived writeOnly read write unique filter sort was ownMeaning'.split(
     ' ',
   )
 export const boundedOptions = [...generalOptions, 'min', 'max']

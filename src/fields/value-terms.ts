@@ -39,6 +39,7 @@ export function termsOf(
     fold: said(options.fold),
     sort: said(options.sort),
     filter: operators(path)?.toSorted(),
+    title: options.title,
     description: options.description,
     example: options.example,
   })
@@ -64,7 +65,14 @@ function valueTerms(
 }
 
 /** Terms without the parts that are for readers only: what a contract promises. */
-export const promisedTerms = ({ description: _, example: __, item, fields, ...terms }: FieldTerms): FieldTerms =>
+export const promisedTerms = ({
+  title: _,
+  description: __,
+  example: ___,
+  item,
+  fields,
+  ...terms
+}: FieldTerms): FieldTerms =>
   defined<FieldTerms>({
     ...terms,
     item: item && promisedTerms(item),

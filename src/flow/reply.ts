@@ -1,4 +1,7 @@
 /** Reply: an answer before the HTTP layer sends it. Part 1. */
+import type { Problem } from '../errors/problem.ts'
+import type { AccessRule } from '../resources/declaration.ts'
+import type { Caller } from './caller.ts'
 
 /** The memory of an answer, and the slots of its request. */
 interface HeldResources {
@@ -37,4 +40,8 @@ export interface Reply {
   held?: HeldResources
   /** How long each phase took, as `Server-Timing` writes it. */
   timing?: readonly string[]
+  /** The caller, for the log; missing if the request was refused before its caller was known. */
+  caller?: Caller
+  /** The refusal as the client sees it, for the log; the access rule if the credentials were refused. */
+  refused?: { readonly problem: Problem; readonly rule?: AccessRule }
 }

@@ -136,6 +136,10 @@ export function sentenceCase(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
+/** A title within a sentence: `Order line` is `order line`, and `VIP order` stays as it is. */
+export const titleInSentence = (title: string): string =>
+  /^\p{Lu}{2}/u.test(title) ? title : title.charAt(0).toLowerCase() + title.slice(1)
+
 /** The most similar name, for a suggestion in a message; undefined if none is similar enough. */
 export function nearestName(name: string, names: Iterable<string>): string | undefined {
   if (name.length < 2) return undefined

@@ -1,9 +1,8 @@
 /** Node: serves over node:http: reads calls, sends replies, and stops without losing requests. Part 8, termination. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
-import { redact } from '../auth/credentials.ts'
+import type { AddressInfo, Server as Listener, Socket } from 'node:net'
 import { handle } from '../corridor/handle.ts'
-import { parseTarget, requestIdOf, traceOf } from '../corridor/message.ts'
+import { parseTarget, requestIdOf } from '../corridor/message.ts'
 import { refuse } from '../corridor/refuse.ts'
 import { stampReply } from '../corridor/reply-headers.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
@@ -15,6 +14,7 @@ import { smallAnswer } from '../limits/answer-memory.ts'
 import { makeIntake } from '../limits/intake.ts'
 import { loopInterval, makeLoopState, recordLoopDelay } from '../limits/overload.ts'
 import type { Settings } from '../settings.ts'
+import { logAnswer } from './answer-log.ts'
 import { connectionQueues, discardInput, type EnqueueStep, linger, loopTurns, readableOrEnded } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './engine-error.ts'
 import { stopServer } from './stop.ts'
@@ -32,11 +32,16 @@ export interface NodeServer {
 /** A connection is closed after this many requests, so that the client's next one may reach another process. */
 const mostRequests = 10_000
 
+/** Where to listen. */
+export interface ListenPlace {
+  readonly port: number
+  readonly host: string
+  /** A socket that is bound already. */
+  readonly socket?: Listener
+}
+
 /** Starts listening. `open` of the server context must be false before `stop`, so that readiness fails first. */
-export async function listen(
-  context: ServerContext,
-  { port, host }: { port: number; host: string },
-): Promise<NodeServer> {
+export async function listen(context: ServerContext, { port, host, socket }: ListenPlace): Promise<NodeServer> {
   const { world } = context
   const turn = loopTurns(context.store, world)
   const enqueue = connectionQueues(world)
@@ -57,7 +62,8 @@ export async function listen(
   server.on('clientError', (error: EngineError, socket: Socket) => handleEngineError(error, socket, context, enqueue))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, resolve)
+    if (socket) server.listen(socket, resolve)
+    else server.listen(port, host, resolve)
   })
   const readers = world.state.of(makeAnswerReaders, context)
   server.on('timeout', readers.close)
@@ -191,7 +197,7 @@ async function answerAndClose(
     stampReply(call, reply, context, started)
     socket.write(replyBytes(call, reply))
     linger(socket, world)
-    logAnswer(call, reply.status, context, started)
+    logAnswer(call, reply, context, started)
   } catch (error) {
     abandon(call, socket, error, context)
   }
@@ -219,7 +225,7 @@ function writeAnswer(
   stampReply(call, reply, context, started)
   const body = call.method === 'HEAD' ? null : reply.body
   response.writeHead(status, headers)
-  logAnswer(call, status, context, started)
+  logAnswer(call, reply, context, started)
   const { writeTimeout: timeout } = context.service.settings.limits
   const readers = context.world.state.of(makeAnswerReaders, context)
   const failed = (error: unknown) => abandon(call, request.socket, error, context)
@@ -231,21 +237,6 @@ function writeAnswer(
   else response.end(body)
   if (!isStreamed && (body === null || body.length <= smallAnswer)) readers.watch(request.socket, response, timeout)
   return headers.Connection !== 'close'
-}
-
-/** Logs one line for each answer. The query may be secret and is left out; credentials in the path are redacted. R164. */
-function logAnswer(call: Call, status: number, { log, world }: ServerContext, started: number): void {
-  const { id, method, target } = call
-  const end = target.indexOf('?')
-  const line = {
-    requestId: id,
-    method: /^[A-Z-]{1,20}$/i.test(method) || method === '' ? method : '***', // a malformed message can have any text here
-    path: redact(end < 0 ? target : target.slice(0, end)),
-    status,
-    ms: elapsedSince(world, started),
-  }
-  const trace = traceOf(call)
-  log.info(trace === null ? line : { ...line, ...trace }, 'answered')
 }
 
 function callOf(request: IncomingMessage, context: ServerContext, response?: ServerResponse): Call {

@@ -22,7 +22,7 @@ interface Parameter {
   readonly schema: Schema
 }
 
-type Content = Readonly<Record<string, { readonly schema?: Schema }>>
+type Content = Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>
 
 interface DocumentResponse {
   readonly $ref?: string
@@ -212,7 +212,7 @@ function requestOf(operation: PageOperation, context: PageContext) {
       ...(type === undefined ? [] : [['Content-Type', type] as const]),
     ],
     keyHeader: keyHeaderOf(operation, context),
-    ...(requestBody?.required && { body: exampleOf(media?.schema ?? {}, resolve) }),
+    ...(requestBody?.required && { body: media?.example ?? exampleOf(media?.schema ?? {}, resolve) }),
   }
 }
 

@@ -18,9 +18,12 @@ export function problemPage(
 ): string {
   const textOf = (one: string): string | undefined => errors[one]?.description ?? problemTexts[one]
   return framedPage({
-    title: `${type === null ? 'Error types' : typeTitle(type)}: ${name}`,
+    title: `${type === null ? 'Error types' : typeTitle(types, type)}: ${name}`,
     header: html`<p class="name"><a href="${pages.docs}">${name}</a></p><p><a href="${pages.problems}">All error types</a></p>`,
-    main: type === null ? allTypes(types, pages.problems, textOf) : oneType(type, { types, document, pages, textOf }),
+    main:
+      type === null
+        ? allTypes(types, pages.problems, textOf)
+        : oneType(type, { types, document, pages, textOf, example: errors[type]?.example }),
     sends: false,
   })
 }
@@ -35,9 +38,11 @@ interface TypeContext {
   readonly document: DocumentPart
   readonly pages: Service['pages']
   readonly textOf: TextOf
+  /** A message of the type, if the service declares one. */
+  readonly example: string | undefined
 }
 
-function oneType(type: string, { types, document, pages: { docs, problems }, textOf }: TypeContext): Markup {
+function oneType(type: string, { types, document, pages: { docs, problems }, textOf, example }: TypeContext): Markup {
   const resolve = resolver(document)
   const status = typeStatus(types, type)
   const [, ...above] = typeChain(types, type)
@@ -46,9 +51,10 @@ function oneType(type: string, { types, document, pages: { docs, problems }, tex
   const operations = documentOperations(document, resolve).filter((one) =>
     errorsByStatus(one, resolve).some(([, own]) => own.includes(type)),
   )
-  return html`<h1>${typeTitle(type)}</h1>
+  return html`<h1>${typeTitle(types, type)}</h1>
 <dl><div><dt>Type</dt><dd><code>${type}</code></dd></div><div><dt>Status</dt><dd><code>${status}</code> ${statusTitle(status)}</dd></div></dl>
 <p>${inline(textOf(known) ?? '')}</p>
+${example !== undefined && html`<p>For example: “${example}”</p>`}
 ${above.length > 0 && html`<h2>More general</h2><p>A client that does not know this type acts on the first of these that it knows: ${typeLinks(above, problems)}.</p>`}
 ${below.length > 0 && html`<h2>More special</h2><p>${typeLinks(below, problems)}.</p>`}
 ${operations.length > 0 && html`<h2>Operations that answer it</h2><ul>${operations.map(({ operationId, method, path, summary }) => html`<li><a href="${docs}#${operationId}">${summary}</a> <code>${method} ${path}</code></li>`)}</ul>`}`

@@ -177,7 +177,7 @@ function resourceSections(
     const own = operations.filter(({ tags }) => tags.includes(name))
     return {
       id: `resource-${name}`,
-      title: sentenceCase(name),
+      title: edition.resources.get(name)?.declaration.title ?? sentenceCase(name),
       content: html`${resourcePart(edition, name, own, context)}${own.map((one) => operationPart(one, context))}`,
       operations: own,
     }

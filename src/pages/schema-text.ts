@@ -103,13 +103,14 @@ const mostInline = 12
 /** The bounds, values, default and description of a schema. */
 export function schemaNotes(given: Schema, resolve: ResolvePart): Markup[] {
   const { schema } = withoutNull(given, resolve)
-  const { items, pattern, format, description, enum: values, const: only } = schema
+  const { items, pattern, format, title, description, enum: values, const: only } = schema
   const inside = items && withoutNull(items, resolve).schema
   const said = bounds
     .filter(([keyword]) => schema[keyword] !== undefined)
     .map(([keyword, text]) => text(schema[keyword]))
   const listed = values ?? (only === undefined ? undefined : [only])
   return [
+    ...(title && !schema.properties ? [html`<b>${title}</b>.`] : []),
     ...(description ? [inline(description)] : []),
     ...(said.length > 0 ? [html`${sentenceCase(said.join(', '))}.`] : []),
     ...(listed ? [valuesNote(listed, schema.component)] : []),

@@ -77,6 +77,8 @@ export interface ParentDeclaration {
  * @example books: { prefix: 'bok', fields: { title: f.text({ max: 200 }) }, access: 'public' }
  */
 export interface ResourceDeclaration {
+  /** What an item is called in texts; by default the singular of the name: `title: 'Purchase'`. */
+  readonly title?: string
   /** What an item is, for the API's description: `description: 'An order of a customer, with its lines.'`. */
   readonly description?: string
   /** The part of ids before the underscore; by default the singular of the name: `prefix: 'ord'` makes `ord_…`. */
@@ -131,6 +133,7 @@ export interface ResourceDeclaration {
 }
 
 export const resourceKeys = [
+  'title',
   'description',
   'prefix',
   'singular',

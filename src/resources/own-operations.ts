@@ -19,8 +19,12 @@ export interface OperationDeclaration {
    * @example exports: { at: 'collection', output: { url: f.url() }, asynchronous: true }
    */
   readonly asynchronous?: true
+  /** What it is called in the API's description: `title: 'Quote a price'`. */
+  readonly title?: string
   /** What it does, for the API's description: `description: 'Computes the price without ordering.'`. */
   readonly description?: string
+  /** A body that fits `input`, for the API's description: `example: { quantity: 3 }`. */
+  readonly example?: { readonly [input: string]: unknown }
 }
 
 export const operationKeys = [
@@ -29,7 +33,9 @@ export const operationKeys = [
   'output',
   'access',
   'asynchronous',
+  'title',
   'description',
+  'example',
 ] as const satisfies readonly (keyof OperationDeclaration)[]
 
 /**

@@ -98,7 +98,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
   const made = {
     name,
     singular: own,
-    title: sentenceCase(own),
+    title: declaration.title ?? sentenceCase(own),
     settings,
     rules,
     prefix,

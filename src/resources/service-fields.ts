@@ -13,8 +13,12 @@ export const stateField = (states: StatesDeclaration): Field => ({
   options: { readOnly: true, default: states.initial, filter: true, sort: true, ...stateDescriptions(states) },
 })
 
-function stateDescriptions({ descriptions = {} }: StatesDeclaration): { readonly description?: string } {
-  const lines = Object.entries(descriptions).map(([state, text]) => `\`${state}\`: ${text}`)
+function stateDescriptions(states: StatesDeclaration): { readonly description?: string } {
+  const { titles = {}, descriptions = {} } = states
+  const lines = stateNames(states).flatMap((state) => {
+    const [title, text] = [titles[state], descriptions[state]]
+    return (title ?? text) ? `\`${state}\`${title ? ` (${title})` : ''}${text ? `: ${text}` : '.'}` : []
+  })
   return lines.length === 0 ? {} : { description: lines.join(' ') }
 }
 

@@ -40,8 +40,12 @@ export interface TransitionDeclaration {
   readonly at?: string
   /** Items that were in the state before the timer was declared count from their last change: `catchUp: true`. */
   readonly catchUp?: true
+  /** What it is called in the API's description: `title: 'Ship an order'`. */
+  readonly title?: string
   /** What it means, for the API's description: `description: 'The goods leave the warehouse.'`. */
   readonly description?: string
+  /** A body that fits `input`, for the API's description: `example: { carrier: 'DHL' }`. */
+  readonly example?: { readonly [input: string]: unknown }
   /** Fields of the item that it sets, to constants or markers: `set: { placedAt: now, urgent: false }`. */
   readonly set?: { readonly [field: string]: unknown }
 }
@@ -68,6 +72,8 @@ export interface StatesDeclaration {
   readonly transitions: { readonly [name: string]: TransitionDeclaration }
   /** The states in which items can be changed (PUT, PATCH) and removed (DELETE); by default all of them. */
   readonly writable?: WritableStates
+  /** What states are called in the API's description: `titles: { draft: 'In preparation' }`. */
+  readonly titles?: { readonly [state: string]: string }
   /** What states mean, for the API's description: `descriptions: { draft: 'Not placed yet.' }`. */
   readonly descriptions?: { readonly [state: string]: string }
   /** States that only the engine enters; a declaration cannot have them. */
@@ -87,6 +93,7 @@ export const statesKeys = [
   'initial',
   'transitions',
   'writable',
+  'titles',
   'descriptions',
 ] as const satisfies readonly (keyof StatesDeclaration)[]
 export const transitionKeys = [
@@ -98,7 +105,9 @@ export const transitionKeys = [
   'after',
   'at',
   'catchUp',
+  'title',
   'description',
+  'example',
 ] as const satisfies readonly (keyof TransitionDeclaration)[]
 
 /** All states, the initial one first, then as transitions name them. */

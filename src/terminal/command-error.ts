@@ -21,4 +21,4 @@ export function printError(error: unknown): number {
   return 1
 }
 
-const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '       ')
+export const indented = (text: string, by = '       '): string => text.replaceAll(/^(?=.)/gm, by)

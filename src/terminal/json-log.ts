@@ -23,7 +23,7 @@ export function jsonLog(service: string, level: string): Log & FatalLog {
 }
 
 /**
- * Writes a line as pino does, but for flat objects only, as those of requests are; that takes less than half of the time.
+ * Writes a line as pino does, but for plain data only, as that of requests is; that takes less than half of the time.
  */
 function infoWriter(service: string, write: (line: string) => void): Log['info'] {
   const time = timeField()

@@ -5,9 +5,11 @@ import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { f } from '../fields/field.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
+import { codeFrame, frameAt, linesOf } from '../frames/code-frame.ts'
+import { placeFrame } from '../frames/declared-place.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
-import { commandError } from './command-error.ts'
+import { commandError, indented } from './command-error.ts'
 
 /** The service, or the mistakes of its declaration. Any other failure throws a command error. */
 export type LoadResult =
@@ -20,7 +22,7 @@ const fileEndings = ['.ts', '.mts', '.js', '.mjs']
 export async function loadService(file: string, files: Set<string> = new Set()): Promise<Service> {
   const loaded = await tryLoad(file, files)
   if ('service' in loaded) return loaded.service
-  throw commandError(mistakesText(file, loaded.mistakes), '')
+  throw commandError(mistakesText(file, loaded.mistakes, files), '')
 }
 
 export async function tryLoad(file: string, files: Set<string> = new Set()): Promise<LoadResult> {
@@ -32,9 +34,13 @@ export async function tryLoad(file: string, files: Set<string> = new Set()): Pro
   return { service: exportedService(file, exported as Record<string, unknown>), mistakes: [] }
 }
 
-/** All mistakes as text. */
-export function mistakesText(file: string, mistakes: readonly Mistake[]): string {
-  const lines = mistakes.map(({ place, reason, mend }, i) => `${i + 1}. ${place}\n   ${reason}\n   ${mend}`)
+/** All mistakes as text, each with the lines of the files where it is. */
+export function mistakesText(file: string, mistakes: readonly Mistake[], files: Iterable<string>): string {
+  const frames = mistakes.map(({ place }) => placeFrame(place, files))
+  const lines = mistakes.map(({ place, reason, mend }, i) => {
+    const frame = frames[i] === frames[i + 1] ? '' : frames[i] // shown once for mistakes at one place
+    return `${i + 1}. ${place}\n   ${reason}\n   ${mend.trimEnd()}${frame ? `\n\n${indented(frame, '   ')}` : ''}`
+  })
   return `${file} has ${mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`}.\n\n${lines.join('\n\n')}\n`
 }
 
@@ -94,11 +100,16 @@ function importFailureText(error: unknown, files: ReadonlySet<string>): string {
   if (!(error instanceof Error)) return `it throws ${JSON.stringify(error)}.`
   const stack = error.stack ?? ''
   const [shown] = /^(?:file:\/\/)?\/.*:\d+\n(?:.*\n)*?(?=\n|\w*Error)/.exec(stack) ?? ['']
-  const frames = stack
-    .split('\n')
-    .filter((line) => line.startsWith('    at ') && [...files].some((one) => line.includes(one)))
-  const place = shown === '' ? frames.join('\n') : shown.trimEnd()
+  const place = shown === '' ? codeFrame(stack) || importFrame(error.message, files) : shown.trimEnd()
   return `${error.name}: ${error.message}${place === '' ? '' : `\n\n${place}\n`}`
+}
+
+/** The import of a module that cannot be found; its error has no place. */
+function importFrame(message: string, files: ReadonlySet<string>): string {
+  const [, missing = '', by = ''] = /'([^']+)' imported from (.+)$/.exec(message) ?? []
+  const lines = files.has(by) ? linesOf(by) : []
+  const at = lines.findIndex((line) => /['"]/.test(line) && line.includes(basename(missing)))
+  return at < 0 ? '' : frameAt(by, at + 1, (lines[at] as string).indexOf(basename(missing)) + 1)
 }
 
 function importMend(error: unknown): string {

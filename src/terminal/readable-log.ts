@@ -2,7 +2,7 @@
 
 import { styleText } from 'node:util'
 import type { Log } from '../flow/world.ts'
-import { codeFrame } from './code-frame.ts'
+import { codeFrame } from '../frames/code-frame.ts'
 import type { FatalLog } from './start.ts'
 
 type LogFields = Readonly<Record<string, unknown>>
@@ -25,6 +25,16 @@ interface RequestEntry {
   readonly path: string
   readonly status: number
   readonly ms: number
+  readonly key?: string
+  readonly account?: string
+  readonly type?: string
+  readonly rule?: string
+  readonly errors?: readonly {
+    readonly in?: string
+    readonly pointer?: string
+    readonly name?: string
+    readonly type: string
+  }[]
 }
 
 /** Characters sent by clients must not move the cursor, ring the bell or reverse the text of the terminal. */
@@ -37,9 +47,17 @@ const isRequest = (about: object): about is RequestEntry => 'method' in about &&
 
 export const timeOfDay = (): string => styleText('dim', new Date().toTimeString().slice(0, 8))
 
-function requestLine({ method, path, status, ms }: RequestEntry): string {
+function requestLine({ method, path, status, ms, key, account, ...refusal }: RequestEntry): string {
   const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green'
-  return `${timeOfDay()} ${styleText(style, String(status))} ${onOneLine(method).padEnd(6)} ${onOneLine(path)} ${styleText('dim', `${ms} ms`)}`
+  const by = [key && `key=${key}`, account && `account=${account}`].filter(Boolean)
+  const rest = styleText('dim', onOneLine([`${ms} ms`, ...by].join(' ')))
+  const reason = refusal.type === undefined ? '' : ` ${styleText(style, onOneLine(refusalText(refusal)))}`
+  return `${timeOfDay()} ${styleText(style, String(status))} ${onOneLine(method).padEnd(6)} ${onOneLine(path)} ${rest}${reason}`
+}
+
+function refusalText({ type, rule, errors = [] }: Pick<RequestEntry, 'type' | 'rule' | 'errors'>): string {
+  const each = errors.map((one) => [one.in, one.pointer ?? one.name, one.type].filter(Boolean).join(' '))
+  return `${type}${rule === undefined ? '' : ` (${rule})`}${each.length === 0 ? '' : `: ${each.join(', ')}`}`
 }
 
 function entryLine(style: TextStyle, word: string, { err, ...about }: LogFields, message: string): string {

@@ -11,7 +11,7 @@ import { type Log, pause, type ServiceWorld, serviceWorld } from '../flow/world.
 import { listInWords } from '../formats/naming.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { endWaiting } from '../handlers/status-changes.ts'
-import { listen, type NodeServer } from '../http/node.ts'
+import type { ListenPlace } from '../http/node.ts'
 import { hasJobs } from '../jobs/job-maker.ts'
 import { runJobsEvery } from '../jobs/worker.ts'
 import type { RedisLedger } from '../limits/redis.ts'
@@ -28,6 +28,7 @@ import { previewVersions } from '../versions/version-choice.ts'
 import type { PrivateTargets } from '../webhooks/address-guard.ts'
 import { startBackground } from './background.ts'
 import { commandError } from './command-error.ts'
+import { openDoor } from './open-door.ts'
 import { cursorSecretsOf, peppersOf } from './secrets.ts'
 import { currentHandler, watchHandlers } from './watchdog.ts'
 
@@ -55,10 +56,9 @@ interface StopTimes {
 
 export interface StartOptions {
   readonly store: Store
+  readonly place: ListenPlace
   /** Callers of fixed API keys, by the key. */
   readonly known?: ReadonlyMap<string, Caller>
-  readonly port: number
-  readonly host: string
   readonly log: Log
   /** Whether the log is in JSON. */
   readonly json?: boolean
@@ -95,7 +95,7 @@ async function watchOwn(service: Service, json: boolean) {
 
 export async function startService(
   declared: Service,
-  { store, port, host, known, counting, json = false, preview = [], privateTargets = false, ...rest }: StartOptions,
+  { store, place, known, counting, json = false, preview = [], privateTargets = false, ...rest }: StartOptions,
 ): Promise<RunningService> {
   const { service, unwatch } = await watchOwn({ ...declared, choice: previewVersions(declared.choice, preview) }, json)
   let open = true
@@ -115,7 +115,7 @@ export async function startService(
     ...(handlers && { handlers }),
   }
   await beginReactions(context)
-  const listening = await openDoor(context, port, host)
+  const listening = await openDoor(context, place)
   store.attend()
   const background = startBackground(context)
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
@@ -218,38 +218,6 @@ async function asCommandError<T>(open: () => T | Promise<T>): Promise<T> {
   } catch (error) {
     const refusal = commandError((error as Error).message, '')
     throw isChangeRefusal(error) ? Object.assign(refusal, { hazards: error.hazards }) : refusal
-  }
-}
-
-async function openDoor(context: ServerContext, port: number, host: string): Promise<NodeServer> {
-  try {
-    return await listen(context, { port, host })
-  } catch (error) {
-    await context.store.close()
-    throw listenFailure(error as NodeJS.ErrnoException, port, host)
-  }
-}
-
-function listenFailure(error: NodeJS.ErrnoException, port: number, host: string): Error {
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return commandError(
-        `Port ${port} on ${host} is in use by another program.`,
-        'Stop that one, or choose another port with --port; --port 0 takes a free one.',
-      )
-    case 'ERR_SOCKET_BAD_PORT':
-      return commandError(`There is no port ${port}.`, 'Choose one from 0 to 65535; 0 takes a free one.')
-    case 'EACCES':
-      return commandError(`Port ${port} is not allowed to this user.`, 'Choose one from 1024 on with --port.')
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return commandError(
-        `${host} is not an address of this machine.`,
-        'Choose with --host: 127.0.0.1 for this machine alone, 0.0.0.0 for all its networks.',
-      )
-    default:
-      return error
   }
 }
 

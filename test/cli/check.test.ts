@@ -13,6 +13,24 @@ const cwd = folder({
   ),
   'unlimited.ts': notes.replace('resources:', 'tiers: { free: { hourly: 10 } }, resources:'),
   'limited.ts': notes.replace('resources:', 'tiers: { anonymous: { hourly: 10 } }, resources:'),
+  'described.ts': notes
+    .replace('max: 200', "max: 200, description: 'What is noted.'")
+    .replace("prefix: 'not'", "prefix: 'not', description: 'A note.'")
+    .replace("name: 'notes'", "name: 'notes', description: 'Notes.'"),
+  'partly.ts': notes
+    .replace("name: 'notes',", "name: 'shop', errors: { 'not-paid': { status: 409 }, 'not-sent': { status: 409 } },")
+    .replace('notes: {', 'orders: {')
+    .replace(
+      'fields: { text: f.text({ max: 200 }) }',
+      `fields: { address: f.object({ city: f.text(), zip: f.text({ description: 'Five digits.' }) }) },
+      states: {
+        ...{ field: 'status', initial: 'open', descriptions: { closed: 'Paid.' } },
+        transitions: { closures: { from: ['open'], to: 'closed' } },
+      },
+      operations: { quotes: { at: 'collection' } }`,
+    ),
+  'split.ts': `import { notes } from './notes.ts'\n${wrong.replace(/prefix.*\}, /, '...notes, ')}`,
+  'notes.ts': `import { f } from 'bylaw'\n\nexport const notes = {\n  prefix: 'N0',\n  fields: { text: f.ref('nothing') },\n}\n`,
   'guarded.ts': notes.replace("'public'", "{ read: 'public', write: 'authenticated' }"),
 })
 
@@ -20,9 +38,24 @@ describe('bylaw check', { concurrency: 3 }, () => {
   test('reports a declaration in order', async () => {
     const { code, stdout } = await run(['check', 'api.ts'], { cwd })
     assert.equal(code, 0)
-    const [first, second] = stdout.split('\n')
+    const [first, second, third] = stdout.split('\n')
     assert.equal(first, 'api.ts is in order: notes has 1 resource and 6 operations at 2 paths.')
     assert.match(second ?? '', /^No contract is locked, .* bylaw contract lock api\.ts$/)
+    assert.equal(third, 'Without a description: the service, notes and notes.text.')
+    const complete = (await run(['check', 'described.ts'], { cwd })).stdout
+    assert.doesNotMatch(complete, /Without a description/)
+    const partly = (await run(['check', 'partly.ts'], { cwd })).stdout
+    const left =
+      'orders, orders.address, orders.address.city, orders.open, orders.closures, orders.quotes, not-paid and 1 more'
+    assert.ok(partly.includes(`\nWithout a description: the service, ${left}.\n`), partly)
+  })
+  test('shows the source lines of each mistake, also of another file', async () => {
+    const { stdout } = await run(['check', 'split.ts'], { cwd })
+    assert.match(
+      stdout,
+      /resources\.notes\.fields\.text\n.*\n.*\n\n {3}notes\.ts:5:13\n.*\n +> 5 \| {3}fields: { text: .*\n +\| {13}\^\n/,
+    )
+    assert.match(stdout, /resources\.notes\.prefix\n.*\n.*\n\n {3}notes\.ts:4:3\n/)
   })
   test('names each list without an index in one line, and the indexes with --indexes', async () => {
     const { code, stdout } = await run(['check', 'slow.ts'], { cwd })

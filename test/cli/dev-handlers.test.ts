@@ -27,11 +27,8 @@ export default api.handlers(
 test('R226: dev shows an error of a handler at its line, never to the client, and loads changed files', async () => {
   const cwd = folder(files)
   const { said, hear, stop } = launch(['dev', 'handlers.ts', '--port', '0'], { cwd })
-  const served = async (from = 0) => {
-    await hear(/Starts again when handlers\.ts changes/, from)
-    return `${/http:\/\/[\d.]+:\d+/.exec(said.stdout.slice(from))?.[0]}/notes`
-  }
-  const url = await served()
+  await hear(/Starts again when handlers\.ts changes/)
+  const url = `${/http:\/\/[\d.]+:\d+/.exec(said.stdout)?.[0]}/notes`
   const made = await post(url, { text: 'a' })
   assert.equal(made.json.text, 'a!')
 
@@ -44,14 +41,30 @@ test('R226: dev shows an error of a handler at its line, never to the client, an
 
   let from = said.stdout.length
   writeFileSync(join(cwd, 'texts.ts'), 'export const judge = (\n')
-  await hear(/texts\.ts changed\.\n[\s\S]*Still serving the former declaration/, from)
+  await hear(/Still serving the former declaration/, from)
   assert.match(said.stderr, /texts\.ts:\d+/)
   assert.equal((await post(url, { text: 'b' })).status, 201)
 
   from = said.stdout.length
   writeFileSync(join(cwd, 'texts.ts'), texts('?'))
-  const again = await post(await served(from), { text: 'c' })
+  await hear(/texts\.ts changed, restarted in \d+ ms\. clients notice nothing\n/, from)
+  const again = await post(url, { text: 'c' })
   assert.equal(again.json.text, 'c?')
+
+  const own = files['handlers.ts']
+  for (const [text, shown] of [
+    [
+      own.replace("writeFileSync('used', '')", "{ throw new Error('not connected') }"),
+      /`use` of the handlers failed: Error: not connected\n\nhandlers\.ts:7:\d+\n/,
+    ],
+    [own.replace('create:', 'creation:'), /1\. handlers\.notes\.creation\n.*\n.*\n\n {3}handlers\.ts:6:\d+\n/],
+  ] as const) {
+    from = said.stdout.length
+    writeFileSync(join(cwd, 'handlers.ts'), text)
+    await hear(/Still serving/, from)
+    assert.match(said.stderr, shown)
+    assert.equal((await post(url, { text: 'd' })).json.text, 'd?')
+  }
   assert.equal(await stop(), 0)
 })
 

@@ -145,7 +145,7 @@ for (const [store, make] of places)
         join(own, 'api.ts'),
         declared(`v1: { released: '2025-01-01', retired: 'all callers have moved' }, ${v2}`, change),
       )
-      await hear(/Starts again when/, from)
+      await hear(/restarted in/, from)
       assert.equal(await stop(), 0)
       const alone = launch(['dev', 'second.ts', '--port', '0', '--database', place.url], { cwd })
       await alone.hear(/Waiting for a change\./)

@@ -87,10 +87,9 @@ describe('stored values', { concurrency: 3 }, () => {
     from = said.stdout.length
     writeFileSync(join(cwd, 'api.ts'), kept)
     await hear(/Database: .*\n/, from)
-    const next = /http:\/\/127\.0\.0\.1:\d+/.exec(said.stdout.slice(from))?.[0] as string
-    assert.equal((await notesAt(next))[0]?.othr, 'and me')
+    assert.equal((await notesAt(url))[0]?.othr, 'and me')
     assert.equal(await stop(), 0)
-    await assert.rejects(fetch(next), 'nothing is left running')
+    await assert.rejects(fetch(url), 'nothing is left running')
   })
 
   test('keys, versions and explain work while a declaration is refused, and change no table', async () => {

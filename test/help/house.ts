@@ -29,6 +29,7 @@ const storied: readonly (readonly string[])[] = [
   ['corridor'],
   ['http'],
   ['reactions'],
+  ['frames'],
   ['terminal'],
   ['cli', 'testing', 'client'],
   ['index'],
@@ -203,7 +204,7 @@ export function cellarOnly(files: readonly Source[]): string[] {
 }
 
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
-const reachesOut = ['http', 'webhooks', 'sqlite', 'postgres', 'terminal', 'cli']
+const reachesOut = ['http', 'webhooks', 'sqlite', 'postgres', 'frames', 'terminal', 'cli']
 
 /** Only some rooms use files, sockets and other processes. */
 export function outside(files: readonly Source[]): string[] {

@@ -71,7 +71,12 @@ export async function followedNode(t: TestContext, database: string, { reacted }
   })
   const store = await openStoreFor(handlers, database, 'apply')
   const log = { error: () => {}, warn: () => {}, info: () => {} }
-  const running = await startService(handlers, { store, port: 0, host: '127.0.0.1', log, privateTargets: true })
+  const running = await startService(handlers, {
+    store,
+    place: { port: 0, host: '127.0.0.1' },
+    log,
+    privateTargets: true,
+  })
   const key = await keyFor(store, 'owner', { account: 'acc_1', scopes }, Date.now())
   let closed: Promise<void> | undefined
   const close = () => {

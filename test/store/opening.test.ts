@@ -171,7 +171,7 @@ for (const [name, make] of places)
       const warnings: string[] = []
       const log = { error: () => {}, warn: (_: object, says: string) => warnings.push(says), info: () => {} }
       const store = await openStore(after, place.url, 'apply', {})
-      const { stop } = await startService(after, { store, port: 0, host: '127.0.0.1', log })
+      const { stop } = await startService(after, { store, place: { port: 0, host: '127.0.0.1' }, log })
       await stop({ grace: 0, drain: 0 })
       assert.match(warnings.join('\n'), /^States or totals of orders and lines begin when `bylaw migrate apply`/)
     })

@@ -1,0 +1,36 @@
+/** Open door: listens, and explains why it cannot. */
+import type { ServerContext } from '../corridor/server-context.ts'
+import { type ListenPlace, listen, type NodeServer } from '../http/node.ts'
+import { commandError } from './command-error.ts'
+
+export async function openDoor(context: ServerContext, at: ListenPlace): Promise<NodeServer> {
+  try {
+    return await listen(context, at)
+  } catch (error) {
+    await context.store.close()
+    throw listenFailure(error as NodeJS.ErrnoException, at.port, at.host)
+  }
+}
+
+function listenFailure(error: NodeJS.ErrnoException, port: number, host: string): Error {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return commandError(
+        `Port ${port} on ${host} is in use by another program.`,
+        'Stop that one, or choose another port with --port; --port 0 takes a free one.',
+      )
+    case 'ERR_SOCKET_BAD_PORT':
+      return commandError(`There is no port ${port}.`, 'Choose one from 0 to 65535; 0 takes a free one.')
+    case 'EACCES':
+      return commandError(`Port ${port} is not allowed to this user.`, 'Choose one from 1024 on with --port.')
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return commandError(
+        `${host} is not an address of this machine.`,
+        'Choose with --host: 127.0.0.1 for this machine alone, 0.0.0.0 for all its networks.',
+      )
+    default:
+      return error
+  }
+}
