@@ -1,4 +1,5 @@
 /** Explanation: runs the checks of a request without carrying it out and reports the refusal. Part 5, authentication. */
+import { outsideProblem, targetBelow } from '../corridor/base-path.ts'
 import type { Corridor, ExplainedWay } from '../corridor/corridor-phase.ts'
 import { findEndpoint, findRoute } from '../corridor/endpoint-phases.ts'
 import { standardCorridor } from '../corridor/handle.ts'
@@ -59,13 +60,15 @@ export async function explainRequest(
   context: ExplainContext,
   corridor: Corridor = standardCorridor,
 ): Promise<Explanation> {
-  const apart = unversionedRule(question.target, context.service)
+  const below = targetBelow(question.target, context.service)
+  const apart = unversionedRule(below ?? '*', context.service)
   if (apart !== null) return explainApart(question, apart)
   const steps: ExplanationStep[] = []
   let step = 'route'
   let noted: string | null = null
   try {
-    const { way, place } = explainedWay(question, context)
+    if (below === null) throw outsideProblem(context.service)
+    const { way, place } = explainedWay({ ...question, target: below }, context)
     const { operation, resource } = way.route
     steps.push({ step, passes: true, says: `${operation} of ${resource.name}, at ${place.template}` })
     const checks = corridor.phases.flatMap(({ explains = [] }) => explains)

@@ -5,6 +5,7 @@ import { makeAnswerMemory } from '../limits/answer-memory.ts'
 import { releaseNothing } from '../limits/running-requests.ts'
 import { accessRulePhase, accountPhase } from './access.ts'
 import { concurrencyPhase, holdUntilSent, overloadPhase, releaseAdmission } from './admission.ts'
+import { basePathPhase } from './base-path.ts'
 import { cachePhase, conditionsPhase, recallPhase } from './cached-answer.ts'
 import { encodeIfAccepted } from './coding.ts'
 import type { Corridor } from './corridor-phase.ts'
@@ -22,6 +23,7 @@ import { versionPhase } from './versioned-path.ts'
 /** The phases up to the route. */
 export const placePhases = [
   messagePhase, //      400, 414, 417, 431
+  basePathPhase, //     404
   healthPhase, //       503
   overloadPhase, //     503
   hostPhase, //         421

@@ -30,11 +30,13 @@ function namedVersionOf(call: Call, service: Service, now: number): NamedVersion
 function chooseVersion(
   { carried, path }: NamedVersion,
   caller: Caller,
-  { choice, editions, quotas }: Service,
+  { choice, editions, quotas, settings }: Service,
   now: number,
 ): VersionedPath {
+  const { basePath } = settings.server
   const own = carried ?? unnamedVersion(featuresOf(caller, quotas), choice, now)
-  return { version: editions.get(own.label) as ServedVersion, carried: own, path }
+  const placed = basePath === '' ? own : { ...own, prefix: basePath + own.prefix }
+  return { version: editions.get(own.label) as ServedVersion, carried: placed, path }
 }
 
 /** How a version names the input or the field that a handler points to. */
@@ -49,7 +51,7 @@ export const versionedPathOf = (call: Call, caller: Caller, service: Service, no
 
 /** The URL of the same path in the next version that has not ended; null if that has no such path. R201. */
 function successorUrl(service: Service, label: string, path: string, now: number): string | null {
-  const { notices, editions, choice } = service
+  const { notices, editions, choice, settings } = service
   const { successor: next = null, names } = notices.get(label) ?? {}
   const edition = next === null || !isReleased(choice, next, now) ? undefined : editions.get(next)
   if (next === null || !edition) return null
@@ -57,7 +59,8 @@ function successorUrl(service: Service, label: string, path: string, now: number
   const there = names?.size ? path.split('/').map(segment).join('/') : path
   if (isEnded(choice, next, now)) return successorUrl(service, next, there, now)
   if (!isLocated(edition.tree, there)) return null
-  return choice.carriers.includes('path') ? `/${next}${there}` : `${there}?version=${next}`
+  const { basePath } = settings.server
+  return choice.carriers.includes('path') ? `${basePath}/${next}${there}` : `${basePath}${there}?version=${next}`
 }
 
 /** Whether a path has an endpoint; false for a malformed escape, whose refusal gets version notices too. */
@@ -128,7 +131,7 @@ function addNotices({ headers }: Reply, { versioned, noticed, context, reply }: 
     const next = () => (notice.successor === null ? null : successorUrl(context.service, version.label, path, now))
     addVersionHeaders(headers, notice, next, now)
   }
-  const inUrl = versioned !== null && versioned.carried.prefix + versioned.carried.query !== ''
+  const inUrl = versioned !== null && versioned.carried.prefix + versioned.carried.query !== settings.server.basePath
   if (choice.fromFeatures !== null && !inUrl) addVary(headers, credentialHeaders(settings.auth))
   if (choice.carriers.includes('header')) addVary(headers, ['version'])
 }

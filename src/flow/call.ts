@@ -43,7 +43,7 @@ export function headerLines({ raw }: Call, name: string): string[] {
 /** The version that serves a call, and the parts of the URL that named it, which links repeat. R49. */
 export interface CarriedVersion {
   readonly label: string
-  /** `/v1` if the path named it, otherwise empty. */
+  /** What the path began with: the base path of the service, and `/v1` if the path named the version. */
   readonly prefix: string
   /** `version=v1` if the query named it, otherwise empty. */
   readonly query: string

@@ -35,7 +35,7 @@ import { currentHandler, watchHandlers } from './watchdog.ts'
 export function referencePlace({ pages, settings: { server } }: Service, url: string): string {
   const movedText = (name: 'docs' | 'problems') =>
     `; a resource has ${server.paths[name]}, so this is at ${pages[name]}: the setting server.paths.${name} names another path`
-  return url + pages.docs + pages.displaced.map(movedText).join('')
+  return new URL(pages.docs, url).href + pages.displaced.map(movedText).join('')
 }
 
 export interface RunningService {
@@ -131,7 +131,7 @@ export async function startService(
     await handlers?.close()
     await store.close()
   }
-  return { url: listening.url, stop }
+  return { url: listening.url + service.settings.server.basePath, stop }
 }
 
 function setWebhookTerms(service: Service, store: Store, world: ServiceWorld, privateTargets: PrivateTargets): void {
