@@ -15,7 +15,7 @@ import { onceSendable } from './admission.ts'
 import { applyPreconditions } from './cached-answer.ts'
 import { encodeReply, replyCoding } from './coding.ts'
 import type { Corridor } from './corridor-phase.ts'
-import { admitIdentified } from './identify-caller.ts'
+import { admitCaller } from './identify-caller.ts'
 import { check } from './phase.ts'
 import { addVary, varyByCaller } from './reply-headers.ts'
 import type { ServerContext } from './server-context.ts'
@@ -140,7 +140,7 @@ async function descriptionReply(
 /** Identifies the readers of descriptions, unless these are public; returns whether they are not. */
 async function admitReader(call: Call, context: ServerContext): Promise<boolean> {
   const closed = !context.service.settings.openapi.public
-  if (closed && call.method !== 'OPTIONS') await admitIdentified(call, context)
+  if (closed && call.method !== 'OPTIONS') await admitCaller(call, 'authenticated', context)
   return closed
 }
 

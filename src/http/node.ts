@@ -1,22 +1,20 @@
 /** Node: serves over node:http: reads calls, sends replies, and stops without losing requests. Part 8, termination. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { redact } from '../auth/credentials.ts'
 import { handle } from '../corridor/handle.ts'
-import { parseTarget, requestIdOf, traceOf } from '../corridor/message.ts'
 import { refuse } from '../corridor/refuse.ts'
 import { stampReply } from '../corridor/reply-headers.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
-import type { Call, Content } from '../flow/call.ts'
-import { clientAddress } from '../flow/network.ts'
+import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { type Cancel, elapsedSince } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
-import { makeIntake } from '../limits/intake.ts'
 import { loopInterval, makeLoopState, recordLoopDelay } from '../limits/overload.ts'
 import type { Settings } from '../settings.ts'
-import { connectionQueues, discardInput, type EnqueueStep, linger, loopTurns, readableOrEnded } from './connection.ts'
+import { logAnswer } from './answer-log.ts'
+import { connectionQueues, discardInput, type EnqueueStep, linger, loopTurns } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './engine-error.ts'
+import { callOf } from './node-call.ts'
 import { stopServer } from './stop.ts'
 import { makeAnswerReaders, openStream, streamBody } from './stream.ts'
 
@@ -38,18 +36,14 @@ export async function listen(
   { port, host }: { port: number; host: string },
 ): Promise<NodeServer> {
   const { world } = context
-  const turn = loopTurns(context.store, world)
   const enqueue = connectionQueues(world)
-  const exchanges = world.state.of(makeExchanges, null)
+  const serveRequest = requestListener(context, enqueue)
   const server = createEngine(context.service.settings.limits)
   server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket, world) }))
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
-    server.on(event, (request: IncomingMessage, response: ServerResponse) => {
-      turn.begin()
-      const exchange = { call: callOf(request, context, response), request, response }
-      exchanges.set(request.socket, exchange)
-      enqueue(request.socket, (done) => void serve(exchange, context, turn, done))
-    })
+    server.on(event, (request: IncomingMessage, response: ServerResponse) =>
+      serveRequest(callOf(request, context, response), request, response),
+    )
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     const call = callOf(request, context)
     enqueue(socket, () => void answerAndClose(call, () => handle(call, context), socket, context))
@@ -69,8 +63,20 @@ export async function listen(
   }
 }
 
+/** Makes the function that answers the requests of connections, those of one connection in their order. */
+export function requestListener(context: ServerContext, enqueue: EnqueueStep) {
+  const turn = loopTurns(context.store, context.world)
+  const exchanges = context.world.state.of(makeExchanges, null)
+  return (call: Call, request: IncomingMessage, response: ServerResponse): void => {
+    turn.begin()
+    const exchange = { call, request, response }
+    exchanges.set(request.socket, exchange)
+    enqueue(request.socket, (done) => void serve(exchange, context, turn, done))
+  }
+}
+
 /** Measures the delay of the event loop at an interval. R161. */
-function watchLoop(context: ServerContext): Cancel | undefined {
+export function watchLoop(context: ServerContext): Cancel | undefined {
   const { service, world } = context
   const most = service.settings.limits.loopDelay
   if (most === null) return undefined
@@ -231,65 +237,4 @@ function writeAnswer(
   else response.end(body)
   if (!isStreamed && (body === null || body.length <= smallAnswer)) readers.watch(request.socket, response, timeout)
   return headers.Connection !== 'close'
-}
-
-/** Logs one line for each answer. The query may be secret and is left out; credentials in the path are redacted. R164. */
-function logAnswer(call: Call, status: number, { log, world }: ServerContext, started: number): void {
-  const { id, method, target } = call
-  const end = target.indexOf('?')
-  const line = {
-    requestId: id,
-    method: /^[A-Z-]{1,20}$/i.test(method) || method === '' ? method : '***', // a malformed message can have any text here
-    path: redact(end < 0 ? target : target.slice(0, end)),
-    status,
-    ms: elapsedSince(world, started),
-  }
-  const trace = traceOf(call)
-  log.info(trace === null ? line : { ...line, ...trace }, 'answered')
-}
-
-function callOf(request: IncomingMessage, context: ServerContext, response?: ServerResponse): Call {
-  const { world, proxies = [] } = context
-  const headers = request.headers as Record<string, string | undefined>
-  const bare = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
-  const { target, authority } = parseTarget(request.url as string)
-  return {
-    method: request.method as string,
-    target,
-    authority,
-    http: request.httpVersion,
-    headers,
-    raw: request.rawHeaders,
-    id: requestIdOf(headers['request-id'], world),
-    content: bare ? null : contentOf(request, response, context),
-    address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], proxies),
-    gone: () => request.socket.destroyed,
-    halfClosed: () => request.socket.readableEnded || request.socket.destroyed,
-  }
-}
-
-/** The content: at once if its whole declared length has arrived, otherwise piece by piece. */
-const contentOf = (
-  request: IncomingMessage,
-  response: ServerResponse | undefined,
-  context: ServerContext,
-): Content => ({
-  readIfComplete: () => {
-    const { readableLength: length } = request
-    // Since Node 26 `read` without a length returns only the first buffer.
-    return length === Number(request.headers['content-length']) ? request.read(length) : null
-  },
-  [Symbol.asyncIterator]: () =>
-    context.world.state.of(makeIntake, context.world).receive(contentPieces(request, response)),
-})
-
-/** The content as it arrives. Sends 100 Continue if the client waits for it; ending early keeps the connection open. R19. */
-async function* contentPieces(
-  request: IncomingMessage,
-  response: ServerResponse | undefined,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  if (response?.headersSent) throw new Error('The content broke off before it was read.')
-  if (request.headers.expect !== undefined && request.httpVersion === '1.1') response?.writeContinue()
-  await readableOrEnded(request)
-  yield* { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) }
 }

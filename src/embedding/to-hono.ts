@@ -1,0 +1,35 @@
+/** To Hono: an open service as a middleware. Part 1. */
+import { targetBelow } from '../corridor/base-path.ts'
+import { type App, openedApp } from './app.ts'
+import { toFetch } from './to-fetch.ts'
+
+/** What the middleware uses of Hono, which is no dependency of this package. */
+interface HonoContext {
+  readonly req: { readonly raw: Request; readonly url: string }
+  /** Of `@hono/node-server`. */
+  readonly env: unknown
+}
+
+/**
+ * Makes the middleware of Hono. It answers requests below the base path of the service; all others go on to the routes of
+ * Hono. On `@hono/node-server` it finds the client's address itself; on others give `addressOf`.
+ * @example hono.use(toHono(app))
+ */
+export function toHono(
+  app: App,
+  { addressOf = nodeAddress }: { readonly addressOf?: (context: HonoContext) => string | undefined } = {},
+): (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
+  const { service } = openedApp(app).context
+  const answer = toFetch(app)
+  return async (context, next) => {
+    const { pathname } = new URL(context.req.url)
+    if (targetBelow(pathname, service) !== null) return answer(context.req.raw, { address: addressOf(context) })
+    await next()
+    return undefined
+  }
+}
+
+function nodeAddress({ env }: HonoContext): string | undefined {
+  const { incoming } = (env ?? {}) as { readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } } }
+  return incoming?.socket?.remoteAddress
+}
