@@ -3,16 +3,16 @@ import { targetBelow } from '../corridor/base-path.ts'
 import { type App, openedApp } from './app.ts'
 import { toFetch } from './to-fetch.ts'
 
-/** What the middleware uses of Hono, which is no dependency of this package. */
+/** The part of Hono's context that is used; Hono is no dependency of this package. */
 interface HonoContext {
   readonly req: { readonly raw: Request; readonly url: string }
-  /** Of `@hono/node-server`. */
+  /** What the server gives; `@hono/node-server` gives `incoming`. */
   readonly env: unknown
 }
 
 /**
  * Makes the middleware of Hono. It answers requests below the base path of the service; all others go on to the routes of
- * Hono. On `@hono/node-server` it finds the client's address itself; on others give `addressOf`.
+ * Hono. On `@hono/node-server` it finds the client's address itself; on other servers it needs `addressOf`.
  * @example hono.use(toHono(app))
  */
 export function toHono(
@@ -20,10 +20,10 @@ export function toHono(
   { addressOf = nodeAddress }: { readonly addressOf?: (context: HonoContext) => string | undefined } = {},
 ): (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
   const { service } = openedApp(app).context
-  const answer = toFetch(app)
+  const answer = toFetch(app, { addressOf: (_, context: HonoContext) => addressOf(context) })
   return async (context, next) => {
     const { pathname } = new URL(context.req.url)
-    if (targetBelow(pathname, service) !== null) return answer(context.req.raw, { address: addressOf(context) })
+    if (targetBelow(pathname, service) !== null) return answer(context.req.raw, context)
     await next()
     return undefined
   }

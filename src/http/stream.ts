@@ -45,7 +45,7 @@ export function answerReaders(isWanted: () => boolean, { monotonic, every }: Wor
   let stopSweeping: Cancel | null = null
 
   function watch(socket: Socket, answer: ServerResponse, timeout: number, bytes = socket.writableLength): void {
-    if (bytes === 0 || socket.destroyed) return
+    if (bytes === 0 || socket.destroyed || !('setTimeout' in socket)) return // Fastify's `inject` has no real socket
     socket.setTimeout(timeout) // closes the connection if nothing is sent for this long
     unread.set(socket, { total: bytes, bytes, since: monotonic(), timeout })
     unreadBytes += bytes

@@ -88,13 +88,13 @@ export const hosts: Readonly<Record<string, Starter>> = {
     return overNode(app, getRequestListener(hono.fetch))
   },
   fetch: (app) => {
-    const answer = toFetch(app)
+    const answer = toFetch(app, { addressOf: (_, incoming: IncomingMessage) => incoming.socket.remoteAddress })
     return overNode(
       app,
       getRequestListener((request, { incoming }) =>
         new URL(request.url).pathname === '/own'
           ? new Response(own('/own'))
-          : answer(request, { address: incoming.socket.remoteAddress }),
+          : answer(request, incoming as IncomingMessage),
       ),
     )
   },
