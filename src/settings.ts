@@ -654,7 +654,7 @@ export type ResourceSettings = DeclaredValues<Pick<typeof settingsTable, PerReso
 }
 
 /** The URL that types of problem documents begin with. */
-export const problemBaseOf = ({ errors: { problemBase }, server }: Pick<Settings, 'errors' | 'server'>): string =>
+export const problemPrefix = ({ errors: { problemBase }, server }: Pick<Settings, 'errors' | 'server'>): string =>
   problemBase.startsWith('/') ? server.basePath + problemBase : problemBase
 
 /** A mistake in declared settings. `allowed` are the allowed names, or a text with the allowed values. */

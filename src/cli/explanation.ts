@@ -1,10 +1,10 @@
 /** Explanation: runs the checks of a request without carrying it out and reports the refusal. Part 5, authentication. */
-import { outsideProblem, targetBelow } from '../corridor/base-path.ts'
+
 import type { Corridor, ExplainedWay } from '../corridor/corridor-phase.ts'
 import { findEndpoint, findRoute } from '../corridor/endpoint-phases.ts'
 import { standardCorridor } from '../corridor/handle.ts'
 import { unversionedRule } from '../corridor/unversioned.ts'
-import { versionedPathOf } from '../corridor/versioned-path.ts'
+import { outsideProblem, targetBelow, versionedPathOf } from '../corridor/versioned-path.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'

@@ -5,7 +5,6 @@ import { makeAnswerMemory } from '../limits/answer-memory.ts'
 import { releaseNothing } from '../limits/running-requests.ts'
 import { accessRulePhase, accountPhase } from './access.ts'
 import { concurrencyPhase, holdUntilSent, overloadPhase, releaseAdmission } from './admission.ts'
-import { basePathPhase } from './base-path.ts'
 import { cachePhase, conditionsPhase, recallPhase } from './cached-answer.ts'
 import { encodeIfAccepted } from './coding.ts'
 import type { Corridor } from './corridor-phase.ts'
@@ -18,12 +17,12 @@ import { refuse } from './refuse.ts'
 import type { ServerContext } from './server-context.ts'
 import { memoryPhase, renderPhase, storePhase } from './store-phases.ts'
 import { documentPhase, healthPhase } from './unversioned.ts'
-import { versionPhase } from './versioned-path.ts'
+import { mountPhase, versionPhase } from './versioned-path.ts'
 
 /** The phases up to the route. */
 export const placePhases = [
   messagePhase, //      400, 414, 417, 431
-  basePathPhase, //     404
+  mountPhase, //     404
   healthPhase, //       503
   overloadPhase, //     503
   hostPhase, //         421

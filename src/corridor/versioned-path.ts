@@ -1,6 +1,7 @@
-/** Versioned path: finds the version of a call, and its path without the version. Part 9, versions. */
+/** Versioned path: finds the version of a call, and its path without the base path and the version. Part 9, versions. */
 
 import type { RefusalType } from '../errors/catalogue.ts'
+import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import { nobody } from '../flow/caller.ts'
@@ -13,8 +14,42 @@ import type { Service } from '../service.ts'
 import { addVersionHeaders, type VersionNotice } from '../versions/notices.ts'
 import { isEnded, isReleased, type NamedVersion, readVersion, unnamedVersion } from '../versions/version-choice.ts'
 import { identifyCaller } from './identify-caller.ts'
-import { phase, type VersionedPath, type Way } from './phase.ts'
+import { check, phase, type VersionedPath, type Way } from './phase.ts'
 import { addVary, credentialHeaders } from './reply-headers.ts'
+
+type PlacedService = Pick<Service, 'settings' | 'documents'>
+
+/**
+ * A target without the base path; null if it is outside of it. Documents of other standards have paths of their own, and
+ * targets that are no paths (`*`) concern the service itself.
+ */
+export function targetBelow(target: string, { settings, documents }: PlacedService): string | null {
+  const { basePath } = settings.server
+  if (basePath === '' || !target.startsWith('/')) return target
+  const end = target.indexOf('?')
+  const path = end < 0 ? target : target.slice(0, end)
+  if (documents.has(path)) return target
+  if (path === basePath) return `/${target.slice(path.length)}`
+  return path.startsWith(`${basePath}/`) ? target.slice(basePath.length) : null
+}
+
+export const outsideProblem = ({ settings }: PlacedService): Problem =>
+  new Problem(
+    'route-not-found',
+    `There is no such path: all paths of this service begin with ${settings.server.basePath}.`,
+  )
+
+/** Removes the base path from the target, for all later phases. */
+export const mountPhase = check({
+  name: 'mount',
+  pass: (way) => {
+    const { service } = way.context
+    if (service.settings.server.basePath === '') return
+    const target = targetBelow(way.call.target, service)
+    if (target === null) throw outsideProblem(service)
+    way.call = { ...way.call, target }
+  },
+})
 
 const callPath = ({ target }: Call): string => {
   const end = target.indexOf('?')

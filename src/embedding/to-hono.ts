@@ -1,5 +1,5 @@
 /** To Hono: an open service as a middleware. Part 1. */
-import { targetBelow } from '../corridor/base-path.ts'
+import { targetBelow } from '../corridor/versioned-path.ts'
 import { type App, openedApp } from './app.ts'
 import { toFetch } from './to-fetch.ts'
 

@@ -1,7 +1,7 @@
 /** To node: an open service as a function for servers of node:http, and for Express and others like it. Part 1. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { targetBelow } from '../corridor/base-path.ts'
 import { parseTarget } from '../corridor/message.ts'
+import { targetBelow } from '../corridor/versioned-path.ts'
 import { connectionQueues, linger } from '../http/connection.ts'
 import { requestListener } from '../http/node.ts'
 import { callOf, requestTarget } from '../http/node-call.ts'

@@ -109,6 +109,7 @@ async function watchOwn(service: Service, json: boolean) {
   return { service: { ...service, ownHandlers: watched }, unwatch: stop }
 }
 
+// long because: one line for each part of a start, in their order
 export async function runService(
   declared: Service,
   { store, known, counting, json = false, preview = [], privateTargets = false, ...rest }: RunOptions,

@@ -1,19 +1,11 @@
 /** An app in a process of its user: its callers, its work without requests, its end, and what hosts can do wrong. */
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { getRequestListener } from '@hono/node-server'
 import { f, type Service, service } from 'bylaw'
-import { openApp, RefusedRequest, toFastify, toFetch, toHono, toNode } from 'bylaw/embedding'
+import { openApp, RefusedRequest, toFetch } from 'bylaw/embedding'
 import fastify from 'fastify'
 import { Hono } from 'hono'
-import { issueKey } from '../../src/auth/key-table.ts'
-import { newApiKey, sealKey } from '../../src/auth/keys.ts'
-import { openStore } from '../../src/terminal/open.ts'
-import { folder } from '../help/command.ts'
-import { hosts, openLogged, startHost } from '../help/hosts.ts'
+import { hosts, keyedDatabase, openLogged, startHost } from '../help/hosts.ts'
 import { until } from '../help/until.ts'
 
 const notes = { prefix: 'not', fields: { text: f.text({ max: 200_000 }) }, access: 'public' } as const
@@ -28,18 +20,6 @@ const guarded = service({
   resources: { notes: { ...notes, access: { read: 'notes:read', write: 'notes:read' } } },
 }) as unknown as Service
 
-/** A file with a database, and a key for it. */
-async function withKey(declared: Service, scopes: readonly string[] = ['notes:read']) {
-  const database = `sqlite:${folder({})}/guarded.db`
-  const store = await openStore(declared, database, 'apply')
-  const key = newApiKey(crypto.getRandomValues(new Uint8Array(32)))
-  const holder = { account: 'acc_1', scopes, tier: 'free', features: [] }
-  const times = { created: Date.now(), expires: null, revoked: null }
-  await issueKey(store, { id: 'key_1', name: 'ci', hash: sealKey(key, store.secret), ...holder, ...times }, 100)
-  await store.close()
-  return { database, authorization: `Bearer ${key}` }
-}
-
 async function opened(t: TestContext, declared: Service = plain, options: Parameters<typeof openApp>[1] = {}) {
   const found = await openLogged(declared, options)
   t.after(() => found.app.close())
@@ -48,7 +28,7 @@ async function opened(t: TestContext, declared: Service = plain, options: Parame
 
 describe('the callers of own routes', () => {
   it('R163, R165, R169: are those of the service, and are refused as there', async (t) => {
-    const { database, authorization } = await withKey(guarded)
+    const { database, authorization } = await keyedDatabase(guarded, ['notes:read'])
     const { app } = await opened(t, guarded, { database })
     const asked = (headers: Record<string, string>) => new Request('http://localhost/own', { headers })
     const caller = await app.authenticate(asked({ authorization }), { access: 'notes:read' })
@@ -204,8 +184,9 @@ describe('an app', () => {
 
   it('R186: does not wait longer than it is told to', async () => {
     const begun = Promise.withResolvers<void>()
-    const slow = plain as unknown as { handlers: (given: object) => Service }
-    const declared = slow.handlers({
+    const limits = { handlerTimeout: 'PT0.5S' }
+    const slow = service({ name: 'notes', resources: { notes }, settings: { server: { basePath: '/api' }, limits } })
+    const declared = (slow as unknown as { handlers: (given: object) => Service }).handlers({
       notes: {
         async create({ signal }: { signal?: AbortSignal }) {
           begun.resolve()
@@ -230,94 +211,5 @@ describe('an app', () => {
     )
     await assert.rejects(openApp(plain, { database: 'mysql://localhost/a' }), /mysql/)
     assert.throws(() => toFetch({} as never), /no open app.*await openApp\(api\)/)
-  })
-})
-
-describe('a host that has read the body', () => {
-  const mend = /was read before it reached the service.*Mount the service before/
-  it('R157: is told in the log how to mend it, with node:http', async (t) => {
-    const { app, lines } = await opened(t)
-    const answer = toNode(app)
-    const server = createServer(async (request, response) => {
-      for await (const _ of request);
-      answer(request, response)
-    }).listen(0)
-    t.after(() => server.close())
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/notes`
-    const failed = await fetch(url, {
-      method: 'POST',
-      body: '{"text":"a"}',
-      headers: { 'content-type': 'application/json' },
-    })
-    assert.deepEqual([failed.status, ((await failed.json()) as { type: string }).type], [500, 'internal-error'])
-    const { about } = lines.find(({ level }) => level === 'error') ?? { about: {} }
-    assert.match(String((about as { err?: Error }).err), mend)
-    assert.equal((await fetch(url)).status, 200)
-  })
-
-  it('R157: is told in the log how to mend it, with fetch', async (t) => {
-    const { app, lines } = await opened(t)
-    const hono = new Hono()
-    hono.use(async ({ req }, next) => {
-      await req.json()
-      await next()
-    })
-    hono.use(toHono(app))
-    const failed = await hono.request(post())
-    assert.equal(failed.status, 500)
-    const { about } = lines.find(({ level }) => level === 'error') ?? { about: {} }
-    assert.match(String((about as { err?: Error }).err), mend)
-  })
-})
-
-describe('a host', () => {
-  it('of HTTP/2 is refused by toNode, and served through fetch', async (t) => {
-    const { app } = await opened(t)
-    const errors: unknown[] = []
-    const answer = toNode(app)
-    const through = getRequestListener(toFetch(app))
-    const server = createHttp2Server((request, response) => {
-      if (request.url.startsWith('/node')) {
-        try {
-          answer(request as never, response as never)
-        } catch (error) {
-          errors.push(error)
-          response.end()
-        }
-      } else void through(request, response)
-    }).listen(0)
-    t.after(() => server.close())
-    const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    t.after(() => session.close())
-    const asked = (path: string) =>
-      new Promise<number>((resolve) => {
-        const stream = session.request({ ':path': path })
-        stream.on('response', (headers) => resolve(Number(headers[':status'])))
-        stream.resume()
-      })
-    await asked('/node')
-    assert.match(String(errors), /serves HTTP\/1\.1.*HTTP\/2\.0.*toFetch/)
-    assert.equal(await asked('/api/notes'), 200)
-  })
-
-  it('of Fastify can be tried without a socket', async (t) => {
-    const { app } = await opened(t)
-    const server = fastify()
-    await server.register(toFastify(app))
-    for (const text of ['short', 'long '.repeat(30_000)]) {
-      const created = await server.inject({ method: 'POST', url: '/api/notes', payload: { text } })
-      assert.equal(created.statusCode, 201, created.body)
-      const read = await server.inject(String(created.headers.location))
-      assert.deepEqual(read.json(), created.json())
-    }
-  })
-
-  it('R14: of Fastify passes on methods that Fastify does not know', async (t) => {
-    const { app } = await opened(t)
-    const server = fastify()
-    await server.register(toFastify(app))
-    const url = await server.listen({ port: 0 })
-    t.after(() => server.close())
-    for (const method of ['QUERY', 'PROPFIND']) assert.equal((await fetch(`${url}/api/notes`, { method })).status, 405)
   })
 })

@@ -1,11 +1,15 @@
 /** Hosts: servers of other programs that a service is part of, each with a route of its own. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import type { Service } from 'bylaw'
 import { type App, type AppOptions, openApp, toFastify, toFetch, toHono, toNode } from 'bylaw/embedding'
 import fastify from 'fastify'
 import { Hono } from 'hono'
+import { openStore } from '../../src/terminal/open.ts'
+import { folder } from './command.ts'
+import { keyFor } from './door.ts'
 import { until } from './until.ts'
 
 export interface LogLine {
@@ -98,6 +102,16 @@ export const hosts: Readonly<Record<string, Starter>> = {
       ),
     )
   },
+}
+
+/** A new database in a file, with a key of the account acc_1. */
+export async function keyedDatabase(declared: Service, scopes: readonly string[]) {
+  const database = `sqlite:${join(folder({}), 'keyed.db')}`
+  const store = await openStore(declared, database, 'apply')
+  const holder = { account: 'acc_1', scopes, tier: 'free' }
+  const headers = await keyFor(store, 'ci', holder, Date.now())
+  await store.close()
+  return { database, authorization: String(headers.authorization) }
 }
 
 /** Opens an app on a database in memory, whose log is kept. */

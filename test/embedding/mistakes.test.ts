@@ -1,0 +1,117 @@
+/** What hosts do wrong, or do in their own way: bodies that they have read, HTTP/2, tries without a socket. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { getRequestListener } from '@hono/node-server'
+import { f, type Service, service } from 'bylaw'
+import { toFastify, toFetch, toHono, toNode } from 'bylaw/embedding'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+import { openLogged } from '../help/hosts.ts'
+
+const notes = service({
+  name: 'notes',
+  resources: { notes: { prefix: 'not', fields: { text: f.text({ max: 200_000 }) }, access: 'public' } },
+  settings: { server: { basePath: '/api' } },
+}) as Service
+
+async function opened(t: TestContext) {
+  const found = await openLogged(notes)
+  t.after(() => found.app.close())
+  return found
+}
+
+describe('a host that has read the body', () => {
+  const mend = /was read before it reached the service.*Mount the service before/
+  it('R157: is told in the log how to mend it, with node:http', async (t) => {
+    const { app, lines } = await opened(t)
+    const answer = toNode(app)
+    const server = createServer(async (request, response) => {
+      for await (const _ of request);
+      answer(request, response)
+    }).listen(0)
+    t.after(() => server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/notes`
+    const failed = await fetch(url, {
+      method: 'POST',
+      body: '{"text":"a"}',
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.deepEqual([failed.status, ((await failed.json()) as { type: string }).type], [500, 'internal-error'])
+    const { about } = lines.find(({ level }) => level === 'error') ?? { about: {} }
+    assert.match(String((about as { err?: Error }).err), mend)
+    assert.equal((await fetch(url)).status, 200)
+  })
+
+  it('R157: is told in the log how to mend it, with fetch', async (t) => {
+    const { app, lines } = await opened(t)
+    const hono = new Hono()
+    hono.use(async ({ req }, next) => {
+      await req.json()
+      await next()
+    })
+    hono.use(toHono(app))
+    const failed = await hono.request('http://localhost/api/notes', {
+      method: 'POST',
+      body: '{"text":"a"}',
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.equal(failed.status, 500)
+    const { about } = lines.find(({ level }) => level === 'error') ?? { about: {} }
+    assert.match(String((about as { err?: Error }).err), mend)
+  })
+})
+
+describe('a host', () => {
+  it('of HTTP/2 is refused by toNode, and served through fetch', async (t) => {
+    const { app } = await opened(t)
+    const errors: unknown[] = []
+    const answer = toNode(app)
+    const through = getRequestListener(toFetch(app))
+    const server = createHttp2Server((request, response) => {
+      if (request.url.startsWith('/node')) {
+        try {
+          answer(request as never, response as never)
+        } catch (error) {
+          errors.push(error)
+          response.end()
+        }
+      } else void through(request, response)
+    }).listen(0)
+    t.after(() => server.close())
+    const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    t.after(() => session.close())
+    const asked = (path: string) =>
+      new Promise<number>((resolve) => {
+        const stream = session.request({ ':path': path })
+        stream.on('response', (headers) => resolve(Number(headers[':status'])))
+        stream.resume()
+      })
+    await asked('/node')
+    assert.match(String(errors), /serves HTTP\/1\.1.*HTTP\/2\.0.*toFetch/)
+    assert.equal(await asked('/api/notes'), 200)
+  })
+
+  it('of Fastify can be tried without a socket', async (t) => {
+    const { app } = await opened(t)
+    const server = fastify()
+    await server.register(toFastify(app))
+    for (const text of ['short', 'long '.repeat(30_000)]) {
+      const created = await server.inject({ method: 'POST', url: '/api/notes', payload: { text } })
+      assert.equal(created.statusCode, 201, created.body)
+      const read = await server.inject(String(created.headers.location))
+      assert.deepEqual(read.json(), created.json())
+    }
+  })
+
+  it('R14: of Fastify passes on methods that Fastify does not know', async (t) => {
+    const { app } = await opened(t)
+    const server = fastify()
+    await server.register(toFastify(app))
+    const url = await server.listen({ port: 0 })
+    t.after(() => server.close())
+    for (const method of ['QUERY', 'PROPFIND']) assert.equal((await fetch(`${url}/api/notes`, { method })).status, 405)
+  })
+})
