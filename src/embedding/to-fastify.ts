@@ -18,12 +18,15 @@ interface FastifyHooks {
   addHook(name: 'preClose' | 'onClose', hook: () => Promise<void>): unknown
 }
 
+/** A plugin that `fastify.register` takes. */
+export type FastifyPlugin = (fastify: FastifyHooks) => Promise<void>
+
 /**
  * Makes the plugin of Fastify. It answers requests below the base path of the service; all others go on to the routes of
  * Fastify. When Fastify closes, it closes the app.
  * @example await fastify.register(toFastify(app))
  */
-export function toFastify(app: App): (fastify: FastifyHooks) => Promise<void> {
+export function toFastify(app: App): FastifyPlugin {
   const { endStreams, close } = openedApp(app)
   const answer = toNode(app)
   const plugin = async (fastify: FastifyHooks): Promise<void> => {

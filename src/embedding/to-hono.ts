@@ -10,15 +10,21 @@ interface HonoContext {
   readonly env: unknown
 }
 
+/** A middleware that `hono.use` takes. */
+export type HonoMiddleware = (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined>
+
+/** How `toHono` finds the address of a client. */
+export interface HonoOptions {
+  /** The client's address: `addressOf: ({ env }) => env.remoteAddress`. */
+  readonly addressOf?: (context: HonoContext) => string | undefined
+}
+
 /**
  * Makes the middleware of Hono. It answers requests below the base path of the service; all others go on to the routes of
  * Hono. On `@hono/node-server` it finds the client's address itself; on other servers it needs `addressOf`.
  * @example hono.use(toHono(app))
  */
-export function toHono(
-  app: App,
-  { addressOf = nodeAddress }: { readonly addressOf?: (context: HonoContext) => string | undefined } = {},
-): (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
+export function toHono(app: App, { addressOf = nodeAddress }: HonoOptions = {}): HonoMiddleware {
   const { service } = openedApp(app).context
   const answer = toFetch(app, { addressOf: (_, context: HonoContext) => addressOf(context) })
   return async (context, next) => {
