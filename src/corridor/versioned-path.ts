@@ -69,9 +69,9 @@ function chooseVersion(
   now: number,
 ): VersionedPath {
   const { basePath } = settings.server
-  const own = carried ?? unnamedVersion(featuresOf(caller, quotas), choice, now)
-  const placed = basePath === '' ? own : { ...own, prefix: basePath + own.prefix }
-  return { version: editions.get(own.label) as ServedVersion, carried: placed, path }
+  const { label, inPath, query } = carried ?? unnamedVersion(featuresOf(caller, quotas), choice, now)
+  const own = { label, inPath, prefix: basePath + inPath, query }
+  return { version: editions.get(label) as ServedVersion, carried: own, path }
 }
 
 /** How a version names the input or the field that a handler points to. */
@@ -166,7 +166,7 @@ function addNotices({ headers }: Reply, { versioned, noticed, context, reply }: 
     const next = () => (notice.successor === null ? null : successorUrl(context.service, version.label, path, now))
     addVersionHeaders(headers, notice, next, now)
   }
-  const inUrl = versioned !== null && versioned.carried.prefix + versioned.carried.query !== settings.server.basePath
+  const inUrl = versioned !== null && versioned.carried.inPath + versioned.carried.query !== ''
   if (choice.fromFeatures !== null && !inUrl) addVary(headers, credentialHeaders(settings.auth))
   if (choice.carriers.includes('header')) addVary(headers, ['version'])
 }

@@ -33,7 +33,6 @@ export function listItemsRoute(scene: EndpointContext): Route {
   const accepted = listRulesOf(scene)
   const read = listQueryReader(accepted)
   const restricted = restrictedColumns(scene.representation)
-  const { basePath } = resource.settings.server
   const owner = (asked: Pick<RequestContext, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
   return {
     operation: 'list',
@@ -43,7 +42,7 @@ export function listItemsRoute(scene: EndpointContext): Route {
     resource,
     rule: ruleFor(resource.access, 'list') as string,
     content: [],
-    query: ({ target }, world, { prefix }) => read(target.slice(prefix.length - basePath.length), world),
+    query: ({ target }, world, { inPath }) => read(target.slice(inPath.length), world),
     target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => {
       if (restricted.size > 0 || resource.hasScopedFields)

@@ -43,7 +43,9 @@ export function headerLines({ raw }: Call, name: string): string[] {
 /** The version that serves a call, and the parts of the URL that named it, which links repeat. R49. */
 export interface CarriedVersion {
   readonly label: string
-  /** What the path began with: the base path of the service, and `/v1` if the path named the version. */
+  /** `/v1` if the path named it, otherwise empty. */
+  readonly inPath: string
+  /** What paths in links begin with: the base path of the service, and `inPath`. */
   readonly prefix: string
   /** `version=v1` if the query named it, otherwise empty. */
   readonly query: string
