@@ -10,8 +10,8 @@ import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import { type Network, networkOf } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
-import type { Log } from '../flow/world.ts'
-import { within } from '../flow/world.ts'
+import type { Store } from '../flow/store.ts'
+import { type Log, within } from '../flow/world.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'
 import { callOfRequest } from '../http/fetch.ts'
 import { watchLoop } from '../http/node.ts'
@@ -75,18 +75,15 @@ export async function openApp(service: Service, options: AppOptions = {}): Promi
   const { database = environment.DATABASE_URL ?? `sqlite:./data/${service.name}.db`, allowedHosts } = options
   const proxies = trustedNetworks(options.trustedProxies ?? [])
   const log = options.log ?? (await import('../terminal/json-log.ts')).jsonLog(service.name, 'info')
+  let store: Store | undefined
   try {
-    const store = await openStoreFor(service, database, environment.NODE_ENV === 'production' ? 'require' : 'apply')
-    const working = await runService(service, {
-      store,
-      log,
-      json: true,
-      proxies,
-      ...(allowedHosts && { hosts: allowedHosts }),
-    })
+    store = await openStoreFor(service, database, environment.NODE_ENV === 'production' ? 'require' : 'apply')
+    const hosts = allowedHosts && { hosts: allowedHosts }
+    const working = await runService(service, { store, log, json: true, proxies, ...hosts })
     working.begin()
     return new OpenApp(working)
   } catch (error) {
+    await store?.close()
     throw isCommandError(error) ? new Error(`${error.message}\n${error.mend}`, { cause: error }) : error
   }
 }

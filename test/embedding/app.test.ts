@@ -210,6 +210,16 @@ describe('an app', () => {
       /trustedProxies has "everyone".*'10\.0\.0\.0\/8'/,
     )
     await assert.rejects(openApp(plain, { database: 'mysql://localhost/a' }), /mysql/)
+    const asynchronous = service({
+      name: 'unhandled',
+      resources: {
+        notes: {
+          ...notes,
+          operations: { checks: { at: 'collection', output: { ok: f.boolean() }, access: 'public' } },
+        },
+      },
+    } as never) as unknown as Service
+    await assert.rejects(openApp(asynchronous, { database: 'sqlite::memory:' }), /checks/)
     assert.throws(() => toFetch({} as never), /no open app.*await openApp\(api\)/)
   })
 })

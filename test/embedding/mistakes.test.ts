@@ -1,8 +1,9 @@
 /** What hosts do wrong, or do in their own way: bodies that they have read, HTTP/2, tries without a socket. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { getRequestListener } from '@hono/node-server'
 import { f, type Service, service } from 'bylaw'
@@ -10,6 +11,7 @@ import { toFastify, toFetch, toHono, toNode } from 'bylaw/embedding'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import { openLogged } from '../help/hosts.ts'
+import { until } from '../help/until.ts'
 
 const notes = service({
   name: 'notes',
@@ -114,4 +116,30 @@ describe('a host', () => {
     t.after(() => server.close())
     for (const method of ['QUERY', 'PROPFIND']) assert.equal((await fetch(`${url}/api/notes`, { method })).status, 405)
   })
+})
+
+it('R162: a client that does not read its answer is disconnected', { timeout: 30_000 }, async (t) => {
+  const limits = { writeTimeout: 'PT0.2S' }
+  const { app } = await openLogged(
+    service({ ...notes.declaration, settings: { limits } } as never) as unknown as Service,
+  )
+  t.after(() => app.close())
+  const server = createServer(toNode(app)).listen(0)
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const body = JSON.stringify({ text: 'x'.repeat(200_000) })
+  const headers = { 'content-type': 'application/json' }
+  for (let i = 0; i < 50; i++)
+    await (await fetch(`http://127.0.0.1:${port}/notes`, { method: 'POST', headers, body })).arrayBuffer()
+  const socket = connect(port, '127.0.0.1')
+  t.after(() => socket.destroy())
+  socket.on('error', () => {})
+  socket.write('GET /notes?limit=50 HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  socket.pause()
+  const open = () => new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)))
+  server.closeIdleConnections()
+  await until(async () => (await open()) === 1)
+  await until(async () => (await open()) === 0)
+  socket.resume()
+  await assert.rejects(once(socket, 'close'), /ECONNRESET/) // so that it does not take the end for that of the answer
 })
