@@ -22,9 +22,12 @@ export function toNode(app: App): NodeHandler {
   const readers = world.state.of(makeAnswerReaders, context)
   const known = new WeakSet<object>()
   return (request, response, next) => {
-    if (request.httpVersionMajor > 1) throw notServed(request)
-    const { socket } = request
     if (next && targetBelow(parseTarget(requestTarget(request)).target, service) === null) return next()
+    if (request.httpVersionMajor > 1) {
+      context.log.error({ httpVersion: request.httpVersion }, notServed)
+      return void response.writeHead(505).end()
+    }
+    const { socket } = request
     if (!known.has(socket)) Object.assign(socket, { destroySoon: () => linger(socket, world) })
     known.add(socket)
     response.on('timeout', () => readers.close(socket))
@@ -33,7 +36,5 @@ export function toNode(app: App): NodeHandler {
   }
 }
 
-const notServed = ({ httpVersion }: IncomingMessage): Error =>
-  new Error(
-    `toNode serves HTTP/1.1, and this request is of HTTP/${httpVersion}. Serve HTTP/2 by a proxy in front, or give requests to toFetch.`,
-  )
+const notServed =
+  'toNode and toFastify serve HTTP/1.1 only, and this server takes HTTP/2. Serve HTTP/2 by a proxy in front, or give requests to toFetch.'

@@ -7,12 +7,12 @@ import { clientAddress } from '../flow/network.ts'
 import { consumedContent, makeIntake } from '../limits/intake.ts'
 import { readableOrEnded } from './connection.ts'
 
-/** `within` is the server of another program, which watches neither the time of requests nor that their content is unread. */
+/** `server` is `'host'` for the server of another program, which does not watch how long content takes, and sends 100 Continue itself. */
 export function callOf(
   request: IncomingMessage,
   context: ServerContext,
   response?: ServerResponse,
-  within?: 'host',
+  server?: 'host',
 ): Call {
   const { world, proxies = [] } = context
   const headers = request.headers as Record<string, string | undefined>
@@ -26,7 +26,7 @@ export function callOf(
     headers,
     raw: request.rawHeaders,
     id: requestIdOf(headers['request-id'], world),
-    content: bare ? null : within ? hostedContent(request, context) : contentOf(request, response, context),
+    content: bare ? null : server ? hostedContent(request, context) : contentOf(request, response, context),
     address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], proxies),
     gone: () => request.socket.destroyed,
     halfClosed: () => request.socket.readableEnded || request.socket.destroyed,
