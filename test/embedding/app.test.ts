@@ -107,7 +107,7 @@ function timed(seen: string[]): Service {
         },
       },
     },
-    settings: { server: { basePath: '/api' } },
+    settings: { server: { basePath: '/api' }, events: { stream: true } },
   })
   return declared.handlers({
     reactions: {
@@ -146,6 +146,25 @@ describe('an app', () => {
     assert.deepEqual(seen, ['note.created', 'note.old'])
     const read = await answer(new Request(`http://localhost/api/notes/${id}`))
     assert.equal(((await read.json()) as { status: string }).status, 'old')
+  })
+
+  it('R213: ends a stream when its request is aborted, also before it begins', { timeout: 20_000 }, async (t) => {
+    const { app } = await opened(t, timed([]))
+    const answer = toFetch(app)
+    const asked = (signal: AbortSignal) =>
+      answer(new Request('http://localhost/api/events', { signal, headers: { accept: 'text/event-stream' } }))
+    const aborter = new AbortController()
+    const reader = (await asked(aborter.signal)).body?.getReader()
+    assert.equal(Buffer.from((await reader?.read())?.value ?? '').toString(), ': events\n\n')
+    aborter.abort()
+    await assert.rejects(reader?.read() as Promise<unknown>, { name: 'AbortError' })
+    const late = await asked(AbortSignal.abort())
+      .then(
+        (stream) => stream.text(),
+        (error: Error) => Promise.reject(error),
+      )
+      .catch(({ name }: Error) => name)
+    assert.equal(late, 'AbortError')
   })
 
   it('R186: finishes requests under way when it closes, and answers later ones with 503', async (t) => {
