@@ -62,6 +62,21 @@ export async function call(url: string): Promise<string> {
 }
 `
 
+/** Needs only the types of Node: Fastify and Hono are not installed. */
+const embedding = `import { createServer } from 'node:http'
+import { type App, openApp, toFastify, toFetch, toHono, toNode } from 'bylaw/embedding'
+import api from './handlers.ts'
+
+export const app: App = await openApp(api, { database: 'sqlite::memory:' })
+export const [answer, plugin, middleware] = [toFetch(app), toFastify(app), toHono(app)]
+const server = createServer(toNode(app)).listen(0)
+const { account } = await app.authenticate(new Request('http://localhost/'), { access: 'public' })
+const { status } = await answer(new Request('http://localhost/projects'))
+server.close()
+await app.close()
+process.stdout.write('embedded ' + String(account) + ' ' + String(status))
+`
+
 // The folder's own Node and commands come first, as npx would have it.
 const bin = resolve(folder, 'node_modules/.bin')
 const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
@@ -160,6 +175,9 @@ runIn(project, 'npm', 'pkg', 'set', `dependencies.bylaw=file:${tarball}`)
 runIn(project, 'npm', 'install', '--no-audit', '--no-fund')
 assert.match(runIn(project, 'npm', 'test'), /pass 2\n.*fail 0\n/s)
 assert.match(runIn(project, 'npm', 'run', 'check'), /handlers\.ts is in order: my-api has 2 resources/)
+writeFileSync(resolve(project, 'embedding.ts'), embedding)
+runIn(project, 'npx', 'tsc', '--noEmit', '--skipLibCheck', 'false', '-p', '.')
+assert.match(runIn(project, 'node', 'embedding.ts'), /^embedded null 200$/m)
 console.log(
   'The packed package installs, serves and stops, its client calls it, its types stand alone, and its new project is in order.',
 )

@@ -145,6 +145,9 @@ const fromFeaturesSetting: Setting<FeatureChoice | 'changes' | 'off', FeatureCho
   local: false,
 }
 
+/** URLs resolve dot segments, so a path with one would never be asked for. */
+const basePath = /^(?:\/[a-z0-9][\w.~-]*)*$/i
+
 const pagePath = /^(?!\/(?:healthz|readyz|openapi|v\d+)(?:\/|$))(?:\/[a-z0-9-]+)+$/
 const pagePathText = "a path of lowercase letters, digits and dashes, as '/reference', and none of the service's own"
 
@@ -490,7 +493,7 @@ const settingsTable = {
   }),
   /** Errors: `errors: { problemBase: 'https://api.example.com/problems/' }`. */
   errors: {
-    /** The URL that types of problem documents begin with: `problemBase: 'https://api.example.com/problems/'`. */
+    /** The URL that types of problem documents begin with; a path is below `server.basePath`: `problemBase: 'https://api.example.com/problems/'`. */
     problemBase: word(
       '/problems/',
       /^(https?:\/\/[^\s?#]+|\/[^\s?#]*)?\/$/,
@@ -591,8 +594,11 @@ const settingsTable = {
     /** Whether callers without credentials may read it; on by default: `public: false`. */
     public: toggle(true),
   },
-  /** The paths of pages for people: `server: { paths: { docs: '/reference' } }`. */
+  /** Where the service is: `server: { basePath: '/api' }`. */
   server: {
+    /** The path that all its URLs are below; none by default: `basePath: '/api'`. */
+    basePath: word('', basePath, "a path without a slash at its end, as '/api', or '' for none"),
+    /** The paths of pages for people: `paths: { docs: '/reference' }`. */
     paths: {
       /** The path of the reference page: `docs: '/reference'`. */
       docs: word('/docs', pagePath, pagePathText),
@@ -651,6 +657,10 @@ export type ResourceSettings = DeclaredValues<Pick<typeof settingsTable, PerReso
   /** Whether events carry the whole item or only its id: `events: { payload: 'thin' }`. */
   readonly events?: { readonly payload?: 'full' | 'thin' }
 }
+
+/** The URL that types of problem documents begin with. */
+export const problemPrefix = ({ errors: { problemBase }, server }: Pick<Settings, 'errors' | 'server'>): string =>
+  problemBase.startsWith('/') ? server.basePath + problemBase : problemBase
 
 /** A mistake in declared settings. `allowed` are the allowed names, or a text with the allowed values. */
 export interface SettingFault {

@@ -1,9 +1,10 @@
 /** Explanation: runs the checks of a request without carrying it out and reports the refusal. Part 5, authentication. */
+
 import type { Corridor, ExplainedWay } from '../corridor/corridor-phase.ts'
 import { findEndpoint, findRoute } from '../corridor/endpoint-phases.ts'
 import { standardCorridor } from '../corridor/handle.ts'
 import { unversionedRule } from '../corridor/unversioned.ts'
-import { versionedPathOf } from '../corridor/versioned-path.ts'
+import { outsideProblem, targetBelow, versionedPathOf } from '../corridor/versioned-path.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import { type Caller, nobody } from '../flow/caller.ts'
@@ -59,13 +60,15 @@ export async function explainRequest(
   context: ExplainContext,
   corridor: Corridor = standardCorridor,
 ): Promise<Explanation> {
-  const apart = unversionedRule(question.target, context.service)
+  const below = targetBelow(question.target, context.service)
+  const apart = unversionedRule(below ?? '*', context.service)
   if (apart !== null) return explainApart(question, apart)
   const steps: ExplanationStep[] = []
   let step = 'route'
   let noted: string | null = null
   try {
-    const { way, place } = explainedWay(question, context)
+    if (below === null) throw outsideProblem(context.service)
+    const { way, place } = explainedWay({ ...question, target: below }, context)
     const { operation, resource } = way.route
     steps.push({ step, passes: true, says: `${operation} of ${resource.name}, at ${place.template}` })
     const checks = corridor.phases.flatMap(({ explains = [] }) => explains)

@@ -58,11 +58,11 @@ export interface RouteLine {
 export const sortByTemplate = (places: readonly Endpoint[]): Endpoint[] =>
   places.toSorted((a, b) => (a.template < b.template ? -1 : 1))
 
-export function operationsOf({ places }: Service): RouteLine[] {
+export function operationsOf({ places, settings: { server } }: Service): RouteLine[] {
   return sortByTemplate(places).flatMap(({ template, methods }) =>
     [...methods]
       .filter(([method]) => method !== 'HEAD')
-      .map(([method, { operation, rule }]) => ({ method, path: template, operation, access: rule })),
+      .map(([method, { operation, rule }]) => ({ method, path: server.basePath + template, operation, access: rule })),
   )
 }
 

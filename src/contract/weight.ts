@@ -145,6 +145,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'deprecation.format': alwaysBreaks,
   'openapi.version': alwaysBreaks,
   'openapi.public': turnedOn,
+  'server.basePath': alwaysBreaks,
   'server.paths.docs': unnoticed,
   'server.paths.problems': unnoticed,
   'log.account': unnoticed,

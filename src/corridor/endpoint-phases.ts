@@ -68,7 +68,8 @@ export function findEndpoint(
     const found = locate(tree, path.slice(0, -1)) // R7
     if (found && settings.path.trailingSlash === 'ignore') return found
     const end = target.indexOf('?')
-    const Location = end < 0 ? target.slice(0, -1) : target.slice(0, end - 1) + target.slice(end)
+    const short = end < 0 ? target.slice(0, -1) : target.slice(0, end - 1) + target.slice(end)
+    const Location = settings.server.basePath + short
     if (found) return { status: 308, headers: { Location, 'Cache-Control': 'no-store' }, body: '' }
   }
   throw new Problem('route-not-found', 'There is no such path. Check the spelling, and that it has no trailing slash.')

@@ -17,11 +17,12 @@ import { refuse } from './refuse.ts'
 import type { ServerContext } from './server-context.ts'
 import { memoryPhase, renderPhase, storePhase } from './store-phases.ts'
 import { documentPhase, healthPhase } from './unversioned.ts'
-import { versionPhase } from './versioned-path.ts'
+import { mountPhase, versionPhase } from './versioned-path.ts'
 
 /** The phases up to the route. */
 export const placePhases = [
   messagePhase, //      400, 414, 417, 431
+  mountPhase, //     404
   healthPhase, //       503
   overloadPhase, //     503
   hostPhase, //         421

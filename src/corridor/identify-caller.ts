@@ -1,5 +1,6 @@
 /** Identify caller: authenticates, and counts a failed attempt before refusing it. Part 5; part 8, request counts. */
 
+import { allow } from '../auth/allow.ts'
 import { refuseCredentialsInTarget } from '../auth/credentials.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
@@ -31,12 +32,15 @@ function failedAttempt(problem: unknown): IdentifiedCaller {
   throw problem
 }
 
-/** Refuses an unauthenticated caller, after counting the attempt against its address. R184. */
-export async function admitIdentified(call: Call, context: ServerContext): Promise<void> {
-  const { problem } = await identifyCaller(call, 'authenticated', context)
-  if (!problem) return
-  admitQuota(await spendQuota(context, call, nobody))
-  throw problem
+/** Refuses a caller that a rule does not permit; a failed authentication is counted against its address first. R184. */
+export async function admitCaller(call: Call, rule: AccessRule, context: ServerContext): Promise<Caller> {
+  const { caller, problem } = await identifyCaller(call, rule, context)
+  if (problem) {
+    admitQuota(await spendQuota(context, call, nobody))
+    throw problem
+  }
+  allow(caller, rule, context.service.challenge)
+  return caller
 }
 
 export const credentialsPhase = phase({

@@ -74,7 +74,8 @@ export interface Admission {
 
 /** A request on its way through the corridor. */
 export type Way = { -readonly [Name in PartName]: Parts[Name] | null } & {
-  readonly call: Call
+  /** Its target is without the base path once that has been checked. */
+  call: Call
   readonly context: ServerContext
   readonly corridor: Corridor
   readonly admission: Admission

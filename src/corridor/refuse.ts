@@ -11,6 +11,7 @@ import type { ServedVersion } from '../flow/route.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { logThrottled } from '../limits/log-throttle.ts'
 import type { Service } from '../service.ts'
+import { problemPrefix } from '../settings.ts'
 import { traceOf } from './message.ts'
 import type { ServerContext } from './server-context.ts'
 
@@ -135,7 +136,7 @@ function errorReply(
     if (!sendablePattern.test(value)) throw new Error(`The header ${name} of a Problem cannot be sent.`)
   const rich = wantsProblem(call)
   const body = rich
-    ? problemBody(problem, errors, { base: settings.errors.problemBase, instance: requestUri(call.id) })
+    ? problemBody(problem, errors, { base: problemPrefix(settings), instance: requestUri(call.id) })
     : errorBody(problem, errors)
   return {
     status,

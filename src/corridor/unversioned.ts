@@ -9,14 +9,13 @@ import type { Reply } from '../flow/reply.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
 import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../routing/options.ts'
-import type { PagePaths } from '../routing/page-paths.ts'
 import type { Service } from '../service.ts'
 import { openVersions } from '../versions/version-choice.ts'
 import { onceSendable } from './admission.ts'
 import { applyPreconditions } from './cached-answer.ts'
 import { encodeReply, replyCoding } from './coding.ts'
 import type { Corridor } from './corridor-phase.ts'
-import { admitIdentified } from './identify-caller.ts'
+import { admitCaller } from './identify-caller.ts'
 import { check } from './phase.ts'
 import { addVary, varyByCaller } from './reply-headers.ts'
 import type { ServerContext } from './server-context.ts'
@@ -66,19 +65,20 @@ async function answerHealth(call: Call, { service, store, open }: ServerContext,
 function documentReply(call: Call, context: ServerContext, corridor: Corridor): Promise<Reply> | null {
   const { target } = call
   const second = target.charCodeAt(1)
-  const { docs, problems } = context.service.pages
+  const { pages, settings } = context.service
+  const placed = settings.server.basePath + target
   const apart =
     target.length === 1 ||
     second === 0x2e || // `.`
     second === 0x3f || // `?`
     target.startsWith('/openapi') ||
-    target.startsWith(docs) ||
-    target.startsWith(problems)
+    placed.startsWith(pages.docs) ||
+    placed.startsWith(pages.problems)
   if (!apart) return null
   const path = target.split('?', 1)[0] as string
   const described = descriptionPath.exec(path)
   if (described) return descriptionReply(call, described[1] ?? null, context, corridor)
-  const page = pageAt(path, context.service.pages) ?? (path === '/' && prefersHtml(call) ? newestReference : null)
+  const page = pageAt(path, context.service) ?? (path === '/' && prefersHtml(call) ? newestReference : null)
   if (page) return pageReply(call, page, context, corridor)
   const text = context.service.documents.get(path)
   if (text !== undefined) return serveDocument(call, { name: path, text }, context)
@@ -93,8 +93,9 @@ type PagePlace = { readonly reference: string | null } | { readonly problem: str
 
 const newestReference: PagePlace = { reference: null }
 
-/** The page at a path; null if there is none. */
-function pageAt(path: string, { docs, problems }: PagePaths): PagePlace | null {
+/** The page at a path below the base path; null if there is none. */
+function pageAt(below: string, { pages: { docs, problems }, settings }: Service): PagePlace | null {
+  const path = settings.server.basePath + below
   if (path === docs) return newestReference
   if (path === problems) return { problem: null }
   const [above, last = ''] = [path.slice(0, path.lastIndexOf('/')), path.slice(path.lastIndexOf('/') + 1)]
@@ -103,12 +104,10 @@ function pageAt(path: string, { docs, problems }: PagePaths): PagePlace | null {
 }
 
 /** For `explain`: who may read an unversioned path; null if the path belongs to the resources. */
-export function unversionedRule(
-  target: string,
-  { documents, settings, pages }: Service,
-): 'public' | 'authenticated' | null {
+export function unversionedRule(target: string, service: Service): 'public' | 'authenticated' | null {
+  const { documents, settings } = service
   const path = target.split('?', 1)[0] as string
-  if (descriptionPath.test(path) || pageAt(path, pages)) return settings.openapi.public ? 'public' : 'authenticated'
+  if (descriptionPath.test(path) || pageAt(path, service)) return settings.openapi.public ? 'public' : 'authenticated'
   return ['/healthz', '/readyz', ...pointerPaths].includes(path) || documents.has(path) ? 'public' : null
 }
 
@@ -120,7 +119,7 @@ async function pointerReply(call: Call, path: string, context: ServerContext): P
   const [name, text] = path === '/' ? [path, rootText(service)] : [`${path} ${open}`, catalogText(service, open)]
   const reply = await serveDocument(call, { name, text }, context)
   if (call.method === 'OPTIONS') return reply
-  reply.headers.Link = rootLinks
+  reply.headers.Link = rootLinks(service)
   if (path === '/') addVary(reply.headers, ['Accept'])
   if (path !== '/' && reply.status === 200)
     reply.headers['Content-Type'] = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
@@ -141,7 +140,7 @@ async function descriptionReply(
 /** Identifies the readers of descriptions, unless these are public; returns whether they are not. */
 async function admitReader(call: Call, context: ServerContext): Promise<boolean> {
   const closed = !context.service.settings.openapi.public
-  if (closed && call.method !== 'OPTIONS') await admitIdentified(call, context)
+  if (closed && call.method !== 'OPTIONS') await admitCaller(call, 'authenticated', context)
   return closed
 }
 
@@ -176,7 +175,7 @@ async function pageReply(call: Call, place: PagePlace, context: ServerContext, c
   if (call.method === 'OPTIONS') return reply
   if (call.target.split('?', 1)[0] === '/') {
     addVary(reply.headers, ['Accept'])
-    reply.headers.Link = (await import('../describe/catalog.ts')).rootLinks
+    reply.headers.Link = (await import('../describe/catalog.ts')).rootLinks(service)
   }
   return { ...reply, headers: { ...reply.headers, ...(await import('../pages/page-frame.ts')).pageHeaders } }
 }

@@ -1,6 +1,7 @@
-/** Versioned path: finds the version of a call, and its path without the version. Part 9, versions. */
+/** Versioned path: finds the version of a call, and its path without the base path and the version. Part 9, versions. */
 
 import type { RefusalType } from '../errors/catalogue.ts'
+import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import { nobody } from '../flow/caller.ts'
@@ -13,8 +14,42 @@ import type { Service } from '../service.ts'
 import { addVersionHeaders, type VersionNotice } from '../versions/notices.ts'
 import { isEnded, isReleased, type NamedVersion, readVersion, unnamedVersion } from '../versions/version-choice.ts'
 import { identifyCaller } from './identify-caller.ts'
-import { phase, type VersionedPath, type Way } from './phase.ts'
+import { check, phase, type VersionedPath, type Way } from './phase.ts'
 import { addVary, credentialHeaders } from './reply-headers.ts'
+
+type PlacedService = Pick<Service, 'settings' | 'documents'>
+
+/**
+ * A target without the base path; null if it is outside of it. Documents of other standards have paths of their own, and
+ * targets that are no paths (`*`) concern the service itself.
+ */
+export function targetBelow(target: string, { settings, documents }: PlacedService): string | null {
+  const { basePath } = settings.server
+  if (basePath === '' || !target.startsWith('/')) return target
+  const end = target.indexOf('?')
+  const path = end < 0 ? target : target.slice(0, end)
+  if (documents.has(path)) return target
+  if (path === basePath) return `/${target.slice(path.length)}`
+  return path.startsWith(`${basePath}/`) ? target.slice(basePath.length) : null
+}
+
+export const outsideProblem = ({ settings }: PlacedService): Problem =>
+  new Problem(
+    'route-not-found',
+    `There is no such path: all paths of this service begin with ${settings.server.basePath}.`,
+  )
+
+/** Removes the base path from the target, for all later phases. */
+export const mountPhase = check({
+  name: 'mount',
+  pass: (way) => {
+    const { service } = way.context
+    if (service.settings.server.basePath === '') return
+    const target = targetBelow(way.call.target, service)
+    if (target === null) throw outsideProblem(service)
+    way.call = { ...way.call, target }
+  },
+})
 
 const callPath = ({ target }: Call): string => {
   const end = target.indexOf('?')
@@ -30,11 +65,13 @@ function namedVersionOf(call: Call, service: Service, now: number): NamedVersion
 function chooseVersion(
   { carried, path }: NamedVersion,
   caller: Caller,
-  { choice, editions, quotas }: Service,
+  { choice, editions, quotas, settings }: Service,
   now: number,
 ): VersionedPath {
-  const own = carried ?? unnamedVersion(featuresOf(caller, quotas), choice, now)
-  return { version: editions.get(own.label) as ServedVersion, carried: own, path }
+  const { basePath } = settings.server
+  const { label, inPath, query } = carried ?? unnamedVersion(featuresOf(caller, quotas), choice, now)
+  const own = { label, inPath, prefix: basePath + inPath, query }
+  return { version: editions.get(label) as ServedVersion, carried: own, path }
 }
 
 /** How a version names the input or the field that a handler points to. */
@@ -49,7 +86,7 @@ export const versionedPathOf = (call: Call, caller: Caller, service: Service, no
 
 /** The URL of the same path in the next version that has not ended; null if that has no such path. R201. */
 function successorUrl(service: Service, label: string, path: string, now: number): string | null {
-  const { notices, editions, choice } = service
+  const { notices, editions, choice, settings } = service
   const { successor: next = null, names } = notices.get(label) ?? {}
   const edition = next === null || !isReleased(choice, next, now) ? undefined : editions.get(next)
   if (next === null || !edition) return null
@@ -57,7 +94,8 @@ function successorUrl(service: Service, label: string, path: string, now: number
   const there = names?.size ? path.split('/').map(segment).join('/') : path
   if (isEnded(choice, next, now)) return successorUrl(service, next, there, now)
   if (!isLocated(edition.tree, there)) return null
-  return choice.carriers.includes('path') ? `/${next}${there}` : `${there}?version=${next}`
+  const { basePath } = settings.server
+  return choice.carriers.includes('path') ? `${basePath}/${next}${there}` : `${basePath}${there}?version=${next}`
 }
 
 /** Whether a path has an endpoint; false for a malformed escape, whose refusal gets version notices too. */
@@ -128,7 +166,7 @@ function addNotices({ headers }: Reply, { versioned, noticed, context, reply }: 
     const next = () => (notice.successor === null ? null : successorUrl(context.service, version.label, path, now))
     addVersionHeaders(headers, notice, next, now)
   }
-  const inUrl = versioned !== null && versioned.carried.prefix + versioned.carried.query !== ''
+  const inUrl = versioned !== null && versioned.carried.inPath + versioned.carried.query !== ''
   if (choice.fromFeatures !== null && !inUrl) addVary(headers, credentialHeaders(settings.auth))
   if (choice.carriers.includes('header')) addVary(headers, ['version'])
 }

@@ -128,10 +128,13 @@ function termsByResource({ resources }: ServedVersion): (name: string) => Return
 }
 
 /** The base URLs of the version. R188. */
-function serverParts({ choice, declaration }: Service, label: string): DocumentPart[] {
+function serverParts({ choice, declaration, settings: { server } }: Service, label: string): DocumentPart[] {
   const { carriers, usual, fromFeatures } = choice
-  const root = { url: '/', description: carriers.includes('path') ? 'Where no version is named.' : 'The service.' }
-  const own = { url: `/${label}`, description: `The path names ${label}.` }
+  const root = {
+    url: server.basePath || '/',
+    description: carriers.includes('path') ? 'Where no version is named.' : 'The service.',
+  }
+  const own = { url: `${server.basePath}/${label}`, description: `The path names ${label}.` }
   if (!carriers.includes('path')) return [root]
   if (usual !== label || fromFeatures !== null) return [own]
   return declaration.versions ? [own, root] : [root, own]

@@ -42,7 +42,7 @@ function linksAround(at: number, today: Resource, intent: Intent, page: Page): R
   const { limit, ...window } = query.window
   const { settings } = today
   const { pagination, maxOffset } = settings.list
-  const to = windowUrls(intent.call.target, query)
+  const to = windowUrls(settings.server.basePath + intent.call.target, query)
   const place = pagination.styles.includes('cursor') ? rowPosition(at, today, query, page) : null
   if (place) {
     const binding = { list: query.list, bound: query.bound, ttl: settings.list.cursor.ttl }

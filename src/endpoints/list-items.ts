@@ -42,7 +42,7 @@ export function listItemsRoute(scene: EndpointContext): Route {
     resource,
     rule: ruleFor(resource.access, 'list') as string,
     content: [],
-    query: ({ target }, world, { prefix }) => read(target.slice(prefix.length), world),
+    query: ({ target }, world, { inPath }) => read(target.slice(inPath.length), world),
     target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => {
       if (restricted.size > 0 || resource.hasScopedFields)
@@ -168,10 +168,12 @@ function pageReply(scene: EndpointContext, { call, caller, carried, world, query
   const seen = omitUnreadable(view, data)
   const page = { ...found, data: linker ? linker.toPage(view, carried, found.data, seen) : seen }
   const { settings } = resource
+  const { basePath } = settings.server
   const { links: where, maxOffset } = settings.list
   const asked = query as ListQuery
   const cursors = cursorsAround(resource, asked, page, world)
-  const around = where === 'none' ? null : pageLinks(targetPath(call.target), asked, page, cursors, maxOffset)
+  const path = basePath + targetPath(call.target)
+  const around = where === 'none' ? null : pageLinks(path, asked, page, cursors, maxOffset)
   const body = pageText(settings, asked, page, cursors, where === 'body' || where === 'both' ? around : null)
   const headers: Record<string, string> = {}
   const link = around && where !== 'body' ? linkHeader(around) : ''

@@ -44,6 +44,8 @@ export function headerLines({ raw }: Call, name: string): string[] {
 export interface CarriedVersion {
   readonly label: string
   /** `/v1` if the path named it, otherwise empty. */
+  readonly inPath: string
+  /** What paths in links begin with: the base path of the service, and `inPath`. */
   readonly prefix: string
   /** `version=v1` if the query named it, otherwise empty. */
   readonly query: string

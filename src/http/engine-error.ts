@@ -8,6 +8,7 @@ import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import { lateRequest } from '../limits/intake.ts'
 
 export interface EngineError extends NodeJS.ErrnoException {
   /** The rule of HTTP that was broken. */
@@ -19,8 +20,7 @@ export interface EngineError extends NodeJS.ErrnoException {
 
 /** The Problem for a parser error; null if the connection itself failed, so that no answer can be sent. R151. */
 export function engineProblem({ code = '', reason = '' }: EngineError): Problem | null {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new Problem('request-timeout', 'The request did not arrive completely in time. Send it again.')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return lateRequest()
   if (code === 'HPE_HEADER_OVERFLOW')
     return new Problem('header-fields-too-large', 'The header of the request is too large. Send fewer fields.')
   if (code === 'HPE_INVALID_EOF_STATE')

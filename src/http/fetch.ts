@@ -5,23 +5,29 @@ import { requestIdOf } from '../corridor/message.ts'
 import { stampReply } from '../corridor/reply-headers.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
 import type { Call, Content } from '../flow/call.ts'
+import { clientAddress } from '../flow/network.ts'
 import type { AnswerStream, Reply } from '../flow/reply.ts'
 import type { Cancel } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
-import { makeIntake } from '../limits/intake.ts'
+import { consumedContent, makeIntake } from '../limits/intake.ts'
+import { logAnswer } from './answer-log.ts'
 import { cutBody } from './stream.ts'
 
-/** A function that runtimes and tests can call with a Request. */
-export function fetchDoor(context: ServerContext): (request: Request) => Promise<Response> {
-  return async (request) => {
-    const call = callOf(request, context)
+/** A function that runtimes and tests can call with a Request, and with the address that it came from. */
+export function fetchDoor(
+  context: ServerContext,
+  { logs = false } = {},
+): (request: Request, peer?: string) => Promise<Response> {
+  return async (request, peer = '') => {
+    const call = callOfRequest(request, peer, context)
     const started = context.world.monotonic()
     const reply = await handle(call, context)
     stampReply(call, reply, context, started)
     const { status, headers, body, held } = reply
+    if (logs) logAnswer(call, reply, context, started)
     if (reply.stream && call.method !== 'HEAD') {
       held?.leave()
-      return new Response(openedStream(reply.stream), { status, headers })
+      return new Response(openedStream(reply.stream, request.signal), { status, headers })
     }
     const sent = call.method === 'HEAD' || !body ? null : body
     if (sent !== null && sent.length > smallAnswer)
@@ -68,27 +74,44 @@ function streamOf(body: string | Uint8Array, stay: Reply['held'], context: Serve
   })
 }
 
-/** A body that is made while it is read. */
-function openedStream(stream: AnswerStream): ReadableStream<Uint8Array> {
+/** A body that is made while it is read. It ends when its reader cancels it, or when the request is aborted. */
+function openedStream(stream: AnswerStream, signal: AbortSignal): ReadableStream<Uint8Array> {
   const text = new TextEncoder()
   let ended = (): void => {}
+  let aborted = (): void => {}
+  const over = (): void => {
+    signal.removeEventListener('abort', aborted)
+    ended()
+  }
   return new ReadableStream<Uint8Array>(
     {
       start: (control) => {
         ended = stream.open({
           write: (piece) => control.enqueue(text.encode(piece)),
           unread: () => -(control.desiredSize ?? 0),
-          end: () => control.close(),
-          cut: () => control.error(new Error('The stream was not read in time.')),
+          end: () => {
+            over()
+            control.close()
+          },
+          cut: () => {
+            over()
+            control.error(new Error('The stream was not read in time.'))
+          },
         })
+        aborted = () => {
+          over()
+          control.error(signal.reason)
+        }
+        if (signal.aborted) aborted()
+        else signal.addEventListener('abort', aborted)
       },
-      cancel: () => ended(),
+      cancel: over,
     },
     new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
   )
 }
 
-function callOf(request: Request, context: ServerContext): Call {
+export function callOfRequest(request: Request, peer: string, context: ServerContext): Call {
   const { host, pathname, search } = new URL(request.url)
   const sent = Object.fromEntries(request.headers)
   const raw = Object.entries({ host, ...sent }).flat()
@@ -102,13 +125,20 @@ function callOf(request: Request, context: ServerContext): Call {
     raw,
     id: requestIdOf(sent['request-id'], context.world),
     content: contentOf(request, context),
-    address: '',
+    address: clientAddress(peer, sent['x-forwarded-for'], context.proxies ?? []),
     gone: () => request.signal.aborted,
     halfClosed: () => request.signal.aborted,
   }
 }
 
 /** The content as it is read. `body` is read only once, as its getter creates the stream. */
-function contentOf({ body }: Request, context: ServerContext): Content | null {
-  return body && { [Symbol.asyncIterator]: () => context.world.state.of(makeIntake, context.world).receive(body) }
+function contentOf(request: Request, { service, world }: ServerContext): Content | null {
+  const { body } = request
+  const pieces = () => {
+    if (request.bodyUsed || body?.locked) throw consumedContent()
+    // A host may close the connection when content is cancelled, before it has sent the refusal.
+    const content = (body as ReadableStream<Uint8Array>).values({ preventCancel: true })
+    return world.state.of(makeIntake, world).receive(content, service.settings.limits.requestTimeout)
+  }
+  return body && { [Symbol.asyncIterator]: pieces }
 }

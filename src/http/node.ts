@@ -2,21 +2,19 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Server as Listener, Socket } from 'node:net'
 import { handle } from '../corridor/handle.ts'
-import { parseTarget, requestIdOf } from '../corridor/message.ts'
 import { refuse } from '../corridor/refuse.ts'
 import { stampReply } from '../corridor/reply-headers.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
-import type { Call, Content } from '../flow/call.ts'
-import { clientAddress } from '../flow/network.ts'
+import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { type Cancel, elapsedSince } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
-import { makeIntake } from '../limits/intake.ts'
 import { loopInterval, makeLoopState, recordLoopDelay } from '../limits/overload.ts'
 import type { Settings } from '../settings.ts'
 import { logAnswer } from './answer-log.ts'
-import { connectionQueues, discardInput, type EnqueueStep, linger, loopTurns, readableOrEnded } from './connection.ts'
+import { connectionQueues, discardInput, type EnqueueStep, linger, loopTurns } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './engine-error.ts'
+import { callOf } from './node-call.ts'
 import { stopServer } from './stop.ts'
 import { makeAnswerReaders, openStream, streamBody } from './stream.ts'
 
@@ -43,18 +41,14 @@ export interface ListenPlace {
 /** Starts listening. `open` of the server context must be false before `stop`, so that readiness fails first. */
 export async function listen(context: ServerContext, { port, host, socket }: ListenPlace): Promise<NodeServer> {
   const { world } = context
-  const turn = loopTurns(context.store, world)
   const enqueue = connectionQueues(world)
-  const exchanges = world.state.of(makeExchanges, null)
+  const serveRequest = requestListener(context, enqueue)
   const server = createEngine(context.service.settings.limits)
   server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket, world) }))
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
-    server.on(event, (request: IncomingMessage, response: ServerResponse) => {
-      turn.begin()
-      const exchange = { call: callOf(request, context, response), request, response }
-      exchanges.set(request.socket, exchange)
-      enqueue(request.socket, (done) => void serve(exchange, context, turn, done))
-    })
+    server.on(event, (request: IncomingMessage, response: ServerResponse) =>
+      serveRequest(callOf(request, context, response), request, response),
+    )
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     const call = callOf(request, context)
     enqueue(socket, () => void answerAndClose(call, () => handle(call, context), socket, context))
@@ -75,8 +69,20 @@ export async function listen(context: ServerContext, { port, host, socket }: Lis
   }
 }
 
+/** Makes the function that answers the requests of connections, those of one connection in their order. */
+export function requestListener(context: ServerContext, enqueue: EnqueueStep) {
+  const turn = loopTurns(context.store, context.world)
+  const exchanges = context.world.state.of(makeExchanges, null)
+  return (call: Call, request: IncomingMessage, response: ServerResponse): void => {
+    turn.begin()
+    const exchange = { call, request, response }
+    exchanges.set(request.socket, exchange)
+    enqueue(request.socket, (done) => void serve(exchange, context, turn, done))
+  }
+}
+
 /** Measures the delay of the event loop at an interval. R161. */
-function watchLoop(context: ServerContext): Cancel | undefined {
+export function watchLoop(context: ServerContext): Cancel | undefined {
   const { service, world } = context
   const most = service.settings.limits.loopDelay
   if (most === null) return undefined
@@ -237,50 +243,4 @@ function writeAnswer(
   else response.end(body)
   if (!isStreamed && (body === null || body.length <= smallAnswer)) readers.watch(request.socket, response, timeout)
   return headers.Connection !== 'close'
-}
-
-function callOf(request: IncomingMessage, context: ServerContext, response?: ServerResponse): Call {
-  const { world, proxies = [] } = context
-  const headers = request.headers as Record<string, string | undefined>
-  const bare = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
-  const { target, authority } = parseTarget(request.url as string)
-  return {
-    method: request.method as string,
-    target,
-    authority,
-    http: request.httpVersion,
-    headers,
-    raw: request.rawHeaders,
-    id: requestIdOf(headers['request-id'], world),
-    content: bare ? null : contentOf(request, response, context),
-    address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], proxies),
-    gone: () => request.socket.destroyed,
-    halfClosed: () => request.socket.readableEnded || request.socket.destroyed,
-  }
-}
-
-/** The content: at once if its whole declared length has arrived, otherwise piece by piece. */
-const contentOf = (
-  request: IncomingMessage,
-  response: ServerResponse | undefined,
-  context: ServerContext,
-): Content => ({
-  readIfComplete: () => {
-    const { readableLength: length } = request
-    // Since Node 26 `read` without a length returns only the first buffer.
-    return length === Number(request.headers['content-length']) ? request.read(length) : null
-  },
-  [Symbol.asyncIterator]: () =>
-    context.world.state.of(makeIntake, context.world).receive(contentPieces(request, response)),
-})
-
-/** The content as it arrives. Sends 100 Continue if the client waits for it; ending early keeps the connection open. R19. */
-async function* contentPieces(
-  request: IncomingMessage,
-  response: ServerResponse | undefined,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  if (response?.headersSent) throw new Error('The content broke off before it was read.')
-  if (request.headers.expect !== undefined && request.httpVersion === '1.1') response?.writeContinue()
-  await readableOrEnded(request)
-  yield* { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) }
 }

@@ -45,6 +45,21 @@ it('cuts a reader that takes longer than allowed for every MiB that is begun', (
   for (const { answer } of [large, fast]) answer.emit('close')
 })
 
+it('destroys the connection of a slow reader if it has no reset, as those of TLS', () => {
+  const { pass, reader } = readerWithClock()
+  const { socket } = reader(MiB, 500)
+  Object.assign(socket, {
+    resetAndDestroy: () => {
+      throw new TypeError('This handle type cannot be sent')
+    },
+    destroy: () => {
+      socket.destroyed = true
+    },
+  })
+  pass(2100)
+  assert.ok(socket.destroyed)
+})
+
 it('disconnects the readers that have waited longest while too much is unread in total', () => {
   const { pass, reader } = readerWithClock()
   const readers = Array.from({ length: 70 }, () => reader(MiB))

@@ -45,7 +45,7 @@ export function answerReaders(isWanted: () => boolean, { monotonic, every }: Wor
   let stopSweeping: Cancel | null = null
 
   function watch(socket: Socket, answer: ServerResponse, timeout: number, bytes = socket.writableLength): void {
-    if (bytes === 0 || socket.destroyed) return
+    if (bytes === 0 || socket.destroyed || !('setTimeout' in socket)) return // Fastify's `inject` has no real socket
     socket.setTimeout(timeout) // closes the connection if nothing is sent for this long
     unread.set(socket, { total: bytes, bytes, since: monotonic(), timeout })
     unreadBytes += bytes
@@ -82,7 +82,7 @@ export function answerReaders(isWanted: () => boolean, { monotonic, every }: Wor
   function close(socket: Socket): void {
     if (!unread.has(socket) || socket.writableEnded) return void socket.destroy()
     forget(socket)
-    socket.resetAndDestroy()
+    breakOff(socket)
   }
 
   function resetAll(): void {
@@ -90,6 +90,15 @@ export function answerReaders(isWanted: () => boolean, { monotonic, every }: Wor
   }
 
   return { watch, progress, close, resetAll, unread: () => unreadBytes }
+}
+
+/** Resets a connection. That of a host can be of TLS or of a socket file, which have no reset. */
+function breakOff(socket: Socket): void {
+  try {
+    socket.resetAndDestroy()
+  } catch {
+    socket.destroy()
+  }
 }
 
 interface StreamOptions {
@@ -142,7 +151,7 @@ export function openStream(socket: Socket, answer: ServerResponse, { held, strea
     write: (text) => void answer.write(text),
     unread: () => answer.writableLength,
     end: () => void answer.end(),
-    cut: () => void socket.resetAndDestroy(),
+    cut: () => breakOff(socket),
   })
   answer.on('close', ended)
   socket.once('end', () => socket.destroy()) // a stream has no end for which a client that half-closes could wait

@@ -35,7 +35,7 @@ function asked(body: Document, { key = 'k1', params = [] as string[], time = 500
   return {
     call: { ...call, ...header },
     caller: nobody,
-    carried: { label: 'v1', prefix: '', query: '' },
+    carried: { label: 'v1', inPath: '', prefix: '', query: '' },
     params,
     query: null,
     body,

@@ -3,7 +3,7 @@ import { Problem } from '../errors/problem.ts'
 import { type Call, headerLines } from '../flow/call.ts'
 import type { Document } from '../flow/intent.ts'
 import { toCase } from '../formats/naming.ts'
-import type { Settings } from '../settings.ts'
+import { problemPrefix, type Settings } from '../settings.ts'
 
 /** A key, and the body without it. */
 export interface BodyAndKey {
@@ -61,7 +61,7 @@ function invalidIdempotencyKey(name: string, place: Record<string, string>): Pro
 export function missingIdempotencyKey(settings: Settings): Problem {
   const field = idempotencyKeyField(settings)
   const places = field === null ? 'the header Idempotency-Key' : `the header Idempotency-Key or the field ${field}`
-  const headers = { Link: `<${settings.errors.problemBase}idempotency-key-missing>; rel="describedby"` }
+  const headers = { Link: `<${problemPrefix(settings)}idempotency-key-missing>; rel="describedby"` }
   return new Problem(
     'idempotency-key-missing',
     `This request needs an idempotency key in ${places}, so that it can be repeated safely.`,

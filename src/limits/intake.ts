@@ -14,14 +14,35 @@ interface Upload {
   bytes: number
   readonly since: number
   cut: ((problem: Problem) => void) | null
+  /** Why no further piece is awaited; null while it is in time. */
+  late: Problem | null
 }
 
 export interface Intake {
-  /** Yields the pieces of an upload; throws if memory stays full, or if the upload holds memory for too long. */
-  readonly receive: (content: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array, void, undefined>
+  /**
+   * Yields the pieces of an upload; throws if memory stays full, or if the upload holds memory for too long. `timeout` is the
+   * time for all of it, in milliseconds, if the server does not watch it.
+   */
+  readonly receive: (
+    content: AsyncIterable<Uint8Array>,
+    timeout?: number,
+  ) => AsyncGenerator<Uint8Array, void, undefined>
   /** How many bytes are held. */
   readonly held: () => number
 }
+
+/** The refusal of a request that takes too long to arrive. */
+export const lateRequest = (): Problem =>
+  new Problem('request-timeout', 'The request did not arrive completely in time. Send it again.', {
+    headers: { Connection: 'close' },
+  })
+
+/** The failure if the program that the service is part of has read the content. */
+export const consumedContent = (): Problem =>
+  new Problem(
+    'internal-error',
+    'The body of the request was read before it reached the service, which checks and reads bodies itself. Mount the service before all that reads bodies, as express.json() or c.req.json(), or let that read the bodies of other paths only.',
+  )
 
 const intakeFull = (): Problem =>
   new Problem('overloaded', 'More content is on its way than the service keeps in memory. Send it again later.', {
@@ -30,15 +51,19 @@ const intakeFull = (): Problem =>
 
 // long because: its functions share the counter and the waiting uploads
 export function makeIntake(world: World): Intake {
-  const { monotonic, every } = world
+  const { monotonic, every, inBackground } = world
   /** In the order of their first piece. */
   const uploads = new Set<Upload>()
   const waiting = new Set<() => void>()
   let held = 0
   let stopSweeping: Cancel | null = null
 
-  async function* taken(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
-    const own: Upload = { bytes: 0, since: monotonic(), cut: null }
+  async function* taken(
+    content: AsyncIterable<Uint8Array>,
+    timeout?: number,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const own: Upload = { bytes: 0, since: monotonic(), cut: null, late: null }
+    const cancel = timeout === undefined ? undefined : inBackground(timeout, () => cutLate(own))
     const pieces = content[Symbol.asyncIterator]()
     try {
       for (;;) {
@@ -48,6 +73,7 @@ export function makeIntake(world: World): Intake {
         yield value
       }
     } finally {
+      cancel?.()
       pieces.return?.().catch(() => {}) // not awaited: the sender may never send anything again
       uploads.delete(own)
       held -= own.bytes
@@ -58,8 +84,14 @@ export function makeIntake(world: World): Intake {
   const next = <T>(own: Upload, piece: Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       own.cut = reject
+      if (own.late) reject(own.late)
       piece.then(resolve, reject)
     })
+
+  function cutLate(own: Upload): void {
+    own.late = lateRequest()
+    own.cut?.(own.late)
+  }
 
   async function add(own: Upload, bytes: number): Promise<void> {
     const until = monotonic() + patience

@@ -48,7 +48,7 @@ export function referencePage(service: Service, document: DocumentPart, { label,
     ...section(
       'introduction',
       'Introduction',
-      html`${markdown([own, general].filter(Boolean).join('\n\n'))}<p>The same as <a href="/openapi/${label}.json">an OpenAPI document</a>.</p>`,
+      html`${markdown([own, general].filter(Boolean).join('\n\n'))}<p>The same as <a href="${service.settings.server.basePath}/openapi/${label}.json">an OpenAPI document</a>.</p>`,
     ),
     ...section('authentication', 'Authentication', authenticationPart(service, document)),
     ...section('versions', 'Versions', versionsPart(service, { label, open }, version)),

@@ -1,4 +1,4 @@
-/** Page paths: where the pages for people are, as a declared resource keeps its path. Part 13. */
+/** Page paths: where the pages for people are, below the base path, as a declared resource keeps its path. Part 13. */
 import type { ServedVersion } from '../flow/route.ts'
 import type { Settings } from '../settings.ts'
 
@@ -11,10 +11,11 @@ export interface PagePaths {
   readonly displaced: readonly ('docs' | 'problems')[]
 }
 
-export function pagePaths({ server: { paths } }: Settings, editions: readonly ServedVersion[]): PagePaths {
+export function pagePaths({ server: { paths, basePath } }: Settings, editions: readonly ServedVersion[]): PagePaths {
   const first = (path: string) => path.split('/', 2)[1]
   const taken = new Set(editions.flatMap(({ endpoints }) => endpoints.map(({ template }) => first(template))))
   const displaced = (['docs', 'problems'] as const).filter((name) => taken.has(first(paths[name])))
-  const placeOf = (name: 'docs' | 'problems') => (displaced.includes(name) ? `/-${paths[name]}` : paths[name])
+  const placeOf = (name: 'docs' | 'problems') =>
+    basePath + (displaced.includes(name) ? `/-${paths[name]}` : paths[name])
   return { docs: placeOf('docs'), problems: placeOf('problems'), displaced }
 }

@@ -27,8 +27,10 @@ export async function openSandbox(service: Service): Promise<TrialService> {
   const world = serviceWorld({ ...realWorld, fillRandom }, { clock, secret: sandboxSecret })
   const scopes = Object.keys(service.declaration.scopes ?? {})
   const caller = callerOf('stage', { account: 'stage', scopes, tier: null, features: [] })
+  const { server } = service.settings
+  const settings = { ...service.settings, server: { ...server, basePath: '' } } // requests are made of the bare paths
   const context: ServerContext = {
-    service: { ...service, quotas: null, choice: previewVersions(service.choice, 'all') },
+    service: { ...service, quotas: null, settings, choice: previewVersions(service.choice, 'all') },
     store,
     world: { ...world, newRequestId: () => `request-${asked}` },
     authenticate: () => caller,

@@ -1,21 +1,7 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
-
-import { callerGate, handlerSources, type ServerContext } from '../corridor/server-context.ts'
-import { hasWebhooks } from '../deliveries/endpoint-makers.ts'
-import { webhookTerms } from '../deliveries/webhook-terms.ts'
-import type { Caller } from '../flow/caller.ts'
-import type { Network } from '../flow/network.ts'
-import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
-import { type Log, pause, type ServiceWorld, serviceWorld } from '../flow/world.ts'
-import { listInWords } from '../formats/naming.ts'
-import type { HandlerSources } from '../handlers/handler-sources.ts'
-import { endWaiting } from '../handlers/status-changes.ts'
+import { type Log, pause } from '../flow/world.ts'
 import type { ListenPlace } from '../http/node.ts'
-import { hasJobs } from '../jobs/job-maker.ts'
-import { runJobsEvery } from '../jobs/worker.ts'
-import type { RedisLedger } from '../limits/redis.ts'
-import { beginReactions } from '../reactions/run-reactions.ts'
 import { type Consent, isChangeRefusal } from '../schema/hazard.ts'
 import type { Migration, MigrationPlan, SchemaMode } from '../schema/migration.ts'
 import { changeBetween } from '../schema/schema-change.ts'
@@ -24,19 +10,16 @@ import { stepsFor, type Target } from '../schema/target.ts'
 import type { Service } from '../service.ts'
 import { citusDialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
 import { collectionsOf, openMigration, openStore, tablesOf } from '../terminal/open.ts'
-import { previewVersions } from '../versions/version-choice.ts'
-import type { PrivateTargets } from '../webhooks/address-guard.ts'
-import { startBackground } from './background.ts'
 import { commandError } from './command-error.ts'
 import { openDoor } from './open-door.ts'
-import { cursorSecretsOf, peppersOf } from './secrets.ts'
-import { currentHandler, watchHandlers } from './watchdog.ts'
+import { type RunOptions, runService } from './run-service.ts'
+import { currentHandler } from './watchdog.ts'
 
 /** Where the reference page is, and why it is not where it should be. */
 export function referencePlace({ pages, settings: { server } }: Service, url: string): string {
   const movedText = (name: 'docs' | 'problems') =>
     `; a resource has ${server.paths[name]}, so this is at ${pages[name]}: the setting server.paths.${name} names another path`
-  return url + pages.docs + pages.displaced.map(movedText).join('')
+  return new URL(pages.docs, url).href + pages.displaced.map(movedText).join('')
 }
 
 export interface RunningService {
@@ -54,107 +37,23 @@ interface StopTimes {
   readonly drain: number
 }
 
-export interface StartOptions {
-  readonly store: Store
+export interface StartOptions extends RunOptions {
   readonly place: ListenPlace
-  /** Callers of fixed API keys, by the key. */
-  readonly known?: ReadonlyMap<string, Caller>
-  readonly log: Log
-  /** Whether the log is in JSON. */
-  readonly json?: boolean
-  /** The hosts that it answers for; all if it is missing. R17. */
-  readonly hosts?: readonly string[]
-  readonly exposed?: boolean
-  /** The full numbers of versions with locked contracts. R187. */
-  readonly numbers?: () => Promise<ReadonlyMap<string, string>>
-  /** The proxies whose headers are trusted to name the client's address. R184. */
-  readonly proxies?: readonly Network[]
-  /** Versions that are served before their release. */
-  readonly preview?: readonly string[] | 'all'
-  /** Whether webhooks may go to private addresses and over http, or to those of this machine; never in production. */
-  readonly privateTargets?: PrivateTargets
-  /** Counts requests against quotas, if the store does not. R184. */
-  readonly counting?: RedisLedger | undefined
 }
 
-/** How often the service looks for due operations: those of other nodes, of schedules, and of a later time, in milliseconds. */
-const jobInterval = 1000
-
-/** The worker of asynchronous operations; undefined if no operation is asynchronous. */
-const startWorker = ({ resources, settings }: Service, sources: HandlerSources) =>
-  hasJobs(resources) ? runJobsEvery({ sources, settings: settings.operations }, jobInterval) : undefined
-
-/** The service with its handlers watched, and what ends that. */
-async function watchOwn(service: Service, json: boolean) {
-  const { name, ownHandlers, settings } = service
-  if (!ownHandlers) return { service, unwatch: async () => {} }
-  const given = { service: name, timeout: settings.limits.handlerTimeout, json }
-  const { watched, stop } = await watchHandlers(ownHandlers, realWorld, given)
-  return { service: { ...service, ownHandlers: watched }, unwatch: stop }
-}
-
-export async function startService(
-  declared: Service,
-  { store, place, known, counting, json = false, preview = [], privateTargets = false, ...rest }: StartOptions,
-): Promise<RunningService> {
-  const { service, unwatch } = await watchOwn({ ...declared, choice: previewVersions(declared.choice, preview) }, json)
-  let open = true
-  const world = serviceWorld(realWorld, store, cursorSecretsOf(store))
-  warnOfClock(store, rest.log)
-  warnOfWaiting(service, world, rest.log)
-  const peppers = peppersOf(service, store)
-  const authenticate = callerGate(service, store, world, { peppers, ...(known && { known }) })
-  setWebhookTerms(service, store, world, privateTargets)
-  const ledger = counting && { ledger: counting.ledger }
-  const handlers = handlerSources(service, store, world, rest.log)
-  await handlers?.used()
-  const operations = handlers && startWorker(service, handlers)
-  const context: ServerContext = {
-    ...(operations && { wakeWorker: operations.wake }),
-    ...{ ...rest, ...ledger, service, store, world, authenticate, open: () => open },
-    ...(handlers && { handlers }),
-  }
-  await beginReactions(context)
+export async function startService(declared: Service, { place, ...options }: StartOptions): Promise<RunningService> {
+  const running = await runService(declared, options)
+  const { context } = running
   const listening = await openDoor(context, place)
-  store.attend()
-  const background = startBackground(context)
+  running.begin()
   const stop = async ({ grace, drain }: StopTimes): Promise<void> => {
-    open = false // readiness fails first
-    await pause(world, grace)
-    endWaiting(world)
-    await background.endStreams()
+    running.close() // readiness fails first
+    await pause(context.world, grace)
+    await running.endStreams()
     await listening.stop(drain)
-    counting?.close()
-    await background.stop()
-    await operations?.stop()
-    await unwatch()
-    await handlers?.close()
-    await store.close()
+    await running.stop()
   }
-  return { url: listening.url, stop }
-}
-
-function setWebhookTerms(service: Service, store: Store, world: ServiceWorld, privateTargets: PrivateTargets): void {
-  if (!hasWebhooks(service.resources)) return
-  Object.assign(webhookTerms(world), { privateTargets, peppers: peppersOf(service, store, true) })
-}
-
-function warnOfWaiting({ resources: all }: Service, { waiting }: ServiceWorld, log: Log): void {
-  const resources = [...all.keys()].filter((name) => waiting(name) !== null)
-  if (resources.length === 0) return
-  log.warn(
-    { resources },
-    `States or totals of ${listInWords(resources, 'and')} begin when \`bylaw migrate apply\` finishes the change of the database, after all nodes of the former declaration have stopped. Until then new transitions answer 503, and new totals are null.`,
-  )
-}
-
-function warnOfClock({ clock }: Store, log: Log): void {
-  if (clock.ahead === null) return
-  const minutes = Math.round(clock.ahead / 60_000)
-  log.warn(
-    { minutes },
-    `The clock of this machine is ${minutes} minutes ahead of the time at which the database was last in use. For one hour nothing expires by it. If the database was in use since, the clock is wrong: set it, and start again.`,
-  )
+  return { url: listening.url + context.service.settings.server.basePath, stop }
 }
 
 /** Opens the store of a service and migrates its schema; with `require`, throws if the schema is not up to date. */

@@ -66,10 +66,13 @@ function versionByFeatures(
   return served.filter((label) => majorOf(label) >= first && has(label)).at(-1) ?? null
 }
 
+/** A version as the URL or a header names it. */
+type WrittenVersion = Omit<CarriedVersion, 'prefix'>
+
 /** The path of a call without its version, and the version if the call names one. */
 export interface NamedVersion {
   readonly path: string
-  readonly carried: CarriedVersion | null
+  readonly carried: WrittenVersion | null
 }
 
 interface VersionMention {
@@ -115,7 +118,7 @@ export function readVersion(
   }
   const { label } = first
   const query = first.by === 'query' ? `version=${label}` : ''
-  return { path: rest, carried: { label, prefix: inPath === undefined ? '' : `/${label}`, query } }
+  return { path: rest, carried: { label, inPath: inPath === undefined ? '' : `/${label}`, query } }
 }
 
 export const isEnded = ({ ended }: VersionChoice, label: string, now: number): boolean =>
@@ -153,7 +156,7 @@ function admitVersion(
 }
 
 /** The version of a call that names none: by the caller's features, else the default. R191, R192. */
-export function unnamedVersion(features: ReadonlySet<string>, choice: VersionChoice, now: number): CarriedVersion {
+export function unnamedVersion(features: ReadonlySet<string>, choice: VersionChoice, now: number): WrittenVersion {
   const { usual, latest, fromFeatures } = choice
   const open = openVersions(choice, now)
   const chosen = fromFeatures?.(features, open) ?? null
@@ -166,5 +169,5 @@ export function unnamedVersion(features: ReadonlySet<string>, choice: VersionCho
   if (!isReleased(choice, label, now))
     throw new Problem('unknown-version', `No version is named, and ${label} is not released yet. Name one that is.`)
   admitVersion({ label, by: 'header' }, choice, now, () => null)
-  return { label, prefix: '', query: '' }
+  return { label, inPath: '', query: '' }
 }

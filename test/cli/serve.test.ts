@@ -112,6 +112,16 @@ describe('bylaw serve', { concurrency: 3 }, () => {
     const moved = `${url}/-/docs; a resource has /docs, so this is at /-/docs: the setting server.paths.docs names another path`
     assert.equal(said.stdout.split('\n', 1)[0], `bylaw serves docs at ${url} (reference page: ${moved})`)
   })
+  test('names the URL with the base path', async () => {
+    const home = folder({
+      'api.ts': notes.replace("name: 'notes',", "name: 'notes', settings: { server: { basePath: '/api' } },"),
+    })
+    const { url, said, stop } = await served(memory, { cwd: home })
+    assert.match(url, /:\d+\/api$/)
+    assert.equal((await fetch(`${url}/notes`)).status, 200)
+    assert.equal(await stop(), 0)
+    assert.equal(said.stdout.split('\n', 1)[0], `bylaw serves notes at ${url} (reference page: ${url}/docs)`)
+  })
   test('limits the memory of new objects, unless another size is set', async () => {
     for (const [env, size] of [
       [{ NODE_OPTIONS: '' }, '--max-semi-space-size=8'],

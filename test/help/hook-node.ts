@@ -4,8 +4,8 @@ import { webhookTerms } from '../../src/deliveries/webhook-terms.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import type { Service } from '../../src/service.ts'
-import { startBackground } from '../../src/terminal/background.ts'
 import { openStore } from '../../src/terminal/open.ts'
+import { startBackground } from '../../src/terminal/run-service.ts'
 import { webhookShop } from './webhooks.ts'
 
 const service = webhookShop as unknown as Service

@@ -31,7 +31,7 @@ const storied: readonly (readonly string[])[] = [
   ['reactions'],
   ['frames'],
   ['terminal'],
-  ['cli', 'testing', 'client'],
+  ['cli', 'testing', 'client', 'embedding'],
   ['index'],
 ]
 /** The cellar may import less than its floor allows: it does not know pages, versions or idempotency keys. */

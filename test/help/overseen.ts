@@ -52,7 +52,11 @@ function judgeFor(service: Service, label: string, method: string, misfits: Misf
 
 /** Differences between an exchange and the document of its version; `misfits` are stored rows that do not fit. */
 export function undescribed(service: Service, exchange: Exchange, misfits: Misfits = {}): string[] {
-  if (outside.some(([, is]) => is(exchange))) return []
+  const { basePath } = service.settings.server
+  const below = exchange.target.startsWith(basePath)
+    ? exchange.target.slice(basePath.length).replace(/^(?!\/|\*)/, '/')
+    : null
+  if (below === null || outside.some(([, is]) => is({ ...exchange, target: below }))) return []
   const { headers, method, target } = exchange
   const label = headers.version ?? (service.choice.served.at(-1) as string) // a refusal before a version is chosen has none
   return judgeFor(service, label, method, misfits)({ ...exchange, target: plain(service, target) })

@@ -27,7 +27,7 @@ type Mutants = Readonly<Record<string, Mutant>>
 const everywhere: Mutants = {
   'cut-content': {
     about: 'only the beginning of content is read if it arrives in pieces while its request waits',
-    file: 'http/node.ts',
+    file: 'http/node-call.ts',
     changes: [{ from: 'request.read(length) : null', to: 'request.read(Math.min(length, 65_305)) : null' }],
   },
   'no-tombstone': {

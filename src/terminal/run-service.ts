@@ -1,0 +1,181 @@
+/** Run service: a service on its store with the work that it does by itself, without a server of its own. Part 8. */
+import { callerGate, handlerSources, type ServerContext } from '../corridor/server-context.ts'
+import { hasWebhooks } from '../deliveries/endpoint-makers.ts'
+import { runDeliveriesEvery } from '../deliveries/run-deliveries.ts'
+import { webhookTerms } from '../deliveries/webhook-terms.ts'
+import { makeEventFeed } from '../events/event-feed.ts'
+import { hasEvents, relayEventsEvery } from '../events/event-relay.ts'
+import type { Caller } from '../flow/caller.ts'
+import type { Network } from '../flow/network.ts'
+import { realWorld } from '../flow/real-world.ts'
+import type { Store } from '../flow/store.ts'
+import { type Log, type ServiceWorld, serviceWorld } from '../flow/world.ts'
+import { listInWords } from '../formats/naming.ts'
+import type { HandlerSources } from '../handlers/handler-sources.ts'
+import { endWaiting } from '../handlers/status-changes.ts'
+import { hasJobs } from '../jobs/job-maker.ts'
+import { runJobsEvery } from '../jobs/worker.ts'
+import type { RedisLedger } from '../limits/redis.ts'
+import { beginReactions, runReactionsEvery } from '../reactions/run-reactions.ts'
+import type { Service } from '../service.ts'
+import { runTimersEvery } from '../timers/run-timers.ts'
+import { flushUsageEvery } from '../versions/usage.ts'
+import { previewVersions } from '../versions/version-choice.ts'
+import type { PrivateTargets } from '../webhooks/address-guard.ts'
+import { makeSender, systemResolver } from '../webhooks/send.ts'
+import { cursorSecretsOf, peppersOf } from './secrets.ts'
+import { watchHandlers } from './watchdog.ts'
+
+/** How often counts of used versions are written to the store, in milliseconds. */
+const usageWriteInterval = 5000
+/** How often transitions by the clock are looked for, in milliseconds. */
+const timerInterval = 5000
+
+/** Starts the work of a process. `endStreams` is called before its last answers, `stop` after them. */
+export function startBackground(server: ServerContext) {
+  const { service, store, world, log, handlers, authenticate } = server
+  const { resources, writer, settings } = service
+  const written = flushUsageEvery({ store, world }, usageWriteInterval)
+  const timersStopped = runTimersEvery({ resources, writer, store, world, log, handlers }, timerInterval)
+  let endStreams = async (): Promise<void> => {}
+  if (hasEvents(resources)) {
+    world.state.of(makeEventFeed, null).sources = { store, authenticate, log }
+    endStreams = relayEventsEvery({ resources, store, world, log, retention: settings.events.retention })
+  }
+  const reactionsStopped = hasEvents(resources) ? runReactionsEvery(server) : async () => {}
+  const deliveriesStopped = hasWebhooks(resources) ? startDeliveries(server) : async () => {}
+  const stop = async (): Promise<void> => {
+    await Promise.all([timersStopped(), reactionsStopped(), deliveriesStopped()])
+    await written()
+  }
+  return { endStreams, stop }
+}
+
+function startDeliveries({ service, store, world, log }: ServerContext): () => Promise<void> {
+  const { resources, events, writer } = service
+  const { privateTargets } = webhookTerms(world)
+  const sender = makeSender({ privateTargets, resolve: systemResolver({ privateTargets }), world })
+  return runDeliveriesEvery({ resources, events, writer, store, world, log, sender })
+}
+
+export interface RunOptions {
+  readonly store: Store
+  /** Callers of fixed API keys, by the key. */
+  readonly known?: ReadonlyMap<string, Caller>
+  readonly log: Log
+  /** Whether the log is in JSON. */
+  readonly json?: boolean
+  /** The hosts that it answers for; all if it is missing. R17. */
+  readonly hosts?: readonly string[]
+  readonly exposed?: boolean
+  /** The full numbers of versions with locked contracts. R187. */
+  readonly numbers?: () => Promise<ReadonlyMap<string, string>>
+  /** The proxies whose headers are trusted to name the client's address. R184. */
+  readonly proxies?: readonly Network[]
+  /** Versions that are served before their release. */
+  readonly preview?: readonly string[] | 'all'
+  /** Whether webhooks may go to private addresses and over http, or to those of this machine; never in production. */
+  readonly privateTargets?: PrivateTargets
+  /** Counts requests against quotas, if the store does not. R184. */
+  readonly counting?: RedisLedger | undefined
+}
+
+/** A service that answers as soon as a server gives its context requests. */
+export interface WorkingService {
+  readonly context: ServerContext
+  /** Starts timers, events, reactions and webhooks, when requests can be answered. */
+  readonly begin: () => void
+  /** Fails readiness; later answers end their connections. */
+  readonly close: () => void
+  /** Ends all waiting and all streams, whose clients connect to another process. */
+  readonly endStreams: () => Promise<void>
+  /** Ends its work, after the last answer, and closes the store. */
+  readonly stop: () => Promise<void>
+}
+
+/** How often the service looks for due operations: those of other nodes, of schedules, and of a later time, in milliseconds. */
+const jobInterval = 1000
+
+/** The worker of asynchronous operations; undefined if no operation is asynchronous. */
+const startWorker = ({ resources, settings }: Service, sources: HandlerSources) =>
+  hasJobs(resources) ? runJobsEvery({ sources, settings: settings.operations }, jobInterval) : undefined
+
+/** The service with its handlers watched, and what ends that. */
+async function watchOwn(service: Service, json: boolean) {
+  const { name, ownHandlers, settings } = service
+  if (!ownHandlers) return { service, unwatch: async () => {} }
+  const given = { service: name, timeout: settings.limits.handlerTimeout, json }
+  const { watched, stop } = await watchHandlers(ownHandlers, realWorld, given)
+  return { service: { ...service, ownHandlers: watched }, unwatch: stop }
+}
+
+// long because: one line for each part of a start, in their order
+export async function runService(
+  declared: Service,
+  { store, known, counting, json = false, preview = [], privateTargets = false, ...rest }: RunOptions,
+): Promise<WorkingService> {
+  const { service, unwatch } = await watchOwn({ ...declared, choice: previewVersions(declared.choice, preview) }, json)
+  let open = true
+  const world = serviceWorld(realWorld, store, cursorSecretsOf(store))
+  warnOfClock(store, rest.log)
+  warnOfWaiting(service, world, rest.log)
+  const peppers = peppersOf(service, store)
+  const authenticate = callerGate(service, store, world, { peppers, ...(known && { known }) })
+  setWebhookTerms(service, store, world, privateTargets)
+  const ledger = counting && { ledger: counting.ledger }
+  const handlers = handlerSources(service, store, world, rest.log)
+  await handlers?.used()
+  const operations = handlers && startWorker(service, handlers)
+  const context: ServerContext = {
+    ...(operations && { wakeWorker: operations.wake }),
+    ...{ ...rest, ...ledger, service, store, world, authenticate, open: () => open },
+    ...(handlers && { handlers }),
+  }
+  await beginReactions(context)
+  let background: ReturnType<typeof startBackground> | undefined
+  return {
+    context,
+    begin: () => {
+      store.attend()
+      background = startBackground(context)
+    },
+    close: () => {
+      open = false
+    },
+    endStreams: async () => {
+      endWaiting(world)
+      await background?.endStreams()
+    },
+    stop: async () => {
+      counting?.close()
+      await background?.stop()
+      await operations?.stop()
+      await unwatch()
+      await handlers?.close()
+      await store.close()
+    },
+  }
+}
+
+function setWebhookTerms(service: Service, store: Store, world: ServiceWorld, privateTargets: PrivateTargets): void {
+  if (!hasWebhooks(service.resources)) return
+  Object.assign(webhookTerms(world), { privateTargets, peppers: peppersOf(service, store, true) })
+}
+
+function warnOfWaiting({ resources: all }: Service, { waiting }: ServiceWorld, log: Log): void {
+  const resources = [...all.keys()].filter((name) => waiting(name) !== null)
+  if (resources.length === 0) return
+  log.warn(
+    { resources },
+    `States or totals of ${listInWords(resources, 'and')} begin when \`bylaw migrate apply\` finishes the change of the database, after all nodes of the former declaration have stopped. Until then new transitions answer 503, and new totals are null.`,
+  )
+}
+
+function warnOfClock({ clock }: Store, log: Log): void {
+  if (clock.ahead === null) return
+  const minutes = Math.round(clock.ahead / 60_000)
+  log.warn(
+    { minutes },
+    `The clock of this machine is ${minutes} minutes ahead of the time at which the database was last in use. For one hour nothing expires by it. If the database was in use since, the clock is wrong: set it, and start again.`,
+  )
+}
