@@ -13,6 +13,7 @@ import {
 } from '../rewrite/misfits.ts'
 import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prepare-store.ts'
 import type { Collection } from '../rows/collection.ts'
+import { beginEpochInPlace } from '../schema/epoch.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
 import { readUnendedNodes } from '../schema/presence.ts'
@@ -117,6 +118,10 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
     applyPlan: (plan) => withMisfits((own) => applyPostgresPlan(own, plan)),
     inspect: (see) => explainErrors(url, () => run(inspectRows(change, collections, surveyed.dialect, see))),
     undrop: () => explainErrors(url, () => undropPostgres(site)),
+    beginEpoch: () =>
+      explainErrors(url, async () =>
+        run(beginEpochInPlace(postgresDialect, await readPostgresSchemaState(connection.ask))),
+      ),
     close: () => closeConnections(site),
   }
 }

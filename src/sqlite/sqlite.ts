@@ -162,6 +162,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     keepsOrder: true,
     hold: snapshot.hold,
     secret: deps.secret,
+    epoch: cellar.epoch,
     caches,
     clock: time,
     misfits: deps.misfits,
