@@ -192,9 +192,13 @@ function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, wor
   }
 }
 
-/** The tag of a list is a digest of its body, and of the epoch. R148. */
-export function listTag(mode: 'strong' | 'weak', body: string, { epoch }: Pick<ServiceWorld, 'epoch'>): string {
-  const tag = hash('sha1', epoch === 0 ? body : `${epoch} ${body}`, 'base64url').slice(0, 22)
+/** The tag of a list is a digest of its body, and of the last restore. R148. */
+export function listTag(
+  mode: 'strong' | 'weak',
+  body: string,
+  { restoredAt }: Pick<ServiceWorld, 'restoredAt'>,
+): string {
+  const tag = hash('sha1', restoredAt === 0 ? body : `${restoredAt} ${body}`, 'base64url').slice(0, 22)
   return mode === 'weak' ? `W/"${tag}"` : `"${tag}"`
 }
 

@@ -30,7 +30,7 @@ function parseTags(text: string | undefined): EntityTags | null {
 }
 
 /** What preconditions depend on besides the request. */
-export type ConditionsWorld = Pick<ServiceWorld, 'now' | 'secrets' | 'epoch'>
+export type ConditionsWorld = Pick<ServiceWorld, 'now' | 'secrets' | 'restoredAt'>
 
 /** The preconditions of a call; null if it has none. */
 export function preconditionsOf({ headers }: Call, world: ConditionsWorld): Preconditions | null {
@@ -100,10 +100,10 @@ export const isSettled = (changed: string, now: number): boolean =>
 export function isChangedSince(
   date: number | null,
   changed: string,
-  { now, epoch }: Pick<Preconditions, 'now' | 'epoch'>,
+  { now, restoredAt }: Pick<Preconditions, 'now' | 'restoredAt'>,
 ): boolean {
   if (date === null) return false
-  if (date * oneSecond <= epoch / 1000 + skew) return true
+  if (date * oneSecond <= restoredAt / 1000 + skew) return true
   return date * oneSecond > now - oneSecond || Date.parse(changed) >= (date + 1) * oneSecond || !isSettled(changed, now)
 }
 

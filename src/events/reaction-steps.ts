@@ -78,9 +78,13 @@ export function* listReactions(context: ReactionRoutesContext, intent: Intent): 
   return pageOf(context, intent, { texts, next: after + limit < rows.length ? after + limit : null }, limit)
 }
 
-/** How many events have a position after the first one, up to the last. Positions have a gap at the epoch. */
-function* eventsBetween(first: number, last: number, { world: { epoch } }: Intent): Generator<Plan, number, Outcome> {
-  if (first >= epoch || last < epoch) return Math.max(0, last - first)
+/** How many events have a position after the first one, up to the last. Positions have a gap at a restore. */
+function* eventsBetween(
+  first: number,
+  last: number,
+  { world: { restoredAt } }: Intent,
+): Generator<Plan, number, Outcome> {
+  if (first >= restoredAt || last < restoredAt) return Math.max(0, last - first)
   return rowsIn(yield tablePlan(findPositionsAfter, { after: first })).length
 }
 

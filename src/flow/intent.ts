@@ -34,8 +34,8 @@ export type EntityTags = '*' | 'malformed' | readonly { readonly tag: string; re
 export interface TagKey {
   /** The secret for the digests in tags. */
   readonly secret: string
-  /** The epoch of the store: tags of other epochs never match. */
-  readonly epoch: number
+  /** When the database was last restored: tags from before never match. */
+  readonly restoredAt: number
 }
 
 /** The preconditions of a request. Part 7, conditional read; part 4, methods. */

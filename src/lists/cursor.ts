@@ -30,19 +30,19 @@ const macLength = 12
 const digestLength = 8
 const mostPlain = 500 // longer ones are compressed, so that a cursor with a long text still fits a URL
 
-/** The end of the digest of a cursor: cursors of other epochs may point at rows that were lost in a restore. */
-const epochMark = (epoch: number): string => (epoch === 0 ? '' : epoch.toString(36))
+/** The end of the digest of a cursor: cursors from before a restore may point at rows that were lost. */
+const restoreMark = (restoredAt: number): string => (restoredAt === 0 ? '' : restoredAt.toString(36))
 
 /** Within a quarter of the time to live, the same position always has the same text. R81. */
 export function writeCursor(
   { position, back, including }: CursorContent,
   { list, bound, ttl }: CursorBinding,
-  { secrets, due, epoch }: ServiceWorld,
+  { secrets, due, restoredAt }: ServiceWorld,
 ): string {
   const made = ttl === null ? 0 : Math.floor(due() / (ttl / 4)) * (ttl / 4)
   const text = Buffer.from(
     JSON.stringify([
-      boundDigest(bound) + epochMark(epoch),
+      boundDigest(bound) + restoreMark(restoredAt),
       (back ? 1 : 0) + (including ? 2 : 0),
       made,
       ...position,
@@ -58,7 +58,7 @@ export function writeCursor(
 export function readCursor(
   text: string,
   { list, bound, ttl }: CursorBinding,
-  { secrets, due, epoch }: ServiceWorld,
+  { secrets, due, restoredAt }: ServiceWorld,
 ): CursorContent | CursorFault {
   const bytes = Buffer.from(text, 'base64url')
   const given = bytes.subarray(0, macLength)
@@ -70,7 +70,7 @@ export function readCursor(
   const payload = body[0] === packedFormat ? inflateRawSync(body.subarray(1)) : body.subarray(1)
   const [own, way, made, ...place] = JSON.parse(payload.toString()) as CursorPayload
   if (ttl !== null && made + ttl <= due()) return 'cursor-expired'
-  if (own.slice(digestLength) !== epochMark(epoch)) return 'cursor-expired'
+  if (own.slice(digestLength) !== restoreMark(restoredAt)) return 'cursor-expired'
   return own.slice(0, digestLength) === boundDigest(bound)
     ? { position: place, back: way % 2 === 1, including: way >= 2 }
     : 'cursor-mismatch'

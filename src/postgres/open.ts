@@ -13,10 +13,10 @@ import {
 } from '../rewrite/misfits.ts'
 import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prepare-store.ts'
 import type { Collection } from '../rows/collection.ts'
-import { beginEpochInPlace } from '../schema/epoch.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
 import { readUnendedNodes } from '../schema/presence.ts'
+import { recordOtherRestore } from '../schema/restored.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
 import { layoutName, readAppliedPlans, type SchemaComparison, type StoredParts } from '../schema/state.ts'
 import { postgresDialect } from '../sql/dialect.ts'
@@ -118,9 +118,9 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
     applyPlan: (plan) => withMisfits((own) => applyPostgresPlan(own, plan)),
     inspect: (see) => explainErrors(url, () => run(inspectRows(change, collections, surveyed.dialect, see))),
     undrop: () => explainErrors(url, () => undropPostgres(site)),
-    beginEpoch: () =>
+    recordRestore: () =>
       explainErrors(url, async () =>
-        run(beginEpochInPlace(postgresDialect, await readPostgresSchemaState(connection.ask))),
+        run(recordOtherRestore(postgresDialect, await readPostgresSchemaState(connection.ask))),
       ),
     close: () => closeConnections(site),
   }

@@ -72,7 +72,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   return {
     execute: (plan) => (needsBacklogCheck(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan)),
     secret: deps.secret,
-    epoch: cellar.epoch,
+    restoredAt: cellar.restoredAt ?? 0,
     caches,
     clock,
     misfits: deps.misfits,

@@ -39,8 +39,8 @@ export interface Migration {
   readonly inspect: (see: (row: DeclaredRow) => void) => Misfits | Promise<Misfits>
   /** Restores dropped values whose fields were not written since. */
   readonly undrop: () => readonly UndropResult[] | Promise<readonly UndropResult[]>
-  /** Begins a new epoch, after a restore. */
-  readonly beginEpoch: () => void | Promise<void>
+  /** Records that the database was restored by other means; throws if nodes use it. */
+  readonly recordRestore: () => void | Promise<void>
   readonly close: () => void
 }
 

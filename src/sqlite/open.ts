@@ -16,10 +16,10 @@ import {
 } from '../rewrite/misfits.ts'
 import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prepare-store.ts'
 import type { Collection } from '../rows/collection.ts'
-import { beginEpochInPlace } from '../schema/epoch.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
 import { readUnendedNodes } from '../schema/presence.ts'
+import { recordOtherRestore } from '../schema/restored.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
 import { layoutName, readAppliedPlans, type StoredParts } from '../schema/state.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
@@ -103,8 +103,8 @@ export function openSqliteMigration(
       applyPlan: (plan) => withMisfits((own) => applySqlitePlan(own, plan)),
       inspect: (see) => runSteps(inspectRows(change, stored.collections, sqliteDialect, see), run),
       undrop: () => explainErrors(url, () => undropSqlite(site)),
-      beginEpoch: () =>
-        explainErrors(url, () => runSteps(beginEpochInPlace(sqliteDialect, readSqliteSchemaState(run)), run)),
+      recordRestore: () =>
+        explainErrors(url, () => runSteps(recordOtherRestore(sqliteDialect, readSqliteSchemaState(run)), run)),
       close: () => db.close(),
     }
   })

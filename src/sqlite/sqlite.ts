@@ -162,7 +162,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     keepsOrder: true,
     hold: snapshot.hold,
     secret: deps.secret,
-    epoch: cellar.epoch,
+    restoredAt: cellar.restoredAt ?? 0,
     caches,
     clock: time,
     misfits: deps.misfits,

@@ -178,7 +178,7 @@ export async function openMigrationFor(service: Service, database: string, conse
     applyPlan: (plan) => asCommandError(() => migration.applyPlan(plan)),
     undrop: () => asCommandError(migration.undrop),
     survey: () => asCommandError(migration.survey),
-    beginEpoch: () => asCommandError(migration.beginEpoch),
+    recordRestore: () => asCommandError(migration.recordRestore),
   }
 }
 
@@ -213,7 +213,7 @@ export async function draftPlans(
 }
 
 /** Turns errors of the store at start into command errors, which are printed without a stack. */
-async function asCommandError<T>(open: () => T | Promise<T>): Promise<T> {
+export async function asCommandError<T>(open: () => T | Promise<T>): Promise<T> {
   try {
     return await open()
   } catch (error) {

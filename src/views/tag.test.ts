@@ -26,7 +26,7 @@ const view: View = {
 }
 const doc = (more: object) =>
   JSON.stringify({ id: 'hom_1', city: 'Rome', pin: '1', createdAt: '2026-01-01T00:00:00.000Z', ...more })
-const key = { secret: 's', epoch: 0 }
+const key = { secret: 's', restoredAt: 0 }
 const tag = (
   text: string,
   {
@@ -48,7 +48,7 @@ test('a tag does not depend on the content of another row, so values cannot be g
     assert.equal(tag(doc(more)), one, JSON.stringify(more))
 })
 
-test('a tag depends on the row, its creation, account and state, and on the secret and the epoch of the store', () => {
+test('a tag depends on the row, its creation, account and state, and on the secret and the last restore of the store', () => {
   const all = [
     tag(doc({})),
     tag(doc({ id: 'hom_2' })),
@@ -57,8 +57,8 @@ test('a tag depends on the row, its creation, account and state, and on the secr
     tag(doc({}), { account: 'a' }),
     tag(doc({}), { account: 'b' }),
     tag(doc({}), { secret: 't' }),
-    ...[1, 2].map((epoch) => tag(doc({}), { epoch })),
-    tagOf(view, { revision: 7 }, { ...key, epoch: 1 }),
+    ...[1, 2].map((restoredAt) => tag(doc({}), { restoredAt })),
+    tagOf(view, { revision: 7 }, { ...key, restoredAt: 1 }),
     tagOf(view, { revision: 7, joined: [null] }, key),
     tagOf(view, { revision: 7 }, key),
     ...['a', 'b'].map((account) => tagOf({ ...view, account }, { revision: 7 }, key)),

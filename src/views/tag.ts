@@ -12,17 +12,17 @@ export interface TaggedRow {
 }
 
 /** The key of tags. Its secret is the last one, which belongs to the store and is the same on all its nodes. */
-export const tagKeyOf = ({ secrets, epoch }: Pick<ServiceWorld, 'secrets' | 'epoch'>): TagKey => ({
+export const tagKeyOf = ({ secrets, restoredAt }: Pick<ServiceWorld, 'secrets' | 'restoredAt'>): TagKey => ({
   secret: secrets.at(-1) ?? '',
-  epoch,
+  restoredAt,
 })
 
 /**
- * The plain tag of a row in a view: revision, epoch, major version, a hash of the view, and a keyed digest of the account
+ * The plain tag of a row in a view: revision, the last restore, major version, a hash of the view, and a keyed digest of the account
  * and the joined rows. R121.
  */
-export function tagOf(view: View, { revision, joined = [] }: TaggedRow, { secret, epoch }: TagKey): string {
-  const number = revision.toString(36) + (epoch === 0 ? '' : `.${epoch.toString(36)}`)
+export function tagOf(view: View, { revision, joined = [] }: TaggedRow, { secret, restoredAt }: TagKey): string {
+  const number = revision.toString(36) + (restoredAt === 0 ? '' : `.${restoredAt.toString(36)}`)
   return `${number}-${view.major}-${view.hash}${rowsSeal(view, joined, secret)}`
 }
 

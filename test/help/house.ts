@@ -30,6 +30,7 @@ const storied: readonly (readonly string[])[] = [
   ['http'],
   ['reactions'],
   ['terminal'],
+  ['backup'],
   ['cli', 'testing', 'client'],
   ['index'],
 ]
@@ -203,7 +204,7 @@ export function cellarOnly(files: readonly Source[]): string[] {
 }
 
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
-const reachesOut = ['http', 'webhooks', 'sqlite', 'postgres', 'terminal', 'cli']
+const reachesOut = ['http', 'webhooks', 'sqlite', 'postgres', 'terminal', 'backup', 'cli']
 
 /** Only some rooms use files, sockets and other processes. */
 export function outside(files: readonly Source[]): string[] {
@@ -231,7 +232,7 @@ const globals = [
 ]
 const timers = /^(?:node:)?(?:timers|timers\/promises|perf_hooks)$/
 /** Commands, and the modules that run in the processes of receivers of webhooks and of clients. */
-const knowsGlobals = /^src\/(?:flow\/real-world\.ts|webhooks\/verification\.ts|client\/|terminal\/|cli\/)/
+const knowsGlobals = /^src\/(?:flow\/real-world\.ts|webhooks\/verification\.ts|client\/|terminal\/|backup\/|cli\/)/
 
 /** Time, timers and random numbers come from the World, so that a test can run a service with its own clock. */
 export function world(files: readonly Source[]): string[] {
