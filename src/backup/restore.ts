@@ -65,7 +65,7 @@ async function restore(given: CommandInput): Promise<number> {
   const lines = [
     `${database} is as in ${name}. ETags and cursors from before are refused.${formText(steps, declaration)}`,
     ...(aside === null ? [] : [`The former database is ${aside}.`]),
-    await keysText(service, declaration, database, aside),
+    await keysText(service, { database, named: namedAs(given, declaration), aside }),
   ]
   console.log(lines.join('\n'))
   return 0
@@ -82,20 +82,30 @@ async function restored(given: CommandInput): Promise<number> {
     migration.close()
   }
   const begun = `${withoutPassword(database)} is recorded as restored. ETags and cursors from before are refused.`
-  console.log([begun, await keysText(service, declaration, database, null)].join('\n'))
+  console.log(
+    [begun, await keysText(service, { database, named: namedAs(given, declaration), aside: null })].join('\n'),
+  )
   return 0
 }
 
+interface RestoredDatabase {
+  readonly database: string
+  /** How commands name the declaration and the database. */
+  readonly named: string
+  /** The file of the replaced database; null if there is none. */
+  readonly aside: string | null
+}
+
+function namedAs(given: CommandInput, declaration: string): string {
+  const flag = given.flagValue('database')
+  return flag?.from === '--database' ? `${declaration} --database ${withoutPassword(flag.text)}` : declaration
+}
+
 /** The keys that are valid again, as far as the replaced database tells; without it, all that are valid. */
-async function keysText(
-  service: Service,
-  declaration: string,
-  database: string,
-  aside: string | null,
-): Promise<string> {
+async function keysText(service: Service, { database, named, aside }: RestoredDatabase): Promise<string> {
   const valid = await validKeys(service, database)
   if (valid === null)
-    return `Keys that were revoked after the backup are valid again. After \`bylaw migrate apply\`, see them with:  bylaw keys list ${declaration}`
+    return `Keys that were revoked after the backup are valid again. After \`bylaw migrate apply\`, see them with:  bylaw keys list ${named}`
   const ended = aside === null ? null : await revokedKeys(service, `sqlite:${aside}`)
   const again = ended === null ? valid : valid.filter(({ id }) => ended.has(id))
   if (again.length === 0) return ended === null ? 'It has no valid keys.' : 'No key that was revoked is valid again.'
@@ -103,7 +113,7 @@ async function keysText(
     ended === null
       ? 'Keys that were revoked after the backup are valid again. Look through the valid ones, and revoke those that were:'
       : 'These keys were revoked after the backup, and are valid again. Revoke them:'
-  return [head, ...again.map(({ id, name }) => `  bylaw keys revoke ${declaration} --id ${id}    # ${name}`)].join('\n')
+  return [head, ...again.map(({ id, name }) => `  bylaw keys revoke ${named} --id ${id}    # ${name}`)].join('\n')
 }
 
 const validKeys = (service: Service, database: string): Promise<readonly Credential[] | null> =>

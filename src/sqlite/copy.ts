@@ -29,7 +29,7 @@ export function copySqlite({ from, to, stored, isRestore }: SqliteCopy): readonl
   mkdirSync(dirname(to), { recursive: true })
   closeSync(openSync(to, 'wx', 0o600)) // it has the secret of the store
   try {
-    const source = new DatabaseSync(from, { readOnly: true, timeout: maxLockWait })
+    const source = new DatabaseSync(from, { readOnly: isRestore, timeout: maxLockWait })
     try {
       source.exec(`VACUUM INTO ${literal(to)}`)
     } finally {
