@@ -1,12 +1,10 @@
 /** After a restore no strong tag stands for two contents, cursors from before are refused, and events get higher numbers. */
 import assert from 'node:assert/strict'
-import { copyFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { count, f, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
-import { fileOf } from '../../src/sqlite/open.ts'
-import { openMigration } from '../../src/terminal/open.ts'
-import { type Node, nodeOn, type Place, places } from '../help/places.ts'
+import { type Node, nodeOn, places } from '../help/places.ts'
+import { backUp, recordRestore } from '../help/restoring.ts'
 
 const api = service({
   name: 'shop',
@@ -32,32 +30,6 @@ const api = service({
     },
   },
 })
-
-/** Stores the content of a database that no node uses; the result brings it back. */
-async function backUp({ url, rows }: Place): Promise<() => Promise<void>> {
-  if (url.startsWith('sqlite:')) {
-    const file = fileOf(url)
-    copyFileSync(file, `${file}.backup`)
-    return async () => copyFileSync(`${file}.backup`, file)
-  }
-  const tables =
-    "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT LIKE 'kept\\_%'"
-  const names = (await rows(tables)).map(({ name }) => String(name))
-  for (const name of names) await rows(`CREATE TABLE "kept_${name}" AS TABLE "${name}"`)
-  return async () => {
-    await rows(`TRUNCATE ${names.map((name) => `"${name}"`).join(', ')}`)
-    for (const name of names) await rows(`INSERT INTO "${name}" SELECT * FROM "kept_${name}"`)
-  }
-}
-
-async function recordRestore({ url }: Place): Promise<void> {
-  const migration = await openMigration(api, url)
-  try {
-    await migration.recordRestore()
-  } finally {
-    migration.close()
-  }
-}
 
 const paths = [
   ...['/orders/ord_a', '/orders/ord_b', '/orders/ord_new', '/countries/de', '/countries/fr'],
@@ -146,7 +118,7 @@ for (const [name, make] of places) {
       compare(lost, known)
       await node.close()
       await restore()
-      await recordRestore(place)
+      await recordRestore(place, api)
       node = nodeOn(place, api)
       const found = await look(node)
       compare(found, known)
@@ -166,7 +138,7 @@ for (const [name, make] of places) {
       await did(node, 412, 'PATCH', '/orders/ord_a', { note: 'blind' }, { 'if-match': tag })
       await node.close()
       await restore()
-      await recordRestore(place)
+      await recordRestore(place, api)
     }
   })
 
@@ -175,7 +147,7 @@ for (const [name, make] of places) {
     const node = nodeOn(place, api)
     const made = await did(node, 201, 'POST', '/orders', { id: 'ord_a', note: 'a' })
     await node.close()
-    await recordRestore(place)
+    await recordRestore(place, api)
     const { call, pass, close } = testing(api, { database: place.url })
     t.after(close)
     await pass('PT1H')
@@ -199,7 +171,7 @@ for (const [name, make] of places) {
     }
     for (const path of before) await did(node, 200, 'GET', path)
     await node.close()
-    await recordRestore(place)
+    await recordRestore(place, api)
     node = nodeOn(place, api)
     for (const path of before) {
       const { json } = await did(node, 400, 'GET', path)
@@ -214,7 +186,7 @@ for (const [name, make] of places) {
     )
     assert.equal(next.json.data[0].id, 'ord_b')
     await node.close()
-    await recordRestore(place)
+    await recordRestore(place, api)
     node = nodeOn(place, api)
     t.after(() => node.close())
     await did(node, 400, 'GET', `/orders?sort=createdAt&limit=1&cursor=${first.json.pagination.nextCursor}`)
@@ -245,7 +217,7 @@ for (const [name, make] of places) {
       position = (await positions()).at(-1) as number
       await node.close()
       await restore()
-      await recordRestore(place)
+      await recordRestore(place, api)
       node = nodeOn(place, api)
       assert.deepEqual(await eventsOf(node), kept)
       const end = await did(node, 200, 'GET', '/events')
@@ -268,20 +240,20 @@ for (const [name, make] of places) {
       await node.close()
       highest = Math.max(highest, ...all.map(({ sequence }) => sequence))
       await restore()
-      await recordRestore(place)
+      await recordRestore(place, api)
     }
   })
 
   test(`a restore is not recorded while a node serves, nor in an empty database, on ${name}`, async (t) => {
     const place = await make(t)
-    await assert.rejects(async () => recordRestore(place), /no tables of a service. Restore it first/)
+    await assert.rejects(async () => recordRestore(place, api), /no tables of a service. Restore it first/)
     const node = nodeOn(place, api)
     await did(node, 200, 'GET', '/orders')
     await node.close()
     await place.rows(`INSERT INTO bylaw_nodes VALUES ('web-1:7', 'any', ${place.now})`)
-    await assert.rejects(async () => recordRestore(place), /web-1:7\. Stop them, and run this command again/)
+    await assert.rejects(async () => recordRestore(place, api), /web-1:7\. Stop them, and run this command again/)
     await place.rows(`UPDATE bylaw_nodes SET seen = seen - 60000`)
-    await recordRestore(place)
+    await recordRestore(place, api)
     assert.deepEqual(await place.rows('SELECT node FROM bylaw_nodes'), [])
   })
 }
