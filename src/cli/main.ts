@@ -18,6 +18,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   verify: async () => (await import('./verify.ts')).verifyCommand,
   contract: async () => (await import('./contract.ts')).contractCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
+  seed: async () => (await import('../seed/seed.ts')).seedCommand,
   backup: async () => (await import('../backup/backup.ts')).backupCommand,
   restore: async () => (await import('../backup/restore.ts')).restoreCommand,
   restored: async () => (await import('../backup/restore.ts')).restoredCommand,

@@ -168,3 +168,9 @@ export function unnamedVersion(features: ReadonlySet<string>, choice: VersionCho
   admitVersion({ label, by: 'header' }, choice, now, () => null)
   return { label, prefix: '', query: '' }
 }
+
+/** The base URL of the newest version, whose field names are used. */
+export function newestVersionUrl({ served, usual, carriers }: VersionChoice, url: string): string {
+  const label = served.at(-1)
+  return label === usual || !carriers.includes('path') ? url : `${url}/${label}`
+}
