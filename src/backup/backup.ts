@@ -98,6 +98,9 @@ export function refuseSameFile(one: string, other: string, name: string): void {
 /** SQLite would read the log of another database as that of the new file. */
 export function refuseLog(file: string): void {
   const log = logOf(file)
-  if (existsSync(log) && !existsSync(file))
-    throw commandError(`${log} belongs to a database that is not there.`, 'Move it away first.')
+  if (!existsSync(log)) return
+  throw commandError(
+    `${log} is the log of another database: ${existsSync(file) ? 'a process has it open, or did not close it' : 'it was moved or removed'}.`,
+    'Close that database, or move the log to it.',
+  )
 }

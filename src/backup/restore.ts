@@ -57,7 +57,7 @@ async function restore(given: CommandInput): Promise<number> {
     )
   const requireFree = () => asCommandError(() => isThere && requireUnused(file))
   await requireFree()
-  refuseLog(file)
+  if (!isThere) refuseLog(file)
   const steps = await copyOf(service, from, file, true)
   await requireFree()
   const aside = isThere ? `${file}.replaced-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}` : null

@@ -1,6 +1,6 @@
 /** `bylaw backup`, `bylaw restore` and `bylaw restored`, as operators use them. */
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { folder, notes, post, run, served } from '../help/command.ts'
@@ -106,6 +106,9 @@ describe('backup', { concurrency: 2 }, () => {
     await refused(['backup', 'api.ts', 'b.db', '--database', 'sqlite::memory:'], cwd, /in memory has no file/)
     await refused(['backup', 'api.ts'], cwd, /needs the file of the backup/)
     assert.equal(existsSync(join(cwd, 'none.db')), false)
+    writeFileSync(join(cwd, 'a.db-wal'), '')
+    await refused(['backup', 'api.ts', 'a.db', '--replace'], cwd, /a\.db-wal is the log .* a process has it open/)
+    rmSync(join(cwd, 'a.db-wal'))
     assert.deepEqual(leftovers(cwd), [])
   })
 
@@ -153,7 +156,11 @@ describe('restore', { concurrency: 2 }, () => {
     assert.deepEqual(leftovers(cwd), [])
     copyFileSync(join(cwd, 'a.db'), join(cwd, 'gone.db-wal'))
     const gone = ['--database', 'sqlite:./gone.db']
-    await refused(['restore', 'api.ts', 'a.db', ...gone], cwd, /gone\.db-wal belongs to a database that is not there/)
+    await refused(
+      ['restore', 'api.ts', 'a.db', ...gone],
+      cwd,
+      /gone\.db-wal is the log of another database: it was moved or removed/,
+    )
   })
 
   test('a damaged database is replaced, and one of an older form is restored and migrated', async () => {
