@@ -2,6 +2,7 @@
 import { realWorld } from '../flow/real-world.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
+import { crossCheck } from '../rewrite/cross-check.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
 import { findChangeHazards } from '../rewrite/losses.ts'
 import {
@@ -21,7 +22,7 @@ import type { SchemaState } from '../schema/schema-change.ts'
 import { layoutName, readAppliedPlans, type SchemaComparison, type StoredParts } from '../schema/state.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import { mapCollections } from '../sql/layout.ts'
-import { blankStatement } from '../sql/statements.ts'
+import { blankStatement, plainStatement } from '../sql/statements.ts'
 import { runStepsAsync, type Steps } from '../store/steps.ts'
 import { postgresClock } from './clock.ts'
 import { type Connection, type ConnectionTimeouts, connect, connectShort } from './connect.ts'
@@ -117,6 +118,15 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
       explainErrors(url, async () => run(readAppliedPlans(await readPostgresSchemaState(connection.ask)))),
     applyPlan: (plan) => withMisfits((own) => applyPostgresPlan(own, plan)),
     inspect: (see) => explainErrors(url, () => run(inspectRows(change, collections, surveyed.dialect, see))),
+    crossCheck: () =>
+      explainErrors(url, async () => {
+        const compared = await comparePostgresSchema(connection.ask, site)
+        return run(crossCheck(compared, collections, dialectOf(compared.state?.layout ?? null)))
+      }),
+    version: async () => {
+      const [row] = await connection.ask(plainStatement('SHOW server_version'))
+      return `PostgreSQL ${row?.server_version}`
+    },
     undrop: () => explainErrors(url, () => undropPostgres(site)),
     recordRestore: () =>
       explainErrors(url, async () =>

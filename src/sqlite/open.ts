@@ -5,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
+import { crossCheck } from '../rewrite/cross-check.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
 import { findChangeHazards } from '../rewrite/losses.ts'
 import {
@@ -102,6 +103,11 @@ export function openSqliteMigration(
       appliedPlans: () => runSteps(readAppliedPlans(readSqliteSchemaState(run)), run),
       applyPlan: (plan) => withMisfits((own) => applySqlitePlan(own, plan)),
       inspect: (see) => runSteps(inspectRows(change, stored.collections, sqliteDialect, see), run),
+      crossCheck: () =>
+        explainErrors(url, () =>
+          runSteps(crossCheck(compareSqliteSchema(site), stored.collections, sqliteDialect), run),
+        ),
+      version: () => `SQLite ${run({ text: 'SELECT sqlite_version() AS version', values: [] })[0]?.version}`,
       undrop: () => explainErrors(url, () => undropSqlite(site)),
       recordRestore: () =>
         explainErrors(url, () => runSteps(recordOtherRestore(sqliteDialect, readSqliteSchemaState(run)), run)),

@@ -178,6 +178,7 @@ export async function openMigrationFor(service: Service, database: string, conse
     applyPlan: (plan) => asCommandError(() => migration.applyPlan(plan)),
     undrop: () => asCommandError(migration.undrop),
     survey: () => asCommandError(migration.survey),
+    crossCheck: () => asCommandError(migration.crossCheck),
     recordRestore: () => asCommandError(migration.recordRestore),
   }
 }
