@@ -93,6 +93,7 @@ export async function openPostgresMigration(
   })
 }
 
+// long because: each operation of the port is one entry
 function migrationOf(site: MigrationContext, { serves, change }: SchemaComparison, url: string): Migration {
   const { collections, consent, connection } = site
   const run = <T>(steps: Steps<T>): Promise<T> => runStepsAsync(steps, connection.ask)

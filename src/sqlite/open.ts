@@ -72,6 +72,7 @@ function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): Prepared
   return { layouts: readSqliteSchemaState(run) as SchemaState, misfits: sighting.misfits }
 }
 
+// long because: each operation of the port is one entry
 export function openSqliteMigration(
   url: string,
   stored: StoredParts,

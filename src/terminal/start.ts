@@ -1,5 +1,4 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
-
 import { callerGate, handlerSources, type ServerContext } from '../corridor/server-context.ts'
 import { hasWebhooks } from '../deliveries/endpoint-makers.ts'
 import { webhookTerms } from '../deliveries/webhook-terms.ts'
