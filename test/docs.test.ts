@@ -195,8 +195,9 @@ it('docs/settings.md names every setting', () => {
 
 it('the pages name every flag of every command', async () => {
   const texts = inDocs.map((name) => readFileSync(name, 'utf8'))
-  const files = readdirSync('src/cli').filter((name) => !/^main\.|\.test\.ts$/.test(name))
-  const exported = await Promise.all(files.map((name) => import(`../src/cli/${name}`)))
+  const files = ['cli', 'backup', 'seed'].flatMap((room) => readdirSync(`src/${room}`).map((name) => `${room}/${name}`))
+  const loaded = files.filter((name) => !/\/main\.|\.test\.ts$/.test(name))
+  const exported = await Promise.all(loaded.map((name) => import(`../src/${name}`)))
   const commands = exported.flatMap((all) => Object.values(all).filter(isCommand))
   assert.ok(commands.length >= 12)
   const flags = commands.flatMap(({ name, flags }) => Object.keys(flags).map((flag) => ({ name, flag })))

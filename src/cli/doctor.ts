@@ -4,6 +4,7 @@ import { convertibleChecker } from '../changes/convertible.ts'
 import type { Misfits } from '../fields/bounds.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
 import { type DeclaredRow, rowLabel } from '../schema/declared-rows.ts'
+import type { CrossFault } from '../schema/migration.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
@@ -14,7 +15,7 @@ export const doctorCommand: Command = {
   name: 'doctor',
   about: 'Lists the stored rows that do not fit a declaration; exits with 1 if there are any.',
   details:
-    'Reads every row, however long that takes, and changes none. It may run while nodes serve, and before a declaration is applied.',
+    'Reads every row, however long that takes, and changes none; compares index columns, totals and idempotency keys with the rows too. It may run while nodes serve, and before a declaration is applied.',
   arguments: [declarationArgument],
   flags: { database: databaseFlag },
   examples: ['bylaw doctor api.ts --database sqlite:./data/orders.db'],
@@ -72,13 +73,23 @@ async function run(given: CommandInput): Promise<number> {
       rows++
       for (const { see } of all) see(row)
     })
-    const findings = [...misfitLines(misfits), ...all.flatMap(({ findings }) => findings())]
-    const where = `${withoutPassword(database)}: ${rows} ${rows === 1 ? 'row' : 'rows'} examined`
+    const faults = await migration.crossCheck()
+    const findings = [
+      ...misfitLines(misfits),
+      ...all.flatMap(({ findings }) => findings()),
+      ...(faults ?? []).map(faultLine),
+    ]
+    const where = `${withoutPassword(database)} (${await migration.version()}): ${rows} ${rows === 1 ? 'row' : 'rows'} examined`
     console.log(findings.length === 0 ? `${where}, all fit ${file}.` : [`${where}.`, ...findings].join('\n'))
     return findings.length === 0 ? 0 : 1
   } finally {
     migration.close()
   }
+}
+
+const faultLine = ({ collection, says, rows }: CrossFault): string => {
+  const more = rows.length > maxNamed ? ` and ${rows.length - maxNamed} more` : ''
+  return `  ${collection}: ${says} (${rows.slice(0, maxNamed).join(', ')}${more})`
 }
 
 /** One line per field, with the ids of rows to look at. */

@@ -176,6 +176,7 @@ async function makeKey(ring: KeysCommandContext, name: string, terms: KeyGrant, 
       `Keys of the name ${name} were made at the same time.`,
       `See them with:  bylaw keys list ${ring.file}`,
     )
+  if (pepper === store.secret) console.error(withoutPepperText)
   if (given.isOn('json')) return JSON.stringify({ key, ...keyJson(credential, now) }, null, 2)
   const rights =
     scopes.length === 0
@@ -183,6 +184,9 @@ async function makeKey(ring: KeysCommandContext, name: string, terms: KeyGrant, 
       : `It has ${listInWords(scopes, 'and')}.`
   return `${key}\n\nThis is the key ${name} (${credential.id}), shown this once. ${rights}\nSend it as:  -H 'Authorization: Bearer ${key}'${more}`
 }
+
+const withoutPepperText =
+  'There is no BYLAW_PEPPER, so the key is sealed with the secret of the database. With NODE_ENV=production, or once there is a pepper, it is refused: for a key that lasts, set BYLAW_PEPPER first, to what `openssl rand -base64 32` prints.'
 
 function keyNameOf({ given }: KeysCommandContext): string {
   const name = given.flagValue('name')?.text

@@ -27,7 +27,7 @@ export const migrateCommand: Command = {
   details:
     'plan prints the statements; with --name it writes them into files, to be reviewed and kept with the declaration. ' +
     'apply carries the files out in order or, if there are none, the statements themselves. Steps that would break nodes of ' +
-    'the former declaration wait until these have stopped. status lists missing steps and exits with 1 if there are any. undrop restores values that were dropped with ' +
+    'the former declaration wait until these have stopped; apply exits with 2 then. status lists missing steps and exits with 1 if there are any. undrop restores values that were dropped with ' +
     '--allow-loss, if their fields are declared again and were not written since.',
   arguments: [
     { name: 'plan|apply|status|undrop', about: 'an action: plan, apply, status or undrop' },
@@ -171,8 +171,10 @@ async function apply(work: MigrateCommandContext): Promise<number> {
   }
   const { done, left, waitsFor } = await migration.apply()
   const list = done.map(({ about }) => `done: ${about}`)
-  if (left.length > 0)
-    return print([...list, waitingText(waitsFor), ...left.map(({ about }) => `  - ${about}`)].join('\n'))
+  if (left.length > 0) {
+    print([...list, waitingText(waitsFor), ...left.map(({ about }) => `  - ${about}`)].join('\n'))
+    return waitingCode
+  }
   if (done.length === 0) return print(`${database} is as declared; nothing was done.`)
   return print([...list, `${database} is as declared.`].join('\n'))
 }
@@ -184,13 +186,19 @@ async function applyPlans(
   if (plans.length === 0) await migration.admit()
   for (const plan of plans) {
     const carried = await migration.applyPlan(plan)
-    if (carried.is === 'waiting') return print([waitingText(carried.waitsFor), `  - ${planTitle(plan)}`].join('\n'))
+    if (carried.is === 'waiting') {
+      print([waitingText(carried.waitsFor), `  - ${planTitle(plan)}`].join('\n'))
+      return waitingCode
+    }
     print(carried.is === 'done' ? `done: ${planTitle(plan)}` : `was done already: ${planTitle(plan)}`)
   }
   return print(plans.length === 0 ? `${database} is as planned; nothing was done.` : `${database} is as planned.`)
 }
 
 const planTitle = ({ number, name }: MigrationPlan): string => `${String(number).padStart(4, '0')} ${name}`
+
+/** The exit code while steps wait for nodes: new nodes may start, but the command has to run again. */
+const waitingCode = 2
 
 const waitingText = (nodes: readonly string[]): string =>
   `These nodes run the former declaration: ${nodes.join(', ')}. Start them with the new one, then run this command again. ${lostText} Waiting steps:`

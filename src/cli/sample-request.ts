@@ -6,10 +6,11 @@ import type { Route } from '../flow/route.ts'
 import { sentenceCase, toKebab } from '../formats/naming.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
+import { newestVersionUrl } from '../versions/version-choice.ts'
 
 /** A curl line that creates an item, or lists items if that is not possible; `mark` makes unique values new. */
 export function sampleRequest(service: Service, url: string, mark: string, key: string | null = null): string | null {
-  const [{ places }, at] = [service, newestVersionUrl(service, url)]
+  const [{ places }, at] = [service, newestVersionUrl(service.choice, url)]
   const may = ({ rule }: Route) => rule === 'public' || key !== null
   const open = places.filter(({ template }) => !template.includes('{'))
   const births = open.flatMap(({ template, methods }) => {
@@ -25,12 +26,6 @@ export function sampleRequest(service: Service, url: string, mark: string, key: 
     return route && may(route) ? [`curl ${at}${template}${route.rule === 'public' ? '' : bearerOption(key)}`] : []
   })
   return listed[0] ?? null
-}
-
-/** The base URL of the newest version, whose field names are used. */
-function newestVersionUrl({ choice: { served, usual, carriers } }: Service, url: string): string {
-  const label = served.at(-1)
-  return label === usual || !carriers.includes('path') ? url : `${url}/${label}`
 }
 
 const bearerOption = (key: string | null): string => (key === null ? '' : ` -H 'Authorization: Bearer ${key}'`)

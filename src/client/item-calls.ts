@@ -32,6 +32,9 @@ function conditionOf(target: ItemTarget): Record<string, string> {
 const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
+/** Whether a key was made by the client, not given to it. */
+export const isRandomKey = (key: string): boolean => /^[0-9a-f]{32}$/.test(key)
+
 /** The methods of the resource with this path. */
 export class ItemCalls {
   readonly #exchange: Exchange

@@ -1,5 +1,5 @@
 /** Cached answers: repeats lists until their collections change, and answers conditional reads with 304 or 412. Part 7. */
-import { isChangedSince, preconditionsOf } from '../endpoints/preconditions.ts'
+import { type ConditionsWorld, isChangedSince, preconditionsOf } from '../endpoints/preconditions.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
@@ -60,7 +60,7 @@ export const conditionsPhase = check({
         ? null
         : rememberAnswer(context.world.state.of(makeAnswerCache, null), lookup, query, answer))
     const coding = replyCoding(call, answer, route.resource.settings)
-    const applied = applyPreconditions(call, answer, coding, context.world.now())
+    const applied = applyPreconditions(call, answer, coding, context.world)
     way.reply = applied
     if (coding === null || applied !== answer) return null
     return encodeReply(call, answer, coding, known?.encoded).then((encoded) => {
@@ -70,16 +70,16 @@ export const conditionsPhase = check({
 })
 
 /** Returns the answer or a 304, or throws a 412. Malformed preconditions are ignored on a read. R126, R128, R139. */
-export function applyPreconditions(call: Call, reply: Reply, coding: string | null, now: number): Reply {
+export function applyPreconditions(call: Call, reply: Reply, coding: string | null, world: ConditionsWorld): Reply {
   if (reply.status !== 200 || reply.stream || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
-  const given = preconditionsOf(call, now)
+  const given = preconditionsOf(call, world)
   if (given === null) return reply
   const current = reply.headers.ETag
   const { match } = given
   const insists = match !== null && match !== 'malformed'
   const holds = insists
     ? isTagListed(match, current)
-    : reply.changed === undefined || !isChangedSince(given.unmodifiedSince, reply.changed, now)
+    : reply.changed === undefined || !isChangedSince(given.unmodifiedSince, reply.changed, given)
   if (!holds)
     throw new Problem(
       'precondition-failed',
@@ -99,14 +99,17 @@ function isTagListed(tags: Exclude<EntityTags, 'malformed'>, current: string | u
 /** The tag of the answer that the client may keep using, '' if it has none; null if the answer must be sent. R141, R142. */
 function matchedTag(
   call: Call,
-  { noneMatch, modifiedSince, now }: Preconditions,
+  given: Preconditions,
   { headers: { ETag: current }, changed }: Reply,
   coding: string | null,
 ): string | null {
+  const { noneMatch, modifiedSince } = given
   const own = current === undefined || coding === null ? (current ?? '') : tagOfCoding(current, coding)
   if (noneMatch === '*') return own
   if (noneMatch === null)
-    return modifiedSince !== null && changed !== undefined && !isChangedSince(modifiedSince, changed, now) ? own : null
+    return modifiedSince !== null && changed !== undefined && !isChangedSince(modifiedSince, changed, given)
+      ? own
+      : null
   if (noneMatch === 'malformed' || current === undefined) return null
   const weak = current.startsWith('W/') ? 'W/' : ''
   for (const { tag } of noneMatch) {

@@ -263,7 +263,7 @@ async function serveDocument(
   reply.headers.ETag = own.tag
   reply.headers.Vary = closed ? varyByCaller(settings.auth) : 'Accept-Encoding'
   const coding = replyCoding(call, reply, settings)
-  const found = applyPreconditions(call, reply, coding, context.world.now())
+  const found = applyPreconditions(call, reply, coding, context.world)
   return coding !== null && found === reply ? encodeReply(call, reply, coding, own.encoded) : found
 }
 

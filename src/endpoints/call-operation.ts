@@ -78,14 +78,14 @@ function collectionOperationRoute(scene: EndpointContext, served: ServedOperatio
   const { resource } = scene
   const { today } = scene.representation
   const { refusals, ...about } = callDescription(scene, served)
-  const admit = ({ call, time }: { call: Call; time: number }) => {
-    admitConditionalCreate(preconditionsOf(call, time))
+  const admit = ({ call, world }: Pick<RequestContext, 'call' | 'world'>) => {
+    admitConditionalCreate(preconditionsOf(call, world))
     admitCarriedOut(served)
   }
   return {
     ...callParts(scene, served),
     ...{ at: `collection/${own.name}`, safe: false, resource },
-    target: ({ call, world }: RequestContext) => ({ read: null, admit: () => admit({ call, time: world.now() }) }),
+    target: (asked: RequestContext) => ({ read: null, admit: () => admit(asked) }),
     parse: (asked) => ({
       ...asked,
       key: { id: '', parent: null, account: asked.caller.account },

@@ -60,7 +60,7 @@ export function createItemRoute(scene: EndpointContext): Route {
       read: readOfOwner(owner(asked), asked),
       admit: (seen) => {
         admitPresent(scene, seen)
-        admitConditionalCreate(preconditionsOf(asked.call, asked.world.now()))
+        admitConditionalCreate(preconditionsOf(asked.call, asked.world))
       },
     }),
     judgeState: ({ id }, asked) => stateGuard(scene, scene.representation.today, { owner: id }, timed(asked)),
@@ -118,7 +118,7 @@ function createdReply(scene: EndpointContext, intent: Intent, key: ItemAddress, 
 
 function parseCreate(scene: EndpointContext, asked: RequestContext, concealed: ReadonlySet<string>): Intent {
   const resource = scene.representation.today
-  admitConditionalCreate(preconditionsOf(asked.call, asked.world.now()))
+  admitConditionalCreate(preconditionsOf(asked.call, asked.world))
   const { claim, body } = claimOfCreate(asked, resource, concealed)
   const document = scene.representation.create(body, itemPermissions(scene, asked))
   const time = asked.world.now()

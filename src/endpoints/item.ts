@@ -19,7 +19,7 @@ import type { ServedOperation, ServedTransition, Transition } from '../resources
 import type { Member, Resource } from '../resources/resource.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import type { ItemLinker } from '../views/item-links.ts'
-import { etag, tagSecret } from '../views/tag.ts'
+import { etag, tagKeyOf } from '../views/tag.ts'
 import {
   maskDocuments,
   maskJoined,
@@ -160,7 +160,7 @@ export function itemReply(
   const headers: Record<string, string> = {}
   const date = httpDate(changed, world.now())
   if (date !== null) headers['Last-Modified'] = date
-  if (view.mode !== 'off') headers.ETag = etag(view, row, tagSecret(world))
+  if (view.mode !== 'off') headers.ETag = etag(view, row, tagKeyOf(world))
   const seen = shownDocument(representation, view, row)
   return { status, headers, body: linker ? linker.toItem(view, carried, doc, seen) : seen, changed }
 }

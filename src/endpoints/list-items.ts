@@ -178,7 +178,7 @@ function pageReply(scene: EndpointContext, { call, caller, carried, world, query
   const headers: Record<string, string> = {}
   const link = around && where !== 'body' ? linkHeader(around) : ''
   if (link !== '') headers.Link = link
-  if (view.mode !== 'off') headers.ETag = listTag(view.mode, body)
+  if (view.mode !== 'off') headers.ETag = listTag(view.mode, body, world)
   return { status: 200, headers, body }
 }
 
@@ -194,9 +194,13 @@ function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, wor
   }
 }
 
-/** The tag of a list is a digest of its body. R148. */
-export function listTag(mode: 'strong' | 'weak', body: string): string {
-  const tag = hash('sha1', body, 'base64url').slice(0, 22)
+/** The tag of a list is a digest of its body, and of the last restore. R148. */
+export function listTag(
+  mode: 'strong' | 'weak',
+  body: string,
+  { restoredAt }: Pick<ServiceWorld, 'restoredAt'>,
+): string {
+  const tag = hash('sha1', restoredAt === 0 ? body : `${restoredAt} ${body}`, 'base64url').slice(0, 22)
   return mode === 'weak' ? `W/"${tag}"` : `"${tag}"`
 }
 

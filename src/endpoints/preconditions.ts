@@ -4,9 +4,10 @@ import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import type { EntityTags, Preconditions } from '../flow/intent.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import { parseHttpDate } from '../formats/http-date.ts'
 import { updatedAtIn } from '../rows/collection.ts'
-import { etag, isSameState, tagOf } from '../views/tag.ts'
+import { etag, isSameState, tagKeyOf, tagOf } from '../views/tag.ts'
 import type { View } from '../views/view.ts'
 
 const singleTag = /^\s*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*$/
@@ -28,8 +29,11 @@ function parseTags(text: string | undefined): EntityTags | null {
   return end === text.length && found.length > 0 ? found : 'malformed'
 }
 
+/** What preconditions depend on besides the request. */
+export type ConditionsWorld = Pick<ServiceWorld, 'now' | 'secrets' | 'restoredAt'>
+
 /** The preconditions of a call; null if it has none. */
-export function preconditionsOf({ headers }: Call, now: number, secret = ''): Preconditions | null {
+export function preconditionsOf({ headers }: Call, world: ConditionsWorld): Preconditions | null {
   const match = headers['if-match']
   const noneMatch = headers['if-none-match']
   const unmodified = headers['if-unmodified-since']
@@ -40,8 +44,8 @@ export function preconditionsOf({ headers }: Call, now: number, secret = ''): Pr
     noneMatch: parseTags(noneMatch),
     unmodifiedSince: parseHttpDate(unmodified),
     modifiedSince: parseHttpDate(modified),
-    now,
-    secret,
+    now: world.now(),
+    ...tagKeyOf(world),
   }
 }
 
@@ -64,10 +68,10 @@ export function admitConditionalWrite(given: Preconditions | null, seen: FoundRo
     match: Exclude<EntityTags, 'malformed'> | null
     noneMatch: Exclude<EntityTags, 'malformed'> | null
   }
-  const current = seen && tagOf(view, seen, given.secret)
+  const current = seen && tagOf(view, seen, given)
   const strong = view.mode === 'strong' ? current : null
   if (match && (!seen || !matchesTag(match, strong, false))) throw preconditionFailed('If-Match', seen, view, given)
-  if (!match && seen && isChangedSince(given.unmodifiedSince, lastChange(seen.doc, seen.joined), given.now))
+  if (!match && seen && isChangedSince(given.unmodifiedSince, lastChange(seen.doc, seen.joined), given))
     throw preconditionFailed('If-Unmodified-Since', seen, view, given)
   if (noneMatch && seen && matchesTag(noneMatch, view.mode === 'off' ? null : current, true))
     throw preconditionFailed('If-None-Match', seen, view, given)
@@ -91,9 +95,15 @@ export const isSettled = (changed: string, now: number): boolean =>
 /**
  * Whether something may have changed since a date. Dates count whole seconds, so that of two changes in one second they
  * show only the first: a date in the current second proves nothing, nor does a change that is not settled. R130.
+ * A date before a restore proves nothing either: what changed until then may have been lost.
  */
-export function isChangedSince(date: number | null, changed: string, now: number): boolean {
+export function isChangedSince(
+  date: number | null,
+  changed: string,
+  { now, restoredAt }: Pick<Preconditions, 'now' | 'restoredAt'>,
+): boolean {
   if (date === null) return false
+  if (date * oneSecond <= restoredAt / 1000 + skew) return true
   return date * oneSecond > now - oneSecond || Date.parse(changed) >= (date + 1) * oneSecond || !isSettled(changed, now)
 }
 
@@ -103,14 +113,14 @@ function malformedPrecondition(name: string): Problem {
   })
 }
 
-function preconditionFailed(name: string, seen: FoundRow | null, view: View, { secret }: Preconditions): Problem {
+function preconditionFailed(name: string, seen: FoundRow | null, view: View, given: Preconditions): Problem {
   const message = seen
     ? `${name} does not hold: the resource has changed or is there already. Read it again and retry with its ETag.`
     : `${name} does not hold: there is no such resource.`
   return new Problem(
     'precondition-failed',
     message,
-    seen && view.mode !== 'off' ? { headers: { ETag: etag(view, seen, secret) } } : {},
+    seen && view.mode !== 'off' ? { headers: { ETag: etag(view, seen, given) } } : {},
   )
 }
 

@@ -16,7 +16,6 @@ import type { ClaimAndBody } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { changeDocument, decodeDocument, type MergeValue } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
-import { tagSecret } from '../views/tag.ts'
 import { absenceTypes, conditionTypes, itemConditions } from './described.ts'
 import { changeRules } from './further-rules.ts'
 import {
@@ -94,11 +93,7 @@ export function writeItemRoute(
 
 /** Checks the preconditions of a request. */
 export const admitConditions = (scene: EndpointContext, asked: RequestContext, seen: FoundRow | null): void =>
-  admitConditionalWrite(
-    preconditionsOf(asked.call, asked.world.now(), tagSecret(asked.world)),
-    seen,
-    viewNow(scene, asked.caller, asked.world),
-  )
+  admitConditionalWrite(preconditionsOf(asked.call, asked.world), seen, viewNow(scene, asked.caller, asked.world))
 
 /** Refuses a request whose item is missing or does not meet its preconditions. */
 export function admitItem(scene: EndpointContext, asked: RequestContext, seen: ReadResult): void {

@@ -90,7 +90,7 @@ function pageReply(scope: EventScope, { settings }: Resource, intent: Intent, pa
   const next = writeEventCursor(position, { bound, settings, world: intent.world })
   const information = cursorInformation(settings, { limit, next, hasMore: position < head })
   const body = `{"data":[${data}],${information}}`
-  return { status: 200, headers: { ETag: listTag('strong', body) }, body }
+  return { status: 200, headers: { ETag: listTag('strong', body, intent.world) }, body }
 }
 
 function textOf(scope: EventScope, { caller, world }: Intent, event: StoredEvent): string {
@@ -126,7 +126,7 @@ function readEventRoute(scope: EventScope, resource: Resource): Route {
       const event = visible(intent, outcome)
       if (!event) throw missing(idOf(intent))
       const body = textOf(scope, intent, event)
-      return { status: 200, headers: { ETag: listTag('strong', body) }, body }
+      return { status: 200, headers: { ETag: listTag('strong', body, intent.world) }, body }
     },
     claims: null,
     about: {

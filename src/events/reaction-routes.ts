@@ -127,9 +127,9 @@ function readRoute(context: ReactionRoutesContext, { at, id, says, fields, notes
     ...{ operation: id, method: 'GET', at, safe: true, rule: readReactions, content: [], claims: null },
     query: (call) => refuseParameters(call, settings),
     parse: intentOf,
-    render: (_, outcome) => {
+    render: ({ world }, outcome) => {
       const body = textIn(outcome)
-      return { status: 200, headers: { ETag: listTag('strong', body) }, body }
+      return { status: 200, headers: { ETag: listTag('strong', body, world) }, body }
     },
     about: {
       ...{ id, summary: () => says, notes, body: null, headers: itemConditions },

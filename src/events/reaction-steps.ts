@@ -16,6 +16,7 @@ import {
   type FailureRow,
   findCountedFailures,
   findFailure,
+  findPositionsAfter,
   findReaction,
   findReactions,
   type ReactionRow,
@@ -71,9 +72,20 @@ export function* listReactions(context: ReactionRoutesContext, intent: Intent): 
       rowsIn(yield tablePlan(findCountedFailures, { reaction: name, state: 'waiting' })).length,
       rowsIn(yield tablePlan(findCountedFailures, { reaction: name, state: 'parked' })).length,
     ]
-    texts.push(textOf(context, { name, behind: Math.max(0, last - position), waiting, parked }))
+    const behind = yield* eventsBetween(position, last, intent)
+    texts.push(textOf(context, { name, behind, waiting, parked }))
   }
   return pageOf(context, intent, { texts, next: after + limit < rows.length ? after + limit : null }, limit)
+}
+
+/** How many events have a position after the first one, up to the last. Positions have a gap at a restore. */
+function* eventsBetween(
+  first: number,
+  last: number,
+  { world: { restoredAt } }: Intent,
+): Generator<Plan, number, Outcome> {
+  if (first >= restoredAt || last < restoredAt) return Math.max(0, last - first)
+  return rowsIn(yield tablePlan(findPositionsAfter, { after: first })).length
 }
 
 export function* listFailures(context: ReactionRoutesContext, intent: Intent): ReactionSteps {

@@ -1,5 +1,7 @@
 /** Reaction tables: how far each reaction has come, and the events that it could not handle yet. Part 6. R231. */
+
 import { type Table, type TableOperation, type TablePlan, tablePlan } from '../flow/table.ts'
+import { positionTable } from '../store/outbox.ts'
 
 /** One row for each reaction; its name is its identity. */
 const reactionTable: Table = {
@@ -82,6 +84,11 @@ export const countedFailures = 1000
 export const findCountedFailures: TableOperation = {
   ...{ do: 'find', table: failureTable, where: { reaction: 'reaction', state: 'state' } },
   ...{ order: ['position'], limit: countedFailures },
+}
+/** The events after a position, as many as are counted. */
+export const findPositionsAfter: TableOperation = {
+  ...{ do: 'find', table: positionTable, where: { position: { above: 'after' } } },
+  ...{ order: ['position'], limit: 10_000 },
 }
 /** The failures of a reaction behind a position. */
 export const findFailuresAfter = (limit: number): TableOperation => ({

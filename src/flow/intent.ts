@@ -30,16 +30,22 @@ export interface ListQuery {
 /** A list of entity tags, `*`, or malformed. */
 export type EntityTags = '*' | 'malformed' | readonly { readonly tag: string; readonly weak: boolean }[]
 
+/** What a tag depends on besides rows and who sees them. */
+export interface TagKey {
+  /** The secret for the digests in tags. */
+  readonly secret: string
+  /** When the database was last restored: tags from before never match. */
+  readonly restoredAt: number
+}
+
 /** The preconditions of a request. Part 7, conditional read; part 4, methods. */
-export interface Preconditions {
+export interface Preconditions extends TagKey {
   readonly match: EntityTags | null
   readonly noneMatch: EntityTags | null
   readonly unmodifiedSince: number | null
   readonly modifiedSince: number | null
   /** The time that dates are compared with, in milliseconds. */
   readonly now: number
-  /** The secret for the digests in tags. */
-  readonly secret: string
 }
 
 export type Document = Record<string, unknown>

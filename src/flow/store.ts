@@ -37,6 +37,8 @@ export interface Store {
   readonly clock: Clock
   /** The secret of this store, generated when it was first opened. */
   readonly secret: string
+  /** When its database was last restored from a backup, in microseconds; 0 if never. */
+  readonly restoredAt: number
   /** The rows that did not fit the declaration when they were last counted. */
   readonly misfits?: Misfits
   /** The behaviour of a collection that waited for the second phase of a change when a plan was last carried out; null if none did. */

@@ -57,8 +57,16 @@ export interface ServiceWorld extends World, Clock {
   readonly state: ServiceState
   /** The keys for cursors: the first one signs, all of them verify. The last one is the store's, for ETags too. */
   readonly secrets: readonly string[]
+  /** When the database was last restored from a backup, in microseconds; 0 if never. Tags and cursors of other restores are refused. */
+  readonly restoredAt: number
   /** The behaviour of a collection that waits until nodes of the former declaration have stopped; null if none does. */
   readonly waiting: (collection: string) => Waiting | null
+}
+
+/** The parts of a store that the world of its service has. */
+interface ServiceStore extends Pick<ServiceWorld, 'restoredAt' | 'waiting'> {
+  readonly clock: Clock
+  readonly secret: string
 }
 
 /** A clock that is always trusted. */
@@ -69,14 +77,15 @@ export function serviceWorld(
   {
     clock,
     secret,
+    restoredAt = 0,
     waiting = nothingWaits,
-  }: { readonly clock: Clock; readonly secret: string; readonly waiting?: ServiceWorld['waiting'] },
+  }: Pick<ServiceStore, 'clock' | 'secret'> & Partial<ServiceStore>,
   secrets: readonly string[] = [secret],
 ): ServiceWorld {
   const { now } = clock
   const { fillRandom } = world
   const [newId, newRequestId] = [idSource(now, fillRandom), requestIdSource(now, fillRandom)]
-  return { ...world, ...clock, newId, newRequestId, secrets, waiting, state: new ServiceState() }
+  return { ...world, ...clock, newId, newRequestId, secrets, restoredAt, waiting, state: new ServiceState() }
 }
 
 /** A random text that names one holder of leases. */

@@ -27,18 +27,22 @@ type CursorPayload = [own: string, way: number, made: number, ...place: (string 
 const plainFormat = 1
 const packedFormat = 2
 const macLength = 12
+const digestLength = 8
 const mostPlain = 500 // longer ones are compressed, so that a cursor with a long text still fits a URL
+
+/** The end of the digest of a cursor: cursors from before a restore may point at rows that were lost. */
+const restoreMark = (restoredAt: number): string => (restoredAt === 0 ? '' : restoredAt.toString(36))
 
 /** Within a quarter of the time to live, the same position always has the same text. R81. */
 export function writeCursor(
   { position, back, including }: CursorContent,
   { list, bound, ttl }: CursorBinding,
-  { secrets, due }: ServiceWorld,
+  { secrets, due, restoredAt }: ServiceWorld,
 ): string {
   const made = ttl === null ? 0 : Math.floor(due() / (ttl / 4)) * (ttl / 4)
   const text = Buffer.from(
     JSON.stringify([
-      boundDigest(bound),
+      boundDigest(bound) + restoreMark(restoredAt),
       (back ? 1 : 0) + (including ? 2 : 0),
       made,
       ...position,
@@ -54,7 +58,7 @@ export function writeCursor(
 export function readCursor(
   text: string,
   { list, bound, ttl }: CursorBinding,
-  { secrets, due }: ServiceWorld,
+  { secrets, due, restoredAt }: ServiceWorld,
 ): CursorContent | CursorFault {
   const bytes = Buffer.from(text, 'base64url')
   const given = bytes.subarray(0, macLength)
@@ -66,14 +70,17 @@ export function readCursor(
   const payload = body[0] === packedFormat ? inflateRawSync(body.subarray(1)) : body.subarray(1)
   const [own, way, made, ...place] = JSON.parse(payload.toString()) as CursorPayload
   if (ttl !== null && made + ttl <= due()) return 'cursor-expired'
-  return own === boundDigest(bound) ? { position: place, back: way % 2 === 1, including: way >= 2 } : 'cursor-mismatch'
+  if (own.slice(digestLength) !== restoreMark(restoredAt)) return 'cursor-expired'
+  return own.slice(0, digestLength) === boundDigest(bound)
+    ? { position: place, back: way % 2 === 1, including: way >= 2 }
+    : 'cursor-mismatch'
 }
 
 /** Pure: digests by their text, as one request needs the same one several times. */
 const digests = new Memo<string, string>(100)
 
 const boundDigest = (bound: string): string =>
-  digests.get(bound) ?? digests.set(bound, hash('sha256', bound, 'base64url').slice(0, 8))
+  digests.get(bound) ?? digests.set(bound, hash('sha256', bound, 'base64url').slice(0, digestLength))
 
 function cursorMac(secret: string, list: string, body: Buffer): Buffer {
   return createHmac('sha256', secret)

@@ -100,7 +100,8 @@ export const cursorFaultMessages: Readonly<Record<CursorFault, string>> = {
     'The cursor does not belong to this list. Send it unchanged, or start again with an empty one: cursor=',
   'cursor-mismatch':
     'The cursor belongs to other filters or another sort. Send the same ones again, or start again with cursor=',
-  'cursor-expired': 'The cursor is too old. Start again with cursor=',
+  'cursor-expired':
+    'The cursor is too old, or of a time before the database was restored. Start again with an empty one: cursor=',
 }
 
 /** The window at a cursor; the first page for an empty one. R81 to R85. */

@@ -44,7 +44,7 @@ export const problemTexts: Readonly<Record<string, string>> = {
   'pagination-conflict': 'Parameters of several styles of pages were given together. Give those of one.',
   'invalid-cursor': 'The cursor was not issued by this service, or was changed. Begin with the first page.',
   'cursor-mismatch': 'The cursor belongs to another list, filter or sort. Use it with the request that answered it.',
-  'cursor-expired': 'The cursor is too old. Begin with the first page.',
+  'cursor-expired': 'The cursor is too old, or of a time before the database was restored. Begin with the first page.',
   'invalid-idempotency-key': 'The idempotency key is missing or malformed.',
   'idempotency-key-missing':
     'The operation needs an idempotency key. Send the header `Idempotency-Key` with a new UUID.',

@@ -2,6 +2,7 @@
 import { realWorld } from '../flow/real-world.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
+import { crossCheck } from '../rewrite/cross-check.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
 import { findChangeHazards } from '../rewrite/losses.ts'
 import {
@@ -16,11 +17,12 @@ import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
 import { readUnendedNodes } from '../schema/presence.ts'
+import { recordOtherRestore } from '../schema/restored.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
 import { layoutName, readAppliedPlans, type SchemaComparison, type StoredParts } from '../schema/state.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import { mapCollections } from '../sql/layout.ts'
-import { blankStatement } from '../sql/statements.ts'
+import { blankStatement, plainStatement } from '../sql/statements.ts'
 import { runStepsAsync, type Steps } from '../store/steps.ts'
 import { postgresClock } from './clock.ts'
 import { type Connection, type ConnectionTimeouts, connect, connectShort } from './connect.ts'
@@ -91,6 +93,7 @@ export async function openPostgresMigration(
   })
 }
 
+// long because: each operation of the port is one entry
 function migrationOf(site: MigrationContext, { serves, change }: SchemaComparison, url: string): Migration {
   const { collections, consent, connection } = site
   const run = <T>(steps: Steps<T>): Promise<T> => runStepsAsync(steps, connection.ask)
@@ -116,7 +119,20 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
       explainErrors(url, async () => run(readAppliedPlans(await readPostgresSchemaState(connection.ask)))),
     applyPlan: (plan) => withMisfits((own) => applyPostgresPlan(own, plan)),
     inspect: (see) => explainErrors(url, () => run(inspectRows(change, collections, surveyed.dialect, see))),
+    crossCheck: () =>
+      explainErrors(url, async () => {
+        const compared = await comparePostgresSchema(connection.ask, site)
+        return run(crossCheck(compared, collections, dialectOf(compared.state?.layout ?? null)))
+      }),
+    version: async () => {
+      const [row] = await connection.ask(plainStatement('SHOW server_version'))
+      return `PostgreSQL ${row?.server_version}`
+    },
     undrop: () => explainErrors(url, () => undropPostgres(site)),
+    recordRestore: () =>
+      explainErrors(url, async () =>
+        run(recordOtherRestore(postgresDialect, await readPostgresSchemaState(connection.ask))),
+      ),
     close: () => closeConnections(site),
   }
 }

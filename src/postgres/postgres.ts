@@ -68,6 +68,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
       needsBacklogCheck(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan, follows),
     keepsOrder: 'following',
     secret: deps.secret,
+    restoredAt: cellar.restoredAt ?? 0,
     caches,
     clock,
     misfits: deps.misfits,

@@ -70,7 +70,7 @@ export class PublishRun {
       const { items, isFull } = await this.#refused.retry((event) => this.#sendAgain(event))
       if (isFull) return
       const page = await this.#read(position)
-      if (page.base > position) this.#warnOfMissed(page.base - position)
+      if (page.base > position) this.#warnOfMissed(position, page.base)
       const groups = splitAtRepeatedItems(page.events)
       for (const [i, group] of groups.entries()) {
         await this.#sendUnlessBehind(group, items)
@@ -84,10 +84,12 @@ export class PublishRun {
     }
   }
 
-  #warnOfMissed(missed: number): void {
+  #warnOfMissed(position: number, base: number): void {
+    const { restoredAt } = this.#server.world // positions have a gap there
+    const missed = position < restoredAt && restoredAt <= base ? null : base - position
     this.#server.log.error(
       { missed },
-      `${missed} events were deleted before they could be published: events.retention is shorter than the publisher was behind.`,
+      `${missed ?? 'Some'} events were deleted before they could be published: events.retention is shorter than the publisher was behind.`,
     )
   }
 

@@ -4,6 +4,7 @@ import type { World } from '../flow/world.ts'
 import type { Collection } from '../rows/collection.ts'
 import type { Consent } from '../schema/hazard.ts'
 import { type SchemaMode, schemaOutdated } from '../schema/migration.ts'
+import { readRestoredAt } from '../schema/restored.ts'
 import { storeSecret } from '../schema/shared-tables.ts'
 import { layoutName, type SchemaComparison, type StoredParts, stateToOpenAsIs } from '../schema/state.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -64,7 +65,7 @@ export function* prepareStore(
   const { retention = defaultRetention } = consent
   const copies = isKept ? {} : yield* prepareCopies(cellar, retention, due)
   return {
-    cellar: { ...withBacklog(cellar, layouts), ...copies },
+    cellar: { ...withBacklog(cellar, layouts), ...copies, restoredAt: yield* readRestoredAt() },
     expire: copies.dropped && retention !== null ? (time) => expireCopies(dialect, retention, time) : null,
     secret: yield* storeSecret(dialect, world),
     misfits,

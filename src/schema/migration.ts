@@ -37,9 +37,23 @@ export interface Migration {
   readonly applyPlan: (plan: MigrationPlan) => PlanResult | Promise<PlanResult>
   /** Passes every row, converted to this declaration, to `see`; returns the rows that do not fit it. */
   readonly inspect: (see: (row: DeclaredRow) => void) => Misfits | Promise<Misfits>
+  /** Compares index columns, totals and idempotency keys with the rows; null if the database is not as declared. */
+  readonly crossCheck: () => readonly CrossFault[] | null | Promise<readonly CrossFault[] | null>
+  /** The database and its version: `SQLite 3.51.3`. */
+  readonly version: () => string | Promise<string>
   /** Restores dropped values whose fields were not written since. */
   readonly undrop: () => readonly UndropResult[] | Promise<readonly UndropResult[]>
+  /** Records that the database was restored by other means; throws if nodes use it. */
+  readonly recordRestore: () => void | Promise<void>
   readonly close: () => void
+}
+
+/** Rows of which the same is wrong. */
+export interface CrossFault {
+  readonly collection: string
+  /** What is wrong: `by_name differs from the document`. */
+  readonly says: string
+  readonly rows: readonly string[]
 }
 
 /** One phase of a change, as it was reviewed. */

@@ -5,6 +5,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
+import { crossCheck } from '../rewrite/cross-check.ts'
 import { inspectRows } from '../rewrite/inspect.ts'
 import { findChangeHazards } from '../rewrite/losses.ts'
 import {
@@ -19,6 +20,7 @@ import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
 import { readUnendedNodes } from '../schema/presence.ts'
+import { recordOtherRestore } from '../schema/restored.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
 import { layoutName, readAppliedPlans, type StoredParts } from '../schema/state.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
@@ -70,6 +72,7 @@ function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): Prepared
   return { layouts: readSqliteSchemaState(run) as SchemaState, misfits: sighting.misfits }
 }
 
+// long because: each operation of the port is one entry
 export function openSqliteMigration(
   url: string,
   stored: StoredParts,
@@ -101,7 +104,14 @@ export function openSqliteMigration(
       appliedPlans: () => runSteps(readAppliedPlans(readSqliteSchemaState(run)), run),
       applyPlan: (plan) => withMisfits((own) => applySqlitePlan(own, plan)),
       inspect: (see) => runSteps(inspectRows(change, stored.collections, sqliteDialect, see), run),
+      crossCheck: () =>
+        explainErrors(url, () =>
+          runSteps(crossCheck(compareSqliteSchema(site), stored.collections, sqliteDialect), run),
+        ),
+      version: () => `SQLite ${run({ text: 'SELECT sqlite_version() AS version', values: [] })[0]?.version}`,
       undrop: () => explainErrors(url, () => undropSqlite(site)),
+      recordRestore: () =>
+        explainErrors(url, () => runSteps(recordOtherRestore(sqliteDialect, readSqliteSchemaState(run)), run)),
       close: () => db.close(),
     }
   })

@@ -162,6 +162,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     keepsOrder: 'all',
     hold: snapshot.hold,
     secret: deps.secret,
+    restoredAt: cellar.restoredAt ?? 0,
     caches,
     clock: time,
     misfits: deps.misfits,

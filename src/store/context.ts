@@ -60,6 +60,8 @@ export interface StoreContext {
   readonly clockLead?: () => number
   readonly dropped?: ReadonlyMap<string, readonly { readonly field: string; readonly path: string }[]>
   readonly dialect: Dialect
+  /** When the database was last restored, if ever; events are numbered from there on. See `schema/restored.ts`. */
+  readonly restoredAt?: number
   readonly collections: ReadonlyMap<string, PreparedCollection>
   /** The stored names of all collections that this node knows of, also of those that are no longer declared, as JSON. */
   readonly knownNames: string

@@ -212,7 +212,7 @@ export function* recordEventRows(
   const [row] = yield { text: own.texts.read, values: rowKeyValues(own.collection, key, cellar.dialect) }
   const kept = row ? yield* ownRowOfEvent(own, viewStoredRow(own, row), { key, doc, revision }) : []
   const rows = [...kept, ...(yield* joinedRowsOfEvent(cellar, own, key, doc))]
-  const event = eventValues(own.collection, { key, revision, action: 'updated', doc, shape: own.shape })
+  const event = eventValues(cellar, own.collection, { key, revision, action: 'updated', doc, shape: own.shape })
   if (rows.length > 0) yield insertEventRows(cellar.dialect, event, rows)
 }
 

@@ -48,8 +48,8 @@ const outboxTable: Table = {
   indexes: [{ name: 'mark', columns: ['mark'] }],
 }
 
-/** The positions of events, from 1 on without gaps. */
-const positionTable: Table = {
+/** The positions of events, from 1 on without gaps, and from its time on after each restore. */
+export const positionTable: Table = {
   name: 'bylaw_positions',
   columns: { position: 'integer', event: 'text' },
   key: ['position'],
@@ -151,7 +151,7 @@ export function* recordDeletion(
   const { shape } = own
   const { doc } = seen
   const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time }
-  const event = eventValues(own.collection, change)
+  const event = eventValues(cellar, own.collection, change)
   yield insertEvent(cellar.dialect, event)
   const rows = [...(yield* ownRowOfEvent(own, seen, change)), ...joined]
   if (rows.length > 0) yield insertEventRows(cellar.dialect, event, rows)
@@ -171,7 +171,9 @@ export const insertEventsFrom = (
 ): string =>
   `INSERT INTO ${outbox} (${columns.join(', ')}) SELECT ${eventValueTypes.map((_, i) => value(i)).join(', ')}, ${doc}, ${dialect.outbox.mark} FROM ${from}`
 
+/** The sequence is the revision of the row, counted from the last restore: consumers may have got higher ones before a restore. */
 export function eventValues(
+  { restoredAt = 0 }: StoreContext,
   collection: Collection,
   { key, revision, action, doc, shape, time = 0 }: RecordedChange,
 ): EventValues {
@@ -180,19 +182,19 @@ export function eventValues(
   const at = changeTime(doc, time)
   const id = eventIdOf(at, [name, account, parent, key.id, revision])
   const type = `${collection.eventPrefix}.${action}`
-  return [id, type, name, key.id, parent, account, action, revision, shape, at, doc]
+  return [id, type, name, key.id, parent, account, action, restoredAt + revision, shape, at, doc]
 }
 
 const mostNumbered = 1000
 
 /** Gives positions to events that have none, up to a limit. */
-export function* numberEvents({ dialect }: StoreContext): Steps<Outcome> {
+export function* numberEvents({ dialect, restoredAt = 0 }: StoreContext): Steps<Outcome> {
   const { mark, outbox: marks } = dialect
   const [state] = yield {
     text: `INSERT INTO ${relay} (name, position, horizon) VALUES ('events', 0, 0) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING position, horizon`,
     values: [],
   }
-  const [position, horizon] = [Number(state?.position), Number(state?.horizon)]
+  const [position, horizon] = [Math.max(Number(state?.position), restoredAt), Number(state?.horizon)]
   // The horizon and the events are read by one statement, so that both are of the same moment.
   const next = `SELECT id, sequence, ${marks.moment} AS moment ${fromFresh(dialect, mark(1))} ORDER BY moment, sequence, id LIMIT ${mostNumbered}`
   const found = yield {
@@ -200,7 +202,7 @@ export function* numberEvents({ dialect }: StoreContext): Steps<Outcome> {
     values: [horizon],
   }
   const fresh = found.filter(({ id }) => id !== null)
-  const last = position + fresh.length
+  const last = fresh.length === 0 ? Number(state?.position) : position + fresh.length
   if (fresh.length > 0)
     yield {
       text: `INSERT INTO ${positions} (position, event) SELECT ${mark(1)} + n, id FROM (${dialect.numberedItemsOf(mark(2))}) AS numbered WHERE true`,
@@ -236,15 +238,17 @@ export function* readHead({ dialect }: StoreContext): Steps<Outcome> {
 const mostScanned = 5000
 
 export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<EventPage> {
-  const { dialect } = cellar
+  const { dialect, restoredAt = 0 } = cellar
+  const after = plan.upTo === undefined ? plan.after : plan.upTo - mostScanned
+  const next =
+    restoredAt === 0 ? '' : `, (SELECT min(position) - 1 FROM ${positions} WHERE position > ${dialect.mark(1)}) AS next`
   const [bounds] = yield {
-    text: `SELECT coalesce((SELECT min(position) FROM ${positions}), 1) - 1 AS base, coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS head, (SELECT value FROM ${metaTable} WHERE name = '${collectionsRow}') AS names`,
-    values: [],
+    text: `SELECT coalesce((SELECT min(position) FROM ${positions}), 1) - 1 AS base, coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS head, (SELECT value FROM ${metaTable} WHERE name = '${collectionsRow}') AS names${next}`,
+    values: restoredAt === 0 ? [] : [after],
     autocommit: 'read',
   }
   const [base, last] = [Number(bounds?.base), Number(bounds?.head)]
-  const after = plan.upTo === undefined ? plan.after : plan.upTo - mostScanned
-  const from = Math.max(after, Math.min(base, last))
+  const from = Math.max(after, Math.min(Number(bounds?.next ?? base), last))
   const unknown = plan.upTo === undefined ? yield* firstUnknownEvent(cellar, bounds?.names, from) : null
   const head = unknown === null ? last : unknown - 1
   const to = Math.min(head, plan.upTo ?? from + mostScanned)

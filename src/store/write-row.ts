@@ -42,7 +42,7 @@ function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
   const hidden = hiddenColumn(own, null, plan.row)
   const records = yield* recordsEvents(cellar, own)
   const eventAt = (revision: number) =>
-    records ? eventValues(collection, { key: plan.key, revision, action: 'created', doc, shape }) : null
+    records ? eventValues(cellar, collection, { key: plan.key, revision, action: 'created', doc, shape }) : null
   const fused = combinedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, [least, eventAt(least)])
   if (fused && (yield fused).length > 0) return { is: 'created', doc, revision: least }
   if (plan.parent) {
@@ -135,5 +135,5 @@ function* eventOfUpdate(
   { key, revision, entered = 'updated', row: { doc } }: Update,
 ): Steps<EventValues | null> {
   if (!(yield* recordsEvents(cellar, own))) return null
-  return eventValues(own.collection, { key, revision: revision + 1, action: entered, doc, shape: own.shape })
+  return eventValues(cellar, own.collection, { key, revision: revision + 1, action: entered, doc, shape: own.shape })
 }

@@ -77,6 +77,8 @@ export async function openMigrationFor(service: Service, database: string, conse
     applyPlan: (plan) => asCommandError(() => migration.applyPlan(plan)),
     undrop: () => asCommandError(migration.undrop),
     survey: () => asCommandError(migration.survey),
+    crossCheck: () => asCommandError(migration.crossCheck),
+    recordRestore: () => asCommandError(migration.recordRestore),
   }
 }
 
@@ -111,7 +113,7 @@ export async function draftPlans(
 }
 
 /** Turns errors of the store at start into command errors, which are printed without a stack. */
-async function asCommandError<T>(open: () => T | Promise<T>): Promise<T> {
+export async function asCommandError<T>(open: () => T | Promise<T>): Promise<T> {
   try {
     return await open()
   } catch (error) {

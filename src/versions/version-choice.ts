@@ -171,3 +171,9 @@ export function unnamedVersion(features: ReadonlySet<string>, choice: VersionCho
   admitVersion({ label, by: 'header' }, choice, now, () => null)
   return { label, inPath: '', query: '' }
 }
+
+/** The base URL of the newest version, whose field names are used. */
+export function newestVersionUrl({ served, usual, carriers }: VersionChoice, url: string): string {
+  const label = served.at(-1)
+  return label === usual || !carriers.includes('path') ? url : `${url}/${label}`
+}

@@ -26,11 +26,19 @@ const view: View = {
 }
 const doc = (more: object) =>
   JSON.stringify({ id: 'hom_1', city: 'Rome', pin: '1', createdAt: '2026-01-01T00:00:00.000Z', ...more })
-const tag = (text: string, { revision = 1, account = null as string | null, secret = 's' } = {}) =>
+const key = { secret: 's', restoredAt: 0 }
+const tag = (
+  text: string,
+  {
+    revision = 1,
+    account = null as string | null,
+    ...more
+  }: Partial<typeof key> & { revision?: number; account?: string | null } = {},
+) =>
   tagOf(
     { ...view, account, seal: { secret: '', account: null, text: '' } },
     { revision: 7, joined: [{ doc: text, revision }] },
-    secret,
+    { ...key, ...more },
   )
 
 test('a tag does not depend on the content of another row, so values cannot be guessed', () => {
@@ -40,7 +48,7 @@ test('a tag does not depend on the content of another row, so values cannot be g
     assert.equal(tag(doc(more)), one, JSON.stringify(more))
 })
 
-test('a tag depends on the row, its creation, account and state, and on the secret of the store', () => {
+test('a tag depends on the row, its creation, account and state, and on the secret and the last restore of the store', () => {
   const all = [
     tag(doc({})),
     tag(doc({ id: 'hom_2' })),
@@ -49,21 +57,23 @@ test('a tag depends on the row, its creation, account and state, and on the secr
     tag(doc({}), { account: 'a' }),
     tag(doc({}), { account: 'b' }),
     tag(doc({}), { secret: 't' }),
-    tagOf(view, { revision: 7, joined: [null] }, 's'),
-    tagOf(view, { revision: 7 }, 's'),
-    ...['a', 'b'].map((account) => tagOf({ ...view, account }, { revision: 7 }, 's')),
+    ...[1, 2].map((restoredAt) => tag(doc({}), { restoredAt })),
+    tagOf(view, { revision: 7 }, { ...key, restoredAt: 1 }),
+    tagOf(view, { revision: 7, joined: [null] }, key),
+    tagOf(view, { revision: 7 }, key),
+    ...['a', 'b'].map((account) => tagOf({ ...view, account }, { revision: 7 }, key)),
   ]
   assert.equal(new Set(all).size, all.length)
 })
 
 test('many accounts have many tags', () => {
-  const all = Array.from({ length: 20_000 }, (_, i) => tagOf({ ...view, account: `acc_${i}` }, { revision: 1 }, 's'))
+  const all = Array.from({ length: 20_000 }, (_, i) => tagOf({ ...view, account: `acc_${i}` }, { revision: 1 }, key))
   assert.equal(new Set(all).size, all.length)
 })
 
 test('a view that two stores serve has a tag for each', () => {
   const own = { ...view, account: 'a' }
-  const [first, second] = ['s', 't'].map((secret) => tagOf(own, { revision: 1 }, secret))
+  const [first, second] = ['s', 't'].map((secret) => tagOf(own, { revision: 1 }, { ...key, secret }))
   assert.notEqual(first, second)
-  assert.equal(tagOf(own, { revision: 1 }, 's'), first)
+  assert.equal(tagOf(own, { revision: 1 }, key), first)
 })

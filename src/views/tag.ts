@@ -1,6 +1,8 @@
 /** Tag: entity tags, equal only for answers that are equal byte for byte. Part 7, conditional read. */
 import { createHmac } from 'node:crypto'
 import type { JoinedRow } from '../flow/found-row.ts'
+import type { TagKey } from '../flow/intent.ts'
+import type { ServiceWorld } from '../flow/world.ts'
 import type { View } from './view.ts'
 
 /** A row, and the joined rows that its answer is made from. */
@@ -9,19 +11,23 @@ export interface TaggedRow {
   readonly joined?: readonly (JoinedRow | null)[]
 }
 
-/** The secret for tags: the last one, which belongs to the store and is the same on all its nodes. */
-export const tagSecret = ({ secrets }: { readonly secrets: readonly string[] }): string => secrets.at(-1) ?? ''
+/** The key of tags. Its secret is the last one, which belongs to the store and is the same on all its nodes. */
+export const tagKeyOf = ({ secrets, restoredAt }: Pick<ServiceWorld, 'secrets' | 'restoredAt'>): TagKey => ({
+  secret: secrets.at(-1) ?? '',
+  restoredAt,
+})
 
 /**
- * The plain tag of a row in a view: revision, major version, a hash of the view, and a keyed digest of the account
+ * The plain tag of a row in a view: revision, the last restore, major version, a hash of the view, and a keyed digest of the account
  * and the joined rows. R121.
  */
-export function tagOf(view: View, { revision, joined = [] }: TaggedRow, secret: string): string {
-  return `${revision.toString(36)}-${view.major}-${view.hash}${rowsSeal(view, joined, secret)}`
+export function tagOf(view: View, { revision, joined = [] }: TaggedRow, { secret, restoredAt }: TagKey): string {
+  const number = revision.toString(36) + (restoredAt === 0 ? '' : `.${restoredAt.toString(36)}`)
+  return `${number}-${view.major}-${view.hash}${rowsSeal(view, joined, secret)}`
 }
 
-export const etag = (view: View, row: TaggedRow, secret: string): string =>
-  `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(view, row, secret)}"`
+export const etag = (view: View, row: TaggedRow, key: TagKey): string =>
+  `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(view, row, key)}"`
 
 /** Two tags name the same state if they differ at most in the hash of the view and the coding. R121, R122. */
 export function isSameState(given: string, current: string): boolean {

@@ -28,7 +28,7 @@ describe('bylaw doctor', () => {
     const [, both, one] = made.map(({ json }) => json.id)
     const { code, stdout } = await run(['doctor', 'api.ts', '--database', 'sqlite:./things.db'], { cwd })
     assert.equal(code, 1)
-    assert.match(stdout, /^sqlite:\.\/things\.db: 3 rows examined\.\n/)
+    assert.match(stdout, /^sqlite:\.\/things\.db \(SQLite 3\.\d+\.\d+\): 3 rows examined\.\n/)
     assert.match(stdout, /things\.name: 1 row does not fit; name must be at most 3 characters long\. /)
     assert.match(
       stdout,
@@ -41,7 +41,7 @@ describe('bylaw doctor', () => {
     const cwd = folder({ 'api.ts': notes })
     const { code, stdout } = await run(['doctor', 'api.ts', '--database', 'sqlite:./notes.db'], { cwd })
     assert.equal(code, 0)
-    assert.equal(stdout, 'sqlite:./notes.db: 0 rows examined, all fit api.ts.\n')
+    assert.match(stdout, /^sqlite:\.\/notes\.db \(SQLite 3\.\d+\.\d+\): 0 rows examined, all fit api\.ts\.\n$/)
   })
 
   test('names the rows that an older version cannot show', async () => {

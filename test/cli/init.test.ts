@@ -48,14 +48,16 @@ test('the tests of a new project pass', async () => {
   assert.match(stdout, /^# fail 0$/m)
 })
 
-test('the seed of a new project can be repeated', async (t) => {
+test('the seed of a new project can be repeated, while the service runs', async (t) => {
   const cwd = await made('my-api')
-  const { url, stop } = await startService(join(cwd, 'handlers.ts'), { database: 'sqlite::memory:' })
+  const { url, stop } = await startService(join(cwd, 'handlers.ts'), {
+    database: `sqlite:${join(cwd, 'data/my-api.db')}`,
+  })
   t.after(() => stop('SIGKILL'))
-  const seed = async () => (await start(process.execPath, ['seed.ts', url], { cwd })).stdout
-  const first = await seed()
-  assert.match(first, /\/projects\/prj_\w+ has three tasks\.\n$/)
-  assert.equal(await seed(), first)
+  const { scripts } = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8'))
+  const seed = async () => (await run(scripts.seed.split(' ').slice(1), { cwd })).stdout
+  assert.equal(await seed(), 'sqlite:./data/my-api.db: 4 created by seed.ts, 0 there already.\n')
+  assert.equal(await seed(), 'sqlite:./data/my-api.db: 0 created by seed.ts, 4 there already.\n')
   const { data } = (await (await fetch(`${url}/projects`)).json()) as { data: { taskCount: number }[] }
   assert.deepEqual(
     data.map(({ taskCount }) => taskCount),

@@ -84,6 +84,10 @@ describe('keys', () => {
     const [key = ''] = made.stdout.split('\n')
     assert.match(made.stdout, /This is the key shop \(key_\w+\), shown this once\. It has files:read\./)
     assert.ok(made.stdout.includes(`-H 'Authorization: Bearer ${key}'`))
+    assert.match(
+      made.stderr,
+      /^There is no BYLAW_PEPPER, .* With NODE_ENV=production, .* it is refused: .*openssl rand/,
+    )
     const { stdout } = await keys('list --name shop')
     assert.match(
       stdout,
@@ -141,6 +145,7 @@ describe('the pepper', () => {
       env: old,
     })
     const { key } = JSON.parse(made.stdout) as Shown
+    assert.equal(made.stderr, '')
     for (const [pepper, status] of [
       ['the first pepper of all', 200],
       ['another pepper in turn', 401],

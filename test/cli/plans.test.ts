@@ -87,7 +87,7 @@ describe('plan files', { concurrency: 3 }, () => {
     assert.match(refused.stderr, /bylaw migrate plan api\.ts --name/)
     await bylaw('plan', 'api.ts', '--name', 'rename')
     const waits = await bylaw('apply', 'api.ts')
-    assert.equal(waits.code, 0)
+    assert.equal(waits.code, 2)
     assert.match(
       waits.stdout,
       /^done: 0002 rename\nThese nodes run the former declaration: \S+:\d+\. [\s\S]* {2}- 0003 rename-finish\n$/,

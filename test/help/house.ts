@@ -31,7 +31,9 @@ const storied: readonly (readonly string[])[] = [
   ['reactions'],
   ['frames'],
   ['terminal'],
-  ['cli', 'testing', 'client', 'embedding'],
+  ['client'],
+  ['backup', 'seed'],
+  ['cli', 'testing', 'embedding'],
   ['index'],
 ]
 /** The cellar may import less than its floor allows: it does not know pages, versions or idempotency keys. */
@@ -204,7 +206,7 @@ export function cellarOnly(files: readonly Source[]): string[] {
 }
 
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
-const reachesOut = ['http', 'webhooks', 'sqlite', 'postgres', 'frames', 'terminal', 'cli']
+const reachesOut = ['http', 'webhooks', 'sqlite', 'postgres', 'frames', 'terminal', 'backup', 'seed', 'cli']
 
 /** Only some rooms use files, sockets and other processes. */
 export function outside(files: readonly Source[]): string[] {
@@ -232,7 +234,8 @@ const globals = [
 ]
 const timers = /^(?:node:)?(?:timers|timers\/promises|perf_hooks)$/
 /** Commands, and the modules that run in the processes of receivers of webhooks and of clients. */
-const knowsGlobals = /^src\/(?:flow\/real-world\.ts|webhooks\/verification\.ts|client\/|terminal\/|cli\/)/
+const knowsGlobals =
+  /^src\/(?:flow\/real-world\.ts|webhooks\/verification\.ts|client\/|terminal\/|backup\/|seed\/|cli\/)/
 
 /** Time, timers and random numbers come from the World, so that a test can run a service with its own clock. */
 export function world(files: readonly Source[]): string[] {

@@ -103,6 +103,7 @@ test('a rolling deploy under load', async (t) => {
   await more()
   writeFileSync(join(cwd, 'api.ts'), after)
   const first = await bylaw('apply')
+  assert.equal(first.code, 2)
   assert.match(first.stdout, /These nodes run the former declaration/)
   await replace(0)
   await more()

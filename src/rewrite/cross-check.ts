@@ -1,0 +1,125 @@
+/** Cross-check: compares what a database stores twice with its rows: index columns, totals and idempotency keys. The cellar. */
+import { type Cell, type Collection, cellIn, keyColumns, type Members, viewRow } from '../rows/collection.ts'
+import { rowLabel } from '../schema/declared-rows.ts'
+import type { CrossFault } from '../schema/migration.ts'
+import type { SchemaState } from '../schema/schema-change.ts'
+import type { SchemaComparison } from '../schema/state.ts'
+import { type Dialect, quoted, rowKeyValues } from '../sql/dialect.ts'
+import { layoutOf } from '../sql/layout.ts'
+import { tombstoneTable } from '../sql/statements.ts'
+import {
+  type PreparedCollection,
+  rowKeyOf,
+  type StoreContext,
+  storeContext,
+  storedDocumentOf,
+} from '../store/context.ts'
+import { claimTable } from '../store/idempotency-claims.ts'
+import type { ResultRow, Steps } from '../store/steps.ts'
+import { filledDocument } from './fill-aggregates.ts'
+
+const batchSize = 500
+
+/** The faults; null if the database is not as declared, so that nothing can be compared. */
+export function* crossCheck(
+  { state }: SchemaComparison,
+  collections: readonly Collection[],
+  dialect: Dialect,
+): Steps<readonly CrossFault[] | null> {
+  if (state === null || !isAsDeclared(state, collections, dialect)) return null
+  const cellar = storeContext(collections, state, dialect)
+  const faults = new Map<string, CrossFault & { readonly rows: string[] }>()
+  const say = (collection: string, says: string, row: string): void => {
+    const key = `${collection} ${says}`
+    const fault = faults.get(key) ?? { collection, says, rows: [] as string[] }
+    faults.set(key, fault)
+    fault.rows.push(row)
+  }
+  for (const prepared of cellar.collections.values()) {
+    const { name } = prepared.collection
+    yield* checkRows(cellar, prepared, (says, row) => say(name, says, row))
+    for (const id of yield* orphanedKeys(cellar, prepared))
+      say(name, 'an idempotency key belongs to an item that was never there', id)
+  }
+  return [...faults.values()]
+}
+
+/** Whether all rows are in the form of the declaration. Further tables do not matter. */
+function isAsDeclared({ layout }: SchemaState, collections: readonly Collection[], dialect: Dialect): boolean {
+  const { tables } = layoutOf(collections, layout, dialect, layout.shared)
+  return (
+    !layout.open &&
+    collections.every(({ name }) => JSON.stringify(tables[name]) === JSON.stringify(layout.tables[name]))
+  )
+}
+
+type Say = (says: string, row: string) => void
+
+function* checkRows(cellar: StoreContext, prepared: PreparedCollection, say: Say): Steps<void> {
+  const { collection } = prepared
+  const { dialect } = cellar
+  const keys = keyColumns(collection)
+  const marks = keys.map((_, i) => dialect.mark(i + 1)).join(', ')
+  // Large integers are read as texts, since no JavaScript number has their value.
+  const columns = collection.columns.map(({ name }) => `CAST(${quoted(name)} AS TEXT) AS ${quoted(name)}`)
+  const selected = [...keys, 'revision', 'shape', 'doc', 'hidden', ...columns].join(', ')
+  const text = `SELECT ${selected} FROM ${quoted(collection.table)} WHERE (${keys.join(', ')}) > (${marks}) ORDER BY ${keys.join(', ')} LIMIT ${batchSize}`
+  for (let after: readonly string[] | null = keys.map(() => ''); after; ) {
+    const rows: readonly ResultRow[] = yield { text, values: after }
+    for (const row of rows) yield* checkRow(cellar, prepared, row, say)
+    const last: ResultRow | undefined = rows.length < batchSize ? undefined : rows.at(-1)
+    after = last ? keys.map((key) => String(last[key])) : null
+  }
+}
+
+function* checkRow(cellar: StoreContext, prepared: PreparedCollection, row: ResultRow, say: Say): Steps<void> {
+  const { collection } = prepared
+  const document = documentOf(prepared, row)
+  if (document === null) return // it is named as one that cannot be converted
+  const label = rowLabel({ key: rowKeyOf(row) })
+  for (const column of collection.columns)
+    if (!isSame(row[column.name], cellIn(column, document))) say(`${column.name} differs from the document`, label)
+  const wrong = yield* wrongTotals(cellar, collection, document, row)
+  if (wrong.length === 0) return
+  // Others may have written a part of it between the reads; every change of a total raises the revision.
+  const [now] = yield { text: prepared.texts.read, values: rowKeyValues(collection, rowKeyOf(row), cellar.dialect) }
+  if (now && Number(now.revision) === Number(row.revision))
+    for (const field of wrong) say(`${field} is not what follows from the rows that it is made from`, label)
+}
+
+function documentOf({ collection, shape }: PreparedCollection, row: ResultRow): Members | null {
+  try {
+    return viewRow(collection, shape, storedDocumentOf(row)).document
+  } catch {
+    return null
+  }
+}
+
+const isSame = (stored: unknown, cell: Cell): boolean =>
+  stored === null || stored === undefined || cell === null ? (stored ?? null) === cell : String(stored) === String(cell)
+
+function* wrongTotals(
+  cellar: StoreContext,
+  collection: Collection,
+  document: Members,
+  { account = null }: ResultRow,
+): Steps<string[]> {
+  if (collection.aggregates.length === 0) return []
+  const filled = yield* filledDocument(cellar, collection, document, account as string | null)
+  const isWrong = (field: string) => JSON.stringify(document[field] ?? null) !== JSON.stringify(filled[field] ?? null)
+  return collection.aggregates.map(({ field }) => field).filter(isWrong)
+}
+
+/** The ids of items that keys belong to, but that are neither there nor deleted; only where every deletion is remembered. */
+function* orphanedKeys({ dialect }: StoreContext, { collection }: PreparedCollection): Steps<readonly string[]> {
+  const { account, composite, retention, table } = collection
+  if (account !== null || composite || retention !== null || dialect.distribute) return []
+  const rows = yield {
+    text: `SELECT id FROM ${claimTable.name} AS own WHERE collection = ${dialect.mark(1)} AND id <> ''
+      AND NOT EXISTS (SELECT 1 FROM ${quoted(table)} AS item WHERE item.id = own.id)
+      AND NOT EXISTS (SELECT 1 FROM ${tombstoneTable} AS gone WHERE gone.collection = own.collection AND gone.id = own.id)
+      ORDER BY id`,
+    values: [collection.called ?? collection.name],
+  }
+  return rows.map(({ id }) => String(id))
+}
