@@ -18,9 +18,16 @@ export function endpointParameters(
   const [{ resource, pathPatterns = {} }] = [...methods.values()] as [Route]
   const inPath = [...template.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => {
     const pattern = pathPatterns[name]
-    if (pattern !== undefined) return { name, in: 'path', required: true, schema: { type: 'string', pattern } }
+    const part = (description: string, schema: DocumentPart) => ({
+      name,
+      in: 'path',
+      required: true,
+      description,
+      schema,
+    })
+    if (pattern !== undefined) return part('As answers have it.', { type: 'string', pattern })
     const owner = name === resource.parent?.field ? edition.resources.get(resource.parent.resource) : undefined
-    return { name, in: 'path', required: true, schema: idSchema(owner ?? resource, around) }
+    return part(`The id of one of ${(owner ?? resource).name}.`, idSchema(owner ?? resource, around))
   })
   return [
     ...inPath,
@@ -102,15 +109,12 @@ const longNames: Partial<Record<RequestHeader, string>> = { wait: 'PreferToWait'
 /** The headers that an operation reads. */
 export function headerParameters(route: Route, components: Components): DocumentPart[] {
   const found = route.about.headers.map((one) => {
-    const [name, description, schema] = requestHeaders[one]
-    return {
-      ...components.put('parameters', [longNames[one] ?? name.replaceAll('-', '')], {
-        name,
-        in: 'header',
-        description,
-        schema,
-      }),
-    }
+    const [name, description, { pattern, ...schema }] = requestHeaders[one]
+    // Reads ignore malformed tags. R128.
+    const own = pattern === undefined || route.safe ? schema : { ...schema, pattern }
+    const short = longNames[one] ?? name.replaceAll('-', '')
+    const partName = route.safe && pattern !== undefined ? `${short}OfRead` : short
+    return { ...components.put('parameters', [partName], { name, in: 'header', description, schema: own }) }
   })
   return route.claims === null ? found : [...found, keyParameter(route, components)]
 }

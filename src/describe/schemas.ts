@@ -27,6 +27,7 @@ export function fieldSchema(terms: FieldTerms, use: SchemaUse, around: SchemaCon
     ...whole,
     ...usual,
     ...marks,
+    'x-references': use === 'asked' ? undefined : terms.to,
     title: use === 'asked' ? undefined : terms.title,
     examples,
     description: schemaDescription(terms, use, description),

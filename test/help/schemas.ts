@@ -66,6 +66,7 @@ function strict(): Ajv2020 {
 export function schemasOf(document: Doc): Schemas {
   const ajv = strict()
   const marks = new Set<string>()
+  const known = new Set<string>()
   const { schemas = {} } = (document.components ?? {}) as { schemas?: object }
   const compiled = new WeakMap<Schema, ValidateFunction>()
   const ready = (schema: Schema): ValidateFunction => {
@@ -76,7 +77,8 @@ export function schemasOf(document: Doc): Schemas {
   const compile = (schema: Schema): ValidateFunction => {
     const alone = rooted(schema, marks) as Schema
     if (!ajv.getSchema('shared')) ajv.addSchema({ $id: 'shared', $defs: rooted(schemas, marks) })
-    for (const mark of marks) if (!ajv.getKeyword(mark)) ajv.addKeyword(mark)
+    for (const mark of marks) if (!known.has(mark)) ajv.addKeyword(mark)
+    for (const mark of marks) known.add(mark)
     return ajv.compile(alone)
   }
   const at = (part: unknown): Schema => {
