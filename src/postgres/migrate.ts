@@ -159,7 +159,8 @@ async function runPhase(
   const begun = await runStepsAsync(readProgress(key), work.ask)
   const made = prepareRefills(surveyedChange(work, change), work.drops)
   for (const [i, step] of change.steps.entries())
-    if (i >= begun) await runSchemaStep(work, step, made, { key, done: i + 1 })
+    if (i >= begun)
+      await runSchemaStep({ ...work, spread: change.after.spread === true }, step, made, { key, done: i + 1 })
   const finish = function* (): Steps<void> {
     yield* end()
     yield* writeProgress(postgresDialect, '-', 0)
@@ -181,8 +182,11 @@ async function runPipelined<T>(steps: Steps<T>, ask: Connection['ask']): Promise
   return made
 }
 
+/** Citus refuses some commands after others of a transaction unless each node runs all of them on one connection. */
+const oneConnectionPerNode = plainStatement(`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`)
+
 async function runSchemaStep(
-  work: LeasedMigration,
+  work: LeasedMigration & { spread: boolean },
   step: SchemaStep,
   made: RefillFor,
   mark: { key: string; done: number },
@@ -204,6 +208,7 @@ async function runSchemaStep(
         await changeIndexConcurrently(ask, text)
       }
     await inFencedTransaction(work, async () => {
+      if (work.spread) await ask(oneConnectionPerNode)
       if (empty) await refuseRows(ask, empty)
       if (!apart) for (const text of sql) await ask(plainStatement(text))
       await remember()

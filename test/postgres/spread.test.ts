@@ -203,6 +203,55 @@ test('values that become unique are reserved for existing rows, while no node ru
   )
 })
 
+/** Applies the plans of a change to a database with the layout of the plans before. */
+async function appliedPlans(url: string, api: Service): Promise<void> {
+  const [state] = await sql(url, `SELECT value FROM bylaw_meta WHERE name = 'layout'`)
+  const last = { number: 1, name: 'init', checksum: '1', to: JSON.parse(state?.value as string) }
+  const migration = await openMigration(api, url)
+  try {
+    for (const plan of await draftPlans(api, 'citus', [last as MigrationPlan]))
+      assert.deepEqual(await migration.applyPlan({ ...plan, name: 'next', checksum: 'x' }), { is: 'done' })
+  } finally {
+    migration.close()
+    watched(url)
+  }
+}
+
+const changes: Readonly<Record<string, [Service, Service]>> = {
+  'a new filter': [shop({ name: f.text() }), shop({ name: f.text(), tag: f.text({ default: '', filter: true }) })],
+  'a filter that is gone': [
+    shop({ name: f.text({ filter: true }) }),
+    shop({ name: f.text(), tag: f.text({ default: '' }) }),
+  ],
+  'a rename with a new sort': [shop({ name: f.text() }), shop({ label: f.text({ sort: true, was: 'name' }) })],
+  'a new filtered reference': [
+    shop({ name: f.text() }),
+    shop({ name: f.text() }, { payerId: f.ref('customers', { optional: true, filter: true }) }),
+  ],
+}
+
+for (const [what, [before, after]] of Object.entries(changes))
+  test(`${what} is finished by plans, and by a rolling change`, async (t) => {
+    for (const finish of [appliedPlans, migrated]) {
+      const { url, nodes } = await spread(t, 1, before)
+      const { call, close } = nodes.pop() as Node
+      const { json } = await call('POST', '/customers', { name: 'a' })
+      await close()
+      await sql(url, 'DELETE FROM bylaw_nodes')
+      await finish(url, after)
+      const own = await node(url, after)
+      nodes.push(own)
+      assert.equal((await own.call('GET', `/customers/${json.id}`)).status, 200)
+    }
+  })
+
+test('an empty table that cannot be converted is created again', async (t) => {
+  const { url, nodes } = await spread(t, 0, shop({ name: f.text() }))
+  await migrated(url, shop({ name: f.integer() }))
+  nodes.push(await node(url, shop({ name: f.integer() })))
+  assert.equal((await nodes[0]?.call('POST', '/customers', { name: 1 }))?.status, 201)
+})
+
 test('values that are no longer unique, and old rows, are migrated', async (t) => {
   const { url, nodes } = await spread(t, 1)
   const { call, close } = nodes.pop() as Node
