@@ -14,6 +14,7 @@ import type { PostgresClock } from './clock.ts'
 import { oncePerTurn } from './coalesce.ts'
 import { type ConnectionTimeouts, forceGenericPlan } from './connect.ts'
 import { databaseStates } from './database-state.ts'
+import type { Engine } from './engine.ts'
 import type { ConnectionPool } from './pool.ts'
 import { retryRead, runPostgresRead, sharedReads } from './read-plan.ts'
 import { autocommitRunner, runPostgresWrite } from './write-plan.ts'
@@ -28,12 +29,13 @@ export interface PostgresStoreDeps extends PreparedStore {
   readonly times: ConnectionTimeouts | null
   /** Whether the state of the database can be read. */
   readonly tells: boolean
+  readonly engine: Engine
   readonly clock: PostgresClock
 }
 
 // long because: its parts share the pool and its state
 export function postgresStore(deps: PostgresStoreDeps): Store {
-  const { world, pool, patience, caches, times, name, clock, expire } = deps
+  const { world, pool, patience, caches, times, name, clock, expire, engine } = deps
   const cellar = { ...deps.cellar, caches }
   const begin = (how: string, ...more: readonly string[]) =>
     plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
@@ -44,11 +46,12 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     cellar,
     patience,
     begin: begin(''),
-    lone: times === null ? autocommitRunner(pool, read, world) : null,
+    citus: engine.citus,
+    lone: times === null ? autocommitRunner({ pool, citus: engine.citus, world }, read) : null,
     turns: new Map(),
   }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
-  const short = cellar.dialect.distribute ? begin(still) : begin(still, forceGenericPlan)
+  const short = engine.plansOnce ? begin(still, forceGenericPlan) : begin(still)
   const counts = deps.tells
     ? { totals: new Remembered<number | null>(mostTotals), states: databaseStates(pool, world), until: 0 }
     : null

@@ -13,6 +13,7 @@ import {
   isConnectionLost,
   isOutcomeUnknown,
   isRetryable,
+  isWorkerOutcomeUnknown,
   keyInProgress,
   postgresDuplicate,
   postgresFailure,
@@ -26,6 +27,8 @@ export interface PostgresWriteDeps {
   /** How long a plan may be retried, in milliseconds. */
   readonly patience: number
   readonly begin: Statement
+  /** Whether Citus runs the statements on other servers. */
+  readonly citus: boolean
   /** Runs statements that need no transaction; null if each write needs one to set its timeouts. */
   readonly lone: AutocommitRunner | null
   /** The last write of each row that is under way in this process. */
@@ -124,7 +127,7 @@ async function tryWrite(writing: PostgresWriteDeps, plan: WritePlan, isFirst: bo
 
 /** Runs the rest of a plan, starting with a statement; the transaction begins at the first statement that needs one. */
 async function inTransaction(
-  { begin, cellar }: PostgresWriteDeps,
+  { begin, citus }: PostgresWriteDeps,
   plan: WritePlan,
   connection: Connection,
   steps: Steps<Outcome>,
@@ -143,7 +146,7 @@ async function inTransaction(
     while (!step.done) step = steps.next(await run(step.value))
     const outcome = rejectOvertaken(plan, step.value)
     const commits = isCommitted(outcome) && !isDry(plan)
-    if (inside && commits) await runFinalStatement(connection, commit, cellar.dialect.distribute !== null)
+    if (inside && commits) await runFinalStatement(connection, commit, (error) => citus || isOutcomeUnknown(error))
     else if (inside) await connection.ask(rollback)
     return outcome
   } catch (error) {
@@ -160,15 +163,16 @@ export interface AutocommitRunner {
 
 /** Atomic writes on connections of the pool, reads by `read`. */
 export function autocommitRunner(
-  pool: ConnectionPool,
+  { pool, citus, world }: Pick<PostgresWriteDeps, 'pool' | 'citus' | 'world'>,
   read: (statement: Statement) => Promise<readonly ResultRow[]>,
-  world: World,
 ): AutocommitRunner {
-  const write = (statement: Statement) => pool.use((connection) => runFinalStatement(connection, statement))
+  const isUnknown = citus ? isWorkerOutcomeUnknown : isOutcomeUnknown
+  const send = (connection: Connection, statement: DatabaseQuery) => runFinalStatement(connection, statement, isUnknown)
+  const write = (statement: Statement) => pool.use((connection) => send(connection, statement))
   const isForAll = (error: unknown) => isLostOutcome(error) || isConnectionLost(error)
   const gathered = coalesce({
     lend: pool.useCoalesced,
-    send: runFinalStatement,
+    send,
     alone: write,
     isForAll,
     allowsSameRow: false,
@@ -185,21 +189,18 @@ export function autocommitRunner(
   }
 }
 
-/**
- * Runs the statement that completes a write. Its failure can leave the outcome unknown; with Citus (`many`) every failure
- * does.
- */
+/** Runs the statement that completes a write. Some failures leave its outcome unknown; with Citus every one of COMMIT does. */
 async function runFinalStatement(
   connection: Connection,
   statement: DatabaseQuery,
-  many = false,
+  isUnknown: (error: unknown) => boolean,
 ): Promise<readonly ResultRow[]> {
   const warned = connection.warnings()
   let rows: readonly ResultRow[]
   try {
     rows = await connection.ask(statement)
   } catch (error) {
-    throw many || isOutcomeUnknown(error) ? lostOutcome(error) : error
+    throw isUnknown(error) ? lostOutcome(error) : error
   }
   if (connection.warnings() > warned)
     throw lostOutcome('The server warned that this may not have reached its standby.', true)

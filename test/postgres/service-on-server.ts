@@ -145,9 +145,32 @@ export async function repeated(server: Cluster, act: { readonly know: () => Prom
 
 export interface Between {
   readonly port: number
-  /** Decides about bytes from the service: they pass, or the connection is cut before or after them. */
-  judge: (bytes: Buffer) => 'pass' | 'cut before' | 'cut behind'
+  /**
+   * Decides about bytes from the service: they pass, or the connection is cut before or after them, or they pass and their
+   * answer is replaced by the one of a coordinator that stopped waiting for a worker.
+   */
+  judge: (bytes: Buffer) => 'pass' | 'cut before' | 'cut behind' | 'give up'
   readonly close: () => void
+}
+
+const message = (code: string, body: Buffer): Buffer => {
+  const head = Buffer.alloc(5, code)
+  head.writeUInt32BE(4 + body.length, 1)
+  return Buffer.concat([head, body])
+}
+const canceled = message('E', Buffer.from('SERROR\0VERROR\0C57014\0Mcanceling statement due to statement timeout\0\0'))
+
+/** Replaces the rows and the completion of an answer by an error, as a coordinator does whose worker answers too late. */
+function asGivenUp(answer: Buffer): Buffer {
+  const kept: Buffer[] = []
+  for (let at = 0; at < answer.length; ) {
+    const end = at + 1 + answer.readUInt32BE(at + 1)
+    const code = String.fromCharCode(answer[at] as number)
+    if (code === 'Z') kept.push(canceled)
+    if (!'TDCn'.includes(code)) kept.push(answer.subarray(at, end))
+    at = end
+  }
+  return Buffer.concat(kept)
 }
 
 /** A proxy between a service and its server. */
@@ -164,15 +187,17 @@ export async function proxy(t: TestContext, port: number): Promise<Between> {
       near.destroy()
       far.destroy()
     }
+    let givesUp = false
     near.on('data', (bytes) => {
       const verdict = own.judge(bytes as Buffer)
       if (verdict === 'cut before') return cut()
-      if (verdict === 'pass') return void far.write(bytes)
+      givesUp = verdict === 'give up'
+      if (verdict !== 'cut behind') return void far.write(bytes)
       far.removeAllListeners('data')
       near.destroy()
       far.end(bytes) // the server gets the bytes, and its answer is lost
     })
-    far.on('data', (bytes) => near.write(bytes))
+    far.on('data', (bytes) => near.write(givesUp ? asGivenUp(bytes as Buffer) : bytes))
     near.on('close', () => far.end())
     far.on('close', () => near.destroy())
   })
