@@ -167,6 +167,10 @@ export function watched(url: string): () => Promise<string[]> {
   }
 }
 
+/** How often statements with a part were sent since `watched`; each text counts at most three times. */
+export const timesSent = (part: string): number =>
+  [...sent].reduce((sum, [text, all]) => sum + (text.includes(part) ? all.length : 0), 0)
+
 interface Node {
   readonly 'Relation Name'?: string
   readonly Plans?: readonly Node[]

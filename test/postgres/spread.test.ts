@@ -8,7 +8,7 @@ import type { MigrationPlan } from '../../src/schema/migration.ts'
 import { openMigration } from '../../src/terminal/open.ts'
 import { draftPlans } from '../../src/terminal/start.ts'
 import { sql as asked } from '../help/postgres.ts'
-import { freshCitus, planned, watched } from '../help/spread.ts'
+import { freshCitus, planned, timesSent, watched } from '../help/spread.ts'
 import { type Node, node, proxy } from './service-on-server.ts'
 
 const shop = (customers: Parameters<typeof f.object>[0], orders: Parameters<typeof f.object>[0] = {}): Service =>
@@ -250,6 +250,40 @@ test('an empty table that cannot be converted is created again', async (t) => {
   await migrated(url, shop({ name: f.integer() }))
   nodes.push(await node(url, shop({ name: f.integer() })))
   assert.equal((await nodes[0]?.call('POST', '/customers', { name: 1 }))?.status, 201)
+})
+
+test('R110: a PUT that creates locks the owner once, and reads the tombstone before and after the row is inserted', async (t) => {
+  const halls = service({
+    name: 'halls',
+    settings: { resource: { id: 'client' } },
+    resources: {
+      halls: { prefix: 'hal', fields: {}, access: 'public' },
+      seats: {
+        parent: 'halls',
+        key: 'number',
+        fields: { number: f.text({ max: 9 }), place: f.text() },
+        access: 'public',
+      },
+    },
+  })
+  const { url, nodes } = await spread(t, 1, halls)
+  const { call } = nodes[0] as Node
+  await call('POST', '/halls', { id: 'hal_1' })
+  const judged = watched(url)
+  assert.equal((await call('PUT', '/halls/hal_1/seats/1', { place: 'left' })).status, 201)
+  const parts = [
+    'FROM "halls"',
+    'FROM "halls" WHERE home = $1 AND id = $2 FOR KEY SHARE',
+    'FROM "seats"',
+    'FROM bylaw_tombstones',
+  ]
+  assert.deepEqual(parts.map(timesSent), [1, 1, 1, 2])
+  assert.deepEqual(await judged(), [])
+  assert.equal((await call('PUT', '/halls/hal_2/seats/1', { place: 'left' })).json.type, 'resource-not-found')
+  const both = await Promise.all(['a', 'b'].map((place) => call('PUT', '/halls/hal_1/seats/2', { place })))
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 201])
+  assert.equal((await call('DELETE', '/halls/hal_1/seats/2')).status, 204)
+  assert.equal((await call('PUT', '/halls/hal_1/seats/2', { place: 'c' })).status, 410)
 })
 
 test('values that are no longer unique, and old rows, are migrated', async (t) => {
