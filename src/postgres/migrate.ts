@@ -30,6 +30,7 @@ import {
   writeSchemaState,
 } from '../schema/state.ts'
 import type { SchemaStep } from '../schema/step.ts'
+import { adaptText, type Target } from '../schema/target.ts'
 import { citusDialect, type Dialect, postgresDialect, quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
 import { leaseTable, metaTable, plainStatement } from '../sql/statements.ts'
@@ -45,9 +46,12 @@ import { alreadyExists, retryOnCodes } from './retry-on-codes.ts'
 export const dialectOf = (layout: Layout | null): Dialect => (layout?.spread ? citusDialect : postgresDialect)
 
 /** The recorded schema state of a database; null for an empty one. */
-export async function readPostgresSchemaState(ask: AskDatabase): Promise<SchemaState | null> {
-  const [found] = await ask({ text: 'SELECT to_regclass($1) IS NOT NULL AS found', values: [metaTable] })
-  return found?.found ? runStepsAsync(readSchemaState(), ask) : null
+export const readPostgresSchemaState = async (ask: AskDatabase): Promise<SchemaState | null> =>
+  (await isTable(ask, metaTable)) ? runStepsAsync(readSchemaState(), ask) : null
+
+async function isTable(ask: AskDatabase, name: string): Promise<boolean> {
+  const [row] = await ask({ text: 'SELECT to_regclass($1) IS NOT NULL AS found', values: [name] })
+  return row?.found === true
 }
 
 /** Compares the declaration with the recorded schema and, if they are equal, the recorded schema with the actual tables. */
@@ -103,7 +107,7 @@ export function migratePostgres(site: MigrationContext): Promise<MigrationResult
 
 /** Applies one plan. Progress is recorded after each step, so that an interrupted plan continues where it stopped. */
 export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): Promise<PlanResult> {
-  return withSchemaLease(site, async (work) => {
+  const act = async (work: LeasedMigration): Promise<PlanResult> => {
     const { ask, collections } = work
     const before = await readPostgresSchemaState(ask)
     const is = planReadiness(plan, before)
@@ -119,7 +123,8 @@ export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): 
       yield* recordPlan(postgresDialect, plan)
     })
     return { is: is === 'ready' ? 'done' : 'adopted' }
-  })
+  }
+  return withSchemaLease(site, act, plan.target)
 }
 
 const surveyedChange = (site: MigrationContext, change: SchemaChange): SurveyedChange => ({
@@ -134,12 +139,18 @@ function admit(site: LeasedMigration, change: SchemaChange): Promise<AllowedDrop
 }
 
 /** Runs an action while no other node can change the schema. */
-async function withSchemaLease<T>(site: MigrationContext, act: (work: LeasedMigration) => Promise<T>): Promise<T> {
+async function withSchemaLease<T>(
+  site: MigrationContext,
+  act: (work: LeasedMigration) => Promise<T>,
+  target: Target = 'postgres',
+): Promise<T> {
   const { connection, beating, pace, world } = site
   const { ask } = connection
   const tables = sharedTables(postgresDialect)
-  for (const text of [...(tables[metaTable] ?? []), ...(tables[leaseTable] ?? [])])
-    await retryOnCodes(world, () => ask(plainStatement(text)), alreadyExists)
+  for (const name of [metaTable, leaseTable])
+    if (!(await isTable(ask, name)))
+      for (const text of tables[name] ?? [])
+        await retryOnCodes(world, () => ask(plainStatement(adaptText(target, text))), alreadyExists)
   const lease = await acquireLease(connection, beating, pace, world)
   try {
     return await act({ ...site, ask, lease })

@@ -13,8 +13,9 @@ import { freshPostgres, sql } from './postgres.ts'
 const first = 102_000
 const parts = 3
 
-/** Replaces a table by a partitioned one with the same columns, NOT NULL constraints and primary key. */
+/** The mark of a database with Citus, and a function that replaces a table by a partitioned one with the same columns, NOT NULL constraints and primary key. */
 const standIn = `
+CREATE TABLE pg_dist_partition ();
 CREATE FUNCTION create_distributed_table(name regclass, "column" text, colocate_with text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   own text := (SELECT relname FROM pg_class WHERE oid = name);
