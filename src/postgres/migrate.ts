@@ -39,6 +39,7 @@ import { runStepsAsync, type Steps } from '../store/steps.ts'
 import { changeIndexConcurrently } from './concurrent-index.ts'
 import type { AskDatabase, Connection } from './connect.ts'
 import { driftSteps } from './drift.ts'
+import { requireEngine } from './engine.ts'
 import { acquireLease, type Lease, type LeaseTimes } from './lease.ts'
 import { alreadyExists, retryOnCodes } from './retry-on-codes.ts'
 
@@ -79,7 +80,9 @@ interface LeasedMigration extends MigrationContext {
 }
 
 /** If several nodes start at the same time, one migrates and the others wait and find nothing left to do. */
-export function migratePostgres(site: MigrationContext): Promise<MigrationResult> {
+export async function migratePostgres(site: MigrationContext): Promise<MigrationResult> {
+  const before = await readPostgresSchemaState(site.connection.ask)
+  await requireEngine(site.connection, before?.layout.spread === true, before === null)
   return withSchemaLease(site, async (work) => {
     const { ask } = work
     const { change, state } = await comparePostgresSchema(ask, work)
@@ -106,7 +109,8 @@ export function migratePostgres(site: MigrationContext): Promise<MigrationResult
 }
 
 /** Applies one plan. Progress is recorded after each step, so that an interrupted plan continues where it stopped. */
-export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): Promise<PlanResult> {
+export async function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): Promise<PlanResult> {
+  await requireEngine(site.connection, plan.to.spread === true, plan.from === null)
   const act = async (work: LeasedMigration): Promise<PlanResult> => {
     const { ask, collections } = work
     const before = await readPostgresSchemaState(ask)

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { f, service } from 'bylaw'
+import { openMigration } from '../../src/terminal/open.ts'
+import { draftPlans } from '../../src/terminal/start.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
-import { freshCitus, planned, watched } from '../help/spread.ts'
+import { freshCitus, parted, planned, watched } from '../help/spread.ts'
 import { type Between, type Node, node, proxy } from './service-on-server.ts'
 
 const api = service({
@@ -134,4 +136,42 @@ test('R152: a schema that Citus has put on a worker is served, and duplicates ar
   assert.equal((await create({ code: 'd' }, { 'idempotency-key': 'k1' })).json.old_id, made.json.id)
   assert.equal((await own.call('GET', '/articles?limit=5')).json.data.length, 1)
   assert.equal((await own.call('PATCH', `/articles/${made.json.id}`, { code: 'e' })).status, 200)
+})
+
+/** Applies a first plan, or the steps themselves, to a database that refuses them before anything was created. */
+async function refused(url: string, target: 'citus' | 'postgres' | null, reason: RegExp): Promise<void> {
+  const migration = await openMigration(api, url)
+  try {
+    const [plan] = target === null ? [] : await draftPlans(api, target, [])
+    const apply = plan ? migration.applyPlan({ ...plan, name: 'init', checksum: 'x' }) : migration.apply()
+    await assert.rejects(Promise.resolve(apply), reason)
+  } finally {
+    migration.close()
+  }
+  assert.deepEqual(await sql(url, `SELECT to_regclass('bylaw_meta') AS made`), [{ made: null }])
+}
+
+test('a plan for Citus is refused where there is no Citus, or where it replicates shards itself', async (t) => {
+  const { url, drop } = await freshPostgres()
+  t.after(drop)
+  await refused(url, 'citus', /does not have the extension citus\. Run `CREATE EXTENSION citus`.*--target postgres/)
+  await parted(url)
+  const replicated = url.replace('search_path', 'citus.shard_replication_factor%3D2%20-c%20search_path')
+  await refused(replicated, 'citus', /citus\.shard_replication_factor is 2 here, and only 1 is allowed.*Run `ALTER/)
+})
+
+test('on a coordinator nothing is created without a plan for Citus, unless its schema is on a worker', async (t) => {
+  const { url, drop } = await freshPostgres()
+  t.after(drop)
+  await parted(url)
+  const reason = /every row would stay on the coordinator.*--target citus.*citus_schema_distribute\('t\w+'\)/
+  await refused(url, null, reason)
+  await refused(url, 'postgres', reason)
+  await assert.rejects(node(url, api), reason)
+  await sql(url, 'CREATE TABLE pg_dist_schema (schemaid regnamespace)')
+  await refused(url, null, reason)
+  await sql(url, 'INSERT INTO pg_dist_schema SELECT current_schema()::regnamespace')
+  const own = await node(url, api)
+  t.after(own.close)
+  assert.equal((await own.call('POST', '/notes', { text: 'a' })).status, 201)
 })
