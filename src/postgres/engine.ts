@@ -1,6 +1,7 @@
 /** Engine: which server answers, as far as statements are sent or judged differently. The cellar. */
 import type { Layout } from '../sql/layout.ts'
 import type { Connection } from './connect.ts'
+import { readShardAreas, type ShardAreas } from './shard-areas.ts'
 
 export interface Engine {
   /** Whether Citus runs statements on workers: of a distributed layout, or of a schema that it has put on one of them. */
@@ -10,6 +11,8 @@ export interface Engine {
    * YugabyteDB do not know the setting.
    */
   readonly plansOnce: boolean
+  /** Which worker answers a statement; null if the layout is not distributed. */
+  readonly areas: ShardAreas | null
 }
 
 export async function readEngine({ ask }: Pick<Connection, 'ask'>, { spread }: Layout): Promise<Engine> {
@@ -17,7 +20,8 @@ export async function readEngine({ ask }: Pick<Connection, 'ask'>, { spread }: L
     current_setting('plan_cache_mode', true) IS NOT NULL AS known`
   const [row] = await ask({ text, values: [] })
   const citus = spread === true || row?.citus === true
-  return { citus, plansOnce: !citus && row?.known === true }
+  const areas = spread ? await readShardAreas({ ask }) : null
+  return { citus, plansOnce: !citus && row?.known === true, areas }
 }
 
 const readFacts = `SELECT current_schema() AS schema, to_regclass('pg_dist_partition') IS NOT NULL AS citus,

@@ -66,6 +66,7 @@ export async function openPostgres(
         connections: address.connections,
         patience: maxConnectionWait,
         coalesces: prepared.cellar.dialect.coalesces && !address.pooled,
+        areas: prepared.engine.areas,
       },
       world,
     )

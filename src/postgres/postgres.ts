@@ -60,7 +60,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     world,
     dialect: postgresDialect,
     name,
-    run: async (steps) => runStepsAsync(steps, (await pool.share()).ask),
+    run: (steps) => runStepsAsync(steps, async (statement) => (await pool.share(statement)).ask(statement)),
     expire: expire && (() => expire(null)),
     leave: function* (node) {
       yield* deletePresence(postgresDialect, node)
@@ -69,7 +69,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   })
   clock.follow(async () => pool.share())
   const execute = (plan: Plan) => (isWritePlan(plan) ? runPostgresWrite(writing, plan) : runPostgresRead(looking, plan))
-  const isBehind = async () => runStepsAsync(checkBacklog(cellar), (await pool.share()).ask)
+  const isBehind = () => runStepsAsync(checkBacklog(cellar), read)
   const hasBacklog = oncePerTurn(() => retryRead(isBehind, world), world)
   const keepUp = sharedCatchUp(hasBacklog, () => runPostgresWrite(writing, { do: 'catchUp' }))
   return {

@@ -135,12 +135,12 @@ function inSnapshot(
     } finally {
       endSnapshot(connection)
     }
-  })
+  }, snapshot.long)
 }
 
 /** Runs short statements on shared connections, equal ones coalesced. */
 export function sharedReads(pool: ConnectionPool, world: World): PostgresReadDeps['read'] {
-  const alone = async (statement: Statement) => (await pool.share()).ask(statement)
+  const alone = async (statement: Statement) => (await pool.share(statement)).ask(statement)
   const gathered = coalesce({
     lend: async (act) => act(await pool.share()),
     send: ({ ask }, question) => ask(question),

@@ -117,7 +117,7 @@ async function tryWrite(writing: PostgresWriteDeps, plan: WritePlan, isFirst: bo
     while (!step.done && step.value.autocommit && ask) step = steps.next(await ask(step.value))
     if (step.done) return rejectOvertaken(plan, step.value)
     const { value } = step
-    return await pool.use((connection) => inTransaction(writing, plan, connection, steps, value))
+    return await pool.use((connection) => inTransaction(writing, plan, connection, steps, value), value)
   } catch (error) {
     const taken = postgresDuplicate(error, cellar)
     if (!taken) throw error
@@ -168,7 +168,7 @@ export function autocommitRunner(
 ): AutocommitRunner {
   const isUnknown = citus ? isWorkerOutcomeUnknown : isOutcomeUnknown
   const send = (connection: Connection, statement: DatabaseQuery) => runFinalStatement(connection, statement, isUnknown)
-  const write = (statement: Statement) => pool.use((connection) => send(connection, statement))
+  const write = (statement: Statement) => pool.use((connection) => send(connection, statement), statement)
   const isForAll = (error: unknown) => isLostOutcome(error) || isConnectionLost(error)
   const gathered = coalesce({
     lend: pool.useCoalesced,

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { f, service } from 'bylaw'
+import { shardKeyOf } from '../../src/flow/shard-key.ts'
 import { openMigration } from '../../src/terminal/open.ts'
 import { draftPlans } from '../../src/terminal/start.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
@@ -14,7 +15,9 @@ const api = service({
 })
 
 /** A database with the layout for Citus, and a node whose coordinator stops waiting after the message with a word. */
-async function lateWorker(t: TestContext): Promise<Node & { url: string; giveUp: (word: string) => void }> {
+async function lateWorker(
+  t: TestContext,
+): Promise<Node & { url: string; between: Between; giveUp: (word: string) => void }> {
   const { url, drop } = await freshCitus()
   await planned(api, url)
   const judged = watched(url)
@@ -33,7 +36,7 @@ async function lateWorker(t: TestContext): Promise<Node & { url: string; giveUp:
       return 'give up'
     }
   }
-  return { ...own, url, giveUp }
+  return { ...own, url, between, giveUp }
 }
 
 const texts = (url: string) => sql(url, `/* beside */ SELECT doc::json ->> 'text' AS text FROM notes`)
@@ -71,6 +74,41 @@ test('R180: on Citus a read whose worker answers too late is 503 and changes not
   giveUp(json.id)
   const read = await call('GET', `/notes/${json.id}`)
   assert.deepEqual([read.status, read.json.type], [503, 'timeout'])
+})
+
+/** The ids of two rows whose shards count as those of two workers. */
+async function onTwoWorkers({ call }: Node): Promise<readonly [hanging: string, healthy: string]> {
+  const ids: string[] = []
+  while (new Set(ids.map((id) => shardKeyOf(id) % 4)).size < 2) {
+    const { json } = await call('POST', '/notes', { text: 'a' })
+    ids.splice(1, 1, json.id)
+  }
+  return ids as unknown as [string, string]
+}
+
+test('R161: a worker that hangs holds up its own rows only', { timeout: 60_000 }, async (t) => {
+  const { call, ready, between } = await lateWorker(t)
+  const [hanging, healthy] = await onTwoWorkers({ call } as Node)
+  between.judge = (bytes) => (/ORDER BY/.test(`${bytes}`) || bytes.includes(hanging) ? 'hold' : 'pass')
+  const waiting = Array.from({ length: 100 }, () => [
+    call('GET', `/notes/${hanging}`),
+    call('PUT', `/notes/${hanging}`, { text: 'x' }),
+    call('GET', '/notes?limit=2'),
+  ]).flat()
+  const settled = Promise.all(waiting)
+  for (let i = 0; i < 40; i++) {
+    assert.equal((await call('GET', `/notes/${healthy}`)).status, 200)
+    assert.equal((await call('PATCH', `/notes/${healthy}`, { text: `${i}` })).status, 200)
+  }
+  assert.equal(await ready(), null)
+  between.judge = () => 'pass'
+  between.thaw()
+  const statuses = new Set((await settled).map(({ status }) => status))
+  assert.deepEqual(
+    [...statuses].filter((one) => one !== 200 && one !== 503),
+    [],
+  )
+  assert.equal((await call('GET', `/notes/${hanging}`)).status, 200)
 })
 
 /** Citus cuts `unique__articles__by_aValue…` for the names of shards, and adds a digest. */

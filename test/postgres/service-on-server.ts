@@ -32,6 +32,8 @@ export interface Node {
   readonly call: (method: string, path: string, json?: object, headers?: Record<string, string>) => Promise<AnswerSeen>
   /** The entries that were logged as errors. */
   readonly errors: object[]
+  /** Why the node is not ready; null if it is. */
+  readonly ready: () => Promise<string | null>
   readonly close: () => Promise<void>
 }
 
@@ -61,7 +63,7 @@ export async function node(url: string, service: Service = api): Promise<Node> {
     const body = text === '' ? null : JSON.parse(text)
     return { status, retryAfter: reported.get('retry-after'), etag: reported.get('etag') ?? '', json: body }
   }
-  return { call, errors, close: store.close }
+  return { call, errors, ready: async () => store.ready(), close: store.close }
 }
 
 export interface ServiceOnServer extends Node {
@@ -147,9 +149,12 @@ export interface Between {
   readonly port: number
   /**
    * Decides about bytes from the service: they pass, or the connection is cut before or after them, or they pass and their
-   * answer is replaced by the one of a coordinator that stopped waiting for a worker.
+   * answer is replaced by the one of a coordinator that stopped waiting for a worker. Or they are held until `thaw`, with all
+   * that follows on the connection.
    */
-  judge: (bytes: Buffer) => 'pass' | 'cut before' | 'cut behind' | 'give up'
+  judge: (bytes: Buffer) => 'pass' | 'cut before' | 'cut behind' | 'give up' | 'hold'
+  /** Sends what was held. */
+  readonly thaw: () => void
   readonly close: () => void
 }
 
@@ -176,6 +181,7 @@ function asGivenUp(answer: Buffer): Buffer {
 /** A proxy between a service and its server. */
 export async function proxy(t: TestContext, port: number): Promise<Between> {
   const sockets = new Set<Socket>()
+  const held: (() => void)[] = []
   const own = { judge: (): 'pass' => 'pass' } as unknown as { -readonly [K in keyof Between]: Between[K] }
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1')
@@ -191,6 +197,14 @@ export async function proxy(t: TestContext, port: number): Promise<Between> {
     near.on('data', (bytes) => {
       const verdict = own.judge(bytes as Buffer)
       if (verdict === 'cut before') return cut()
+      if (verdict === 'hold') {
+        near.pause()
+        held.push(() => {
+          far.write(bytes)
+          near.resume()
+        })
+        return
+      }
       givesUp = verdict === 'give up'
       if (verdict !== 'cut behind') return void far.write(bytes)
       far.removeAllListeners('data')
@@ -202,6 +216,9 @@ export async function proxy(t: TestContext, port: number): Promise<Between> {
     far.on('close', () => near.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  own.thaw = () => {
+    for (const send of held.splice(0)) send()
+  }
   own.close = () => {
     server.close()
     for (const socket of sockets) socket.destroy()
