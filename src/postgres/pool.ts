@@ -191,6 +191,7 @@ function exclusiveConnections(
  * Connections that all callers use at the same time: the least busy one or, with areas, the one of the area, where few may wait
  * for a worker that is slow.
  */
+// long because: its ways to choose share the lanes
 function sharedConnections(
   connect: () => Promise<Connection>,
   most: number,
@@ -209,7 +210,8 @@ function sharedConnections(
   }
 
   function ofArea(area: number): Connection | Promise<Connection> {
-    const lane = area % most
+    // With fewer connections than areas, workers share them.
+    const lane = area > allWorkers && most > 2 ? 2 + ((area - 2) % (most - 2)) : Math.min(area, most - 1)
     const one = lanes[lane] ?? null
     if (one === null || (!(one instanceof Promise) && !one.isOpen())) return opened(lane)
     if (!(one instanceof Promise) && one.stalled() > slow && one.waiting() >= maxWaiters) throw poolOverload()

@@ -51,11 +51,12 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     turns: new Map(),
   }
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
-  const short = engine.plansOnce ? begin(still, forceGenericPlan) : begin(still)
+  const long = cellar.dialect.distribute ? begin(still, 'citus.max_adaptive_executor_pool_size = 1') : begin(still)
+  const short = engine.plansOnce ? begin(still, forceGenericPlan) : long
   const counts = deps.tells
     ? { totals: new Remembered<number | null>(mostTotals), states: databaseStates(pool, world), until: 0 }
     : null
-  const looking = { world, pool, read, cellar, snapshot: { short, long: begin(still) }, counts }
+  const looking = { world, pool, read, cellar, snapshot: { short, long }, counts }
   const presence = nodePresence({
     world,
     dialect: postgresDialect,
