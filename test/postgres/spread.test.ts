@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { f, service } from 'bylaw'
+import { f, max, service } from 'bylaw'
 import { shardKeyOf } from '../../src/flow/shard-key.ts'
 import { timesSent, watched } from '../help/spread.ts'
 import { type Node, node, proxy } from './service-on-server.ts'
-import { first, rows, spread, sql } from './spread-nodes.ts'
+import { first, rows, shop, spread, sql } from './spread-nodes.ts'
 
 test('of concurrent writers of one value one gets it, over all nodes and shards', async (t) => {
   const { url, nodes } = await spread(t, 2)
@@ -133,6 +133,27 @@ test('any error or warning of COMMIT is an unknown outcome, which a key resolves
   const again = await call('POST', '/customers', { email: 'd@e.f' }, { 'idempotency-key': 'k2' })
   const [, row] = await rows(url, 'customers ORDER BY "by_email" --')
   assert.deepEqual([again.status, again.json.old_id], [409, row?.id])
+})
+
+test('R225: a greatest value is not computed while a row is committed on one shard and not yet on another', async (t) => {
+  const greatest = f.integer({ optional: true, derived: max('orders', 'amount') })
+  const { url, nodes } = await spread(t, 1, shop({ greatest }, { amount: f.integer() }))
+  const { call } = nodes[0] as Node
+  const id = (await call('POST', '/customers', {})).json.id as string
+  const [, last] = await Promise.all(
+    [5, 9].map(async (amount) => (await call('POST', '/orders', { customerId: id, amount })).json.id as string),
+  )
+  const order = 'ord_01hzxw3k5qf7m8n9p0r1s2t300'
+  const link = `(${shardKeyOf(id)}, 'customers/${id}', 'orders', '${JSON.stringify([null, null, order])}', ${Date.now()})`
+  await sql(url, `INSERT INTO bylaw_links (home, target, collection, holder, time) VALUES ${link}`)
+  const early = await call('DELETE', `/orders/${last}`)
+  assert.deepEqual([early.status, early.json.type, early.retryAfter !== null], [503, 'overloaded', true])
+  assert.equal((await call('GET', `/customers/${id}`)).json.greatest, 9)
+  const doc = JSON.stringify({ id: order, customerId: id, amount: 7 })
+  const row = `(${shardKeyOf(order)}, '${order}', 1, 1, '${doc}', '${id}')`
+  await sql(url, `INSERT INTO orders (home, id, revision, shape, doc, "by_customerId") VALUES ${row}`)
+  assert.equal((await call('DELETE', `/orders/${last}`)).status, 204)
+  assert.equal((await call('GET', `/customers/${id}`)).json.greatest, 7)
 })
 
 test('R110: a PUT that creates locks the owner once, and reads the tombstone before and after the row is inserted', async (t) => {
