@@ -6,9 +6,9 @@ import { shardKeyOf } from '../flow/shard-key.ts'
 import { type Collection, type Dependent, keyColumns, viewRow } from '../rows/collection.ts'
 import { quoted, rowKeyValues } from '../sql/dialect.ts'
 import { preparedCollection, rowKeyOf, type StoreContext, storedDocumentOf } from './context.ts'
-import { isColocatedDependent, readReferrers } from './remote-entries.ts'
-import { requireAbsence } from './remove-row.ts'
-import type { Steps } from './steps.ts'
+import { readAbsentRow } from './read-row.ts'
+import { isColocatedDependent, type Referrer, readReferrers } from './remote-entries.ts'
+import { rowConflict, type Steps } from './steps.ts'
 
 export function* readFamily(cellar: StoreContext, asked: Omit<FamilyRead, 'do'>): Steps<FamilyRows> {
   const { collection: name, column, value, account, time, page } = asked
@@ -83,4 +83,15 @@ export function* lockReferrers(
     }
   }
   return rows
+}
+
+/** Throws a conflict if a referring row may still be in the middle of its commit: the shard of its link committed first. */
+export function* requireAbsence(
+  cellar: StoreContext,
+  collection: Collection,
+  { key, old }: Referrer,
+  time: number,
+): Steps<void> {
+  const gone = old || (yield* readAbsentRow(cellar, collection, key, time)).revision > 0
+  if (!gone) throw rowConflict(collection.name)
 }

@@ -18,14 +18,9 @@ import { expiresBy } from './idempotency-claims.ts'
 import { joinedRowsOfDeletions } from './joined.ts'
 import { readWaiting } from './old-nodes.ts'
 import { recordDeletion } from './outbox.ts'
+import { requireAbsence } from './read-family.ts'
 import { readAbsentRow, readRow } from './read-row.ts'
-import {
-  forgetReferrers,
-  isColocatedDependent,
-  type Referrer,
-  readReferrers,
-  updateRemoteEntries,
-} from './remote-entries.ts'
+import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './remote-entries.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
 interface RowToRemove {
@@ -195,17 +190,6 @@ function* findReferringByLinks(
     if (rows.length >= most) break
   }
   return rows
-}
-
-/** Throws a conflict if a referring row may still be in the middle of its commit: the shard of its link committed first. */
-export function* requireAbsence(
-  cellar: StoreContext,
-  collection: Collection,
-  { key, old }: Referrer,
-  time: number,
-): Steps<void> {
-  const gone = old || (yield* readAbsentRow(cellar, collection, key, time)).revision > 0
-  if (!gone) throw rowConflict(collection.name)
 }
 
 /**
