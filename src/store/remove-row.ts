@@ -19,7 +19,7 @@ import { joinedRowsOfDeletions } from './joined.ts'
 import { readWaiting } from './old-nodes.ts'
 import { recordDeletion } from './outbox.ts'
 import { requireAbsence } from './read-family.ts'
-import { readAbsentRow, readRow } from './read-row.ts'
+import { readRow } from './read-row.ts'
 import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './remote-entries.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
