@@ -60,7 +60,7 @@ function changedTotals(
   all: readonly StoredAggregate[],
   key: RowKey,
   document: Document,
-  { before, after }: DocumentWrite,
+  { before, after, time }: DocumentWrite,
 ): Document | LaterDocument {
   const { by, collection, column } = all[0] as StoredAggregate
   const [was, is] = [partOf(before, by, key.id), partOf(after, by, key.id)]
@@ -72,7 +72,7 @@ function changedTotals(
   )
   const rest = values.filter(([, value]) => value === unknownValue).map(([one]) => one)
   if (rest.length === 0) return made
-  const read = { do: 'family', collection, column, value: key.id, account: key.account } as const
+  const read = { do: 'family', collection, column, value: key.id, account: key.account, time } as const
   return new LaterDocument([read], ([rows]) => {
     const documents = (rows as FamilyRows).rows.map((row) => row.document)
     return withTotals(

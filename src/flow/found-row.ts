@@ -25,6 +25,8 @@ export interface AbsentRow {
   readonly id: string
   /** The last revision of a deleted row, if it is known. */
   readonly revision: number
+  /** The key of the item, if a write was decided from this: neither the item nor its tombstone is looked up again. */
+  readonly key?: RowKey
 }
 
 /** The result of a read, from which a write is decided. */

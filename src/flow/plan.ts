@@ -160,6 +160,8 @@ export interface FamilyRead {
   readonly value: string
   /** The account whose rows are read; undefined for those of all accounts. */
   readonly account: string | null | undefined
+  /** When a write is decided from them; missing if none is. */
+  readonly time?: number
   /** Reads only so many rows, those that follow a key. */
   readonly page?: { readonly after: RowKey | null; readonly limit: number }
 }

@@ -35,6 +35,8 @@ export interface Connection {
   readonly ask: (question: DatabaseQuery) => Promise<readonly ResultRow[]>
   /** How many statements are not answered yet. */
   readonly waiting: () => number
+  /** How long the oldest of them has been waiting since the answer before, in milliseconds. */
+  readonly stalled: () => number
   /** How many warnings the server has sent. */
   readonly warnings: () => number
   /** False once it has failed or was closed. */
@@ -198,6 +200,7 @@ function connectionOver(
   return {
     ask,
     waiting: () => waiting,
+    stalled: () => (waiting === 0 ? 0 : monotonic() - heard),
     warnings: () => warnings,
     isOpen: () => open,
     ended: ended.promise,

@@ -15,7 +15,7 @@ import type { ConnectionPool } from './pool.ts'
  * with Citus, which keeps rows on other servers. Every role may call the function unless an administrator has revoked it.
  */
 export const databaseStateQuery: DatabaseQuery = {
-  text: `SELECT CASE WHEN to_regclass('pg_catalog.pg_dist_partition') IS NULL AND NOT pg_is_in_recovery()
+  text: `SELECT CASE WHEN to_regclass('pg_dist_partition') IS NULL AND NOT pg_is_in_recovery()
     THEN concat_ws(' ', EXTRACT(EPOCH FROM pg_postmaster_start_time()), (pg_control_checkpoint()).checkpoint_lsn,
       pg_current_snapshot()) END AS state`,
   values: [],

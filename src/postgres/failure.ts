@@ -56,6 +56,10 @@ export const isDenied = (error: unknown): boolean => /^(?:42|XX)/.test(sqlStateO
 export const isOutcomeUnknown = (error: unknown): boolean =>
   isConnectionLost(error) || sqlStateOf(error) === '40003' || /^(?:58|XX)/.test(sqlStateOf(error))
 
+/** The same where Citus runs the statement: its coordinator may have stopped waiting for a worker that carries it out. */
+export const isWorkerOutcomeUnknown = (error: unknown): boolean =>
+  isOutcomeUnknown(error) || sqlStateOf(error) === '57014'
+
 /** The connection, the server or its disk failed: not the caller's fault, and it may pass. */
 const isOutage = (error: unknown): boolean =>
   isConnectionLost(error) ||
@@ -80,20 +84,26 @@ export const keyInProgress = (cause: unknown): Problem =>
   })
 
 /**
- * The fields whose values are in use already, by the name of the violated constraint. The error of a Citus shard has that
+ * The fields whose values are in use already, by the name of the violated constraint. The error of a worker of Citus has that
  * name only in its message, followed by the number of the shard.
  */
 export function postgresDuplicate(error: unknown, { dialect, collections }: StoreContext): Duplicate | null {
   if (sqlStateOf(error) !== '23505') return null
   const { table, constraint, message = '' } = failureOf(error)
-  const onShard = dialect.distribute !== null
+  const onShard = dialect.distribute !== null || constraint === undefined
   const name = onShard ? /constraint "(.+)_\d+"/.exec(message)?.[1] : constraint
   const all = [...collections.values()].map(({ collection }) => collection)
   const some = onShard ? all : all.filter((one) => truncatedName(one.table) === table)
   if (some.length === 0 || (onShard && (name === undefined || name.startsWith('bylaw_')))) return null
   for (const one of some) {
-    const unique = one.uniques.find(({ columns }) => truncatedName(uniqueIndexName(one, columns)) === name)
+    const unique = one.uniques.find(({ columns }) => isIndexOfName(truncatedName(uniqueIndexName(one, columns)), name))
     if (unique) return { is: 'duplicate', fields: unique.fields, collection: one.name }
   }
   return { is: 'duplicate', fields: ['id'] }
+}
+
+/** Citus cuts a long name before the number of the shard, and adds a digest of eight digits. */
+function isIndexOfName(index: string, name = ''): boolean {
+  const [, start] = /^(.{40,})_[0-9a-f]{8}$/.exec(name) ?? []
+  return index === name || (start !== undefined && index.startsWith(start))
 }

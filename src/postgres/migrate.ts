@@ -30,24 +30,28 @@ import {
   writeSchemaState,
 } from '../schema/state.ts'
 import type { SchemaStep } from '../schema/step.ts'
+import { adaptText, type Target } from '../schema/target.ts'
 import { citusDialect, type Dialect, postgresDialect, quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
 import { leaseTable, metaTable, plainStatement } from '../sql/statements.ts'
 import { storeContext } from '../store/context.ts'
 import { runStepsAsync, type Steps } from '../store/steps.ts'
-import { changeIndexConcurrently } from './concurrent-index.ts'
 import type { AskDatabase, Connection } from './connect.ts'
 import { driftSteps } from './drift.ts'
+import { requireEngine } from './engine.ts'
 import { acquireLease, type Lease, type LeaseTimes } from './lease.ts'
-import { alreadyExists, retryOnCodes } from './retry-on-codes.ts'
+import { alreadyExists, changeIndexConcurrently, retryOnCodes } from './schema-step.ts'
 
 /** The dialect of a database, by its recorded layout: `spread` means that Citus distributes its rows. */
 export const dialectOf = (layout: Layout | null): Dialect => (layout?.spread ? citusDialect : postgresDialect)
 
 /** The recorded schema state of a database; null for an empty one. */
-export async function readPostgresSchemaState(ask: AskDatabase): Promise<SchemaState | null> {
-  const [found] = await ask({ text: 'SELECT to_regclass($1) IS NOT NULL AS found', values: [metaTable] })
-  return found?.found ? runStepsAsync(readSchemaState(), ask) : null
+export const readPostgresSchemaState = async (ask: AskDatabase): Promise<SchemaState | null> =>
+  (await isTable(ask, metaTable)) ? runStepsAsync(readSchemaState(), ask) : null
+
+async function isTable(ask: AskDatabase, name: string): Promise<boolean> {
+  const [row] = await ask({ text: 'SELECT to_regclass($1) IS NOT NULL AS found', values: [name] })
+  return row?.found === true
 }
 
 /** Compares the declaration with the recorded schema and, if they are equal, the recorded schema with the actual tables. */
@@ -75,7 +79,9 @@ interface LeasedMigration extends MigrationContext {
 }
 
 /** If several nodes start at the same time, one migrates and the others wait and find nothing left to do. */
-export function migratePostgres(site: MigrationContext): Promise<MigrationResult> {
+export async function migratePostgres(site: MigrationContext): Promise<MigrationResult> {
+  const before = await readPostgresSchemaState(site.connection.ask)
+  await requireEngine(site.connection, before?.layout.spread === true, before === null)
   return withSchemaLease(site, async (work) => {
     const { ask } = work
     const { change, state } = await comparePostgresSchema(ask, work)
@@ -102,8 +108,9 @@ export function migratePostgres(site: MigrationContext): Promise<MigrationResult
 }
 
 /** Applies one plan. Progress is recorded after each step, so that an interrupted plan continues where it stopped. */
-export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): Promise<PlanResult> {
-  return withSchemaLease(site, async (work) => {
+export async function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): Promise<PlanResult> {
+  await requireEngine(site.connection, plan.to.spread === true, plan.from === null)
+  const act = async (work: LeasedMigration): Promise<PlanResult> => {
     const { ask, collections } = work
     const before = await readPostgresSchemaState(ask)
     const is = planReadiness(plan, before)
@@ -119,7 +126,8 @@ export function applyPostgresPlan(site: MigrationContext, plan: MigrationPlan): 
       yield* recordPlan(postgresDialect, plan)
     })
     return { is: is === 'ready' ? 'done' : 'adopted' }
-  })
+  }
+  return withSchemaLease(site, act, plan.target)
 }
 
 const surveyedChange = (site: MigrationContext, change: SchemaChange): SurveyedChange => ({
@@ -134,12 +142,18 @@ function admit(site: LeasedMigration, change: SchemaChange): Promise<AllowedDrop
 }
 
 /** Runs an action while no other node can change the schema. */
-async function withSchemaLease<T>(site: MigrationContext, act: (work: LeasedMigration) => Promise<T>): Promise<T> {
+async function withSchemaLease<T>(
+  site: MigrationContext,
+  act: (work: LeasedMigration) => Promise<T>,
+  target: Target = 'postgres',
+): Promise<T> {
   const { connection, beating, pace, world } = site
   const { ask } = connection
   const tables = sharedTables(postgresDialect)
-  for (const text of [...(tables[metaTable] ?? []), ...(tables[leaseTable] ?? [])])
-    await retryOnCodes(world, () => ask(plainStatement(text)), alreadyExists)
+  for (const name of [metaTable, leaseTable])
+    if (!(await isTable(ask, name)))
+      for (const text of tables[name] ?? [])
+        await retryOnCodes(world, () => ask(plainStatement(adaptText(target, text))), alreadyExists)
   const lease = await acquireLease(connection, beating, pace, world)
   try {
     return await act({ ...site, ask, lease })
@@ -159,7 +173,8 @@ async function runPhase(
   const begun = await runStepsAsync(readProgress(key), work.ask)
   const made = prepareRefills(surveyedChange(work, change), work.drops)
   for (const [i, step] of change.steps.entries())
-    if (i >= begun) await runSchemaStep(work, step, made, { key, done: i + 1 })
+    if (i >= begun)
+      await runSchemaStep({ ...work, spread: change.after.spread === true }, step, made, { key, done: i + 1 })
   const finish = function* (): Steps<void> {
     yield* end()
     yield* writeProgress(postgresDialect, '-', 0)
@@ -181,8 +196,11 @@ async function runPipelined<T>(steps: Steps<T>, ask: Connection['ask']): Promise
   return made
 }
 
+/** Citus refuses some commands after others of a transaction unless each node runs all of them on one connection. */
+const oneConnectionPerNode = plainStatement(`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`)
+
 async function runSchemaStep(
-  work: LeasedMigration,
+  work: LeasedMigration & { spread: boolean },
   step: SchemaStep,
   made: RefillFor,
   mark: { key: string; done: number },
@@ -204,6 +222,7 @@ async function runSchemaStep(
         await changeIndexConcurrently(ask, text)
       }
     await inFencedTransaction(work, async () => {
+      if (work.spread) await ask(oneConnectionPerNode)
       if (empty) await refuseRows(ask, empty)
       if (!apart) for (const text of sql) await ask(plainStatement(text))
       await remember()

@@ -28,6 +28,7 @@ import { postgresClock } from './clock.ts'
 import { type Connection, type ConnectionTimeouts, connect, connectShort } from './connect.ts'
 import { type ConnectionParams, parseConnectionUrl, withoutPassword } from './connection-url.ts'
 import { canReadState } from './database-state.ts'
+import { readEngine } from './engine.ts'
 import { type LeaseTimes, leaseTimes as usual } from './lease.ts'
 import {
   applyPostgresPlan,
@@ -60,12 +61,15 @@ export async function openPostgres(
     const address = parseConnectionUrl(url, world.environment)
     const site = await connectForMigration(address, { collections, tables, pace: usual, consent, world })
     const prepared = await readStoreParts(site, mode)
-    const { distribute, coalesces } = prepared.cellar.dialect
-    // With Citus the values decide which shards are queried, so a plan is not reused for other values.
-    const short = distribute ? connect : connectShort
+    const short = prepared.engine.plansOnce ? connectShort : connect
     const pool = connectionPool(
       { own: () => connect(address, requestTimeouts, world), shared: () => short(address, sharedTimeouts, world) },
-      { connections: address.connections, patience: maxConnectionWait, coalesces: coalesces && !address.pooled },
+      {
+        connections: address.connections,
+        patience: maxConnectionWait,
+        coalesces: prepared.cellar.dialect.coalesces && !address.pooled,
+        areas: prepared.engine.areas,
+      },
       world,
     )
     const times = address.pooled ? requestTimeouts : null
@@ -171,7 +175,8 @@ async function readStoreParts(
     const isFull = (one: Collection, column: string) => blank?.has(`${one.name} ${column}`) === false
     const tells = await canReadState({ ask }, columns)
     const steps = prepareStore(site, schema, dialectOf(layout), isFull, () => null)
-    return { ...(await runStepsAsync(steps, ask)), tells, clock: await postgresClock({ ask }, world) }
+    const engine = await readEngine({ ask }, layout)
+    return { ...(await runStepsAsync(steps, ask)), tells, engine, clock: await postgresClock({ ask }, world) }
   } finally {
     closeConnections(site)
   }

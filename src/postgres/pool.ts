@@ -1,15 +1,19 @@
 /** Pool: a few connections, some for one user at a time, some shared by all short statements. The cellar. */
 import { Problem } from '../errors/problem.ts'
 import type { Cancel, World } from '../flow/world.ts'
-import type { Connection } from './connect.ts'
+import type { Connection, DatabaseQuery } from './connect.ts'
+import { allWorkers, coordinator, type ShardAreas } from './shard-areas.ts'
+
+/** The statement that a connection is wanted for, which says where it will be answered. */
+type FirstStatement = Pick<DatabaseQuery, 'text' | 'values'>
 
 export interface ConnectionPool {
   /** Lends a connection to one user at a time. */
-  readonly use: <T>(act: (connection: Connection) => Promise<T>) => Promise<T>
+  readonly use: <T>(act: (connection: Connection) => Promise<T>, first?: FirstStatement) => Promise<T>
   /** The same for coalesced statements. */
   readonly useCoalesced: ConnectionPool['use']
   /** A shared connection, for a short statement that neither waits for locks nor holds them. */
-  readonly share: () => Connection | Promise<Connection>
+  readonly share: (statement?: FirstStatement) => Connection | Promise<Connection>
   /** How many connections have ended so far, for whatever reason. */
   readonly losses: () => number
   /** Closes all connections, after their users have finished. */
@@ -17,15 +21,18 @@ export interface ConnectionPool {
 }
 
 interface PoolWaiter {
-  readonly take: (connection: Promise<Connection>) => void
-  readonly leave: Cancel
+  readonly area: number
+  readonly take: (since: number) => void
+  readonly cancel: Cancel
 }
 
 const maxShared = 2
 /** Connections for coalesced writes, if there are enough: some are at work while the next batch is collected. */
 const maxCoalesced = 3
-/** How many callers may wait, per exclusive connection. */
+/** How many callers may wait, per connection. */
 const maxWaiters = 60
+/** After this many milliseconds a worker counts as slow. */
+const slow = 200
 
 /** Opens connections for one user at a time, and shared ones. */
 interface ConnectionMakers {
@@ -42,13 +49,15 @@ interface PoolLimits {
   readonly patience: number
   /** Whether statements are coalesced at all. */
   readonly coalesces: boolean
+  /** Which worker answers a statement; null if one server answers all. */
+  readonly areas: ShardAreas | null
 }
 
 /** Divides the connections into exclusive, coalesced and shared ones. */
 export function connectionPool(
   make: ConnectionMakers,
-  { connections: most, patience, coalesces }: PoolLimits,
-  { after }: Pick<World, 'after'>,
+  { connections: most, patience, coalesces, areas }: PoolLimits,
+  { after, monotonic }: Pick<World, 'after' | 'monotonic'>,
 ): ConnectionPool {
   let losses = 0
   const counted = (connect: () => Promise<Connection>) => async (): Promise<Connection> => {
@@ -56,12 +65,13 @@ export function connectionPool(
     void connection.ended.then(() => losses++)
     return connection
   }
-  const short = Math.min(maxShared, most - 1)
+  const short = areas ? Math.min(areas.count, Math.ceil(most / 2)) : Math.min(maxShared, most - 1)
   const several = coalesces && most - short - maxCoalesced >= minExclusive ? maxCoalesced : 0
   const whenLate = (act: () => void) => after(patience, act)
-  const shared = sharedConnections(counted(make.shared), short)
-  const own = exclusiveConnections(counted(make.own), most - short - several, whenLate)
-  const joint = several === 0 ? own : exclusiveConnections(counted(make.shared), several, whenLate)
+  const shared = sharedConnections(counted(make.shared), short, areas)
+  const limits = (count: number) => ({ most: count, whenLate, areas, monotonic })
+  const own = exclusiveConnections(counted(make.own), limits(most - short - several))
+  const joint = several === 0 ? own : exclusiveConnections(counted(make.shared), limits(several))
   return {
     use: own.use,
     useCoalesced: joint.use,
@@ -74,32 +84,59 @@ export function connectionPool(
   }
 }
 
+interface LaneLimits extends Pick<PoolLimits, 'areas'>, Pick<World, 'monotonic'> {
+  readonly most: number
+  readonly whenLate: (act: () => void) => Cancel
+}
+
+/** Since when the users of each area hold connections, the oldest first. */
+type Holders = Map<number, number[]>
+
+/**
+ * Whether an area may take one more connection. Without areas any may. With them a quarter is left for those that hold less,
+ * and a slow worker may hold no more than a quarter.
+ */
+function mayTake(area: number, holders: Holders, { most, areas, monotonic }: LaneLimits): boolean {
+  let used = 0
+  for (const { length } of holders.values()) used += length
+  const quarter = Math.max(1, Math.floor(most / 4))
+  const own = holders.get(area) ?? []
+  if (!areas || own.length < quarter) return used < most
+  const isSlow = area > allWorkers && monotonic() - (own[0] as number) > slow
+  return !isSlow && used < most - quarter
+}
+
 /** Connections that are lent to one user at a time. */
 // long because: its steps share the connections and the queue
 function exclusiveConnections(
   connect: () => Promise<Connection>,
-  most: number,
-  whenLate: (act: () => void) => Cancel,
+  limits: LaneLimits,
 ): Pick<ConnectionPool, 'use' | 'close'> {
+  const { most, whenLate, areas, monotonic } = limits
   const free: Connection[] = []
   const queue: PoolWaiter[] = []
   const idle: (() => void)[] = []
-  let used = 0
+  const holders: Holders = new Map()
   let closed = false
 
   return {
-    use: async (act) => {
-      const connection = await taken()
+    use: async (act, first) => {
+      const area = areas?.of(first) ?? coordinator
+      const since = await lane(area)
       try {
-        return await act(connection)
+        const connection = await opened()
+        try {
+          return await act(connection)
+        } finally {
+          if (connection.isOpen()) free.push(connection)
+          if (closed) closeFree() // a request that came after the close
+        }
       } finally {
-        if (connection.isOpen()) free.push(connection)
-        if (closed) closeFree() // a request that came after the close
-        next()
+        leave(area, since)
       }
     },
     close: async () => {
-      if (used > 0) await new Promise<void>((resolve) => idle.push(resolve))
+      if (holders.size > 0) await new Promise<void>((resolve) => idle.push(resolve))
       closed = true
       closeFree()
     },
@@ -109,48 +146,56 @@ function exclusiveConnections(
     for (const connection of free.splice(0)) connection.close()
   }
 
-  function taken(): Promise<Connection> {
-    if (used < most) {
-      used++
-      return opened()
-    }
+  function lane(area: number): number | Promise<number> {
+    if (mayTake(area, holders, limits)) return enter(area)
     if (queue.length >= most * maxWaiters) throw poolOverload()
     return new Promise((take, fail) => {
-      const leave = whenLate(() => {
+      const cancel = whenLate(() => {
         queue.splice(queue.indexOf(waiting), 1)
         fail(poolOverload())
       })
-      const waiting: PoolWaiter = { take, leave }
+      const waiting: PoolWaiter = { area, take, cancel }
       queue.push(waiting)
     })
   }
 
-  async function opened(): Promise<Connection> {
-    for (let one = free.pop(); one; one = free.pop()) if (one.isOpen()) return one
-    try {
-      return await connect()
-    } catch (error) {
-      next()
-      throw error
-    }
+  function enter(area: number): number {
+    const since = monotonic()
+    holders.set(area, [...(holders.get(area) ?? []), since])
+    return since
   }
 
-  function next(): void {
-    const waiting = queue.shift()
-    if (waiting) {
-      waiting.leave()
-      waiting.take(opened())
-      return
+  function leave(area: number, since: number): void {
+    const rest = (holders.get(area) ?? []).toSpliced(holders.get(area)?.indexOf(since) ?? 0, 1)
+    if (rest.length > 0) holders.set(area, rest)
+    else holders.delete(area)
+    for (let next = nextWaiter(); next; next = nextWaiter()) {
+      next.cancel()
+      next.take(enter(next.area))
     }
-    used--
-    if (used === 0) for (const resolve of idle.splice(0)) resolve()
+    if (holders.size === 0) for (const resolve of idle.splice(0)) resolve()
+  }
+
+  function nextWaiter(): PoolWaiter | undefined {
+    const i = queue.findIndex(({ area }) => mayTake(area, holders, limits))
+    return i < 0 ? undefined : queue.splice(i, 1)[0]
+  }
+
+  async function opened(): Promise<Connection> {
+    for (let one = free.pop(); one; one = free.pop()) if (one.isOpen()) return one
+    return connect()
   }
 }
 
-/** Connections that all callers use at the same time; the least busy one is returned. */
+/**
+ * Connections that all callers use at the same time: the least busy one or, with areas, the one of the area, where few may wait
+ * for a worker that is slow.
+ */
+// long because: its ways to choose share the lanes
 function sharedConnections(
   connect: () => Promise<Connection>,
   most: number,
+  areas: ShardAreas | null,
 ): { share: ConnectionPool['share']; close: () => void } {
   const lanes: (Connection | Promise<Connection> | null)[] = Array.from({ length: most }, () => null)
 
@@ -164,18 +209,29 @@ function sharedConnections(
     return opening
   }
 
+  function ofArea(area: number): Connection | Promise<Connection> {
+    // With fewer connections than areas, workers share them.
+    const lane = area > allWorkers && most > 2 ? 2 + ((area - 2) % (most - 2)) : Math.min(area, most - 1)
+    const one = lanes[lane] ?? null
+    if (one === null || (!(one instanceof Promise) && !one.isOpen())) return opened(lane)
+    if (!(one instanceof Promise) && one.stalled() > slow && one.waiting() >= maxWaiters) throw poolOverload()
+    return one
+  }
+
+  function leastBusy(): Connection | Promise<Connection> {
+    let least: Connection | null = null
+    for (const [lane, one] of lanes.entries()) {
+      if (one instanceof Promise) continue
+      if (one === null || !one.isOpen()) {
+        const opening = opened(lane)
+        if (least === null && lane === most - 1) return opening
+      } else if (least === null || one.waiting() < least.waiting()) least = one
+    }
+    return least ?? (lanes.find((one) => one instanceof Promise) as Promise<Connection>)
+  }
+
   return {
-    share: () => {
-      let least: Connection | null = null
-      for (const [lane, one] of lanes.entries()) {
-        if (one instanceof Promise) continue
-        if (one === null || !one.isOpen()) {
-          const opening = opened(lane)
-          if (least === null && lane === most - 1) return opening
-        } else if (least === null || one.waiting() < least.waiting()) least = one
-      }
-      return least ?? (lanes.find((one) => one instanceof Promise) as Promise<Connection>)
-    },
+    share: (statement) => (areas ? ofArea(areas.of(statement)) : leastBusy()),
     close: () => {
       const ignore = (): void => {}
       for (const one of lanes) void Promise.resolve(one).then((connection) => connection?.close(), ignore)

@@ -14,6 +14,7 @@ import type { PostgresClock } from './clock.ts'
 import { oncePerTurn } from './coalesce.ts'
 import { type ConnectionTimeouts, forceGenericPlan } from './connect.ts'
 import { databaseStates } from './database-state.ts'
+import type { Engine } from './engine.ts'
 import type { ConnectionPool } from './pool.ts'
 import { retryRead, runPostgresRead, sharedReads } from './read-plan.ts'
 import { autocommitRunner, postgresWriting, runPostgresWrite } from './write-plan.ts'
@@ -28,29 +29,32 @@ export interface PostgresStoreDeps extends PreparedStore {
   readonly times: ConnectionTimeouts | null
   /** Whether the state of the database can be read. */
   readonly tells: boolean
+  readonly engine: Engine
   readonly clock: PostgresClock
 }
 
 // long because: its parts share the pool and its state
 export function postgresStore(deps: PostgresStoreDeps): Store {
-  const { world, pool, patience, caches, times, name, clock, expire } = deps
+  const { world, pool, patience, caches, times, name, clock, expire, engine } = deps
   const cellar = { ...deps.cellar, caches }
   const begin = (how: string, ...more: readonly string[]) =>
     plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = sharedReads(pool, world)
-  const lone = times === null ? autocommitRunner(pool, read, world) : null
-  const writing = postgresWriting({ world, pool, cellar, patience, begin: begin(''), lone })
+  const { citus } = engine
+  const lone = times === null ? autocommitRunner({ pool, citus, world }, read) : null
+  const writing = postgresWriting({ world, pool, cellar, patience, begin: begin(''), citus, lone })
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
-  const short = cellar.dialect.distribute ? begin(still) : begin(still, forceGenericPlan)
+  const long = cellar.dialect.distribute ? begin(still, 'citus.max_adaptive_executor_pool_size = 1') : begin(still)
+  const short = engine.plansOnce ? begin(still, forceGenericPlan) : long
   const counts = deps.tells
     ? { totals: new Remembered<number | null>(mostTotals), states: databaseStates(pool, world), until: 0 }
     : null
-  const looking = { world, pool, read, cellar, snapshot: { short, long: begin(still) }, counts }
+  const looking = { world, pool, read, cellar, snapshot: { short, long }, counts }
   const presence = nodePresence({
     world,
     dialect: postgresDialect,
     name,
-    run: async (steps) => runStepsAsync(steps, (await pool.share()).ask),
+    run: (steps) => runStepsAsync(steps, async (statement) => (await pool.share(statement)).ask(statement)),
     expire: expire && (() => expire(null)),
     leave: function* (node) {
       yield* deletePresence(postgresDialect, node)
@@ -60,7 +64,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   clock.follow(async () => pool.share())
   const execute: Store['execute'] = (plan, follows) =>
     isWritePlan(plan) ? runPostgresWrite(writing, plan, follows) : runPostgresRead(looking, plan)
-  const isBehind = async () => runStepsAsync(checkBacklog(cellar), (await pool.share()).ask)
+  const isBehind = () => runStepsAsync(checkBacklog(cellar), read)
   const hasBacklog = oncePerTurn(() => retryRead(isBehind, world), world)
   const keepUp = sharedCatchUp(hasBacklog, () => runPostgresWrite(writing, { do: 'catchUp' }))
   return {

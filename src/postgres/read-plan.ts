@@ -77,7 +77,8 @@ async function readList(looking: PostgresReadDeps, plan: ListRows): Promise<Outc
   const own = cellar.collections.get(plan.collection) as PreparedCollection
   const short = isBounded(own.collection, resolveList(cellar, plan), cellar.dialect)
   if (plan.countTo !== null && looking.counts) return readCountedList(looking, looking.counts, plan, short)
-  const isLone = short && plan.countTo === null && plan.parent === null && plan.joined === undefined
+  const isLone =
+    short && !cellar.dialect.distribute && plan.countTo === null && plan.parent === null && plan.joined === undefined
   return isLone ? readInOneStatement(looking, plan) : inSnapshot(looking, short, performWith(looking, plan))
 }
 
@@ -135,12 +136,12 @@ function inSnapshot(
     } finally {
       endSnapshot(connection)
     }
-  })
+  }, snapshot.long)
 }
 
 /** Runs short statements on shared connections, equal ones coalesced. */
 export function sharedReads(pool: ConnectionPool, world: World): PostgresReadDeps['read'] {
-  const alone = async (statement: Statement) => (await pool.share()).ask(statement)
+  const alone = async (statement: Statement) => (await pool.share(statement)).ask(statement)
   const gathered = coalesce({
     lend: async (act) => act(await pool.share()),
     send: ({ ask }, question) => ask(question),

@@ -13,6 +13,7 @@ import {
   isConnectionLost,
   isOutcomeUnknown,
   isRetryable,
+  isWorkerOutcomeUnknown,
   keyInProgress,
   postgresDuplicate,
   postgresFailure,
@@ -27,6 +28,8 @@ export interface PostgresWriteDeps {
   /** How long a plan may be retried, in milliseconds. */
   readonly patience: number
   readonly begin: Statement
+  /** Whether Citus runs the statements on other servers. */
+  readonly citus: boolean
   /** Runs statements that need no transaction; null if each write needs one to set its timeouts. */
   readonly lone: AutocommitRunner | null
   /** The last write of each row that is under way in this process. */
@@ -37,7 +40,7 @@ export interface PostgresWriteDeps {
 export function postgresWriting(deps: Omit<PostgresWriteDeps, 'turns' | 'shared'>): PostgresWriteDeps {
   const shared = new SharedCommits({
     ...deps,
-    commit: (connection) => runFinalStatement(connection, commit),
+    commit: (connection) => runFinalStatement(connection, commit, isOutcomeUnknown),
     rollBack: rollBackOrClose,
     failure: postgresFailure,
     isLost: isLostOutcome,
@@ -72,8 +75,7 @@ export function runPostgresWrite(
   const act = () => runWithRetries(writing, plan, until)
   const read = plan.do === 'decide' ? plan.read : null
   // A transaction over shards of Citus is not worth sharing: its failure leaves the outcome of all members unknown.
-  if (follows && read?.do !== 'read' && !writing.cellar.dialect.distribute)
-    return writing.shared.execute(plan, follows, act)
+  if (follows && read?.do !== 'read' && !writing.citus) return writing.shared.execute(plan, follows, act)
   if (read?.do !== 'read') return act()
   const { collection, key } = read
   return serializeByRow(writing, JSON.stringify([collection, key.account, key.parent, key.id]), until, act)
@@ -136,7 +138,7 @@ async function tryWrite(writing: PostgresWriteDeps, plan: WritePlan, isFirst: bo
     while (!step.done && step.value.autocommit && ask) step = steps.next(await ask(step.value))
     if (step.done) return rejectOvertaken(plan, step.value)
     const { value } = step
-    return await pool.use((connection) => inTransaction(writing, plan, connection, steps, value))
+    return await pool.use((connection) => inTransaction(writing, plan, connection, steps, value), value)
   } catch (error) {
     const taken = postgresDuplicate(error, cellar)
     if (!taken) throw error
@@ -146,7 +148,7 @@ async function tryWrite(writing: PostgresWriteDeps, plan: WritePlan, isFirst: bo
 
 /** Runs the rest of a plan, starting with a statement; the transaction begins at the first statement that needs one. */
 async function inTransaction(
-  { begin, cellar }: PostgresWriteDeps,
+  { begin, citus }: PostgresWriteDeps,
   plan: WritePlan,
   connection: Connection,
   steps: Steps<Outcome>,
@@ -165,7 +167,7 @@ async function inTransaction(
     while (!step.done) step = steps.next(await run(step.value))
     const outcome = rejectOvertaken(plan, step.value)
     const commits = isCommitted(outcome) && !isDry(plan)
-    if (inside && commits) await runFinalStatement(connection, commit, cellar.dialect.distribute !== null)
+    if (inside && commits) await runFinalStatement(connection, commit, (error) => citus || isOutcomeUnknown(error))
     else if (inside) await connection.ask(rollback)
     return outcome
   } catch (error) {
@@ -182,15 +184,16 @@ export interface AutocommitRunner {
 
 /** Atomic writes on connections of the pool, reads by `read`. */
 export function autocommitRunner(
-  pool: ConnectionPool,
+  { pool, citus, world }: Pick<PostgresWriteDeps, 'pool' | 'citus' | 'world'>,
   read: (statement: Statement) => Promise<readonly ResultRow[]>,
-  world: World,
 ): AutocommitRunner {
-  const write = (statement: Statement) => pool.use((connection) => runFinalStatement(connection, statement))
+  const isUnknown = citus ? isWorkerOutcomeUnknown : isOutcomeUnknown
+  const send = (connection: Connection, statement: DatabaseQuery) => runFinalStatement(connection, statement, isUnknown)
+  const write = (statement: Statement) => pool.use((connection) => send(connection, statement), statement)
   const isForAll = (error: unknown) => isLostOutcome(error) || isConnectionLost(error)
   const gathered = coalesce({
     lend: pool.useCoalesced,
-    send: runFinalStatement,
+    send,
     alone: write,
     isForAll,
     allowsSameRow: false,
@@ -207,21 +210,18 @@ export function autocommitRunner(
   }
 }
 
-/**
- * Runs the statement that completes a write. Its failure can leave the outcome unknown; with Citus (`many`) every failure
- * does.
- */
+/** Runs the statement that completes a write. Some failures leave its outcome unknown; with Citus every one of COMMIT does. */
 async function runFinalStatement(
   connection: Connection,
   statement: DatabaseQuery,
-  many = false,
+  isUnknown: (error: unknown) => boolean,
 ): Promise<readonly ResultRow[]> {
   const warned = connection.warnings()
   let rows: readonly ResultRow[]
   try {
     rows = await connection.ask(statement)
   } catch (error) {
-    throw many || isOutcomeUnknown(error) ? lostOutcome(error) : error
+    throw isUnknown(error) ? lostOutcome(error) : error
   }
   if (connection.warnings() > warned)
     throw lostOutcome('The server warned that this may not have reached its standby.', true)

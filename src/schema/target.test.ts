@@ -32,6 +32,21 @@ const texts: readonly (readonly [target: Target, text: string, expected: string]
   ],
   [
     'yugabyte',
+    'CREATE TABLE "a" (parent text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (parent, id))',
+    'CREATE TABLE IF NOT EXISTS "a" (parent text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (parent ASC, id ASC))',
+  ],
+  [
+    'yugabyte',
+    'CREATE TABLE IF NOT EXISTS p (position bigint PRIMARY KEY, event text COLLATE "C" NOT NULL)',
+    'CREATE TABLE IF NOT EXISTS p (position bigint, event text COLLATE "C" NOT NULL, PRIMARY KEY (position ASC))',
+  ],
+  [
+    'yugabyte',
+    'CREATE TABLE IF NOT EXISTS p (a text COLLATE "C" PRIMARY KEY)',
+    'CREATE TABLE IF NOT EXISTS p (a text COLLATE "C", PRIMARY KEY (a ASC))',
+  ],
+  [
+    'yugabyte',
     'CREATE INDEX "i" ON "a" ("b" DESC, "id" DESC)',
     'CREATE INDEX IF NOT EXISTS "i" ON "a" ("b" DESC, "id" DESC)',
   ],
@@ -44,6 +59,21 @@ const texts: readonly (readonly [target: Target, text: string, expected: string]
     'yugabyte',
     'CREATE INDEX IF NOT EXISTS k_time ON k (collection, time)',
     'CREATE INDEX IF NOT EXISTS k_time ON k (collection ASC, time ASC)',
+  ],
+  [
+    'yugabyte',
+    'CREATE TABLE "a" (parent text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (parent, id))',
+    'CREATE TABLE IF NOT EXISTS "a" (parent text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, PRIMARY KEY (parent ASC, id ASC))',
+  ],
+  [
+    'yugabyte',
+    'CREATE TABLE IF NOT EXISTS p (position bigint PRIMARY KEY, event text COLLATE "C" NOT NULL)',
+    'CREATE TABLE IF NOT EXISTS p (position bigint, event text COLLATE "C" NOT NULL, PRIMARY KEY (position ASC))',
+  ],
+  [
+    'yugabyte',
+    'CREATE TABLE IF NOT EXISTS p (a text COLLATE "C" PRIMARY KEY)',
+    'CREATE TABLE IF NOT EXISTS p (a text COLLATE "C", PRIMARY KEY (a ASC))',
   ],
   [
     'yugabyte',

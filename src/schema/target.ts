@@ -8,8 +8,11 @@ export type Target = (typeof targets)[number]
 /** How the steps for PostgreSQL are adapted. Citus needs no change here: its different tables come from its own dialect. */
 const adaptations: Partial<Record<Target, (text: string) => string>> = {
   cockroach: (text) => text.replaceAll(' COLLATE "C"', ''),
-  yugabyte: rangeIndexText,
+  yugabyte: rangeKeyText,
 }
+
+/** Adapts a statement to a target. */
+export const adaptText = (target: Target, text: string): string => adaptations[target]?.(text) ?? text
 
 /** Adapts steps to a target. */
 export function stepsFor(target: Target, steps: readonly SchemaStep[]): readonly SchemaStep[] {
@@ -24,9 +27,12 @@ function asSeparateStep(step: SchemaStep, otherwise: (text: string) => string): 
   return { ...step, apart: true, sql: step.sql.map((text) => otherwise(again(text))) }
 }
 
-/** YugabyteDB hashes the first column of an index unless it has a direction, and a hash has no order. */
-function rangeIndexText(text: string): string {
-  const dropped = text.replace(/^DROP INDEX CONCURRENTLY /, 'DROP INDEX ')
+/** YugabyteDB hashes the first column of a key or an index unless it has a direction, and a hash has no order. */
+function rangeKeyText(text: string): string {
+  const dropped = text
+    .replace(/^DROP INDEX CONCURRENTLY /, 'DROP INDEX ')
+    .replace(/(\w+)( [^,(]*) PRIMARY KEY(?! \()(.*)\)$/, '$1$2$3, PRIMARY KEY ($1))')
+    .replace(/PRIMARY KEY \(([^)]*)\)/, (_, key: string) => `PRIMARY KEY (${key.replaceAll(/\w+/g, '$& ASC')})`)
   const [, head, columns] = /^(CREATE (?:UNIQUE )?INDEX .* ON (?:"[^"]+"|\w+) )\((.*)\)$/.exec(dropped) ?? []
   if (head === undefined || columns === undefined) return dropped
   return `${head}(${columns

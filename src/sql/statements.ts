@@ -140,12 +140,45 @@ export function listStatement(
   cut: OffsetAndLimit,
   dialect: Dialect,
 ): Statement {
-  const { say } = statementBinding(dialect, collection, plan)
-  const places = plan.withPositions
-    ? plan.order.map(({ column }, i) => `, CAST(${say(column)} AS TEXT) AS place${i}`).join('')
-    : ''
+  const places = plan.withPositions ? placesOf(collection, plan, dialect) : ''
   const what = `${cut.withWriteOnly ? 'doc, shape, hidden' : 'doc, shape'}${places}`
   return selectStatement({ what, collection, plan, range, cut, dialect })
+}
+
+function placesOf(collection: Collection, plan: ListRows, dialect: Dialect): string {
+  const { say } = statementBinding(dialect, collection, plan)
+  return plan.order.map(({ column }, i) => `, CAST(${say(column)} AS TEXT) AS place${i}`).join('')
+}
+
+const listKeys = (collection: Collection): string =>
+  keyColumns(collection)
+    .map((name, i) => `${name} AS key${i}`)
+    .join(', ')
+
+/** The shard keys, keys and positions of the rows of one key range, for `listedDocuments`. */
+export const listedKeys = (
+  collection: Collection,
+  plan: ListRows,
+  range: KeyRange,
+  cut: OffsetAndLimit,
+  dialect: Dialect,
+): Statement => {
+  const what = `home, ${listKeys(collection)}${placesOf(collection, plan, dialect)}`
+  return selectStatement({ what, collection, plan, range, cut, dialect })
+}
+
+/** The documents of rows with some shard keys and ids, if they still match the filters of the list. */
+export function listedDocuments(
+  collection: Collection,
+  plan: ListRows,
+  [homes, ids]: readonly [Cell, Cell],
+  dialect: Dialect,
+): Statement {
+  const binding = statementBinding(dialect, collection, plan)
+  const where = whereClause(collection, plan, [], binding) || ' WHERE 1 = 1'
+  const own = `home = ANY(CAST(${binding.bind(homes)} AS integer[])) AND id = ANY(CAST(${binding.bind(ids)} AS text[]))`
+  const text = `SELECT doc, shape, hidden, ${listKeys(collection)} FROM ${quoted(collection.table)}${where} AND ${own}`
+  return { text, values: binding.values }
 }
 
 /** Finds out whether a key range has a row. */
@@ -214,7 +247,10 @@ export const aggregateStatement = ({ text, values }: Statement, { documentsAggre
   values,
 })
 
-/** Counts the rows that match, in a whole list or in a key range, up to a limit. */
+/**
+ * Counts the rows that match, in a whole list or in a key range, up to a limit; on a sharded database all of them, as each shard
+ * counts its own and would send as many rows as the limit otherwise.
+ */
 export function countStatement(
   collection: Collection,
   plan: ListRows,
@@ -225,6 +261,7 @@ export function countStatement(
   const binding_ = statementBinding(dialect, collection, plan)
   const where = whereClause(collection, plan, range?.bounds ?? [], binding_)
   const from = range === null ? quoted(collection.table) : binding_.from // a count needs no order, so no joins
+  if (dialect.distribute) return { text: `SELECT count(*) AS total FROM ${from}${where}`, values: binding_.values }
   const some = `SELECT 1 FROM ${from}${where} LIMIT ${binding_.bind(upTo)}`
   return { text: `SELECT count(*) AS total FROM (${some}) AS matching`, values: binding_.values }
 }

@@ -63,7 +63,11 @@ export function whereClause(
 }
 
 /** The shard key that all matching rows have; null if there are several, or if the database is not sharded. */
-function shardKeyIn({ composite }: Collection, { where, parent }: ListRows, { distribute }: Dialect): number | null {
+export function shardKeyIn(
+  { composite }: Collection,
+  { where, parent }: ListRows,
+  { distribute }: Dialect,
+): number | null {
   if (!distribute || composite)
     return distribute && parent && (isSlot(parent.id) ? slot<number>(slotAt.home) : shardKeyOf(parent.id))
   const own = where.find(({ column }) => column === 'id')

@@ -1,8 +1,9 @@
 /** List checks: reads a list again before a commit, under locks that keep others from changing it. R226. The cellar. */
 import type { ListCheck, ListRows } from '../flow/plan.ts'
 import type { Cell } from '../rows/collection.ts'
-import { quoted, rowKeyValues } from '../sql/dialect.ts'
+import { quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
+import { distantReferences, lockReferrers } from './read-family.ts'
 import { readPage } from './read-page.ts'
 import { resolveList } from './resolve-list.ts'
 import type { Steps } from './steps.ts'
@@ -26,7 +27,7 @@ const tableOf = (cellar: StoreContext, { collection }: ListRows): string =>
 
 function* lockFamily(
   cellar: StoreContext,
-  { collection: name, account }: ListRows,
+  { collection: name, account, time }: ListRows,
   { collection: owner, id }: NonNullable<ListRows['parent']>,
 ): Steps<void> {
   const { dialect } = cellar
@@ -34,12 +35,19 @@ function* lockFamily(
   const { collection, columnName } = preparedCollection(cellar, name)
   const key = { id, parent: null, account }
   yield { text: above.texts.lock, values: rowKeyValues(above.collection, key, dialect) }
+  const parent = columnName(collection.parent?.column as string)
+  const distant = distantReferences(cellar, name, parent)
+  if (distant) {
+    yield* lockReferrers(cellar, distant, { key, time })
+    return
+  }
   const values: Cell[] = [id]
   if (collection.account !== null) values.push(account)
-  const column = quoted(columnName(collection.parent?.column as string))
+  const column = quoted(parent)
   const own = collection.account === null ? '' : ` AND account = ${dialect.mark(2)}`
-  const text = `SELECT 1 FROM ${quoted(collection.table)} WHERE ${column} = ${dialect.mark(1)}${own}${dialect.rowLocks?.steady}`
-  yield { text, values }
+  const at = shardCondition(rowShardKey(collection, { id: '', parent: id }), values.length + 1, dialect)
+  const text = `SELECT 1 FROM ${quoted(collection.table)} WHERE ${column} = ${dialect.mark(1)}${own}${at.text}${dialect.rowLocks?.steady}`
+  yield { text, values: [...values, ...at.values] }
 }
 
 /** Reads the list again; `admit` throws if it has changed. */

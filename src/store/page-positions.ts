@@ -1,8 +1,9 @@
-/** Page positions: the positions of a page's first and last row in the order of its list, for cursors. The cellar. */
+/** Page positions: the parts of a page, and the positions of its first and last row, for cursors. The cellar. */
 import { documentSeparator, type Position } from '../flow/outcome.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { type Cell, cellIn } from '../rows/collection.ts'
-import type { PreparedCollection } from './context.ts'
+import { type PreparedCollection, viewStoredRow } from './context.ts'
+import type { ResultRow } from './steps.ts'
 
 /** The positions of the first and the last row; for an empty page, the position that it was requested from. */
 export function endPositions(
@@ -37,7 +38,7 @@ function positionInDocument({ collection }: PreparedCollection, { order }: ListR
 }
 
 /** The position of a row, read from the texts of its columns. */
-function positionInColumns({ collection }: PreparedCollection, { order }: ListRows, place: Position): Cells {
+export function positionInColumns({ collection }: PreparedCollection, { order }: ListRows, place: Position): Cells {
   const types = new Map(collection.columns.map(({ name, type }) => [name, type]))
   return order.map(({ column, reach }, i) => {
     const value = place[i] ?? null
@@ -60,6 +61,59 @@ export interface PagePart {
   readonly otherSide: boolean | null
   /** How many rows match, up to a limit; null if this was not queried with the rows. */
   readonly total: number | null
+  /** Where to go on if rows were left out that no longer match. */
+  readonly resume?: Cells
 }
 
 export type Cells = readonly Cell[]
+
+export const emptyPart: PagePart = { count: 0, docs: '', positions: null, current: true, otherSide: null, total: null }
+
+export const appendPart = (a: PagePart, b: PagePart): PagePart =>
+  a.count === 0
+    ? { ...b, otherSide: a.otherSide ?? b.otherSide, total: a.total ?? b.total }
+    : b.count === 0
+      ? a
+      : {
+          count: a.count + b.count,
+          docs: a.docs + documentSeparator + b.docs,
+          positions: a.positions && [...a.positions, ...(b.positions ?? [])],
+          current: a.current && b.current,
+          otherSide: a.otherSide,
+          total: a.total,
+        }
+
+export const withoutLastRow = ({ docs, count, positions, ...rest }: PagePart): PagePart => ({
+  ...rest,
+  docs: docs.slice(0, docs.lastIndexOf(documentSeparator)),
+  count: count - 1,
+  positions: positions?.slice(0, -1) ?? null,
+})
+
+/** Rows in the order of the list: those before a position are read backwards. */
+export function inListOrder({ window }: ListRows, part: PagePart): PagePart {
+  if (window.from === 'offset' || !window.back || part.count < 2) return part
+  return {
+    ...part,
+    docs: part.docs.split(documentSeparator).reverse().join(documentSeparator),
+    positions: part.positions?.toReversed() ?? null,
+  }
+}
+
+/** Rows that were read one by one, and their positions. */
+export const partOfRows = (
+  own: PreparedCollection,
+  plan: ListRows,
+  rows: readonly ResultRow[],
+  places: readonly ResultRow[],
+): PagePart => ({
+  count: rows.length,
+  docs: rows.map((row) => viewStoredRow(own, row).doc).join(documentSeparator),
+  positions: places.map((row) => placeOf(plan, row)),
+  current: true,
+  otherSide: null,
+  total: null,
+})
+
+export const placeOf = ({ order }: ListRows, row: ResultRow): Position =>
+  order.map((_, i) => row[`place${i}`] as string | null)

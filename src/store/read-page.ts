@@ -1,28 +1,42 @@
 /** Reads a page of a list: its rows as one text, and the positions of its ends. The cellar. */
 
-import { documentSeparator, type Page } from '../flow/outcome.ts'
+import type { Page } from '../flow/outcome.ts'
 import type { ListRows, Window } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
+import { keyColumns } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { type KeyRange, type PreparedRange, rangesFrom, rangesOf, slot, slotAt } from '../sql/ranges.ts'
 import {
   aggregateStatement,
   countStatement,
   fillSlots,
+  listedDocuments,
+  listedKeys,
   listStatement,
   type OffsetAndLimit,
   probeStatement,
   type Statement,
 } from '../sql/statements.ts'
+import { shardKeyIn } from '../sql/where.ts'
 import { type PageExtras, pageWithExtras } from './combined.ts'
-import { type PreparedCollection, preparedCollection, type StoreContext, viewStoredRow } from './context.ts'
-import { type Cells, endPositions, type PagePart, positionTexts } from './page-positions.ts'
-import type { Steps } from './steps.ts'
+import { type PreparedCollection, preparedCollection, type StoreContext } from './context.ts'
+import {
+  appendPart,
+  type Cells,
+  emptyPart,
+  endPositions,
+  inListOrder,
+  type PagePart,
+  partOfRows,
+  placeOf,
+  positionInColumns,
+  positionTexts,
+  withoutLastRow,
+} from './page-positions.ts'
+import type { ResultRow, Steps } from './steps.ts'
 
 /** The limit for all cached totals together, in characters of their `countKey`. */
 export const mostTotals = 262_144
-
-const emptyPart: PagePart = { count: 0, docs: '', positions: null, current: true, otherSide: null, total: null }
 
 /**
  * How a list is read: row by row, or aggregated to one text by the database, which works only if all rows have the current
@@ -95,24 +109,17 @@ function* readRange(
   { offset, limit }: OffsetAndLimit,
   place: Cells,
 ): Steps<PagePart> {
-  const { own, plan, rowByRow, extras, given } = taking
+  const { cellar, own, plan, rowByRow, extras, given } = taking
+  const isOnAllShards = cellar.dialect.distribute && shardKeyIn(own.collection, plan, cellar.dialect) === null
+  if (isOnAllShards && !plan.order.some(({ reach }) => reach))
+    return yield* readByKeys(taking, range, { offset, limit }, place)
   const cut = { offset: offset === 0 ? offset : slot<number>(slotAt.offset), limit }
   const name = `${offset === 0} ${limit} ${rowByRow} ${plan.withPositions} ${extras?.countTo}`
   const statement = range.prepared.form(name, () => rangeStatement(taking, range, cut))
   const asked = fillSlots(statement, [...given, offset, ...place])
-  if (rowByRow) {
-    const rows = yield asked
-    const places = rows.map((row) => plan.order.map((_, i) => row[`place${i}`] as string | null))
-    return {
-      count: rows.length,
-      docs: rows.map((row) => viewStoredRow(own, row).doc).join(documentSeparator),
-      positions: places,
-      current: true,
-      otherSide: null,
-      total: null,
-    }
-  }
-  const [row] = yield asked
+  const rows = yield asked
+  if (rowByRow) return partOfRows(own, plan, rows, rows)
+  const [row] = rows
   const count = Number(row?.count ?? 0)
   const extraAnswers = {
     otherSide: extras && extras.ranges.length > 0 ? Boolean(row?.other_side) : null,
@@ -127,6 +134,43 @@ function* readRange(
     ...extraAnswers,
   }
 }
+
+/**
+ * The rows of one key range of a list that goes to all shards: first their keys, then the documents of those that are shown, as
+ * each shard would send the documents of a whole page otherwise. A row that does not match any more is left out.
+ */
+function* readByKeys(
+  taking: ListContext,
+  range: PreparedRange,
+  { offset, limit }: OffsetAndLimit,
+  place: Cells,
+): Steps<PagePart> {
+  const { cellar, own, plan, given } = taking
+  const cut = { offset: offset === 0 ? offset : slot<number>(slotAt.offset), limit }
+  const { dialect } = cellar
+  const make = () => listedKeys(own.collection, plan, range, cut, dialect)
+  const keys = yield fillSlots(range.prepared.form(`keys ${offset === 0} ${limit}`, make), [...given, offset, ...place])
+  if (keys.length === 0) return emptyPart
+  const [homes, ids] = [slot<number>(slotAt.offset), slot<string>(slotAt.place)]
+  const documents = plan.prepared.form('documents', () => listedDocuments(own.collection, plan, [homes, ids], dialect))
+  const names = keyColumns(own.collection).map((_, i) => `key${i}`)
+  const nameOf = (row: ResultRow): string => JSON.stringify(names.map((name) => row[name]))
+  const rows = yield fillSlots(documents, [...given, arrayOf(keys, 'home'), arrayOf(keys, names.at(-1) as string)])
+  const found = new Map(rows.map((row) => [nameOf(row), row]))
+  const kept = keys.filter((key) => found.has(nameOf(key)))
+  const part = partOfRows(
+    own,
+    plan,
+    kept.map((key) => found.get(nameOf(key)) as ResultRow),
+    kept,
+  )
+  const isWhole = kept.length === keys.length || keys.length < limit
+  return isWhole ? part : { ...part, resume: positionInColumns(own, plan, placeOf(plan, keys.at(-1) as ResultRow)) }
+}
+
+/** The values of a column as the text of an array. */
+const arrayOf = (rows: readonly ResultRow[], column: string): string =>
+  `{${rows.map((row) => `"${String(row[column]).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`
 
 function rangeStatement(
   { cellar, own, plan, rowByRow, extras }: ListWithExtras,
@@ -147,20 +191,6 @@ function areSameShape({ alike }: PreparedCollection, oldest: number, newest: num
   return true
 }
 
-const appendPart = (a: PagePart, b: PagePart): PagePart =>
-  a.count === 0
-    ? { ...b, otherSide: a.otherSide ?? b.otherSide, total: a.total ?? b.total }
-    : b.count === 0
-      ? a
-      : {
-          count: a.count + b.count,
-          docs: a.docs + documentSeparator + b.docs,
-          positions: a.positions && [...a.positions, ...(b.positions ?? [])],
-          current: a.current && b.current,
-          otherSide: a.otherSide,
-          total: a.total,
-        }
-
 /** The rows from an offset on. */
 function* readFromOffset(taking: ListWithExtras, from: number): Steps<PagePart> {
   const { plan } = taking
@@ -171,6 +201,7 @@ function* readFromOffset(taking: ListWithExtras, from: number): Steps<PagePart> 
   for (const range of rangesOf(plan)) {
     const next = yield* readRange(first, range, { offset, limit: wanted - all.count }, [])
     all = appendPart(all, next)
+    if (next.resume) return yield* readOn(taking, all, { position: next.resume, back: false })
     first = { ...taking, extras: null }
     if (all.count === wanted) break
     if (next.count > 0) offset = 0
@@ -187,28 +218,23 @@ function* readFromPosition(
   let all = emptyPart
   let own = taking
   for (const range of rangesFrom(taking.plan, { position, back, including })) {
-    all = appendPart(all, yield* readRange(own, range, { offset: 0, limit: limit + 1 - all.count }, position))
+    const next = yield* readRange(own, range, { offset: 0, limit: limit + 1 - all.count }, position)
+    all = appendPart(all, next)
+    if (next.resume) return yield* readOn(taking, all, { position: next.resume, back })
     own = { ...taking, extras: null }
     if (all.count > limit) break
   }
   return all
 }
 
-const withoutLastRow = ({ docs, count, positions, ...rest }: PagePart): PagePart => ({
-  ...rest,
-  docs: docs.slice(0, docs.lastIndexOf(documentSeparator)),
-  count: count - 1,
-  positions: positions?.slice(0, -1) ?? null,
-})
-
-/** Rows in the order of the list: those before a position are read backwards. */
-function inListOrder({ window }: ListRows, part: PagePart): PagePart {
-  if (window.from === 'offset' || !window.back || part.count < 2) return part
-  return {
-    ...part,
-    docs: part.docs.split(documentSeparator).reverse().join(documentSeparator),
-    positions: part.positions?.toReversed() ?? null,
-  }
+/** Fills a page from which rows were left out with those after the last key that was read. */
+function* readOn(
+  taking: ListWithExtras,
+  all: PagePart,
+  from: { readonly position: Cells; readonly back: boolean },
+): Steps<PagePart> {
+  const limit = taking.plan.window.limit - all.count
+  return appendPart(all, yield* readFromPosition(taking, { from: 'place', including: false, limit, ...from }))
 }
 
 /** How many rows match; null if they are more than the limit. R75. */
@@ -224,7 +250,7 @@ function* countRows(
 ): Steps<number> {
   const make = () => countStatement(own.collection, plan, range, slot(slotAt.offset), cellar.dialect)
   const [row] = yield fillSlots((range ?? plan).prepared.form('count', make), [...given, upTo])
-  return Number(row?.total)
+  return Math.min(Number(row?.total), upTo)
 }
 
 /** One more than the limit, to see whether more rows match. */

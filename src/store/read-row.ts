@@ -10,11 +10,15 @@ import { expiresBy } from './idempotency-claims.ts'
 import { withJoinedRows } from './joined.ts'
 import type { Steps } from './steps.ts'
 
-/** Reads a row. With `held` or `lock`, it is locked until the transaction ends; others can share the lock of `lock`. */
+/**
+ * Reads a row. With `held` or `lock`, it is locked until the transaction ends; others can share the lock of `lock`. With
+ * `decides`, a write is decided from it: the owner of an absent row cannot be deleted meanwhile.
+ */
 export function* readRow(
   cellar: StoreContext,
   { collection, key, time, lock }: Omit<Read, 'do'>,
   held = false,
+  decides = false,
 ): Steps<ReadResult> {
   const own = preparedCollection(cellar, collection)
   const values = rowKeyValues(own.collection, key, cellar.dialect)
@@ -24,15 +28,17 @@ export function* readRow(
     : { ...coalescableRead(own, cellar.dialect), values, autocommit: 'read' }
   if (row) return viewStoredRow(own, row)
   if (own.collection.composite) {
-    const owner = yield* absentOwner(cellar, ownerOfKey(own.collection, key), key.account, time)
+    const how = decides ? 'existsShared' : 'exists'
+    const owner = yield* absentOwner(cellar, ownerOfKey(own.collection, key), key.account, time, how)
     if (owner) return owner
   }
-  return yield* readAbsentRow(cellar, own.collection, key, time)
+  const absent = yield* readAbsentRow(cellar, own.collection, key, time)
+  return decides ? { ...absent, key } : absent
 }
 
 /** A row with its joined rows, which its ETag depends on too. */
 export const readWithJoined = (cellar: StoreContext, plan: Read, held: boolean): Steps<ReadResult> => {
-  const steps = readRow(cellar, plan, held)
+  const steps = readRow(cellar, plan, held, true)
   const { joined = [], key } = plan
   return joined.length === 0 ? steps : (withJoinedRows(cellar, steps, joined, key.account) as Steps<ReadResult>)
 }

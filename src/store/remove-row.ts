@@ -18,7 +18,8 @@ import { expiresBy } from './idempotency-claims.ts'
 import { joinedRowsOfDeletions } from './joined.ts'
 import { readWaiting } from './old-nodes.ts'
 import { recordDeletion } from './outbox.ts'
-import { readAbsentRow, readRow } from './read-row.ts'
+import { requireAbsence } from './read-family.ts'
+import { readRow } from './read-row.ts'
 import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './remote-entries.ts'
 import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
@@ -183,11 +184,8 @@ function* findReferringByLinks(
     dependent.collection,
   )) {
     const [there] = yield { text: own.texts.read, values: rowKeyValues(own.collection, key, cellar.dialect) }
-    if (!there) {
-      // The referring row may still be in the middle of its commit: the shard of its link committed first.
-      const gone = old || (yield* readAbsentRow(cellar, own.collection, key, time)).revision > 0
-      if (!gone) throw rowConflict(dependent.collection)
-    } else if (dependent.ids(viewRow(own.collection, own.shape, storedDocumentOf(there)).document).includes(row.key.id))
+    if (!there) yield* requireAbsence(cellar, own.collection, { key, old }, time)
+    else if (dependent.ids(viewRow(own.collection, own.shape, storedDocumentOf(there)).document).includes(row.key.id))
       rows.push({ collection: own.collection, key, revision: Number(there.revision) })
     if (rows.length >= most) break
   }

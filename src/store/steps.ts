@@ -56,7 +56,7 @@ export const unavailableProblem = (cause: unknown): Problem =>
 export const unknownOutcome = (cause: unknown): Problem =>
   new Problem(
     'dependency-unavailable',
-    'The store failed while committing: it is not known whether this was done. Repeat it with its idempotency key, or check whether it is there.',
+    'The store failed while committing: it is not known whether this was done. Repeat it only with its idempotency key, or with If-Match; otherwise check first whether it is there.',
     { cause },
   )
 

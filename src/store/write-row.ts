@@ -1,4 +1,5 @@
 /** Writes one row, with everything that is kept about it: references, tombstones, entries on other shards, old nodes. The cellar. */
+import { isDeepStrictEqual } from 'node:util'
 import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
 import type { Duplicate, Outcome } from '../flow/outcome.ts'
 import type { Create, RowWrite, Update } from '../flow/plan.ts'
@@ -30,12 +31,13 @@ export function* writeRow(cellar: StoreContext, given: RowWrite, seen: ReadResul
   if (given.do === 'remove') return yield* removeRow(cellar, given)
   const plan = given.do === 'create' && cellar.backlog ? yield* withoutWaitingTotals(cellar, given) : given
   cellar.onWrite?.(plan)
-  const steps = plan.do === 'create' ? createRow(cellar, plan) : updateRow(cellar, plan, seen as ViewedRow)
+  const steps = plan.do === 'create' ? createRow(cellar, plan, seen) : updateRow(cellar, plan, seen as ViewedRow)
   return yield* cellar.backlog ? writeForOldNodes(cellar, plan, steps) : steps
 }
 
-function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
+function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null): Steps<Outcome> {
   const own = preparedCollection(cellar, plan.collection)
+  const known = isAbsenceOf(plan, seen) ? seen : null
   const { collection, texts, shape } = own
   const least = collection.retention === null ? 1 : plan.time
   const { doc, cells } = plan.row
@@ -45,7 +47,7 @@ function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
     records ? eventValues(cellar, collection, { key: plan.key, revision, action: 'created', doc, shape }) : null
   const fused = combinedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, [least, eventAt(least)])
   if (fused && (yield fused).length > 0) return { is: 'created', doc, revision: least }
-  if (plan.parent) {
+  if (plan.parent && !(known && own.collection.composite)) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'existsShared')
     if (owner) return owner
   }
@@ -53,7 +55,7 @@ function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
   if (taken) return taken
   const references = yield* missingReferences(cellar, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
-  const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan)
+  const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan, known)
   if (before && before.is !== 'missing') return before
   const revision = Math.max(least, (before?.revision ?? 0) + 1)
   const clash = yield* updateRemoteEntries(cellar, own, plan, null, { doc, hidden, shape })
@@ -72,15 +74,22 @@ function* createRow(cellar: StoreContext, plan: Create): Steps<Outcome> {
   return { is: 'created', doc, revision }
 }
 
+/** Whether the creation was decided because this row itself was absent. */
+const isAbsenceOf = ({ collection, key }: Create, seen: ReadResult | null): seen is AbsentRow =>
+  seen !== null && seen.is !== 'found' && seen.collection === collection && isDeepStrictEqual(seen.key, key)
+
 /** Whether a chosen id is in use, or was deleted. Deletes the tombstone if the id may be used again. R36, R91. */
 function* lookUpChosenId(
   cellar: StoreContext,
   { collection: name, key, id, time }: Create,
+  known: AbsentRow | null,
 ): Steps<AbsentRow | Duplicate> {
   const { collection, texts } = preparedCollection(cellar, name)
-  const [row] = yield { text: texts.exists, values: rowKeyValues(collection, key, cellar.dialect) }
-  if (row) return { is: 'duplicate', fields: ['id'] }
-  const before = yield* readAbsentRow(cellar, collection, key, time)
+  if (!known) {
+    const [row] = yield { text: texts.exists, values: rowKeyValues(collection, key, cellar.dialect) }
+    if (row) return { is: 'duplicate', fields: ['id'] }
+  }
+  const before = known ?? (yield* readAbsentRow(cellar, collection, key, time))
   if (before.revision === 0 || (before.is === 'gone' && id === 'chosen')) return before
   yield* deleteTombstone(cellar, collection, key)
   return { ...before, is: 'missing' }

@@ -11,7 +11,7 @@ interface Reader {
   readonly close: () => Promise<void>
 }
 
-const statement = (table: string) => `SELECT CAST(doc AS text) AS doc FROM "${table}" ORDER BY id`
+const statement = (table: string) => `/* beside */ SELECT CAST(doc AS text) AS doc FROM "${table}" ORDER BY id`
 const parsed = (rows: readonly unknown[]) => rows.map((row) => JSON.parse((row as { doc: string }).doc))
 
 async function readerOf(url: string): Promise<Reader> {

@@ -1,6 +1,7 @@
 /**
  * A substitute for Citus on plain PostgreSQL. `create_distributed_table` partitions a table by a column, so that the
- * server refuses unique indexes without it. Statements are checked: one that writes or locks must use one partition.
+ * server refuses unique indexes without it. Statements are checked: one that writes or locks must use one partition. A
+ * schema change that Citus refuses because of what its transaction did before is refused too.
  */
 import pg from 'pg'
 import type { Service } from '../../src/service.ts'
@@ -12,8 +13,9 @@ import { freshPostgres, sql } from './postgres.ts'
 const first = 102_000
 const parts = 3
 
-/** Replaces a table by a partitioned one with the same columns, NOT NULL constraints and primary key. */
+/** The mark of a database with Citus, and a function that replaces a table by a partitioned one with the same columns, NOT NULL constraints and primary key. */
 const standIn = `
+CREATE TABLE pg_dist_partition ();
 CREATE FUNCTION create_distributed_table(name regclass, "column" text, colocate_with text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   own text := (SELECT relname FROM pg_class WHERE oid = name);
@@ -89,6 +91,33 @@ interface Wire {
   query: (text: string) => void
 }
 
+/** How the transaction of a connection has used the workers so far. */
+interface WorkerUse {
+  sequential: boolean
+  parallel: boolean
+}
+
+/** Changes of a distributed table, and reads of all its rows. */
+const parallelCommand = /^(?:(?:CREATE (?:UNIQUE )?|DROP )INDEX|ALTER TABLE|SELECT 1 AS found FROM(?! bylaw_)) /
+const refusedViewCommand = (view: string): string => `DO $$ BEGIN
+  IF to_regclass('${view}') IS NOT NULL THEN
+    RAISE EXCEPTION 'cannot run view command because there was a parallel operation on a distributed table in the transaction';
+  END IF;
+END $$`
+
+/**
+ * Returns a statement without values as the server is to run it. Citus refuses DROP VIEW after a command that it ran on all
+ * shards in parallel, as views are dropped on one connection for each node.
+ */
+function asOnCitus(use: WorkerUse, text: string): string {
+  if (/^(?:BEGIN|COMMIT|ROLLBACK)\b/.test(text)) Object.assign(use, { sequential: false, parallel: false })
+  else if (/^SET LOCAL citus\.multi_shard_modify_mode TO 'sequential'/.test(text)) use.sequential = true
+  else if (parallelCommand.test(text)) use.parallel ||= !use.sequential
+  const [, view] = /^DROP VIEW IF EXISTS (\S+)/.exec(text) ?? []
+  if (view !== undefined && use.parallel) return refusedViewCommand(view)
+  return text.replace(/\bINDEX CONCURRENTLY\b/, 'INDEX')
+}
+
 /**
  * Records the statements that all connections of this process send from now on. Removes CONCURRENTLY, as PostgreSQL
  * cannot create indexes of partitioned tables concurrently.
@@ -99,6 +128,7 @@ function watch(): void {
   const wire = (pg as unknown as { Connection: { prototype: Wire } }).Connection.prototype
   const { parse, bind, query } = wire
   const texts = new WeakMap<object, Map<string, string>>()
+  const uses = new WeakMap<object, WorkerUse>()
   wire.parse = function (statement, more) {
     const own = texts.get(this) ?? new Map<string, string>()
     texts.set(this, own.set(statement.name ?? '', statement.text))
@@ -106,7 +136,9 @@ function watch(): void {
   }
   wire.query = function (text) {
     if (!sent.has(text)) sent.set(text, [{ text, values: [] }])
-    return query.call(this, text.replace(/\bINDEX CONCURRENTLY\b/, 'INDEX'))
+    const use = uses.get(this) ?? { sequential: false, parallel: false }
+    uses.set(this, use)
+    return query.call(this, asOnCitus(use, text))
   }
   wire.bind = function (bound, more) {
     const text = texts.get(this)?.get(bound.statement ?? '')
@@ -136,6 +168,10 @@ export function watched(url: string): () => Promise<string[]> {
   }
 }
 
+/** How often statements with a part were sent since `watched`; each text counts at most three times. */
+export const timesSent = (part: string): number =>
+  [...sent].reduce((sum, [text, all]) => sum + (text.includes(part) ? all.length : 0), 0)
+
 interface Node {
   readonly 'Relation Name'?: string
   readonly Plans?: readonly Node[]
@@ -146,8 +182,8 @@ const relationsIn = (node: Node): string[] => [
   ...(node.Plans ?? []).flatMap(relationsIn),
 ]
 
-/** Reads that may use all partitions: lists, counts, checks whether rows exist, and rows that are to be rewritten. */
-const many = /^SELECT (?:doc, shape|count\(\*\)|1 AS found|home, |CASE WHEN change)/
+/** Reads that may use all partitions: lists, counts, checks whether rows exist, leases, and rows that are to be rewritten. */
+const many = /^SELECT (?:doc, shape|count\(\*\)|1 AS found|home, |name, holder, until|CASE WHEN change)/
 const holds = /\bFOR (?:NO KEY |KEY )?(?:UPDATE|SHARE)\b/
 
 async function judged(client: pg.Client, { text, values }: Sent): Promise<string[]> {

@@ -32,6 +32,8 @@ export interface Node {
   readonly call: (method: string, path: string, json?: object, headers?: Record<string, string>) => Promise<AnswerSeen>
   /** The entries that were logged as errors. */
   readonly errors: object[]
+  /** Why the node is not ready; null if it is. */
+  readonly ready: () => Promise<string | null>
   readonly close: () => Promise<void>
 }
 
@@ -61,7 +63,7 @@ export async function node(url: string, service: Service = api): Promise<Node> {
     const body = text === '' ? null : JSON.parse(text)
     return { status, retryAfter: reported.get('retry-after'), etag: reported.get('etag') ?? '', json: body }
   }
-  return { call, errors, close: store.close }
+  return { call, errors, ready: async () => store.ready(), close: store.close }
 }
 
 export interface ServiceOnServer extends Node {
@@ -145,16 +147,43 @@ export async function repeated(server: Cluster, act: { readonly know: () => Prom
 
 export interface Between {
   readonly port: number
-  /** Decides about bytes from the service: they pass, or the connection is cut before or after them. */
-  judge: (bytes: Buffer) => 'pass' | 'cut before' | 'cut behind'
+  /**
+   * Decides about bytes from the service: they pass, or the connection is cut before or after them, or they pass and their
+   * answer is replaced by the one of a coordinator that stopped waiting for a worker. Or they are held until `thaw`, with all
+   * that follows on the connection.
+   */
+  judge: (bytes: Buffer) => 'pass' | 'cut before' | 'cut behind' | 'give up' | 'hold'
   /** Decides whether an answer of the server on a connection is lost, and the connection with it. */
   loses: (bytes: Buffer, connection: object) => boolean
+  /** Sends what was held. */
+  readonly thaw: () => void
   readonly close: () => void
+}
+
+const message = (code: string, body: Buffer): Buffer => {
+  const head = Buffer.alloc(5, code)
+  head.writeUInt32BE(4 + body.length, 1)
+  return Buffer.concat([head, body])
+}
+const canceled = message('E', Buffer.from('SERROR\0VERROR\0C57014\0Mcanceling statement due to statement timeout\0\0'))
+
+/** Replaces the rows and the completion of an answer by an error, as a coordinator does whose worker answers too late. */
+function asGivenUp(answer: Buffer): Buffer {
+  const kept: Buffer[] = []
+  for (let at = 0; at < answer.length; ) {
+    const end = at + 1 + answer.readUInt32BE(at + 1)
+    const code = String.fromCharCode(answer[at] as number)
+    if (code === 'Z') kept.push(canceled)
+    if (!'TDCn'.includes(code)) kept.push(answer.subarray(at, end))
+    at = end
+  }
+  return Buffer.concat(kept)
 }
 
 /** A proxy between a service and its server. */
 export async function proxy(t: TestContext, port: number): Promise<Between> {
   const sockets = new Set<Socket>()
+  const held: (() => void)[] = []
   const own = { judge: (): 'pass' => 'pass', loses: () => false } as unknown as {
     -readonly [K in keyof Between]: Between[K]
   }
@@ -168,19 +197,35 @@ export async function proxy(t: TestContext, port: number): Promise<Between> {
       near.destroy()
       far.destroy()
     }
+    let givesUp = false
     near.on('data', (bytes) => {
       const verdict = own.judge(bytes as Buffer)
       if (verdict === 'cut before') return cut()
-      if (verdict === 'pass') return void far.write(bytes)
+      if (verdict === 'hold') {
+        near.pause()
+        held.push(() => {
+          far.write(bytes)
+          near.resume()
+        })
+        return
+      }
+      givesUp = verdict === 'give up'
+      if (verdict !== 'cut behind') return void far.write(bytes)
       far.removeAllListeners('data')
       near.destroy()
       far.end(bytes) // the server gets the bytes, and its answer is lost
     })
-    far.on('data', (bytes) => void (own.loses(bytes as Buffer, far) ? cut() : near.write(bytes)))
+    far.on('data', (bytes) => {
+      if (own.loses(bytes as Buffer, far)) cut()
+      else near.write(givesUp ? asGivenUp(bytes as Buffer) : bytes)
+    })
     near.on('close', () => far.end())
     far.on('close', () => near.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  own.thaw = () => {
+    for (const send of held.splice(0)) send()
+  }
   own.close = () => {
     server.close()
     for (const socket of sockets) socket.destroy()

@@ -1,45 +1,12 @@
-/** On a database sharded like Citus, unique values, references and schema changes hold over all shards. The cellar. */
+/** On a database sharded like Citus, unique values and references hold over all shards. The cellar. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { f, type Service, service } from 'bylaw'
+import { f, max, service } from 'bylaw'
 import { shardKeyOf } from '../../src/flow/shard-key.ts'
-import type { MigrationPlan } from '../../src/schema/migration.ts'
-import { openMigration } from '../../src/terminal/open.ts'
-import { draftPlans } from '../../src/terminal/start.ts'
-import { sql as asked } from '../help/postgres.ts'
-import { freshCitus, planned, watched } from '../help/spread.ts'
+import { timesSent, watched } from '../help/spread.ts'
 import { type Node, node, proxy } from './service-on-server.ts'
-
-const shop = (customers: Parameters<typeof f.object>[0], orders: Parameters<typeof f.object>[0] = {}): Service =>
-  service({
-    name: 'shop',
-    resources: {
-      customers: { prefix: 'cus', fields: customers, access: 'public' },
-      orders: { prefix: 'ord', fields: { customerId: f.ref('customers'), ...orders }, access: 'public' },
-    },
-  })
-const first = shop({ email: f.email({ unique: true }), name: f.text({ default: '' }) })
-
-/** A database with a declaration and `count` nodes. At the end, all statements that were sent are checked. */
-async function spread(t: TestContext, count: number, api = first): Promise<{ url: string; nodes: Node[] }> {
-  const { url, drop } = await freshCitus()
-  await planned(api, url)
-  const judged = watched(url)
-  const nodes: Node[] = []
-  t.after(async () => {
-    for (const one of nodes) await one.close()
-    const complaints = await judged()
-    await drop()
-    assert.deepEqual(complaints, [])
-  })
-  for (let i = 0; i < count; i++) nodes.push(await node(url, api))
-  return { url, nodes }
-}
-
-/** Runs a statement outside of the service, which is not checked. */
-const sql = (url: string, text: string) => asked(url, `/* beside */ ${text}`)
-const rows = (url: string, table: string) => sql(url, `SELECT * FROM ${table} ORDER BY 1`)
+import { first, rows, shop, spread, sql } from './spread-nodes.ts'
 
 test('of concurrent writers of one value one gets it, over all nodes and shards', async (t) => {
   const { url, nodes } = await spread(t, 2)
@@ -168,127 +135,57 @@ test('any error or warning of COMMIT is an unknown outcome, which a key resolves
   assert.deepEqual([again.status, again.json.old_id], [409, row?.id])
 })
 
-/** Migrates a database to a declaration and returns the steps. */
-async function migrated(url: string, api: Service, allowLoss: readonly string[] = []): Promise<readonly string[]> {
-  const migration = await openMigration(api, url, { allowLoss })
-  try {
-    return (await migration.apply()).done.map(({ about }) => about)
-  } finally {
-    migration.close()
-    watched(url) // a step may use all shards
-  }
-}
-
-test('values that become unique are reserved for existing rows, while no node runs', async (t) => {
-  const before = shop({ email: f.email(), name: f.text({ default: '' }) })
-  const { url, nodes } = await spread(t, 1, before)
-  const { call, close } = nodes.pop() as Node
-  const made = await Promise.all(
-    ['a', 'a', 'c'].map((one) => call('POST', '/customers', { email: `${one}@b.c`, name: one })),
+test('R225: a greatest value is not computed while a row is committed on one shard and not yet on another', async (t) => {
+  const greatest = f.integer({ optional: true, derived: max('orders', 'amount') })
+  const { url, nodes } = await spread(t, 1, shop({ greatest }, { amount: f.integer() }))
+  const { call } = nodes[0] as Node
+  const id = (await call('POST', '/customers', {})).json.id as string
+  const [, last] = await Promise.all(
+    [5, 9].map(async (amount) => (await call('POST', '/orders', { customerId: id, amount })).json.id as string),
   )
-  await sql(url, `INSERT INTO bylaw_nodes (node, name, seen) VALUES ('far:1', 'x', EXTRACT(EPOCH FROM now()) * 1000)`)
-  await assert.rejects(migrated(url, first), /no node may run meanwhile, but these do: far:1\. Stop them/)
-  await sql(url, `DELETE FROM bylaw_nodes`)
-  await assert.rejects(migrated(url, first), /several rows have the same email\. Change them first\./)
-  assert.equal((await call('PATCH', `/customers/${made[0]?.json.id}`, { email: 'z@b.c' })).status, 200)
-  await close()
-  assert.ok((await migrated(url, first)).includes('reserve the unique values and references of customers'))
-  const own = await node(url, first)
-  nodes.push(own)
-  assert.deepEqual(
-    (await Promise.all(['a', 'c', 'z', 'y'].map((one) => own.call('POST', '/customers', { email: `${one}@b.c` })))).map(
-      ({ status }) => status,
-    ),
-    [409, 409, 409, 201],
-  )
+  const order = 'ord_01hzxw3k5qf7m8n9p0r1s2t300'
+  const link = `(${shardKeyOf(id)}, 'customers/${id}', 'orders', '${JSON.stringify([null, null, order])}', ${Date.now()})`
+  await sql(url, `INSERT INTO bylaw_links (home, target, collection, holder, time) VALUES ${link}`)
+  const early = await call('DELETE', `/orders/${last}`)
+  assert.deepEqual([early.status, early.json.type, early.retryAfter !== null], [503, 'overloaded', true])
+  assert.equal((await call('GET', `/customers/${id}`)).json.greatest, 9)
+  const doc = JSON.stringify({ id: order, customerId: id, amount: 7 })
+  const row = `(${shardKeyOf(order)}, '${order}', 1, 1, '${doc}', '${id}')`
+  await sql(url, `INSERT INTO orders (home, id, revision, shape, doc, "by_customerId") VALUES ${row}`)
+  assert.equal((await call('DELETE', `/orders/${last}`)).status, 204)
+  assert.equal((await call('GET', `/customers/${id}`)).json.greatest, 7)
 })
 
-test('values that are no longer unique, and old rows, are migrated', async (t) => {
-  const { url, nodes } = await spread(t, 1)
-  const { call, close } = nodes.pop() as Node
-  for (let i = 0; i < 30; i++) await call('POST', '/customers', { email: `a${i}@b.c`, name: `n${i % 10}` })
-  await close()
-  await sql(url, 'DELETE FROM bylaw_nodes')
-  const next = shop({ email: f.email(), label: f.text({ default: '', filter: true, sort: true, was: 'name' }) })
-  await migrated(url, next)
-  assert.deepEqual(await rows(url, 'bylaw_values'), [])
-  const own = await node(url, next)
-  nodes.push(own)
-  const found = await own.call('GET', '/customers?label=n3&sort=label&limit=2&cursor=')
-  assert.equal(found.json.data.length, 2)
-  const rest = await own.call(
-    'GET',
-    `/customers?label=n3&sort=label&limit=2&cursor=${found.json.pagination.nextCursor}`,
-  )
-  assert.equal(rest.status, 200, JSON.stringify(rest.json))
-  assert.equal(rest.json.data.length, 1)
-  assert.equal((await own.call('POST', '/customers', { email: 'a1@b.c' })).status, 201)
-})
-
-test('while old nodes run, new filters find their rows', async (t) => {
-  const { url, nodes } = await spread(t, 1)
-  const before = nodes.pop() as Node
-  for (let i = 0; i < 9; i++) await before.call('POST', '/customers', { email: `a${i}@b.c`, name: `n${i % 3}` })
-  await sql(url, `INSERT INTO bylaw_nodes (node, name, seen) VALUES ('far:1', 'x', EXTRACT(EPOCH FROM now()) * 1000)`)
-  const next = shop({ email: f.email({ unique: true }), name: f.text({ default: '', filter: true, sort: true }) })
-  const now = await node(url, next)
-  nodes.push(before, now)
-  watched(url)
-  assert.equal((await now.call('GET', '/customers?name=n1')).json.data.length, 3)
-  await before.call('POST', '/customers', { email: 'z@b.c', name: 'n1' })
-  assert.equal((await now.call('GET', '/customers?name=n1&sort=name')).json.data.length, 4)
-})
-
-test('once values are reserved, nodes of the former declaration are refused, even before the last steps', async (t) => {
-  const before = shop({ email: f.email(), name: f.text({ default: '', filter: true }) })
-  const { url, nodes } = await spread(t, 1, before)
-  await nodes.pop()?.close()
-  await sql(url, 'DELETE FROM bylaw_nodes')
-  const after = shop({ email: f.email({ unique: true }), name: f.text({ default: '' }) })
-  const state = await sql(url, `SELECT value FROM bylaw_meta WHERE name = 'layout'`)
-  const last = { number: 1, name: 'init', checksum: '1', to: JSON.parse(state[0]?.value as string) }
-  const [expand, contract] = await draftPlans(after, 'citus', [last as MigrationPlan])
-  const migration = await openMigration(after, url)
-  t.after(migration.close)
-  const carry = (plan: typeof expand) =>
-    migration.applyPlan({ ...(plan as MigrationPlan), name: 'next', checksum: 'x' })
-  assert.deepEqual(await carry(expand), { is: 'done' })
-  await assert.rejects(node(url, before), /The previous change is not finished/)
-  assert.deepEqual(await carry(contract), { is: 'done' })
-  nodes.push(await node(url, after))
-  watched(url)
-})
-
-test('a dropped value is on the shard of its row, is deleted with it, and restored there', async (t) => {
-  const before = shop({ email: f.email({ unique: true }), name: f.text({ default: '' }), note: f.text() })
-  const { url, nodes } = await spread(t, 1, before)
-  const first = nodes.pop() as Node
-  const ids: string[] = []
-  for (const email of ['a@b.c', 'd@e.f'])
-    ids.push((await first.call('POST', '/customers', { email, note: email })).json.id)
-  await first.close()
-  await sql(url, 'DELETE FROM bylaw_nodes')
-  const after = shop({ email: f.email({ unique: true }), name: f.text({ default: '' }) })
-  await assert.rejects(migrated(url, after), /--allow-loss customers\.note/)
-  await migrated(url, after, ['customers.note'])
-  const copies = `SELECT d.value FROM bylaw_dropped d JOIN customers c ON d.home = c.home AND d.holder LIKE '%' || c.id || '%'`
-  assert.equal((await sql(url, copies)).length, 2)
-  const second = await node(url, after)
-  assert.equal((await second.call('DELETE', `/customers/${ids[0]}`)).status, 204)
-  await second.close()
-  assert.deepEqual(await sql(url, 'SELECT value FROM bylaw_dropped'), [{ value: '"d@e.f"' }])
-  await sql(url, 'DELETE FROM bylaw_nodes')
-  const again = shop({
-    email: f.email({ unique: true }),
-    name: f.text({ default: '' }),
-    note: f.text({ optional: true }),
+test('R110: a PUT that creates locks the owner once, and reads the tombstone before and after the row is inserted', async (t) => {
+  const halls = service({
+    name: 'halls',
+    settings: { resource: { id: 'client' } },
+    resources: {
+      halls: { prefix: 'hal', fields: {}, access: 'public' },
+      seats: {
+        parent: 'halls',
+        key: 'number',
+        fields: { number: f.text({ max: 9 }), place: f.text() },
+        access: 'public',
+      },
+    },
   })
-  await migrated(url, again)
-  const migration = await openMigration(again, url)
-  t.after(migration.close)
-  assert.deepEqual(await migration.undrop(), [{ field: 'customers.note', id: ids[1], because: null }])
-  const third = await node(url, again)
-  nodes.push(third)
-  assert.equal((await third.call('GET', `/customers/${ids[1]}`)).json.note, 'd@e.f')
-  watched(url)
+  const { url, nodes } = await spread(t, 1, halls)
+  const { call } = nodes[0] as Node
+  await call('POST', '/halls', { id: 'hal_1' })
+  const judged = watched(url)
+  assert.equal((await call('PUT', '/halls/hal_1/seats/1', { place: 'left' })).status, 201)
+  const parts = [
+    'FROM "halls"',
+    'FROM "halls" WHERE home = $1 AND id = $2 FOR KEY SHARE',
+    'FROM "seats"',
+    'FROM bylaw_tombstones',
+  ]
+  assert.deepEqual(parts.map(timesSent), [1, 1, 1, 2])
+  assert.deepEqual(await judged(), [])
+  assert.equal((await call('PUT', '/halls/hal_2/seats/1', { place: 'left' })).json.type, 'resource-not-found')
+  const both = await Promise.all(['a', 'b'].map((place) => call('PUT', '/halls/hal_1/seats/2', { place })))
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 201])
+  assert.equal((await call('DELETE', '/halls/hal_1/seats/2')).status, 204)
+  assert.equal((await call('PUT', '/halls/hal_1/seats/2', { place: 'c' })).status, 410)
 })
