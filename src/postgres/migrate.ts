@@ -40,7 +40,7 @@ import type { AskDatabase, Connection } from './connect.ts'
 import { driftSteps } from './drift.ts'
 import { requireEngine } from './engine.ts'
 import { acquireLease, type Lease, type LeaseTimes } from './lease.ts'
-import { alreadyExists, changeIndexConcurrently, retryOnCodes } from './schema-step.ts'
+import { alreadyExists, changeIndexConcurrently, retryOnCodes } from './schema-retry.ts'
 
 /** The dialect of a database, by its recorded layout: `spread` means that Citus distributes its rows. */
 export const dialectOf = (layout: Layout | null): Dialect => (layout?.spread ? citusDialect : postgresDialect)

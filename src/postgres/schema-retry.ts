@@ -1,4 +1,4 @@
-/** Schema steps: runs a step of a migration while others read and write: retried after locks, indexes concurrently. The cellar. */
+/** Schema retry: repeats a step of a migration that others block, and changes indexes while they read and write. The cellar. */
 import { pause, type World } from '../flow/world.ts'
 import { quoted } from '../sql/dialect.ts'
 import { plainStatement } from '../sql/statements.ts'
