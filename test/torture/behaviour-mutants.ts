@@ -41,8 +41,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'store/effects.ts',
-        from: 'rows.set(name, yield* readRow(cellar, row, !isOnlyChecked(row)))',
-        to: 'rows.set(name, yield* readRow(cellar, row))',
+        from: '(yield* readRow(cellar, row, !isOnlyChecked(row)))',
+        to: '(yield* readRow(cellar, row))',
       },
       {
         file: 'store/write-row.ts',
@@ -122,8 +122,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'handlers/request-rows.ts',
-        from: 'if (!isAsRead(row, locked)) throw new ReadsChanged(name)\n        return',
-        to: 'return',
+        from: 'if (!isAsRead(row, locked)) throw new ReadsChanged(name)\n    }',
+        to: '}',
       },
     ],
     tests: [money],
@@ -138,6 +138,28 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
       },
     ],
     tests: [announced],
+  },
+  'shared-commit-repeated': {
+    about: 'writes that shared a commit are carried out again if its answer is lost (PostgreSQL)',
+    changes: [
+      {
+        file: 'postgres/shared-commits.ts',
+        from: '(isLost(error) && wrote ? recover(plan, error) : alone())',
+        to: 'alone()',
+      },
+    ],
+    tests: ['test/postgres/uncertain.test.ts'],
+  },
+  'shared-commit-answered-early': {
+    about: 'a write that shares a commit is answered before it (PostgreSQL)',
+    changes: [
+      {
+        file: 'postgres/shared-commits.ts',
+        from: 'member.settle = () => answer.resolve(outcome)',
+        to: 'answer.resolve(outcome)',
+      },
+    ],
+    tests: [announced, 'test/postgres/uncertain.test.ts'],
   },
   'refusal-of-an-old-row': {
     about: 'a value in use that a handler has computed from a row that has changed refuses the request',
@@ -291,8 +313,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
       },
       {
         file: 'store/outbox.ts',
-        from: '  const [position, horizon] = [Number(state?.position), Number(state?.horizon)]',
-        to: '  const [now = state] = yield { text: "SELECT position, horizon FROM bylaw_relay", values: [] }\n  const [position, horizon] = [Number(now?.position), Number(now?.horizon)]',
+        from: '  const [position, horizon] = [Math.max(Number(state?.position), restoredAt), Number(state?.horizon)]',
+        to: '  const [now = state] = yield { text: "SELECT position, horizon FROM bylaw_relay", values: [] }\n  const [position, horizon] = [Math.max(Number(now?.position), restoredAt), Number(now?.horizon)]',
       },
     ],
     tests: [eventOrder],
