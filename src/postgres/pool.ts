@@ -1,5 +1,6 @@
 /** Pool: a few connections, some for one user at a time, some shared by all short statements. The cellar. */
 import { Problem } from '../errors/problem.ts'
+import type { ConnectionUsage, StoreUsage } from '../flow/store.ts'
 import type { Cancel, World } from '../flow/world.ts'
 import type { Connection } from './connect.ts'
 
@@ -12,6 +13,9 @@ export interface ConnectionPool {
   readonly share: () => Connection | Promise<Connection>
   /** How many connections have ended so far, for whatever reason. */
   readonly losses: () => number
+  readonly usage: () => StoreUsage
+  /** Counts a batch of coalesced statements. */
+  readonly countBatch: (statements: number) => void
   /** Closes all connections, after their users have finished. */
   readonly close: () => Promise<void>
 }
@@ -33,6 +37,10 @@ interface ConnectionMakers {
   readonly shared: () => Promise<Connection>
 }
 
+interface UsedConnections {
+  readonly usage: () => Omit<ConnectionUsage, 'use'>
+}
+
 /** The minimum of exclusive connections; with fewer, none is set aside for coalesced writes. */
 const minExclusive = 2
 
@@ -51,6 +59,7 @@ export function connectionPool(
   { after }: Pick<World, 'after'>,
 ): ConnectionPool {
   let losses = 0
+  const totals = { batches: 0, batched: 0 }
   const counted = (connect: () => Promise<Connection>) => async (): Promise<Connection> => {
     const connection = await connect()
     void connection.ended.then(() => losses++)
@@ -67,6 +76,19 @@ export function connectionPool(
     useCoalesced: joint.use,
     share: shared.share,
     losses: () => losses,
+    usage: () => ({
+      connections: [
+        { use: 'exclusive', ...own.usage() },
+        ...(joint === own ? [] : [{ use: 'coalesced' as const, ...joint.usage() }]),
+        { use: 'shared', ...shared.usage() },
+      ],
+      losses,
+      ...totals,
+    }),
+    countBatch: (statements) => {
+      totals.batches++
+      totals.batched += statements
+    },
     close: async () => {
       await Promise.all([own.close(), joint.close()])
       shared.close()
@@ -80,7 +102,7 @@ function exclusiveConnections(
   connect: () => Promise<Connection>,
   most: number,
   whenLate: (act: () => void) => Cancel,
-): Pick<ConnectionPool, 'use' | 'close'> {
+): Pick<ConnectionPool, 'use' | 'close'> & UsedConnections {
   const free: Connection[] = []
   const queue: PoolWaiter[] = []
   const idle: (() => void)[] = []
@@ -98,6 +120,7 @@ function exclusiveConnections(
         next()
       }
     },
+    usage: () => ({ most, busy: used, waiting: queue.length }),
     close: async () => {
       if (used > 0) await new Promise<void>((resolve) => idle.push(resolve))
       closed = true
@@ -151,7 +174,7 @@ function exclusiveConnections(
 function sharedConnections(
   connect: () => Promise<Connection>,
   most: number,
-): { share: ConnectionPool['share']; close: () => void } {
+): { share: ConnectionPool['share']; close: () => void } & UsedConnections {
   const lanes: (Connection | Promise<Connection> | null)[] = Array.from({ length: most }, () => null)
 
   function opened(lane: number): Promise<Connection> {
@@ -175,6 +198,10 @@ function sharedConnections(
         } else if (least === null || one.waiting() < least.waiting()) least = one
       }
       return least ?? (lanes.find((one) => one instanceof Promise) as Promise<Connection>)
+    },
+    usage: () => {
+      const waiting = lanes.map((one) => (one === null || one instanceof Promise ? 0 : one.waiting()))
+      return { most, busy: waiting.filter(Boolean).length, waiting: waiting.reduce((sum, own) => sum + own, 0) }
     },
     close: () => {
       const ignore = (): void => {}

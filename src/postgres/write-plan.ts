@@ -190,6 +190,7 @@ export function autocommitRunner(
   const isForAll = (error: unknown) => isLostOutcome(error) || isConnectionLost(error)
   const gathered = coalesce({
     lend: pool.useCoalesced,
+    count: pool.countBatch,
     send: runFinalStatement,
     alone: write,
     isForAll,
