@@ -156,7 +156,7 @@ export async function runService(
   let background: ReturnType<typeof startBackground> | undefined
   return {
     context,
-    ...(read && { metrics: read }),
+    ...(metrics && read && { metrics: read }),
     begin: () => {
       store.attend()
       background = startBackground(context)

@@ -1,0 +1,100 @@
+/** `bylaw serve --metrics`: a port of its own, one answer for all workers, and clear errors. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { createServer as createListener } from 'node:net'
+import { describe, test } from 'node:test'
+import { freePort } from '../help/cluster.ts'
+import { folder, launch, notes, post, run, served } from '../help/command.ts'
+import { metricValue, readOpenMetrics } from '../help/open-metrics.ts'
+import { until } from '../help/until.ts'
+
+const hooked = notes.replace("name: 'notes',", "name: 'notes', events: true, settings: { events: { webhooks: true } },")
+const cwd = folder({ 'api.ts': notes, 'hooked.ts': hooked })
+
+const scraped = async (port: number) => {
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`)
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers.get('content-type'), 'application/openmetrics-text; version=1.0.0; charset=utf-8')
+  return readOpenMetrics(await answer.text())
+}
+
+describe('bylaw serve --metrics', { concurrency: 2 }, () => {
+  test('serves /metrics on its own port only', async () => {
+    const port = await freePort()
+    const { url, said, stop } = await served(['api.ts', '--database', 'sqlite::memory:', '--metrics', String(port)], {
+      cwd,
+    })
+    assert.match(said.stdout, /^bylaw serves/)
+    assert.equal((await fetch(`${url}/metrics`)).status, 404)
+    await post(`${url}/notes`, { text: 'a' })
+    const families = await scraped(port)
+    assert.equal(metricValue(families, 'bylaw_request_duration_seconds_count', { route: '/notes', status: '2xx' }), 1)
+    const own = `http://127.0.0.1:${port}`
+    assert.equal((await fetch(`${own}/notes`)).status, 404)
+    assert.equal((await fetch(`${own}/metrics`, { method: 'POST' })).status, 405)
+    assert.equal((await fetch(`${own}/metrics`, { method: 'HEAD' })).status, 200)
+    assert.equal(await stop(), 0)
+    assert.match(said.stdout, /"url":"http:\/\/127\.0\.0\.1:\d+\/metrics".*Metrics are served/)
+  })
+
+  test('shows the metrics of all workers, also after one was replaced', async () => {
+    const port = await freePort()
+    const words = ['api.ts', '--workers', '2', '--database', 'sqlite:./crew.db', '--metrics', String(port)]
+    const { url, stop } = await served(words, { cwd })
+    const workers = async () => {
+      const samples = (await scraped(port)).get('process_start_time_seconds')?.samples ?? []
+      return new Map(samples.map(({ labels: { worker = '' }, value }) => [worker, value]))
+    }
+    await until(async () => (await workers()).size === 2)
+    const before = await workers()
+    assert.deepEqual([...before.keys()], ['1', '2'])
+    for (let i = 0; i < 5; i++) await post(`${url}/notes`, { text: 'a' })
+    assert.equal(metricValue(await scraped(port), 'bylaw_request_duration_seconds_count', { method: 'POST' }), 5)
+    assert.equal(await stop(), 0)
+  })
+
+  test('counts attempts to deliver webhooks', { timeout: 60_000 }, async (t) => {
+    const receiver = createServer((_, response) => void response.writeHead(204).end())
+    await once(receiver.listen(0, '127.0.0.1'), 'listening')
+    t.after(() => receiver.close())
+    const { port: target } = receiver.address() as { port: number }
+    const port = await freePort()
+    const database = 'sqlite:./hooked.db'
+    const scopes = 'webhook-endpoints:write'
+    const words = ['keys', 'create', 'hooked.ts', '--database', database, '--name', 'ci', '--scopes', scopes, '--json']
+    const { key } = JSON.parse((await run(words, { cwd })).stdout)
+    const { url, stop } = await served(
+      ['hooked.ts', '--database', database, '--webhooks-to-private', '--metrics', String(port)],
+      { cwd },
+    )
+    const made = await fetch(`${url}/webhook-endpoints`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ url: `http://127.0.0.1:${target}/`, eventTypes: ['note.*'] }),
+    })
+    assert.equal(made.status, 201, await made.text())
+    await post(`${url}/notes`, { text: 'a' })
+    const succeeded = async () =>
+      metricValue(await scraped(port), 'bylaw_delivery_attempts_total', { result: 'succeeded' })
+    await until(async () => (await succeeded()) === 1)
+    assert.equal(await stop(), 0)
+  })
+
+  test('explains a port that is in use or none', async () => {
+    const other = createListener()
+    await once(other.listen(0, '127.0.0.1'), 'listening')
+    const { port } = other.address() as { port: number }
+    const memory = ['serve', 'api.ts', '--port', '0', '--database', 'sqlite::memory:']
+    const taken = await run([...memory, '--metrics', String(port)], { cwd })
+    assert.equal(taken.code, 1)
+    assert.match(taken.stderr, new RegExp(`Port ${port} on 127.0.0.1 is in use`))
+    assert.match(taken.stderr, /--metrics/)
+    other.close()
+    const wrong = await run([...memory, '--metrics', 'yes'], { cwd })
+    assert.match(wrong.stderr, /--metrics has to be a port, not "yes"/)
+    const named = launch(memory, { cwd, env: { METRICS_PORT: 'x' } })
+    assert.equal(await named.end(), 1)
+    assert.match(named.said.stderr, /METRICS_PORT has to be a port/)
+  })
+})
