@@ -9,7 +9,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
-import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace'
+import { SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { f, type Service, service } from 'bylaw'
 import { toFetch } from 'bylaw/embedding'
 import { openLogged } from '../help/hosts.ts'
@@ -61,7 +61,7 @@ const collector = createServer(async (request, response) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
 })
 
-const valueOf = ({ attributes }: { readonly attributes: readonly Attribute[] }, key: string) => {
+const attributeOf = ({ attributes }: { readonly attributes: readonly Attribute[] }, key: string) => {
   const value = attributes.find((one) => one.key === key)?.value
   return value?.stringValue ?? value?.intValue
 }
@@ -70,8 +70,8 @@ describe('OpenTelemetry', () => {
   it('R26: gets a span for each request, with those of its plans and handlers, and the metrics', async (t) => {
     await once(collector.listen(0, '127.0.0.1'), 'listening')
     const url = `http://127.0.0.1:${(collector.address() as { port: number }).port}`
-    const provider = new BasicTracerProvider({
-      spanProcessors: [new SimpleSpanProcessor(new OTLPTraceExporter({ url: `${url}/v1/traces` }))],
+    const provider = new TracerProvider({
+      spanProcessors: [new SimpleSpanProcessor({ exporter: new OTLPTraceExporter({ url: `${url}/v1/traces` }) })],
     })
     const reader = new PeriodicExportingMetricReader({
       exporter: new OTLPMetricExporter({ url: `${url}/v1/metrics` }),
@@ -110,8 +110,8 @@ describe('OpenTelemetry', () => {
     const post = spans.find(({ name }) => name === 'POST /notes') as Span
     assert.deepEqual([post.traceId, post.parentSpanId], [known, 'b7ad6b7169203331'])
     assert.equal(post.kind, SpanKind.SERVER + 1) // OTLP counts from 1
-    assert.equal(valueOf(post, 'http.response.status_code'), 201)
-    assert.equal(valueOf(post, 'http.route'), '/notes')
+    assert.equal(attributeOf(post, 'http.response.status_code'), 201)
+    assert.equal(attributeOf(post, 'http.route'), '/notes')
     const below = (span: Span): readonly string[] =>
       spans.filter(({ parentSpanId }) => parentSpanId === span.spanId).map(({ name }) => name)
     assert.ok(below(post).includes('handler notes.create'), String(below(post)))
@@ -122,7 +122,7 @@ describe('OpenTelemetry', () => {
     const handler = spans.find(({ name }) => name === 'handler notes.create') as Span
     assert.deepEqual(below(handler), ['own work'])
     const refused = spans.find(({ name }) => name === 'GET /notes/{id}') as Span
-    assert.equal(valueOf(refused, 'http.response.status_code'), 400)
+    assert.equal(attributeOf(refused, 'http.response.status_code'), 400)
     const lists = spans.filter(({ name }) => name === 'GET /notes')
     const host = spans.find(({ name }) => name === 'host request') as Span
     assert.deepEqual(
@@ -136,8 +136,8 @@ describe('OpenTelemetry', () => {
 
     const durations = received.find(({ name }) => name === 'bylaw_request_duration_seconds')
     assert.equal(durations?.unit, 's')
-    const posts = durations?.histogram?.dataPoints.find((one) => valueOf(one, 'method') === 'POST')
-    assert.deepEqual([posts?.count, valueOf(posts as never, 'route')], [1, '/notes'])
+    const posts = durations?.histogram?.dataPoints.find((one) => attributeOf(one, 'method') === 'POST')
+    assert.deepEqual([posts?.count, attributeOf(posts as never, 'route')], [1, '/notes'])
     const refusals = received.find(({ name }) => name === 'bylaw_refusals')
     assert.deepEqual(
       refusals?.sum?.dataPoints.map(({ asDouble }) => asDouble),
