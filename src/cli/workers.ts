@@ -96,7 +96,7 @@ const healthyAge = 60_000
  */
 // long because: its functions share the workers and the signals
 export async function serveWithWorkers({ size, host, port, log, announce, metrics }: WorkersOptions): Promise<number> {
-  const scrape = gatherMetrics()
+  const scrape = workerMetrics()
   await metrics?.open(scrape.read)
   const members = new Set<Worker>()
   /** Workers that were told to end, in the order in which they wait for their replacements. */
@@ -192,7 +192,7 @@ const metricsWait = 3000
  * Reads the metrics of all workers. Each worker has a number, which its replacement takes over: counters begin anew then, as
  * after a restart of a process.
  */
-function gatherMetrics() {
+function workerMetrics() {
   const slots = new Map<string, Worker>()
   const pending = new Map<number, PromiseWithResolvers<readonly MetricFamily[]>>()
   let asked = 0

@@ -261,12 +261,10 @@ export class JobRun {
     const { sources, settings } = this.#context
     const { tries } = this.#job
     const problem = error instanceof Problem ? error : null
-    if (problem && problemStatus(problem, sources.types) < 500) {
-      this.#count('refused')
-      return this.#fail(problem)
-    }
+    const refused = problem !== null && problemStatus(problem, sources.types) < 500
+    this.#count(refused ? 'refused' : 'failed')
+    if (refused) return this.#fail(problem)
     sources.log.error({ err: error, operation: this.#job.id, tries }, 'An asynchronous operation failed.')
-    this.#count('failed')
     if (tries >= settings.attempts)
       return this.#fail(problem ?? new Problem('internal-error', 'The operation failed. The cause is in the log.'))
     const due = sources.world.due() + Math.min(longestPause, 1000 * 2 ** tries)

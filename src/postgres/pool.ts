@@ -37,6 +37,15 @@ interface ConnectionMakers {
   readonly shared: () => Promise<Connection>
 }
 
+function batchTotals() {
+  const totals = { batches: 0, batched: 0 }
+  const countBatch = (statements: number): void => {
+    totals.batches++
+    totals.batched += statements
+  }
+  return { totals, countBatch }
+}
+
 interface UsedConnections {
   readonly usage: () => Omit<ConnectionUsage, 'use'>
 }
@@ -59,7 +68,7 @@ export function connectionPool(
   { after }: Pick<World, 'after'>,
 ): ConnectionPool {
   let losses = 0
-  const totals = { batches: 0, batched: 0 }
+  const { totals, countBatch } = batchTotals()
   const counted = (connect: () => Promise<Connection>) => async (): Promise<Connection> => {
     const connection = await connect()
     void connection.ended.then(() => losses++)
@@ -85,10 +94,7 @@ export function connectionPool(
       losses,
       ...totals,
     }),
-    countBatch: (statements) => {
-      totals.batches++
-      totals.batched += statements
-    },
+    countBatch,
     close: async () => {
       await Promise.all([own.close(), joint.close()])
       shared.close()

@@ -1,32 +1,28 @@
 /** OpenTelemetry: spans and metrics for the API of OpenTelemetry, an optional package whose SDK the user sets up. Part 8. */
-import type { Attributes, BatchObservableCallback, Span } from '@opentelemetry/api'
+import type { Attributes, BatchObservableCallback, Tracer } from '@opentelemetry/api'
 import type { Reply } from '../flow/reply.ts'
 import type { MetricFamily } from './metrics.ts'
-import type { Telemetry, Tracing } from './telemetry.ts'
+import { methodLabel, type Telemetry, type Tracing } from './telemetry.ts'
 
 /** The parts of the API that are used. */
 export type OpenTelemetryApi = typeof import('@opentelemetry/api')
 
-/** Loads the API; throws an error with a mend if it is not installed. */
-export async function loadOpenTelemetry(): Promise<OpenTelemetryApi> {
+/** Loads the API; null if it is not installed. */
+export async function loadOpenTelemetry(): Promise<OpenTelemetryApi | null> {
   try {
     return await import('@opentelemetry/api')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
-    throw new Error(
-      'OpenTelemetry needs the package @opentelemetry/api. Install it beside bylaw:  npm install @opentelemetry/api',
-      { cause },
-    )
+    return null
   }
 }
 
-export function tracingOf({ trace, context, propagation, SpanKind, SpanStatusCode }: OpenTelemetryApi): Tracing {
-  const tracer = trace.getTracer('bylaw')
+export function tracingOf(api: OpenTelemetryApi): Tracing {
+  const tracer = api.trace.getTracer('bylaw')
+  return { request: requestSpans(api, tracer), work: workSpans(api, tracer) }
+}
 
-  const failed = (span: Span, error: unknown): void => {
-    span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : 'error' })
-  }
-
+function requestSpans({ trace, context, propagation, SpanKind, SpanStatusCode }: OpenTelemetryApi, tracer: Tracer) {
   const request: Tracing['request'] = (call, act, observed) => {
     const { method, headers, id } = call
     const active = context.active()
@@ -34,29 +30,30 @@ export function tracingOf({ trace, context, propagation, SpanKind, SpanStatusCod
     const within = trace.getSpan(active) !== undefined
     const parent = within ? active : propagation.extract(active, headers)
     const kind = within ? SpanKind.INTERNAL : SpanKind.SERVER
-    const attributes = { 'http.request.method': method, 'bylaw.request_id': id }
-    return tracer.startActiveSpan(method, { kind, attributes }, parent, async (span) => {
+    const known = methodLabel(method)
+    const attributes = { 'http.request.method': known, 'bylaw.request_id': id }
+    return tracer.startActiveSpan(known, { kind, attributes }, parent, async (span) => {
       try {
         const reply = await act()
         const { route } = observed()
-        span.updateName(`${method} ${route}`)
-        span.setAttributes(answerAttributes(reply, route))
+        span.updateName(`${known} ${route}`).setAttributes(answerAttributes(reply, route))
         if (reply.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
         return reply
-      } catch (error) {
-        failed(span, error)
-        throw error
       } finally {
         span.end()
       }
     })
   }
+  return request
+}
 
+function workSpans({ SpanStatusCode }: OpenTelemetryApi, tracer: Tracer) {
   const work: Tracing['work'] = (name, act) =>
     tracer.startActiveSpan(name, (span) => {
       const end = (): void => span.end()
       const fail = (error: unknown): void => {
-        failed(span, error)
+        // Not its message, which can have values of the request.
+        span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.name : 'error' })
         end()
       }
       try {
@@ -69,7 +66,7 @@ export function tracingOf({ trace, context, propagation, SpanKind, SpanStatusCod
         throw error
       }
     })
-  return { request, work }
+  return work
 }
 
 const answerAttributes = ({ status, refused }: Reply, route: string): Attributes => ({

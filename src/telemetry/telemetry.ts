@@ -85,8 +85,8 @@ export class Telemetry {
 
   /** Counts an answer. */
   answered({ method }: Pick<Call, 'method'>, { status, refused }: Reply, started: number, route: string): void {
-    const known = methods.includes(method) ? method : 'other'
-    this.#requests.observe(elapsedSince(this.#world, started), known, route, `${Math.floor(status / 100)}xx`)
+    const time = elapsedSince(this.#world, started)
+    this.#requests.observe(time, methodLabel(method), route, `${Math.floor(status / 100)}xx`)
     if (refused) this.#refusals.add(refused.problem.type)
   }
 
@@ -125,6 +125,8 @@ export class Telemetry {
 }
 
 const methods: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']
+/** The method as a label; `other` for those that no service has. */
+export const methodLabel = (method: string): string => (methods.includes(method) ? method : 'other')
 
 function storeFamilies({ usage }: Store): readonly MetricFamily[] {
   const used = usage?.()

@@ -27,6 +27,7 @@ import { flushUsageEvery } from '../versions/usage.ts'
 import { previewVersions } from '../versions/version-choice.ts'
 import type { PrivateTargets } from '../webhooks/address-guard.ts'
 import { makeSender, systemResolver } from '../webhooks/send.ts'
+import { commandError } from './command-error.ts'
 import { cursorSecretsOf, peppersOf } from './secrets.ts'
 import { watchHandlers, withEach } from './watchdog.ts'
 
@@ -190,6 +191,11 @@ async function familiesOf(context: ServerContext): Promise<readonly MetricFamily
 async function startTelemetry(openTelemetry: boolean) {
   const open = openTelemetry ? await import('../telemetry/open-telemetry.ts') : null
   const api = open && (await open.loadOpenTelemetry())
+  if (open && !api)
+    throw commandError(
+      'OpenTelemetry needs the package @opentelemetry/api.',
+      'Install it beside bylaw:  npm install @opentelemetry/api',
+    )
   const telemetry = new Telemetry(realWorld, open && api && open.tracingOf(api))
   const stopLoop = telemetry.watchLoop()
   let stopExport = (): void => {}

@@ -1,12 +1,15 @@
 /** `bylaw serve --metrics`: a port of its own, one answer for all workers, and clear errors. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createListener } from 'node:net'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { freePort } from '../help/cluster.ts'
-import { folder, launch, notes, post, run, served } from '../help/command.ts'
+import { checkout, folder, launch, notes, post, run, served, startedOnce } from '../help/command.ts'
 import { metricValue, readOpenMetrics } from '../help/open-metrics.ts'
+import { blocksOf } from '../help/pages.ts'
 import { until } from '../help/until.ts'
 
 const hooked = notes.replace("name: 'notes',", "name: 'notes', events: true, settings: { events: { webhooks: true } },")
@@ -79,6 +82,55 @@ describe('bylaw serve --metrics', { concurrency: 2 }, () => {
       metricValue(await scraped(port), 'bylaw_delivery_attempts_total', { result: 'succeeded' })
     await until(async () => (await succeeded()) === 1)
     assert.equal(await stop(), 0)
+  })
+
+  test('--opentelemetry sends traces and metrics as docs/operating.md shows it', { timeout: 60_000 }, async (t) => {
+    const paths: string[] = []
+    const collector = createServer((request, response) => {
+      paths.push(String(request.url))
+      request.resume().on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'))
+    })
+    await once(collector.listen(0, '127.0.0.1'), 'listening')
+    t.after(() => collector.close())
+    const shown = blocksOf(readFileSync('docs/operating.md', 'utf8')).find(({ text }) =>
+      text.includes('TracerProvider'),
+    )
+    const own = folder({
+      'api.ts': notes,
+      'opentelemetry.ts': String(shown?.text),
+      'package.json': '{"type":"module"}',
+    })
+    mkdirSync(join(own, 'node_modules'))
+    symlinkSync(join(checkout, 'node_modules/@opentelemetry'), join(own, 'node_modules/@opentelemetry'))
+    const env = {
+      NODE_OPTIONS: `${startedOnce.NODE_OPTIONS} --import ./opentelemetry.ts --preserve-symlinks`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as { port: number }).port}`,
+    }
+    const { url, stop } = await served(['api.ts', '--database', 'sqlite::memory:', '--opentelemetry'], {
+      cwd: own,
+      env,
+    })
+    await post(`${url}/notes`, { text: 'a' })
+    assert.equal(await stop(), 0)
+    assert.deepEqual([...new Set(paths)].sort(), ['/v1/metrics', '/v1/traces'])
+  })
+
+  test('explains that @opentelemetry/api is missing', async () => {
+    const own = folder({
+      'api.ts': notes,
+      'hide.mjs': `import { registerHooks } from 'node:module'
+registerHooks({
+  resolve(name, context, next) {
+    if (name === '@opentelemetry/api') throw Object.assign(new Error('not found'), { code: 'ERR_MODULE_NOT_FOUND' })
+    return next(name, context)
+  },
+})`,
+    })
+    const env = { NODE_OPTIONS: `${startedOnce.NODE_OPTIONS} --import ./hide.mjs` }
+    const words = ['serve', 'api.ts', '--port', '0', '--database', 'sqlite::memory:', '--opentelemetry']
+    const { code, stderr } = await run(words, { cwd: own, env })
+    assert.equal(code, 1)
+    assert.match(stderr, /needs the package @opentelemetry\/api[\s\S]*npm install @opentelemetry\/api/)
   })
 
   test('explains a port that is in use or none', async () => {

@@ -76,21 +76,11 @@ export const instruction = (name: string): Instruction => {
   return found
 }
 
-/** The sections of a systemd unit: all values of each key. */
-export function unit(): ReadonlyMap<string, ReadonlyMap<string, readonly string[]>> {
-  const sections = new Map<string, Map<string, string[]>>()
-  let own: Map<string, string[]> | undefined
-  for (const line of textOf('shop.service')
-    .split('\n')
-    .filter((one) => one !== '' && !one.startsWith('#'))) {
-    const section = /^\[(\w+)\]$/.exec(line)?.[1]
-    if (section) sections.set(section, (own = new Map()))
-    else {
-      const [, key = '', value = ''] = /^(\w+)=(.*)$/.exec(line) ?? assert.fail(`no setting: ${line}`)
-      own?.set(key, [...(own.get(key) ?? []), value])
-    }
-  }
-  return sections
+/** The values of a key in the section [Service] of the systemd unit. */
+export function unitValues(key: string): readonly string[] {
+  const lines = textOf('shop.service').split('\n')
+  const section = lines.slice(lines.indexOf('[Service]'))
+  return section.flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []))
 }
 
 export const deployText = textOf
