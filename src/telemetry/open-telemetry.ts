@@ -19,7 +19,13 @@ export async function loadOpenTelemetry(): Promise<OpenTelemetryApi | null> {
 
 export function tracingOf(api: OpenTelemetryApi): Tracing {
   const tracer = api.trace.getTracer('bylaw')
-  return { request: requestSpans(api, tracer), work: workSpans(api, tracer) }
+  const { trace, context } = api
+  const work = workSpans(api, tracer)
+  return {
+    request: requestSpans(api, tracer),
+    handler: (name, act) => work(`handler ${name}`, act),
+    plan: (name, act) => (trace.getSpan(context.active()) ? work(`store ${name}`, act) : act()),
+  }
 }
 
 function requestSpans({ trace, context, propagation, SpanKind, SpanStatusCode }: OpenTelemetryApi, tracer: Tracer) {
@@ -31,7 +37,7 @@ function requestSpans({ trace, context, propagation, SpanKind, SpanStatusCode }:
     const parent = within ? active : propagation.extract(active, headers)
     const kind = within ? SpanKind.INTERNAL : SpanKind.SERVER
     const known = methodLabel(method)
-    const attributes = { 'http.request.method': known, 'bylaw.request_id': id }
+    const attributes = { 'http.request.method': known === 'other' ? '_OTHER' : known, 'bylaw.request_id': id }
     return tracer.startActiveSpan(known, { kind, attributes }, parent, async (span) => {
       try {
         const reply = await act()
@@ -48,7 +54,7 @@ function requestSpans({ trace, context, propagation, SpanKind, SpanStatusCode }:
 }
 
 function workSpans({ SpanStatusCode }: OpenTelemetryApi, tracer: Tracer) {
-  const work: Tracing['work'] = (name, act) =>
+  const work: Tracing['handler'] = (name, act) =>
     tracer.startActiveSpan(name, (span) => {
       const end = (): void => span.end()
       const fail = (error: unknown): void => {

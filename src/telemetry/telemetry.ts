@@ -16,8 +16,10 @@ export interface ObservedRequest {
 /** Makes spans. */
 export interface Tracing {
   readonly request: (call: Call, act: () => Promise<Reply>, observed: () => ObservedRequest) => Promise<Reply>
-  /** A span that ends when the returned promise settles; returns what `act` returns, the same promise. */
-  readonly work: <T>(name: string, act: () => T) => T
+  /** A span for a run of a handler; it ends when the returned promise settles. Returns what `act` returns, the same promise. */
+  readonly handler: <T>(name: string, act: () => T) => T
+  /** The same for a plan of the store, if a request or a handler has a span: plans are also carried out at intervals. */
+  readonly plan: <T>(name: string, act: () => T) => T
 }
 
 /** How often the delay of the event loop is measured, in milliseconds. */
@@ -93,19 +95,21 @@ export class Telemetry {
   /** The same store, with its plans measured. */
   measured(store: Store): Store {
     const run: Store['execute'] = (plan, follows) =>
-      this.#measure(this.#plans, plan.do, () => store.execute(plan, follows), `store ${plan.do}`)
+      this.#measure(this.#plans, plan.do, () =>
+        this.#tracing ? this.#tracing.plan(plan.do, () => store.execute(plan, follows)) : store.execute(plan, follows),
+      )
     return { ...store, execute: run }
   }
 
   handler<T>(name: string, act: () => T): T {
-    return this.#measure(this.#handlers, name, act, `handler ${name}`)
+    return this.#measure(this.#handlers, name, () => (this.#tracing ? this.#tracing.handler(name, act) : act()))
   }
 
   /** Returns the promise of `act` itself: stores know the writes under way by their promises. */
-  #measure<T>(histogram: Histogram, label: string, act: () => T, span: string): T {
+  #measure<T>(histogram: Histogram, label: string, act: () => T): T {
     const started = this.#world.monotonic()
     const note = (): void => histogram.observe(elapsedSince(this.#world, started), label)
-    const made = this.#tracing ? this.#tracing.work(span, act) : act()
+    const made = act()
     if (made instanceof Promise) made.then(note, note)
     else note()
     return made

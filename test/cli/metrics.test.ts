@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { createServer as createListener } from 'node:net'
+import { connect, createServer as createListener } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { freePort } from '../help/cluster.ts'
@@ -33,6 +33,11 @@ describe('bylaw serve --metrics', { concurrency: 2 }, () => {
     await post(`${url}/notes`, { text: 'a' })
     const families = await scraped(port)
     assert.equal(metricValue(families, 'bylaw_request_duration_seconds_count', { route: '/notes', status: '2xx' }), 1)
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.end('NO HTTP\r\n\r\n')
+    for await (const _ of socket);
+    const broken = metricValue(await scraped(port), 'bylaw_request_duration_seconds_count', { method: 'other' })
+    assert.equal(broken, 1, 'a message that is no HTTP counts too')
     const own = `http://127.0.0.1:${port}`
     assert.equal((await fetch(`${own}/notes`)).status, 404)
     assert.equal((await fetch(`${own}/metrics`, { method: 'POST' })).status, 405)

@@ -39,6 +39,7 @@ interface Metric {
 
 const declared = service({
   name: 'notes',
+  events: true,
   resources: { notes: { prefix: 'not', fields: { text: f.text({ max: 50 }) }, access: 'public' } },
 }).handlers({
   notes: {
@@ -121,6 +122,8 @@ describe('OpenTelemetry', () => {
     )
     const handler = spans.find(({ name }) => name === 'handler notes.create') as Span
     assert.deepEqual(below(handler), ['own work'])
+    const roots = spans.filter(({ parentSpanId = '' }) => parentSpanId === '').map(({ name }) => name)
+    assert.ok(!roots.some((name) => name.startsWith('store ')), String(roots))
     const refused = spans.find(({ name }) => name === 'GET /notes/{id}') as Span
     assert.equal(attributeOf(refused, 'http.response.status_code'), 400)
     const lists = spans.filter(({ name }) => name === 'GET /notes')

@@ -40,8 +40,12 @@ export interface Compose {
   readonly volumes: Readonly<Record<string, unknown>>
 }
 
-/** The variables of `.env.example`. */
-export const exampleVariables = (): Variables => variablesOf(textOf('.env.example'))
+/** The variables of `.env.example`, which has no values that could be left as they are. */
+export function exampleVariables(): Variables {
+  const names = [...textOf('.env.example').matchAll(/^([A-Z_]+)=(.*)$/gm)]
+  for (const [line, , value] of names) assert.equal(value, '', line)
+  return Object.fromEntries(names.map(([, name = '']) => [name, `value-of-${name.toLowerCase()}`]))
+}
 
 /** compose.yaml with its variables replaced, as Compose does. */
 export function composeOf(variables: Variables): Compose {
