@@ -10,6 +10,7 @@ import { freePort } from '../help/cluster.ts'
 import { checkout, folder, launch, notes, post, run, served, startedOnce } from '../help/command.ts'
 import { metricValue, readOpenMetrics } from '../help/open-metrics.ts'
 import { blocksOf } from '../help/pages.ts'
+import { childrenOf } from '../help/processes.ts'
 import { until } from '../help/until.ts'
 
 const hooked = notes.replace("name: 'notes',", "name: 'notes', events: true, settings: { events: { webhooks: true } },")
@@ -49,7 +50,7 @@ describe('bylaw serve --metrics', { concurrency: 2 }, () => {
   test('shows the metrics of all workers, also after one was replaced', async () => {
     const port = await freePort()
     const words = ['api.ts', '--workers', '2', '--database', 'sqlite:./crew.db', '--metrics', String(port)]
-    const { url, stop } = await served(words, { cwd })
+    const { url, stop, child } = await served(words, { cwd })
     const workers = async () => {
       const samples = (await scraped(port)).get('process_start_time_seconds')?.samples ?? []
       return new Map(samples.map(({ labels: { worker = '' }, value }) => [worker, value]))
@@ -59,6 +60,12 @@ describe('bylaw serve --metrics', { concurrency: 2 }, () => {
     assert.deepEqual([...before.keys()], ['1', '2'])
     for (let i = 0; i < 5; i++) await post(`${url}/notes`, { text: 'a' })
     assert.equal(metricValue(await scraped(port), 'bylaw_request_duration_seconds_count', { method: 'POST' }), 5)
+    process.kill(childrenOf(child.pid as number)[0] as number, 'SIGKILL')
+    await until(async () => {
+      const after = await workers()
+      return after.size === 2 && [...after].some(([worker, since]) => since > (before.get(worker) ?? Infinity))
+    })
+    assert.deepEqual([...(await workers()).keys()], ['1', '2'])
     assert.equal(await stop(), 0)
   })
 
