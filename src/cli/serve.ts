@@ -4,6 +4,7 @@ import { flushCompileCache } from 'node:module'
 import type { Log } from '../flow/world.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'
+import type { MetricsServer } from '../http/metrics-server.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
@@ -16,6 +17,9 @@ import {
   databaseOf,
   hostFlag,
   hostOf,
+  metricsFlag,
+  metricsPortOf,
+  openTelemetryFlag,
   plansFolderOf,
   portFlag,
   portOf,
@@ -23,6 +27,7 @@ import {
   warnWithoutLocks,
 } from '../terminal/flags.ts'
 import { loadService, mistakesText } from '../terminal/load.ts'
+import { openMetricsDoor } from '../terminal/open-door.ts'
 import { readPlans } from '../terminal/plans.ts'
 import {
   openRateLimitLedger,
@@ -32,7 +37,7 @@ import {
 } from '../terminal/rate-limit-flags.ts'
 import { retirementSurvey, warnOfVersionDates } from '../terminal/retirement.ts'
 import { openMigrationFor, openStoreFor, referencePlace, startService, untilSignal } from '../terminal/start.ts'
-import { isWorker, reportReady, serveWithWorkers, untilReplaced } from './workers.ts'
+import { isWorker, type MetricsDoor, reportReady, serveWithWorkers, untilReplaced } from './workers.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
@@ -75,6 +80,8 @@ export const serveCommand: Command = {
     'allow-loss': allowLossFlag,
     'allow-misfits': allowMisfitsFlag,
     'keep-in': keepInFlag,
+    metrics: metricsFlag,
+    opentelemetry: openTelemetryFlag,
     drain: {
       value: 'T',
       env: 'DRAIN',
@@ -111,6 +118,7 @@ async function run(given: CommandInput): Promise<number> {
   }
   const counting = await openRateLimitLedger(given, service)
   const log = jsonLog(service.name, level)
+  const metrics = metricsDoor(given, host, log)
   const steps: string[] = []
   const consent = { ...consentOf(given), surveys: surveysOf(service), report: (step: string) => void steps.push(step) }
   const store = await withConsent(consent, (own) =>
@@ -119,12 +127,13 @@ async function run(given: CommandInput): Promise<number> {
   if (!isWorker) warnOfVersionDates(service, log, store.clock.due())
   const size = workersOf(given, database)
   const announce = announcer(service, log, database === 'sqlite::memory:' ? [] : steps, () => {
+    metrics.announce()
     warnOfMisfits(store, log)
     if (production) void warnWithoutLocks(file, log)
   })
   if (size > 1 && !isWorker) {
     await store.close() // it was opened to migrate the schema and to warn; workers open their own
-    const code = await serveWithWorkers({ size, host, port, log, announce })
+    const code = await serveWithWorkers({ size, host, port, log, announce, ...(metrics.isOn && { metrics }) })
     await log.written()
     return process.exit(code)
   }
@@ -133,14 +142,25 @@ async function run(given: CommandInput): Promise<number> {
     place: { port, host },
     log,
     json: true,
+    metrics: metrics.isOn,
+    openTelemetry: given.isOn('opentelemetry') || process.env.BYLAW_OPENTELEMETRY === '1',
     exposed,
     privateTargets,
     counting,
     ...around,
   })
-  const stop = () => untilReplaced().then(() => started.stop(times))
+  const stop = () =>
+    untilReplaced()
+      .then(() => started.stop(times))
+      .finally(metrics.close)
+  if (started.metrics && !isWorker) {
+    await metrics.open(started.metrics).catch(async (error: unknown) => {
+      await started.stop({ grace: 0, drain: 0 })
+      throw error
+    })
+  }
   const ended = untilSignal(log, stop, isWorker ? ['SIGTERM'] : ['SIGTERM', 'SIGINT'])
-  if (isWorker) reportReady(started.url)
+  if (isWorker) reportReady(started.url, started.metrics)
   else announce(started.url)
   flushCompileCache() // now, as a killed process would write nothing
   const code = await ended
@@ -156,6 +176,26 @@ const announcer =
     for (const step of steps) log.info({ step }, 'The database was changed.')
     warn()
   }
+
+/** The server of the metrics, if they are turned on. With workers, the primary has it. */
+function metricsDoor(
+  given: CommandInput,
+  host: string,
+  log: Log,
+): MetricsDoor & { isOn: boolean; announce: () => void } {
+  const port = metricsPortOf(given)
+  let server: MetricsServer | undefined
+  return {
+    isOn: port !== undefined,
+    open: async (read) => {
+      server = await openMetricsDoor(read, { port: port ?? 0, host }, log)
+    },
+    announce: () => {
+      if (server) log.info({ url: server.url }, 'Metrics are served.')
+    },
+    close: () => server?.close(),
+  }
+}
 
 /** Workers do not check for retired versions: the primary has done that. */
 const surveysOf = (service: Service) => (isWorker ? [] : [retirementSurvey(service)])

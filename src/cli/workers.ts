@@ -6,17 +6,37 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Log } from '../flow/world.ts'
+import type { MetricFamily } from '../telemetry/metrics.ts'
+import { joinedFamilies } from '../telemetry/open-metrics.ts'
 
 /** Whether this process is a worker and not the primary. */
 export const isWorker = cluster.isWorker
 
-/** A worker's message to the primary: that it listens, or that it ends and waits for its replacement. */
-type WorkerMessage = { readonly url: string } | { readonly leaving: true }
+/** A worker's message to the primary: that it listens, that it ends and waits for its replacement, or its metrics. */
+type WorkerMessage =
+  | { readonly url: string }
+  | { readonly leaving: true }
+  | { readonly asked: number; readonly families: readonly MetricFamily[] }
+
+type ReadFamilies = () => Promise<readonly MetricFamily[]>
+
+/** Where the metrics are served. */
+export interface MetricsDoor {
+  readonly open: (read: ReadFamilies) => Promise<void>
+  readonly close: () => void
+}
 
 /** Tells the primary that this worker serves; stops in order when the primary is gone. */
-export function reportReady(url: string): void {
+export function reportReady(url: string, metrics?: ReadFamilies): void {
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true // else it would exit at once without a primary
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  if (metrics)
+    process.on('message', async (word) => {
+      if (typeof word !== 'object' || word === null || !('asked' in word)) return
+      const asked = word.asked as number
+      const families = await metrics().catch(() => [])
+      if (process.connected) process.send?.({ asked, families } satisfies WorkerMessage, () => {})
+    })
   process.send?.({ url } satisfies WorkerMessage)
   shareAccepts()
 }
@@ -47,7 +67,10 @@ export async function untilReplaced(): Promise<void> {
   process.send?.({ leaving: true } satisfies WorkerMessage)
   const word = await new Promise<unknown>((resolve) => {
     setTimeout(resolve, replacementWait).unref()
-    process.once('message', resolve).once('disconnect', resolve)
+    const told = (word: unknown): void => {
+      if (typeof word === 'string') resolve(word)
+    }
+    process.on('message', told).once('disconnect', resolve)
   })
   if (word === 'end' && process.connected) process.disconnect?.()
 }
@@ -58,6 +81,8 @@ export interface WorkersOptions {
   readonly port: number
   readonly log: Log
   readonly announce: (url: string) => void
+  /** Serves the metrics of all workers; missing if they are off. */
+  readonly metrics?: MetricsDoor
 }
 
 const shortestDelay = 100
@@ -70,7 +95,9 @@ const healthyAge = 60_000
  * that a failure is reported once.
  */
 // long because: its functions share the workers and the signals
-export async function serveWithWorkers({ size, host, port, log, announce }: WorkersOptions): Promise<number> {
+export async function serveWithWorkers({ size, host, port, log, announce, metrics }: WorkersOptions): Promise<number> {
+  const scrape = workerMetrics()
+  await metrics?.open(scrape.read)
   const members = new Set<Worker>()
   /** Workers that were told to end, in the order in which they wait for their replacements. */
   const waiting = new Set<Worker>()
@@ -87,7 +114,7 @@ export async function serveWithWorkers({ size, host, port, log, announce }: Work
   const args = [...process.argv.slice(2), '--port', String(port || (await freePort(host)))]
   cluster.setupPrimary({ silent: true, args })
   // long because: its functions share the workers and the signals
-  return new Promise((ended) => {
+  return new Promise<number>((ended) => {
     begin()
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end)
 
@@ -99,7 +126,11 @@ export async function serveWithWorkers({ size, host, port, log, announce }: Work
       const { stdout, stderr } = member.process
       if (stdout) forwardLines(stdout)
       stderr?.pipe(process.stderr, { end: false })
-      member.on('message', (word: WorkerMessage) => ('url' in word ? listens(word.url) : leaves(member)))
+      scrape.join(member)
+      member.on('message', (word: WorkerMessage) => {
+        if ('url' in word) listens(word.url)
+        else if ('leaving' in word) leaves(member)
+      })
       member.process.once('close', (code, signal) => gone(member, code ?? 1, signal, performance.now() - since))
     }
 
@@ -151,7 +182,51 @@ export async function serveWithWorkers({ size, host, port, log, announce }: Work
       for (const member of waiting) say(member, 'end')
       if (members.size === 0) ended(worst)
     }
-  })
+  }).finally(() => metrics?.close())
+}
+
+/** How long a worker may take to send its metrics, in milliseconds. */
+const metricsWait = 3000
+
+/**
+ * Reads the metrics of all workers. Each worker has a number, which its replacement takes over: counters begin anew then, as
+ * after a restart of a process.
+ */
+function workerMetrics() {
+  const slots = new Map<string, Worker>()
+  const pending = new Map<number, PromiseWithResolvers<readonly MetricFamily[]>>()
+  let asked = 0
+
+  function join(member: Worker): void {
+    let slot = 1
+    while (slots.has(String(slot))) slot++
+    slots.set(String(slot), member)
+    member.process.once('close', () => slots.delete(String(slot)))
+    member.on('message', (word: WorkerMessage) => {
+      if ('families' in word) pending.get(word.asked)?.resolve(word.families)
+    })
+  }
+
+  async function ask(member: Worker): Promise<readonly MetricFamily[]> {
+    if (!member.isConnected()) return []
+    const own = ++asked
+    const answer = Promise.withResolvers<readonly MetricFamily[]>()
+    pending.set(own, answer)
+    const late = setTimeout(() => answer.resolve([]), metricsWait)
+    member.send({ asked: own }, () => {})
+    try {
+      return await answer.promise
+    } finally {
+      clearTimeout(late)
+      pending.delete(own)
+    }
+  }
+
+  const read: ReadFamilies = async () => {
+    const all = await Promise.all([...slots].sort().map(async ([slot, member]) => [slot, await ask(member)] as const))
+    return joinedFamilies(new Map(all))
+  }
+  return { join, read }
 }
 
 /** A free port; 0 if none can be found, which the first worker then explains. */

@@ -3,6 +3,7 @@ import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { makeAnswerMemory } from '../limits/answer-memory.ts'
 import { releaseNothing } from '../limits/running-requests.ts'
+import type { ObservedRequest } from '../telemetry/telemetry.ts'
 import { accessRulePhase, accountPhase } from './access.ts'
 import { concurrencyPhase, holdUntilSent, overloadPhase, releaseAdmission } from './admission.ts'
 import { cachePhase, conditionsPhase, recallPhase } from './cached-answer.ts'
@@ -58,8 +59,25 @@ export const answerPhases = [
 
 export const standardCorridor = corridorOf(...placePhases, ...callerPhases, ...answerPhases)
 
-export async function handle(call: Call, context: ServerContext): Promise<Reply> {
+export function handle(call: Call, context: ServerContext): Promise<Reply> {
   const way = wayOf(call, context, context.corridor ?? standardCorridor)
+  const { telemetry } = context
+  return telemetry
+    ? telemetry.request(
+        call,
+        () => answer(call, way),
+        () => observed(way),
+      )
+    : answer(call, way)
+}
+
+const observed = ({ match, lookup }: Way): ObservedRequest => ({
+  route: match?.endpoint.template ?? 'other',
+  cached: lookup && (lookup.mark === null ? null : lookup.known !== null),
+})
+
+async function answer(call: Call, way: Way): Promise<Reply> {
+  const { context } = way
   try {
     await runPhases(way, way.corridor.steps)
     return holdUntilSent(call, completed(way, way.reply as Reply), way.admission)

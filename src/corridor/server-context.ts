@@ -12,6 +12,7 @@ import { SharedTurns } from '../handlers/shared-turns.ts'
 import type { Ledger } from '../limits/quota-table.ts'
 import type { Service } from '../service.ts'
 import type { TokenSettings } from '../settings.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Corridor } from './corridor-phase.ts'
 
 export interface ServerContext {
@@ -25,6 +26,8 @@ export interface ServerContext {
   /** Identifies the caller. */
   readonly authenticate: Authenticate
   readonly log: Log
+  /** Measures requests; missing if neither metrics nor traces are turned on. */
+  readonly telemetry?: Telemetry | undefined
   /** Whether the server takes requests; false while it stops. */
   readonly open: () => boolean
   /** The hosts that it answers for; all hosts if it is missing. R17. */

@@ -3,6 +3,7 @@ import type { Document } from '../flow/intent.ts'
 import { tablePlan } from '../flow/table.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import { mostAttempts } from '../resources/service-fields.ts'
+import { makeActivity } from '../telemetry/activity.ts'
 import { deliveryPause, disablesEndpoint } from '../webhooks/retry-pauses.ts'
 import type { Attempted } from '../webhooks/send.ts'
 import { makeSigner, type Sign } from '../webhooks/signature.ts'
@@ -41,6 +42,7 @@ export async function attemptDelivery(context: DeliveryContext, taken: TakenSend
   const { send } = taken
   const at = context.world.now()
   const attempted = terms.own ? await post(context, taken, terms.own, terms.sign) : unsent
+  context.world.state.of(makeActivity, null).deliveries.add(attempted.error === null ? 'succeeded' : 'failed')
   terms.wasSent(attempted.error === null && attempted.duration < terms.fastAnswer)
   // Another process sends it at once.
   if (terms.isStopped() && attempted.error !== null) await releaseHeld(context, [send.id], terms.holder)

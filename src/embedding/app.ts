@@ -18,6 +18,7 @@ import { watchLoop } from '../http/node.ts'
 import { callOf } from '../http/node-call.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
+import { metricsType, openMetricsText } from '../telemetry/open-metrics.ts'
 import { isCommandError } from '../terminal/command-error.ts'
 import { runService, type WorkingService } from '../terminal/run-service.ts'
 import { openStoreFor } from '../terminal/start.ts'
@@ -33,6 +34,10 @@ export interface AppOptions {
   readonly allowedHosts?: readonly string[]
   /** The proxies whose `X-Forwarded-For` is believed; none by default: `trustedProxies: ['10.0.0.0/8']`. */
   readonly trustedProxies?: readonly string[]
+  /** Whether metrics are kept, for `app.metrics()`; off by default. */
+  readonly metrics?: boolean
+  /** Whether traces and metrics are given to `@opentelemetry/api`, for the SDK that the program has set up; off by default. */
+  readonly openTelemetry?: boolean
 }
 
 /** Whom `authenticate` accepts, and where a Request came from. */
@@ -53,6 +58,14 @@ export interface App {
    * @example const { account } = await app.authenticate(request, { access: 'orders:read' })
    */
   readonly authenticate: (request: Request | IncomingMessage, options?: AuthenticateOptions) => Promise<Caller>
+  /**
+   * Its metrics in the text format of OpenMetrics, for a route that only the scraper reaches. The app has to be opened with
+   * `metrics: true`.
+   * @example
+   * const { contentType, text } = await app.metrics()
+   * response.setHeader('content-type', contentType).end(text)
+   */
+  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>
   /**
    * Ends streams, waits for requests under way (at most 10 seconds, or `drain`), ends timers, relays and webhooks, and closes
    * the database. Later requests are answered by 503. It may be called again.
@@ -79,7 +92,8 @@ export async function openApp(service: Service, options: AppOptions = {}): Promi
   try {
     store = await openStoreFor(service, database, environment.NODE_ENV === 'production' ? 'require' : 'apply')
     const hosts = allowedHosts && { hosts: allowedHosts }
-    const working = await runService(service, { store, log, json: true, proxies, ...hosts })
+    const { metrics = false, openTelemetry = false } = options
+    const working = await runService(service, { store, log, json: true, proxies, ...hosts, metrics, openTelemetry })
     working.begin()
     return new OpenApp(working)
   } catch (error) {
@@ -140,6 +154,12 @@ class OpenApp implements App {
     } catch (problem) {
       throw this.#refused(call, problem)
     }
+  }
+
+  metrics = async () => {
+    const { metrics } = this.#working
+    if (!metrics) throw new TypeError('The app keeps no metrics. Open it with them: openApp(api, { metrics: true })')
+    return { contentType: metricsType, text: openMetricsText(await metrics()) }
   }
 
   #refused(call: Call, problem: unknown): RefusedRequest {

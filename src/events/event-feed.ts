@@ -46,6 +46,10 @@ export class EventFeed {
     return this.#subscribers.size >= mostStreams
   }
 
+  get streams(): number {
+    return this.#subscribers.size
+  }
+
   get isWatched(): boolean {
     return this.#subscribers.size > 0
   }

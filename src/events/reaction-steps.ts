@@ -72,17 +72,17 @@ export function* listReactions(context: ReactionRoutesContext, intent: Intent): 
       rowsIn(yield tablePlan(findCountedFailures, { reaction: name, state: 'waiting' })).length,
       rowsIn(yield tablePlan(findCountedFailures, { reaction: name, state: 'parked' })).length,
     ]
-    const behind = yield* eventsBetween(position, last, intent)
+    const behind = yield* eventsBetween(position, last, intent.world)
     texts.push(textOf(context, { name, behind, waiting, parked }))
   }
   return pageOf(context, intent, { texts, next: after + limit < rows.length ? after + limit : null }, limit)
 }
 
 /** How many events have a position after the first one, up to the last. Positions have a gap at a restore. */
-function* eventsBetween(
+export function* eventsBetween(
   first: number,
   last: number,
-  { world: { restoredAt } }: Intent,
+  { restoredAt }: Pick<Intent['world'], 'restoredAt'>,
 ): Generator<Plan, number, Outcome> {
   if (first >= restoredAt || last < restoredAt) return Math.max(0, last - first)
   return rowsIn(yield tablePlan(findPositionsAfter, { after: first })).length

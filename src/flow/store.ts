@@ -17,6 +17,24 @@ export interface StoreOptions {
   readonly world?: World
 }
 
+/** How a store is used now, and what it did together since it was opened. */
+export interface StoreUsage {
+  /** Its connections by their use; empty if it has no pool. */
+  readonly connections: readonly ConnectionUsage[]
+  /** How many connections have ended. */
+  readonly losses: number
+  /** How many batches were sent or committed, and how many statements or writes they had. */
+  readonly batches: number
+  readonly batched: number
+}
+
+export interface ConnectionUsage {
+  readonly use: 'exclusive' | 'coalesced' | 'shared'
+  readonly most: number
+  readonly busy: number
+  readonly waiting: number
+}
+
 export interface Store {
   /**
    * Carries out a plan in one transaction; returns no promise if the outcome is known at once. A write may name those under
@@ -45,6 +63,8 @@ export interface Store {
   readonly waiting?: (collection: string) => Waiting | null
   /** Null if the store can answer, otherwise the reason. */
   readonly ready: () => Promise<string | null>
+  /** For metrics; missing if the store has nothing to tell. */
+  readonly usage?: () => StoreUsage
   /** Registers that this node serves its declaration: schema changes that would break it wait for it to end. */
   readonly attend: () => void
   readonly close: () => Promise<void>

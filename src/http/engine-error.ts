@@ -39,7 +39,9 @@ export function answerEarly(call: Call, error: EngineError, context: ServerConte
   if (aboutMethod && call.http !== '' && !service.methods.split(', ').includes(call.method))
     return handle(call, context)
   const problem = call.target.length > url ? urlTooLong(call.target, url) : engineProblem(error)
-  return refuse(call, context, problem)
+  const reply = refuse(call, context, problem)
+  context.telemetry?.answered(call, reply, context.world.monotonic(), 'other')
+  return reply
 }
 
 /** Whether the head has not arrived completely, so that its path and host are unknown. */

@@ -19,6 +19,7 @@ import { readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endedStates, statusResource } from '../resources/service-fields.ts'
 import type { Settings } from '../settings.ts'
+import { makeActivity } from '../telemetry/activity.ts'
 import { itemOfJob, jobTools } from './job-handler.ts'
 import {
   addStep,
@@ -55,6 +56,8 @@ export class JobRun {
   #job: JobRow
   /** Set when the node stops, which does not count as a try. */
   #stopping = false
+  /** The name of its operation; `other` if the declaration has none of this name. */
+  #operation = 'other'
   /** Whether this try is counted in the job. */
   #isCounted = false
 
@@ -74,6 +77,7 @@ export class JobRun {
     const status = decodeDocument(this.#statuses, found.doc, found.hidden)
     if (endedStates.includes(status.status)) return this.#forget(found)
     if (!this.#called(status) && isLeftToOthers(this.#job, world.due())) return
+    if (this.#called(status)) this.#operation = String(status.operation)
     try {
       if (this.#job.tries >= settings.attempts)
         return await this.#fail(new Problem('internal-error', `It did not end in ${settings.attempts} tries.`))
@@ -91,6 +95,7 @@ export class JobRun {
           progress: 100,
           result: JSON.parse(result),
         }))
+        this.#count('succeeded')
       } finally {
         stopRenewing()
         this.#ending.abort(lostReason)
@@ -256,7 +261,9 @@ export class JobRun {
     const { sources, settings } = this.#context
     const { tries } = this.#job
     const problem = error instanceof Problem ? error : null
-    if (problem && problemStatus(problem, sources.types) < 500) return this.#fail(problem)
+    const refused = problem !== null && problemStatus(problem, sources.types) < 500
+    this.#count(refused ? 'refused' : 'failed')
+    if (refused) return this.#fail(problem)
     sources.log.error({ err: error, operation: this.#job.id, tries }, 'An asynchronous operation failed.')
     if (tries >= settings.attempts)
       return this.#fail(problem ?? new Problem('internal-error', 'The operation failed. The cause is in the log.'))
@@ -264,6 +271,10 @@ export class JobRun {
     await this.#unlessLost(() =>
       this.#change((document) => ({ ...document, status: 'queued' }), { due, taken: 0, holder: '' }),
     )
+  }
+
+  #count(result: string): void {
+    this.#context.sources.world.state.of(makeActivity, null).jobs.add(this.#operation, result)
   }
 
   #fail({ type, message }: Problem): Promise<void> {

@@ -27,6 +27,7 @@ function coalesceFakes(shares: boolean, answer: (question: DatabaseQuery, n: num
   const single: Cell[] = []
   const ask = coalesce({
     lend: (act) => act(connection),
+    count: () => {},
     send: async (_, question) => answer(question, sent.push(question)),
     alone: async ({ values }) => {
       if (values[1] === 'wrong') throw new Error('wrong')
@@ -139,6 +140,7 @@ test('without a connection all callers get the error', async () => {
       if (none) throw new Error('none')
       await act(connection)
     },
+    count: () => {},
     send: async (_, question) => rowsOf(question),
     alone: async () => [],
     isForAll: () => true,

@@ -22,6 +22,7 @@ interface QueuedStatement {
 interface CoalesceDeps {
   /** Provides a connection; statements that arrive before it is free join the batch. */
   readonly lend: (act: (connection: Connection) => Promise<void>) => Promise<void>
+  readonly count: (statements: number) => void
   readonly send: (connection: Connection, question: DatabaseQuery) => Promise<ResultRows>
   /** Runs one statement of a failed batch by itself, so that no caller gets another caller's error. */
   readonly alone: (statement: CoalescableStatement) => Promise<ResultRows>
@@ -121,10 +122,11 @@ function splitBatch(
 
 /** Never throws: errors go to the callers. */
 async function sendBatch(
-  { send, alone, isForAll }: CoalesceDeps,
+  { send, count, alone, isForAll }: CoalesceDeps,
   connection: Connection,
   company: StatementsByRow,
 ): Promise<void> {
+  count(company.size)
   try {
     const rows = new Map<string, ResultRows>()
     for (const row of await send(connection, batchQuery(company))) rows.set(answeredRowName(row), [row])

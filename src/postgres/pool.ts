@@ -1,5 +1,6 @@
 /** Pool: a few connections, some for one user at a time, some shared by all short statements. The cellar. */
 import { Problem } from '../errors/problem.ts'
+import type { ConnectionUsage, StoreUsage } from '../flow/store.ts'
 import type { Cancel, World } from '../flow/world.ts'
 import type { Connection, DatabaseQuery } from './connect.ts'
 import { allWorkers, coordinator, type ShardAreas } from './shard-areas.ts'
@@ -16,6 +17,9 @@ export interface ConnectionPool {
   readonly share: (statement?: FirstStatement) => Connection | Promise<Connection>
   /** How many connections have ended so far, for whatever reason. */
   readonly losses: () => number
+  readonly usage: () => StoreUsage
+  /** Counts a batch of coalesced statements. */
+  readonly countBatch: (statements: number) => void
   /** Closes all connections, after their users have finished. */
   readonly close: () => Promise<void>
 }
@@ -40,6 +44,19 @@ interface ConnectionMakers {
   readonly shared: () => Promise<Connection>
 }
 
+function batchTotals() {
+  const totals = { batches: 0, batched: 0 }
+  const countBatch = (statements: number): void => {
+    totals.batches++
+    totals.batched += statements
+  }
+  return { totals, countBatch }
+}
+
+interface UsedConnections {
+  readonly usage: () => Omit<ConnectionUsage, 'use'>
+}
+
 /** The minimum of exclusive connections; with fewer, none is set aside for coalesced writes. */
 const minExclusive = 2
 
@@ -60,6 +77,7 @@ export function connectionPool(
   { after, monotonic }: Pick<World, 'after' | 'monotonic'>,
 ): ConnectionPool {
   let losses = 0
+  const { totals, countBatch } = batchTotals()
   const counted = (connect: () => Promise<Connection>) => async (): Promise<Connection> => {
     const connection = await connect()
     void connection.ended.then(() => losses++)
@@ -77,6 +95,16 @@ export function connectionPool(
     useCoalesced: joint.use,
     share: shared.share,
     losses: () => losses,
+    usage: () => ({
+      connections: [
+        { use: 'exclusive', ...own.usage() },
+        ...(joint === own ? [] : [{ use: 'coalesced' as const, ...joint.usage() }]),
+        { use: 'shared', ...shared.usage() },
+      ],
+      losses,
+      ...totals,
+    }),
+    countBatch,
     close: async () => {
       await Promise.all([own.close(), joint.close()])
       shared.close()
@@ -92,13 +120,18 @@ interface LaneLimits extends Pick<PoolLimits, 'areas'>, Pick<World, 'monotonic'>
 /** Since when the users of each area hold connections, the oldest first. */
 type Holders = Map<number, number[]>
 
+function usedBy(holders: Holders): number {
+  let used = 0
+  for (const { length } of holders.values()) used += length
+  return used
+}
+
 /**
  * Whether an area may take one more connection. Without areas any may. With them a quarter is left for those that hold less,
  * and a slow worker may hold no more than a quarter.
  */
 function mayTake(area: number, holders: Holders, { most, areas, monotonic }: LaneLimits): boolean {
-  let used = 0
-  for (const { length } of holders.values()) used += length
+  const used = usedBy(holders)
   const quarter = Math.max(1, Math.floor(most / 4))
   const own = holders.get(area) ?? []
   if (!areas || own.length < quarter) return used < most
@@ -111,7 +144,7 @@ function mayTake(area: number, holders: Holders, { most, areas, monotonic }: Lan
 function exclusiveConnections(
   connect: () => Promise<Connection>,
   limits: LaneLimits,
-): Pick<ConnectionPool, 'use' | 'close'> {
+): Pick<ConnectionPool, 'use' | 'close'> & UsedConnections {
   const { most, whenLate, areas, monotonic } = limits
   const free: Connection[] = []
   const queue: PoolWaiter[] = []
@@ -135,6 +168,7 @@ function exclusiveConnections(
         leave(area, since)
       }
     },
+    usage: () => ({ most, busy: usedBy(holders), waiting: queue.length }),
     close: async () => {
       if (holders.size > 0) await new Promise<void>((resolve) => idle.push(resolve))
       closed = true
@@ -196,7 +230,7 @@ function sharedConnections(
   connect: () => Promise<Connection>,
   most: number,
   areas: ShardAreas | null,
-): { share: ConnectionPool['share']; close: () => void } {
+): { share: ConnectionPool['share']; close: () => void } & UsedConnections {
   const lanes: (Connection | Promise<Connection> | null)[] = Array.from({ length: most }, () => null)
 
   function opened(lane: number): Promise<Connection> {
@@ -232,6 +266,10 @@ function sharedConnections(
 
   return {
     share: (statement) => (areas ? ofArea(areas.of(statement)) : leastBusy()),
+    usage: () => {
+      const waiting = lanes.map((one) => (one === null || one instanceof Promise ? 0 : one.waiting()))
+      return { most, busy: waiting.filter(Boolean).length, waiting: waiting.reduce((sum, own) => sum + own, 0) }
+    },
     close: () => {
       const ignore = (): void => {}
       for (const one of lanes) void Promise.resolve(one).then((connection) => connection?.close(), ignore)

@@ -79,6 +79,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     ...(cellar.backlog && { waiting: (name) => waitingIn(cellar, name) }),
     mark: () => null,
     ...(counts && { fetchMark: counts.states.now }),
+    usage: pool.usage,
     ready: () => unreadyReason(pool),
     attend: presence.begin,
     close: async () => {

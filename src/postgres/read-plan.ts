@@ -144,6 +144,7 @@ export function sharedReads(pool: ConnectionPool, world: World): PostgresReadDep
   const alone = async (statement: Statement) => (await pool.share(statement)).ask(statement)
   const gathered = coalesce({
     lend: async (act) => act(await pool.share()),
+    count: pool.countBatch,
     send: ({ ask }, question) => ask(question),
     alone,
     isForAll: (error) => isConnectionLost(error) || isRetryable(error), // callers retry

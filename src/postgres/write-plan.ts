@@ -193,6 +193,7 @@ export function autocommitRunner(
   const isForAll = (error: unknown) => isLostOutcome(error) || isConnectionLost(error)
   const gathered = coalesce({
     lend: pool.useCoalesced,
+    count: pool.countBatch,
     send,
     alone: write,
     isForAll,

@@ -6,6 +6,7 @@ import type { EventPage, StoredEvent } from '../flow/outcome.ts'
 import { type Log, within } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
+import { makeActivity } from '../telemetry/activity.ts'
 import { EventFailures, type Failed } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
 import { serviceCalls } from './service-calls.ts'
@@ -99,10 +100,14 @@ export class ReactionRun {
   }
 
   async #handle(event: StoredEvent, tries: number): Promise<Failed | null> {
+    const { reactions } = this.#context.server.world.state.of(makeActivity, null)
+    const count = (result: string): void => reactions.add(this.#name, result)
     try {
       await this.#call(event, tries + 1)
+      count('handled')
       return null
     } catch (err) {
+      count('failed')
       return { err }
     }
   }

@@ -34,6 +34,7 @@ type BatchDeps = Omit<SqliteReadDeps, 'reader' | 'totals'> & { readonly db: Data
 /** Collects the writes of one turn of the event loop and commits them together; each is answered after the commit. */
 // long because: its functions share the queue of writes
 export function batchedWrites({ db, run, snapshot, cellar: opened, patience, counts, rows, world }: BatchDeps) {
+  const totals = { batches: 0, batched: 0 }
   let waiting: QueuedWrite[] = []
   let planned = false
   /** Whether each write gets a savepoint. Set after a write had to be undone, until a batch needs no undo. */
@@ -98,6 +99,8 @@ export function batchedWrites({ db, run, snapshot, cellar: opened, patience, cou
       tell = sqliteCommitFailure
       run(commit)
       forget()
+      totals.batches++
+      totals.batched += members.length
     } catch (error) {
       if (error === batchMustRestart) {
         separately(members)
@@ -178,7 +181,7 @@ export function batchedWrites({ db, run, snapshot, cellar: opened, patience, cou
 
   const whenIdle = (): Promise<void> =>
     waiting.length === 0 && !planned ? Promise.resolve() : new Promise((resolve) => idle.push(resolve))
-  return { join, idle: whenIdle }
+  return { join, idle: whenIdle, totals }
 }
 
 const begin: Statement = { text: 'BEGIN IMMEDIATE', values: [] }

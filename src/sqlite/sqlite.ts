@@ -168,6 +168,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     misfits: deps.misfits,
     ...(cellar.backlog && { waiting: (name) => waitingIn(cellar, name) }),
     mark,
+    usage: () => ({ connections: [], losses: 0, ...writes.totals }),
     ready: async () => unreadyReason(run),
     attend: file === null ? () => {} : presence.begin,
     close: async () => {

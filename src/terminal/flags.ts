@@ -9,6 +9,16 @@ import type { CommandInput, Flag } from './command.ts'
 import { commandError } from './command-error.ts'
 
 export const portFlag: Flag = { value: 'N', env: 'PORT', about: 'The port; 3000 unless given, 0 for a free one.' }
+export const metricsFlag: Flag = {
+  value: 'N',
+  env: 'METRICS_PORT',
+  about:
+    'Serves metrics of this process in OpenMetrics at /metrics of this port, at the same address; off unless given. They need no credential: keep the port from the outside.',
+}
+export const openTelemetryFlag: Flag = {
+  about:
+    'Gives traces and metrics to @opentelemetry/api, for the SDK that --import loads. BYLAW_OPENTELEMETRY=1 does the same.',
+}
 export const hostFlag: Flag = {
   value: 'H',
   env: 'HOST',
@@ -29,8 +39,15 @@ export const plansFlag: Flag = {
 export const plansFolderOf = (given: CommandInput, file: string): string =>
   given.flagValue('plans')?.text ?? join(dirname(file), 'migrations')
 
-export function portOf(given: CommandInput): number {
-  const { text, from } = given.flagValue('port') ?? { text: '3000', from: '' }
+export const portOf = (given: CommandInput): number => portText(given.flagValue('port') ?? { text: '3000', from: '' })
+
+/** The port of the metrics; undefined if they are off. */
+export function metricsPortOf(given: CommandInput): number | undefined {
+  const found = given.flagValue('metrics')
+  return found && portText(found)
+}
+
+function portText({ text, from }: { readonly text: string; readonly from: string }): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
   if (port <= 65_535) return port
   throw commandError(

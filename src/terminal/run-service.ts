@@ -16,15 +16,20 @@ import { endWaiting } from '../handlers/status-changes.ts'
 import { hasJobs } from '../jobs/job-maker.ts'
 import { runJobsEvery } from '../jobs/worker.ts'
 import type { RedisLedger } from '../limits/redis.ts'
+import { eventFamilies } from '../reactions/event-metrics.ts'
 import { beginReactions, runReactionsEvery } from '../reactions/run-reactions.ts'
 import type { Service } from '../service.ts'
+import { makeActivity } from '../telemetry/activity.ts'
+import type { MetricFamily } from '../telemetry/metrics.ts'
+import { Telemetry } from '../telemetry/telemetry.ts'
 import { runTimersEvery } from '../timers/run-timers.ts'
 import { flushUsageEvery } from '../versions/usage.ts'
 import { previewVersions } from '../versions/version-choice.ts'
 import type { PrivateTargets } from '../webhooks/address-guard.ts'
 import { makeSender, systemResolver } from '../webhooks/send.ts'
+import { commandError } from './command-error.ts'
 import { cursorSecretsOf, peppersOf } from './secrets.ts'
-import { watchHandlers } from './watchdog.ts'
+import { watchHandlers, withEach } from './watchdog.ts'
 
 /** How often counts of used versions are written to the store, in milliseconds. */
 const usageWriteInterval = 5000
@@ -76,6 +81,10 @@ export interface RunOptions {
   readonly preview?: readonly string[] | 'all'
   /** Whether webhooks may go to private addresses and over http, or to those of this machine; never in production. */
   readonly privateTargets?: PrivateTargets
+  /** Whether metrics are kept, to be read by `metrics`. */
+  readonly metrics?: boolean
+  /** Whether traces and metrics are given to the API of OpenTelemetry. */
+  readonly openTelemetry?: boolean
   /** Counts requests against quotas, if the store does not. R184. */
   readonly counting?: RedisLedger | undefined
 }
@@ -83,6 +92,8 @@ export interface RunOptions {
 /** A service that answers as soon as a server gives its context requests. */
 export interface WorkingService {
   readonly context: ServerContext
+  /** Reads its metrics; missing unless they are turned on. */
+  readonly metrics?: () => Promise<readonly MetricFamily[]>
   /** Starts timers, events, reactions and webhooks, when requests can be answered. */
   readonly begin: () => void
   /** Fails readiness; later answers end their connections. */
@@ -101,20 +112,28 @@ const startWorker = ({ resources, settings }: Service, sources: HandlerSources) 
   hasJobs(resources) ? runJobsEvery({ sources, settings: settings.operations }, jobInterval) : undefined
 
 /** The service with its handlers watched, and what ends that. */
-async function watchOwn(service: Service, json: boolean) {
+async function watchOwn(service: Service, json: boolean, telemetry: Telemetry | undefined) {
   const { name, ownHandlers, settings } = service
   if (!ownHandlers) return { service, unwatch: async () => {} }
   const given = { service: name, timeout: settings.limits.handlerTimeout, json }
-  const { watched, stop } = await watchHandlers(ownHandlers, realWorld, given)
+  const measured = telemetry
+    ? withEach(ownHandlers, (handler, act) => (asked) => telemetry.handler(handler, () => act(asked)))
+    : ownHandlers
+  const { watched, stop } = await watchHandlers(measured, realWorld, given)
   return { service: { ...service, ownHandlers: watched }, unwatch: stop }
 }
 
 // long because: one line for each part of a start, in their order
 export async function runService(
   declared: Service,
-  { store, known, counting, json = false, preview = [], privateTargets = false, ...rest }: RunOptions,
+  { store: opened, known, counting, json = false, preview = [], privateTargets = false, ...given }: RunOptions,
 ): Promise<WorkingService> {
-  const { service, unwatch } = await watchOwn({ ...declared, choice: previewVersions(declared.choice, preview) }, json)
+  const { metrics = false, openTelemetry = false, ...rest } = given
+  const observed = metrics || openTelemetry ? await startTelemetry(openTelemetry) : null
+  const telemetry = observed?.telemetry
+  const store = telemetry?.measured(opened) ?? opened
+  const versioned = { ...declared, choice: previewVersions(declared.choice, preview) }
+  const { service, unwatch } = await watchOwn(versioned, json, telemetry)
   let open = true
   const world = serviceWorld(realWorld, store, cursorSecretsOf(store))
   warnOfClock(store, rest.log)
@@ -130,11 +149,15 @@ export async function runService(
     ...(operations && { wakeWorker: operations.wake }),
     ...{ ...rest, ...ledger, service, store, world, authenticate, open: () => open },
     ...(handlers && { handlers }),
+    ...(telemetry && { telemetry }),
   }
+  const read = telemetry && (async () => [...telemetry.families(store), ...(await familiesOf(context))])
+  if (read) await observed?.begin(read)
   await beginReactions(context)
   let background: ReturnType<typeof startBackground> | undefined
   return {
     context,
+    ...(metrics && read && { metrics: read }),
     begin: () => {
       store.attend()
       background = startBackground(context)
@@ -147,12 +170,43 @@ export async function runService(
       await background?.endStreams()
     },
     stop: async () => {
+      observed?.end()
       counting?.close()
       await background?.stop()
       await operations?.stop()
       await unwatch()
       await handlers?.close()
       await store.close()
+    },
+  }
+}
+
+/** The families of its background work. */
+async function familiesOf(context: ServerContext): Promise<readonly MetricFamily[]> {
+  const activity = context.world.state.of(makeActivity, null)
+  return [...Object.values(activity).map((counter) => counter.family()), ...(await eventFamilies(context))]
+}
+
+/** Begins to measure; the API of OpenTelemetry is loaded only if it is turned on. */
+async function startTelemetry(openTelemetry: boolean) {
+  const open = openTelemetry ? await import('../telemetry/open-telemetry.ts') : null
+  const api = open && (await open.loadOpenTelemetry())
+  if (open && !api)
+    throw commandError(
+      'OpenTelemetry needs the package @opentelemetry/api.',
+      'Install it beside bylaw:  npm install @opentelemetry/api',
+    )
+  const telemetry = new Telemetry(realWorld, open && api && open.tracingOf(api))
+  const stopLoop = telemetry.watchLoop()
+  let stopExport = (): void => {}
+  return {
+    telemetry,
+    begin: async (read: () => Promise<readonly MetricFamily[]>): Promise<void> => {
+      if (open && api) stopExport = await open.exportMetrics(api, telemetry, read)
+    },
+    end: (): void => {
+      stopLoop()
+      stopExport()
     },
   }
 }

@@ -12,7 +12,7 @@ import { citusDialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
 import { collectionsOf, openMigration, openStore, tablesOf } from '../terminal/open.ts'
 import { commandError } from './command-error.ts'
 import { openDoor } from './open-door.ts'
-import { type RunOptions, runService } from './run-service.ts'
+import { type RunOptions, runService, type WorkingService } from './run-service.ts'
 import { currentHandler } from './watchdog.ts'
 
 /** Where the reference page is, and why it is not where it should be. */
@@ -24,6 +24,8 @@ export function referencePlace({ pages, settings: { server } }: Service, url: st
 
 export interface RunningService {
   readonly url: string
+  /** Reads its metrics; missing unless they are turned on. */
+  readonly metrics?: WorkingService['metrics']
   /**
    * Fails readiness for a grace period, then refuses connections, finishes accepted requests, and closes the store. R186.
    */
@@ -53,7 +55,8 @@ export async function startService(declared: Service, { place, ...options }: Sta
     await listening.stop(drain)
     await running.stop()
   }
-  return { url: listening.url + context.service.settings.server.basePath, stop }
+  const { metrics } = running
+  return { url: listening.url + context.service.settings.server.basePath, ...(metrics && { metrics }), stop }
 }
 
 /** Opens the store of a service and migrates its schema; with `require`, throws if the schema is not up to date. */

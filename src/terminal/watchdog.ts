@@ -48,7 +48,7 @@ export async function watchHandlers(
 }
 
 /** The same handlers and reactions, each function wrapped by `wrap`. */
-function withEach(own: OwnHandlers, wrap: (name: string, act: HandlerFunction) => HandlerFunction): OwnHandlers {
+export function withEach(own: OwnHandlers, wrap: (name: string, act: HandlerFunction) => HandlerFunction): OwnHandlers {
   const mapped = <T, U>(members: { readonly [name: string]: T }, map: (name: string, value: T) => U) =>
     Object.fromEntries(Object.entries(members).map(([name, value]) => [name, map(name, value)]))
   const handlers = mapped(own.handlers, (resource, acts) =>

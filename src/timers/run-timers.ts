@@ -15,6 +15,7 @@ import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { TimedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
+import { makeActivity } from '../telemetry/activity.ts'
 import { adoptTimers } from './adopt-timers.ts'
 import { holdTimer, putOffTimer, stopTimer, type TimerRow, takeDueTimers } from './timer-table.ts'
 
@@ -77,14 +78,18 @@ async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean
     await store.execute(tablePlan(stopTimer, { ...timer }))
     return false
   }
+  const count = (result: string): void =>
+    context.world.state.of(makeActivity, null).timers.add(resource.name, timed.name, result)
   try {
     const outcome = await executeTimer(context, resource, timed, timer)
+    count(outcome.is)
     if (outcome.is === 'kept')
       await store.execute(tablePlan(stopTimer, { ...timer })) // it left the state long ago
     else if (!isCommitted(outcome)) await putOff(context, timer, outcome.is)
     return outcome.is === 'changed'
   } catch (error) {
     if (error === takenElsewhere) return false
+    count('failed')
     if (!(error instanceof Problem)) {
       const { collection, id, transition } = timer
       context.log.warn({ err: error, collection, id, transition }, 'A transition by the clock failed.')

@@ -11,6 +11,7 @@ const installs = {
   'nats-server': 'apt-get install nats-server, or brew install nats-server',
   pg_dump: 'apt-get install postgresql, or brew install postgresql',
   pg_restore: 'apt-get install postgresql, or brew install postgresql',
+  'systemd-analyze': 'apt-get install systemd',
   openssl: 'apt-get install openssl, or brew install openssl',
   python3: 'apt-get install python3, or brew install python',
   go: 'apt-get install golang-go, or brew install go',

@@ -1,6 +1,6 @@
 /** Behind PgBouncer in transaction mode, connections keep no state, and the contract holds. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { testing } from 'bylaw/testing'
 import pg from 'pg'
 import { type Cluster, cluster, freePort, owner } from '../help/cluster.ts'
+import { folder as files, notes, post, run, served } from '../help/command.ts'
+import { type Compose, composeOf, deployText, instruction } from '../help/deployment.ts'
+import { metricValue, readOpenMetrics } from '../help/open-metrics.ts'
 import { sql } from '../help/postgres.ts'
 import { pathOf, without } from '../help/programs.ts'
 import { publishingShop } from '../help/publishing.ts'
@@ -33,6 +36,16 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+/** Runs PgBouncer with a configuration in the folder; the user that runs it must be able to read its files. */
+function bounced(file: string, ...others: readonly string[]): ChildProcess {
+  const as = owner()
+  if (as) for (const path of [folder, file, ...others]) chownSync(path, as.uid, as.gid)
+  const child = spawn(pathOf('pgbouncer') as string, [file], { ...as, cwd: folder, stdio: 'ignore' })
+  child.unref()
+  process.once('exit', () => child.kill())
+  return child
+}
+
 /** Starts PgBouncer with two connections to the server, which all clients share. */
 async function started(to: number): Promise<{ bouncer: ChildProcess; url: string }> {
   const port = await freePort()
@@ -52,11 +65,7 @@ logfile = ${join(folder, 'log')}
 pidfile = ${join(folder, 'pid')}
 `,
   )
-  const as = owner()
-  if (as) for (const path of [folder, file]) chownSync(path, as.uid, as.gid)
-  const bouncer = spawn(pathOf('pgbouncer') as string, [file], { ...as, cwd: folder, stdio: 'ignore' })
-  bouncer.unref()
-  process.once('exit', () => bouncer.kill())
+  const bouncer = bounced(file)
   const url = `postgres://bylaw@127.0.0.1:${port}/postgres`
   for (let i = 0; ; i++) {
     const up = await sql(url, 'SELECT 1').then(
@@ -202,4 +211,49 @@ test('R231: two nodes publish each event once, also while one waits for the brok
   await one.close()
   await other.pass('PT1S')
   assert.deepEqual(published, ['a', 'b', 'c'])
+})
+
+test('examples/deploy: the parts of compose.yaml work together', { skip, timeout: 120_000 }, async (t) => {
+  const variables = { POSTGRES_PASSWORD: 'a-password', BYLAW_PEPPER: 'p'.repeat(40), BYLAW_SECRET: 's'.repeat(40) }
+  const { services, configs } = composeOf(variables)
+  const { port } = server as Cluster
+  const { POSTGRES_USER: user, POSTGRES_DB: name } = services.db?.environment ?? {}
+  await sql((server as Cluster).url, `CREATE ROLE ${user} LOGIN PASSWORD '${variables.POSTGRES_PASSWORD}'`)
+  await sql((server as Cluster).url, `CREATE DATABASE ${name} OWNER ${user}`)
+
+  // The addresses of the containers become local ones.
+  const [bouncerPort, metricsPort] = [await freePort(), await freePort()]
+  const [file, list] = [join(folder, 'deployed.ini'), join(folder, 'userlist.txt')]
+  writeFileSync(list, configs.userlist?.content ?? '')
+  const ini = deployText('pgbouncer.ini')
+    .replace('host=db port=5432', `host=127.0.0.1 port=${port}`)
+    .replace('listen_addr = 0.0.0.0', 'listen_addr = 127.0.0.1')
+    .replace('listen_port = 6432', `listen_port = ${bouncerPort}`)
+    .replace('/etc/pgbouncer/userlist.txt', list)
+  writeFileSync(file, `${ini}unix_socket_dir =\nlogfile = ${join(folder, 'deployed.log')}\n`)
+  const child = bounced(file, list)
+  t.after(() => child.kill('SIGTERM'))
+  const local = (own: Compose['services'][string] | undefined): Record<string, string> => ({
+    NODE_ENV: 'production',
+    ...Object.fromEntries(Object.entries(own?.environment ?? {}).map(([key, value]) => [key, String(value)])),
+    DATABASE_URL: String(own?.environment?.DATABASE_URL)
+      .replace('@db:5432', `@127.0.0.1:${port}`)
+      .replace('@pgbouncer:6432', `@127.0.0.1:${bouncerPort}`),
+  })
+  const cwd = files({ 'handlers.ts': notes })
+  const migrated = await run(services.migrate?.command?.slice(1) ?? [], { cwd, env: local(services.migrate) })
+  assert.equal(migrated.code, 0, migrated.stderr)
+  const { DATABASE_URL = '' } = local(services.api)
+  await assert.rejects(sql(DATABASE_URL.replace('a-password', 'another'), 'SELECT 1'), /auth|password/i)
+
+  const env = { ...local(services.api), METRICS_PORT: String(metricsPort) }
+  const { url: base, stop } = await served(instruction('CMD').words.slice(2, 3), { cwd, env })
+  const code = instruction('HEALTHCHECK').words[2]?.replace('http://127.0.0.1:3000', base) ?? ''
+  execFileSync(process.execPath, ['-e', code])
+  const made = await Promise.all(Array.from({ length: 40 }, (_, n) => post(`${base}/notes`, { text: `note ${n}` })))
+  assert.deepEqual(new Set(made.map(({ status }) => status)), new Set([201]))
+  const metrics = readOpenMetrics(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text())
+  assert.equal(metricValue(metrics, 'bylaw_request_duration_seconds_count', { method: 'POST', status: '2xx' }), 40)
+  assert.ok(metricValue(metrics, 'bylaw_store_connections_limit', { use: 'exclusive' }) > 0)
+  assert.equal(await stop(), 0)
 })
