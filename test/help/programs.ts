@@ -15,6 +15,7 @@ const installs = {
   openssl: 'apt-get install openssl, or brew install openssl',
   python3: 'apt-get install python3, or brew install python',
   go: 'apt-get install golang-go, or brew install go',
+  chromium: 'apt-get install chromium',
 } as const
 
 export type Program = keyof typeof installs
