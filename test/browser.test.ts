@@ -1,15 +1,13 @@
 /** The reference page and the pages of errors in a browser: accessible, without other hosts, on small screens, by keyboard. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import axe from 'axe-core'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { type Running, startService } from './help/process.ts'
 import { pathOf, without } from './help/programs.ts'
 
 const example = fileURLToPath(new URL('../examples/orders/handlers.ts', import.meta.url))
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 const screens: readonly (readonly [string, BrowserContextOptions])[] = [
   ['light, 1280 px', { viewport: { width: 1280, height: 900 }, colorScheme: 'light' }],
@@ -50,7 +48,7 @@ describe('pages in a browser', { skip: without('chromium') }, () => {
   /** The rules of axe that the page breaks. They are run by the debugger, as the page allows no script of others. */
   async function violations(page: Page): Promise<string[]> {
     const session = await page.context().newCDPSession(page)
-    await session.send('Runtime.evaluate', { expression: axe })
+    await session.send('Runtime.evaluate', { expression: axe.source })
     const expression = 'axe.run(document).then(({ violations, passes }) => JSON.stringify([violations, passes.length]))'
     const { result } = await session.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true })
     const [found, kept] = JSON.parse(result.value) as [Violation[], number]
