@@ -64,6 +64,9 @@ const bill = {
     },
   },
   components: places.map(component),
-  dependencies: ['', ...places].map((place) => ({ ref: refOf(place), dependsOn: dependenciesOf(place).map(refOf).sort() })),
+  dependencies: ['', ...places].map((place) => ({
+    ref: refOf(place),
+    dependsOn: dependenciesOf(place).map(refOf).sort(),
+  })),
 }
 process.stdout.write(`${JSON.stringify(bill, null, 2)}\n`)

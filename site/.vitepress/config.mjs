@@ -11,7 +11,20 @@ const isPage = (path) => /^(docs\/.*|[A-Z]+)\.md$/.test(path) && existsSync(join
 // They are copied, as modules outside of this folder do not find Vue.
 const pages = join(root, 'site/pages')
 rmSync(pages, { recursive: true, force: true })
-for (const path of ['docs', ...readdirSync(root).filter(isPage)]) cpSync(join(root, path), join(pages, path), { recursive: true })
+for (const path of ['docs', ...readdirSync(root).filter(isPage)])
+  cpSync(join(root, path), join(pages, path), { recursive: true })
+
+/** The anchors that hosts of repositories make, so that links work in both places. */
+const anchorOf = (heading) =>
+  heading
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replace(/\s/g, '-')
+
+/** The search leaves out pages for those who work on Bylaw itself. */
+const searchedHtml = (source, env, markdown) =>
+  /^docs\/(decisions|conformance|questions)|^CHANGELOG/.test(env.relativePath) ? '' : markdown.render(source, env)
 
 export default defineConfig({
   title: 'Bylaw',
@@ -20,9 +33,9 @@ export default defineConfig({
   outDir: './dist',
   cacheDir: './cache',
   ignoreDeadLinks: 'localhostLinks',
-  rewrites: { 'README.md': 'index.md', 'docs/decisions/README.md': 'docs/decisions/index.md' },
+  rewrites: { 'README.md': 'index.md' },
   themeConfig: {
-    search: { provider: 'local' },
+    search: { provider: 'local', options: { _render: searchedHtml } },
     outline: [2, 3],
     nav: [
       { text: 'How to', link: '/docs/how-to' },
@@ -38,6 +51,7 @@ export default defineConfig({
   },
   markdown: {
     html: false,
+    anchor: { slugify: anchorOf },
     config: (markdown) => {
       // Links to files that are no pages (tests, examples) become plain text, as the site does not have them.
       markdown.core.ruler.push('files', ({ tokens, env }) => {
