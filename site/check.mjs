@@ -2,6 +2,7 @@
 // first three results, and the links lead to it.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import MiniSearch from 'minisearch'
+import { groups } from './.vitepress/pages.mjs'
 
 const dist = new URL('dist/', import.meta.url)
 const read = (path) => readFileSync(new URL(path, dist), 'utf8')
@@ -69,7 +70,12 @@ const questions = rows.map(([, question, search, clicks]) => ({
   answer: linksOf('/docs/questions.html').find(({ text }) => text === textOf(question)),
 }))
 const pages = readdirSync(dist, { recursive: true }).filter((name) => name.endsWith('.html'))
-const mistakes = [...questions.flatMap(mistakesOf), ...pages.flatMap((name) => deadLinksOf(`/${name}`))]
+const listed = new Set(groups.flatMap(({ pages }) => pages))
+const unlisted = pages
+  .map((name) => (name === 'index.html' ? 'README.md' : name.replace(/html$/, 'md')))
+  .filter((path) => !listed.has(path) && !/^(README|CHANGELOG|404|docs\/decisions\/.*)\.md$/.test(path))
+  .map((path) => `${path} is in no group of .vitepress/pages.mjs`)
+const mistakes = [...unlisted, ...questions.flatMap(mistakesOf), ...pages.flatMap((name) => deadLinksOf(`/${name}`))]
 for (const mistake of mistakes) console.error(mistake)
 console.log(`${pages.length} pages, ${questions.length} questions, ${mistakes.length} mistakes.`)
 process.exitCode = questions.length === 20 && mistakes.length === 0 ? 0 : 1

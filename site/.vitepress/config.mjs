@@ -46,7 +46,7 @@ export default defineConfig({
     ],
     sidebar: groups.map(({ text, pages }) => ({
       text,
-      items: pages.map((path) => ({ text: titleOf(path), link: `/${path.replace(/\.md$/, '')}` })),
+      items: pages.filter(isPage).map((path) => ({ text: titleOf(path), link: `/${path.replace(/\.md$/, '')}` })),
     })),
   },
   markdown: {

@@ -26,6 +26,7 @@ export const groups = [
     'Operate',
     'cli',
     'embedding',
+    'operating',
     'store',
     'backup',
     'scale',
