@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
 
 const [tarball, folder] = process.argv.slice(2).map((path) => resolve(path))
@@ -155,6 +155,13 @@ writeFileSync(resolve(folder, 'receiver.ts'), receiver)
 writeFileSync(resolve(folder, 'versioned.ts'), versioned)
 writeFileSync(resolve(folder, 'tsconfig.json'), JSON.stringify(declaring))
 run('npm', 'install', tarball, `node@${read('node/package.json').version}`)
+// The documentation and the bill of materials come with it.
+const packed = resolve(folder, 'node_modules/bylaw')
+for (const path of ['README.md', 'SECURITY.md', 'docs/how-to.md', 'docs/support.md'])
+  assert.match(readFileSync(resolve(packed, path), 'utf8'), /^# /)
+const { components } = JSON.parse(readFileSync(resolve(packed, 'sbom.cdx.json'), 'utf8'))
+for (const { name } of components)
+  assert.ok(existsSync(resolve(folder, 'node_modules', name)), `sbom.cdx.json lists ${name}, which is not installed`)
 assert.match(run('npx', 'bylaw', '--version'), new RegExp(`\\b${read('../package.json').version}$`))
 const tsc = resolve(import.meta.dirname, '../node_modules/.bin/tsc')
 run(tsc, '-p', 'tsconfig.json')

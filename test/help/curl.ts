@@ -22,7 +22,9 @@ const headers = new Headers(
   (values.header ?? []).map((line) => [line.split(':', 1)[0] as string, line.slice(line.indexOf(':') + 1).trim()]),
 )
 if (values.json !== undefined) headers.set('content-type', 'application/json')
-const url = (positionals[0] as string).replace(/^(?:http:\/\/)?localhost:3000/, `http://127.0.0.1:${process.env.PORT}`)
+const url = (positionals[0] as string)
+  .replace(/^(?:http:\/\/)?localhost:3000/, `http://127.0.0.1:${process.env.PORT}`)
+  .replace('http://127.0.0.1:4555/', process.env.ISSUER ?? '')
 const method = values.request ?? (values.head ? 'HEAD' : body === undefined ? 'GET' : 'POST')
 const answer = await asked(Number(values.retry))
 const shown = [...answer.headers].map(([name, value]) => `${name}: ${value}`)

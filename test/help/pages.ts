@@ -49,14 +49,17 @@ export function matches(actual: string, shown: string): boolean {
 export class Page {
   readonly folder: string
   readonly port: number
+  /** Where a page that starts an authorization server has to start it, in place of port 4555. */
+  private readonly issuerPort: number
   private service: Testing | null = null
   private declared: Service | null = null
   private servers: ChildProcess[] = []
   private output = ''
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, port: number, issuerPort: number) {
     this.folder = folder
     this.port = port
+    this.issuerPort = issuerPort
   }
 
   static async open(): Promise<Page> {
@@ -64,7 +67,7 @@ export class Page {
     await mkdir(join(folder, 'node_modules'))
     await symlink(checkout, join(folder, 'node_modules', 'bylaw'))
     await writeFile(join(folder, 'package.json'), '{"type":"module"}')
-    const page = new Page(folder, await freePort())
+    const page = new Page(folder, await freePort(), await freePort())
     await page.writeTools()
     return page
   }
@@ -229,6 +232,7 @@ export class Page {
       ...process.env,
       PATH: join(this.folder, '.tools') + delimiter + process.env.PATH,
       PORT: String(this.port),
+      ISSUER: `http://127.0.0.1:${this.issuerPort}/`,
       NO_COLOR: '1',
       NODE_TEST_CONTEXT: undefined,
     }

@@ -14,6 +14,9 @@ interface User {
 
 let known: string | undefined
 
+/** A folder whose npm package is used, whatever is installed: for runs on another major version. */
+const chosen = process.env.BYLAW_TEST_POSTGRES_IN
+
 /** The folder of the programs, which the given user can run; the newest installed version, if there is one. */
 export function serverPrograms(as: User | undefined): string {
   known ??= installed() ?? packed(as)
@@ -27,6 +30,7 @@ export function installedWith(program: string): string | undefined {
 }
 
 function installed(): string | undefined {
+  if (chosen !== undefined) return undefined
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
   const folders = [
     ...versions.map((version) => join(debian, version, 'bin')),
@@ -55,7 +59,8 @@ export function packed(as: User | undefined): string {
 
 function packageFolder(name: string): string | undefined {
   try {
-    return dirname(dirname(createRequire(import.meta.url).resolve(name))) // its entry is dist/index.js
+    const from = chosen === undefined ? import.meta.url : join(chosen, 'package.json')
+    return dirname(dirname(createRequire(from).resolve(name))) // its entry is dist/index.js
   } catch {
     return undefined
   }
