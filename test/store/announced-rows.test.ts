@@ -118,6 +118,23 @@ for (const [name, place] of places) {
     assert.equal(await transfer(0, 1, 50), 409, 'the balance is too low')
   })
 
+  test(`R226 R239: dry runs between transfers leave nothing (${name})`, async (t) => {
+    const { ask, ids, left, rows } = await opened(t, [100, 0])
+    const body = { from: ids[0], to: ids[1], amount: 1 }
+    const batch = { operations: [{ method: 'POST', path: '/transfers', body }] }
+    const asked = Array.from({ length: 60 }, (_, i) => {
+      const query = i % 3 === 0 ? '' : '?dryRun=true'
+      return i % 3 === 2 ? ask('POST', `/batches${query}`, batch) : ask('POST', `/transfers${query}`, body)
+    })
+    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    assert.deepEqual(
+      statuses,
+      statuses.map((_, i) => (i % 3 === 2 ? 200 : 201)),
+    )
+    assert.deepEqual(await left(), [80, 20])
+    assert.equal(Number((await rows('SELECT count(*) AS n FROM transfers'))[0]?.n), 20)
+  })
+
   test(`R226: a handler that has read the rows of a write that is refused runs again (${name})`, async (t) => {
     const { transfer, left } = await opened(t, [10, 0, 0])
     assert.equal(await transfer(0, 1, 1, 'once'), 201)
