@@ -25,6 +25,7 @@ const api = service({
       fields: { counter: f.ref('counters'), number: f.integer({ unique: true, default: 0 }) },
       access: 'public',
     },
+    seats: { prefix: 'sea', fields: { train: f.text({ filter: true }) }, access: 'public' },
     transfers: {
       prefix: 'trf',
       fields: {
@@ -52,6 +53,12 @@ const api = service({
       const account = await get('accounts', accountId)
       if (!account || account.balance < amount) throw refuse('balance-too-low')
       change('accounts', accountId, { balance: account.balance - amount })
+    },
+  },
+  seats: {
+    async create({ input: { train }, list, refuse }) {
+      const seats = await list('seats', { where: { train } })
+      if (seats.length >= 20) throw refuse('balance-too-low')
     },
   },
   bills: {
@@ -133,6 +140,12 @@ for (const [name, place] of places) {
     )
     assert.deepEqual(await left(), [80, 20])
     assert.equal(Number((await rows('SELECT count(*) AS n FROM transfers'))[0]?.n), 20)
+  })
+
+  test(`R226: requests whose handlers list what they create take turns, and none is refused as overloaded (${name})`, async (t) => {
+    const { ask } = await opened(t, [])
+    const answers = await Promise.all(Array.from({ length: 40 }, () => ask('POST', '/seats', { train: 'night' })))
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(20).fill(201), ...Array(20).fill(409)])
   })
 
   test(`R226: a handler that has read the rows of a write that is refused runs again (${name})`, async (t) => {
