@@ -5,6 +5,7 @@ import { type EventScope, eventTypeOf } from '../events/event-scope.ts'
 import type { EventPage, StoredEvent } from '../flow/outcome.ts'
 import { type Log, within } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
+import { errorOf } from '../handlers/handler-fault.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
 import { EventFailures, type Failed } from './event-failures.ts'
 import { HeldPosition } from './held-position.ts'
@@ -102,8 +103,8 @@ export class ReactionRun {
     try {
       await this.#call(event, tries + 1)
       return null
-    } catch (err) {
-      return { err }
+    } catch (thrown) {
+      return { err: errorOf(thrown) }
     }
   }
 
