@@ -168,7 +168,9 @@ export class HandlerTools {
       throw new HandlerFault(`It says ${valueInWords(called)} for later, which is no asynchronous operation.`)
     const says = `It says ${called} for later with a wrong input`
     const input = readFaultless(says, () => readInput(operation.input, body, resource.settings))
-    const { id, after, at } = when
+    const { id, after, at, ...others } = when
+    for (const member of Object.keys(others))
+      throw new HandlerFault(`It says ${called} for later with ${member}; allowed are id, after and at.`)
     if ((operation.at === 'item') !== (id !== undefined))
       throw new HandlerFault(`It says ${called} for later; write the \`id\` of an item for operations on items only.`)
     const { time, rows } = this.#context

@@ -220,6 +220,7 @@ describe('handlers of asynchronous operations that go wrong', () => {
           copies: { at: 'item', asynchronous: true },
           removals: open,
           delays: open,
+          misspellings: open,
         },
       },
     },
@@ -245,6 +246,9 @@ describe('handlers of asynchronous operations that go wrong', () => {
       async delays({ step }) {
         const both = { after: 'P1D', at: '2030-01-01T00:00:00Z' } as { readonly after: string }
         await step('delay', ({ later }) => later('notes.waits', {}, both))
+      },
+      async misspellings({ step }) {
+        await step('delay', ({ later }) => later('notes.waits', {}, { afer: 'P1D' } as never))
       },
     },
   })
@@ -272,6 +276,7 @@ describe('handlers of asynchronous operations that go wrong', () => {
     ['/notes/twins', 'conflict', ''],
     ['/notes/removals', 'internal-error', 'which does not exist'],
     ['/notes/delays', 'internal-error', 'write either after'],
+    ['/notes/misspellings', 'internal-error', 'with afer; allowed are'],
   ] as const)
     test(`${path} fails, and changes nothing`, async () => {
       const { causes, ...outcome } = await outcomeOf(path)
