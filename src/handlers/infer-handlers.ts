@@ -108,7 +108,7 @@ interface HandlerContext<D, Used> {
     input?: LaterInput<D, O>,
     when?: { readonly id?: ItemId } & (
       | { readonly after?: string; readonly at?: never }
-      | { readonly at: string; readonly after?: never }
+      | { readonly at?: string; readonly after?: never }
     ),
   ) => string
   /** Makes the refusal of the request, with a declared type of error: `throw refuse('order-empty')`. */
