@@ -38,10 +38,12 @@ export class ListReader {
 
   read(
     resource: Resource,
-    { parent, where = {}, sort, limit = mostListed + 1 }: HandledList,
+    { parent, where = {}, sort, limit = mostListed + 1, ...others }: HandledList,
     { account, time }: { readonly account: string | null; readonly time: number },
   ): ListRows {
     checkPlace(resource, parent)
+    for (const name of Object.keys(others))
+      throw new HandlerFault(`It lists ${resource.name} with ${name}; allowed are parent, where, sort and limit.`)
     if (!Number.isInteger(limit) || limit < 1 || limit > mostListed + 1)
       throw new HandlerFault(`It lists ${resource.name} with limit ${limit}; allowed are 1 to ${mostListed}.`)
     return {

@@ -1,4 +1,5 @@
 /** Handler fault: a mistake in the code of a handler. It is answered with 500, and its cause is only logged. R227. */
+import { inspect } from 'node:util'
 import { Problem, type Violation } from '../errors/problem.ts'
 
 /** The message of a fault is for the log. */
@@ -22,10 +23,14 @@ export const writesWrongly = (resource: string): string => `It writes to ${resou
 /** A refusal of a handler, which names fields of the newest version. */
 export class HandlerRefusal extends Problem {}
 
+/** The error that user code has thrown. It can throw any value, also one that `String` or JSON cannot show. */
+export const errorOf = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(`it throws ${inspect(thrown, { customInspect: false })}`)
+
 /** The error for the caller if a handler throws: the refusal that it throws, or a failure that hides the cause. */
 export function failureOfHandler(name: string, thrown: unknown): unknown {
   if (thrown instanceof Problem) return thrown
-  const { message, stack } = thrown instanceof Error ? thrown : new Error(`it throws ${JSON.stringify(thrown)}`)
+  const { message, stack } = errorOf(thrown)
   const failure = new Error(`The handler ${name} failed: ${message}`, { cause: thrown })
   // The stack leads to the place in the handler; a stack of the engine would not help.
   return Object.assign(failure, { stack: `The handler ${name} failed: ${stack}` })

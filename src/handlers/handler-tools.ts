@@ -7,7 +7,7 @@ import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Log } from '../flow/world.ts'
 import { listInWords, sentenceCase } from '../formats/naming.ts'
-import { durationMilliseconds, timestampOf } from '../formats/time-texts.ts'
+import { durationMilliseconds, timestampOf, timestampText } from '../formats/time-texts.ts'
 import { stampDocument } from '../resources/document.ts'
 import { readInput } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -168,13 +168,18 @@ export class HandlerTools {
       throw new HandlerFault(`It says ${valueInWords(called)} for later, which is no asynchronous operation.`)
     const says = `It says ${called} for later with a wrong input`
     const input = readFaultless(says, () => readInput(operation.input, body, resource.settings))
-    const { id, after = 'PT0S', at } = when
+    const { id, after, at, ...others } = when
+    for (const member of Object.keys(others))
+      throw new HandlerFault(`It says ${called} for later with ${member}; allowed are id, after and at.`)
     if ((operation.at === 'item') !== (id !== undefined))
       throw new HandlerFault(`It says ${called} for later; write the \`id\` of an item for operations on items only.`)
     const { time, rows } = this.#context
-    const due = at === undefined ? time + (durationMilliseconds(after) ?? Number.NaN) : Date.parse(at)
-    if (!Number.isFinite(due))
-      throw new HandlerFault(`It says ${called} for later; write after: 'PT1H' or at: '2026-12-01T10:00:00Z'.`)
+    const due =
+      at === undefined
+        ? time + (durationMilliseconds(after ?? 'PT0S') ?? Number.NaN)
+        : Date.parse(timestampText(at, true) ?? '')
+    if (!Number.isFinite(due) || (at !== undefined && after !== undefined))
+      throw new HandlerFault(`It says ${called} for later; write either after: 'PT1H' or at: '2026-12-01T10:00:00Z'.`)
     const item = id === undefined ? null : this.#keyOf(resource, id)
     const { statuses, key, document } = queueOperation({ resource, operation, item, input }, this.#context, due)
     this.#say(async () => rows.write(await rows.get(statuses, key), document))

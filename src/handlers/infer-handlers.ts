@@ -106,7 +106,10 @@ interface HandlerContext<D, Used> {
   readonly later: <O extends LaterName<D>>(
     operation: O,
     input?: LaterInput<D, O>,
-    when?: { readonly id?: ItemId; readonly after?: string; readonly at?: string },
+    when?: { readonly id?: ItemId } & (
+      | { readonly after?: string; readonly at?: never }
+      | { readonly at?: string; readonly after?: never }
+    ),
   ) => string
   /** Makes the refusal of the request, with a declared type of error: `throw refuse('order-empty')`. */
   readonly refuse: (type: DeclaredError<D>, where?: { readonly pointer?: string; readonly message?: string }) => Error

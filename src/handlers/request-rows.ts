@@ -158,9 +158,12 @@ export class RequestRows {
   /** The rows as its writes will leave them, by `announcedName`; null if more than the writes themselves decides on that. */
   outlook(): ReadonlyMap<string, FoundRow> | null {
     const outlook = new Map<string, FoundRow>()
+    const listed = new Set(this.#lists.map(({ list }) => list.collection))
     for (const row of this.#rows.values()) {
       const { resource, key, seen, before, now, part, entered, revision } = row
-      if (part === 'read' || revision === 0) continue
+      if (part === 'read') continue
+      if (listed.has(resource.name)) return null // lists cannot be announced, and the next request may read this one
+      if (revision === 0) continue
       if (part === 'requested' || seen === null || before === null || now === null) return null
       const change = { key, time: this.time, seen, before, always: entered, entered }
       const write = this.#sources.writer.update(resource, { ...now }, change)

@@ -9,7 +9,7 @@ import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { within } from '../flow/world.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
 import { HandledRun, handlersOf, type NamedHandler } from '../handlers/handled-run.ts'
-import { HandlerFault } from '../handlers/handler-fault.ts'
+import { errorOf, HandlerFault } from '../handlers/handler-fault.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { outputText } from '../handlers/operation-output.ts'
 import { type QueuedRequest, statusKey } from '../handlers/queued-operation.ts'
@@ -101,7 +101,7 @@ export class JobRun {
         this.#ending.abort(lostReason)
       }
     } catch (error) {
-      await this.#ended(error)
+      await this.#ended(error, String(status.operation))
     }
   }
 
@@ -256,7 +256,7 @@ export class JobRun {
   }
 
   /** Handles an error: a refusal fails the operation; a failure, also of the database, puts it off. */
-  async #ended(error: unknown): Promise<void> {
+  async #ended(error: unknown, handler: string): Promise<void> {
     if (error instanceof JobLost || this.#stopping) return
     const { sources, settings } = this.#context
     const { tries } = this.#job
@@ -264,7 +264,8 @@ export class JobRun {
     const refused = problem !== null && problemStatus(problem, sources.types) < 500
     this.#count(refused ? 'refused' : 'failed')
     if (refused) return this.#fail(problem)
-    sources.log.error({ err: error, operation: this.#job.id, tries }, 'An asynchronous operation failed.')
+    const about = { err: errorOf(error), handler, operation: this.#job.id, tries }
+    sources.log.error(about, 'An asynchronous operation failed.')
     if (tries >= settings.attempts)
       return this.#fail(problem ?? new Problem('internal-error', 'The operation failed. The cause is in the log.'))
     const due = sources.world.due() + Math.min(longestPause, 1000 * 2 ** tries)

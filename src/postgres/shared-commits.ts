@@ -34,8 +34,8 @@ interface Member {
 
 interface Batch {
   readonly members: Member[]
-  /** The batches that it waits for. */
-  readonly after: ReadonlySet<Batch>
+  /** The batches that it waits for; empty once it has begun, so that it does not keep all earlier ones in memory. */
+  readonly after: Set<Batch>
   readonly over: PromiseWithResolvers<void>
   /** How many of its members have been carried out. */
   done: number
@@ -88,7 +88,7 @@ export class SharedCommits {
     return members.length < mostMembers && (until === null || this.#deps.world.monotonic() < until)
   }
 
-  #newBatch(after: ReadonlySet<Batch>): Batch {
+  #newBatch(after: Set<Batch>): Batch {
     const batch: Batch = { members: [], after, over: Promise.withResolvers(), done: 0, until: null }
     void Promise.all([...after].map(({ over }) => over.promise)).then(() => this.#carryOut(batch))
     return batch
@@ -97,6 +97,7 @@ export class SharedCommits {
   async #carryOut(batch: Batch): Promise<void> {
     const { pool, failure, isLost, recover } = this.#deps
     let begun = false
+    batch.after.clear()
     try {
       await pool.use(async (connection) => {
         begun = true

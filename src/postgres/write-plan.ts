@@ -74,8 +74,9 @@ export function runPostgresWrite(
   const until = writing.world.monotonic() + writing.patience
   const act = () => runWithRetries(writing, plan, until)
   const read = plan.do === 'decide' ? plan.read : null
-  // A transaction over shards of Citus is not worth sharing: its failure leaves the outcome of all members unknown.
-  if (follows && read?.do !== 'read' && !writing.citus) return writing.shared.execute(plan, follows, act)
+  // A dry run is rolled back. A transaction over shards of Citus leaves the outcome of all members unknown if it fails.
+  if (follows && read?.do !== 'read' && !isDry(plan) && !writing.citus)
+    return writing.shared.execute(plan, follows, act)
   if (read?.do !== 'read') return act()
   const { collection, key } = read
   return serializeByRow(writing, JSON.stringify([collection, key.account, key.parent, key.id]), until, act)

@@ -5,6 +5,7 @@ import { type EventScope, eventTypeOf } from '../events/event-scope.ts'
 import type { EventPage, StoredEvent } from '../flow/outcome.ts'
 import { type Log, within } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
+import { errorOf } from '../handlers/handler-fault.ts'
 import type { OwnReaction } from '../handlers/own-handlers.ts'
 import { makeActivity } from '../telemetry/activity.ts'
 import { EventFailures, type Failed } from './event-failures.ts'
@@ -106,9 +107,9 @@ export class ReactionRun {
       await this.#call(event, tries + 1)
       count('handled')
       return null
-    } catch (err) {
+    } catch (thrown) {
       count('failed')
-      return { err }
+      return { err: errorOf(thrown) }
     }
   }
 

@@ -1,4 +1,4 @@
-/** A node with an asynchronous operation. As a process it runs those that are due, and prints a line for each step. */
+/** A node with an asynchronous operation. As a process it runs those that are due, prints a line for each step, and stops at one. */
 import { f, service } from 'bylaw'
 import { callerGate, handlerSources } from '../../src/corridor/server-context.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
@@ -74,8 +74,11 @@ export async function payingNode(url: string, ahead = 0, before = async () => {}
 }
 
 if (import.meta.main) {
-  const [, , url = '', ahead] = process.argv
-  const { worker, world, close } = await payingNode(url, Number(ahead))
+  const [, , url = '', ahead, last] = process.argv
+  let begun = 0
+  // It never gets beyond a step, so that the test can kill it in time.
+  const before = () => (++begun > Number(last) ? new Promise<void>(() => {}) : Promise.resolve())
+  const { worker, world, close } = await payingNode(url, Number(ahead), before)
   await worker.finish()
   await pause(world, 0)
   await close()

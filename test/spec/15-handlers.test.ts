@@ -144,6 +144,7 @@ const handled = shop.handlers(
             throw refuse('nothing' as never)
           },
           'bad-list': () => list('products', { where: { colour: 'red' } as never }),
+          'misspelt-list': () => list('products', { were: { name: 'x' } } as never),
           'too-early': () => {
             const order = create('orders', { customerId: next.text })
             move('orders', order, 'shipments', { carrier: 'x' })
@@ -309,6 +310,7 @@ doors('handlers', handled, (door: Door) => {
     ['deep', 'more than 5 deep: oddities.create > '],
     ['undeclared', 'not declared'],
     ['bad-list', 'colour'],
+    ['misspelt-list', 'with were'],
   ] as const)
     spec('R227', `a handler that is wrong is a failure whose cause is only logged (${kind})`, async () => {
       door.errors.length = 0

@@ -107,7 +107,8 @@ describe('asynchronous operations', () => {
     for (let i = 0; i < 3; i++) await pass('PT10M')
     assert.equal((await send('GET', `/operations/${json.id}`)).json.status, 'succeeded')
     assert.deepEqual(behaviour.ran, ['sum 1'])
-    assert.ok(logged.some(({ about }) => String((about.err as Error)?.message).includes('The disk is full.')))
+    const failed = logged.filter(({ about }) => String((about.err as Error)?.message).includes('The disk is full.'))
+    assert.deepEqual(new Set(failed.map(({ about }) => about.handler)), new Set(['orders.exports']))
     await close()
   })
   test('R228: after the last try it has failed, and the cause is only in the log', async () => {
@@ -218,6 +219,8 @@ describe('handlers of asynchronous operations that go wrong', () => {
           twins: open,
           copies: { at: 'item', asynchronous: true },
           removals: open,
+          delays: open,
+          misspellings: open,
         },
       },
     },
@@ -239,6 +242,13 @@ describe('handlers of asynchronous operations that go wrong', () => {
       copies: () => {},
       async removals({ step }) {
         await step('remove', ({ remove }) => remove('notes', 'not_00000000000000000000000000'))
+      },
+      async delays({ step }) {
+        const both = { after: 'P1D', at: '2030-01-01T00:00:00Z' } as { readonly after: string }
+        await step('delay', ({ later }) => later('notes.waits', {}, both))
+      },
+      async misspellings({ step }) {
+        await step('delay', ({ later }) => later('notes.waits', {}, { afer: 'P1D' } as never))
       },
     },
   })
@@ -265,6 +275,8 @@ describe('handlers of asynchronous operations that go wrong', () => {
     ['/notes/numbers', 'internal-error', 'Its output is not as declared'],
     ['/notes/twins', 'conflict', ''],
     ['/notes/removals', 'internal-error', 'which does not exist'],
+    ['/notes/delays', 'internal-error', 'write either after'],
+    ['/notes/misspellings', 'internal-error', 'with afer; allowed are'],
   ] as const)
     test(`${path} fails, and changes nothing`, async () => {
       const { causes, ...outcome } = await outcomeOf(path)

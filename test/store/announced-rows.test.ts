@@ -25,6 +25,7 @@ const api = service({
       fields: { counter: f.ref('counters'), number: f.integer({ unique: true, default: 0 }) },
       access: 'public',
     },
+    seats: { prefix: 'sea', fields: { train: f.text({ filter: true }) }, access: 'public' },
     transfers: {
       prefix: 'trf',
       fields: {
@@ -52,6 +53,12 @@ const api = service({
       const account = await get('accounts', accountId)
       if (!account || account.balance < amount) throw refuse('balance-too-low')
       change('accounts', accountId, { balance: account.balance - amount })
+    },
+  },
+  seats: {
+    async create({ input: { train }, list, refuse }) {
+      const seats = await list('seats', { where: { train } })
+      if (seats.length >= 20) throw refuse('balance-too-low')
     },
   },
   bills: {
@@ -116,6 +123,29 @@ for (const [name, place] of places) {
     assert.deepEqual([made(undefined), made('once')], [50, 1])
     assert.deepEqual(await left(), [49, 51])
     assert.equal(await transfer(0, 1, 50), 409, 'the balance is too low')
+  })
+
+  test(`R226 R239: dry runs between transfers leave nothing (${name})`, async (t) => {
+    const { ask, ids, left, rows } = await opened(t, [100, 0])
+    const body = { from: ids[0], to: ids[1], amount: 1 }
+    const batch = { operations: [{ method: 'POST', path: '/transfers', body }] }
+    const asked = Array.from({ length: 60 }, (_, i) => {
+      const query = i % 3 === 0 ? '' : '?dryRun=true'
+      return i % 3 === 2 ? ask('POST', `/batches${query}`, batch) : ask('POST', `/transfers${query}`, body)
+    })
+    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    assert.deepEqual(
+      statuses,
+      statuses.map((_, i) => (i % 3 === 2 ? 200 : 201)),
+    )
+    assert.deepEqual(await left(), [80, 20])
+    assert.equal(Number((await rows('SELECT count(*) AS n FROM transfers'))[0]?.n), 20)
+  })
+
+  test(`R226: requests whose handlers list what they create take turns, and none is refused as overloaded (${name})`, async (t) => {
+    const { ask } = await opened(t, [])
+    const answers = await Promise.all(Array.from({ length: 40 }, () => ask('POST', '/seats', { train: 'night' })))
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(20).fill(201), ...Array(20).fill(409)])
   })
 
   test(`R226: a handler that has read the rows of a write that is refused runs again (${name})`, async (t) => {

@@ -15,7 +15,8 @@ const lease = 40_000
 
 /** Starts a process that runs due operations, and kills it when step number `count` begins. */
 async function killedAt(count: number, url: string, ahead: number): Promise<void> {
-  const child = spawn(process.execPath, ['--conditions=bylaw-source', script, url, String(ahead)], {
+  const given = [url, ahead, count + 3].map(String)
+  const child = spawn(process.execPath, ['--conditions=bylaw-source', script, ...given], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const closed = once(child, 'close')

@@ -98,6 +98,35 @@ test('R231: later events of an item wait for the first one, and those of other i
   assert.deepEqual(seen.slice(1), ['order.created bad 1', 'order.updated good 2', 'order.updated good 3'])
 })
 
+test('R227 R231: what user code throws is logged and retried, whatever value it is', async (t) => {
+  const circular: Record<string, unknown> = {}
+  circular.own = circular
+  for (const [thrown, text] of [
+    [Object.create(null), 'null prototype'],
+    [circular, 'Circular'],
+    [10n, '10n'],
+    [undefined, 'undefined'],
+  ] as const) {
+    const fail = () => {
+      throw thrown
+    }
+    const handlers = api.handlers({
+      orders: { placements: fail },
+      reactions: { receipts: { on: ['order.created'], from: 'start', run: fail } },
+    })
+    const { call, pass, close, logged } = testing(handlers)
+    t.after(close)
+    const send = sender(call)
+    const { id } = await send('POST', '/orders', { note: 'a' })
+    assert.equal((await send('POST', `/orders/${id}/placements`)).type, 'internal-error')
+    await pass('PT0.1S')
+    const causes = logged.flatMap(({ about }) => (about.err === undefined ? [] : String((about.err as Error).message)))
+    assert.equal(causes.length, 2, causes.join())
+    assert.match(causes[0] ?? '', /^The handler orders\.placements failed: it throws /)
+    for (const one of causes) assert.ok(one.includes(text), one)
+  }
+})
+
 test('a reaction with a wrong name, type or function is refused with all mistakes', () => {
   const wrong = { reactions: { 'Bad name': { on: ['order.gone'], from: 'then', run: 1, when: 2 } } }
   assert.throws(

@@ -212,6 +212,16 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     ],
     tests: [dryRuns],
   },
+  'dry-run-shares-a-commit': {
+    about: 'a dry run whose handler has read announced rows joins their transaction (PostgreSQL)',
+    changes: [{ file: 'postgres/write-plan.ts', from: ' && !isDry(plan) && !writing', to: ' && !writing' }],
+    tests: [announced],
+  },
+  'lists-go-stale': {
+    about: 'the next request begins before the rows of a list that it reads are committed',
+    changes: [{ file: 'handlers/request-rows.ts', from: 'if (listed.has(resource.name)) return null', to: '' }],
+    tests: [announced],
+  },
   'dry-run-commits-alone': {
     about: 'the statements of a dry run need no transaction (PostgreSQL)',
     changes: [

@@ -64,6 +64,9 @@ shop.handlers({
 shop.handlers({ orders: { quotes, checks, exports: ({ create }) => ({ url: create('notes', { text: '' }) }) } })
 // @ts-expect-error: `checks` is not asynchronous
 shop.handlers({ orders: { quotes, checks: ({ later }) => void later('orders.checks'), exports } })
+const both = { after: 'P1D', at: '2030-01-01T00:00:00Z' }
+// @ts-expect-error: it starts after a time or at one
+shop.handlers({ orders: { quotes, checks: ({ later }) => void later('orders.exports', {}, both), exports } })
 // @ts-expect-error: only asynchronous operations have steps
 shop.handlers({ orders: { quotes, checks: ({ step }) => step('one', () => {}), exports } })
 
