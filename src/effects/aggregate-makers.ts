@@ -40,8 +40,11 @@ function aggregateMaker(
         .filter((id) => isChained || matters(all, partOf(before, by, id), partOf(after, by, id)))
         .map((id) => {
           const own: RowKey = { id, parent: null, account: key.account }
-          const act = (document: Document) => changedTotals(target, all, own, document, write)
-          return change(target.name, own, act, hidden.length > 0)
+          return change(target.name, own, {
+            make: (document) => changedTotals(all, own, document, write),
+            check: (document) => checkedTotals(target, all, document),
+            always: hidden.length > 0,
+          })
         })
     },
   }
@@ -56,7 +59,6 @@ const matters = (all: readonly StoredAggregate[], before: Document | null, after
   before === null || after === null || all.some(({ source }) => source !== '' && before[source] !== after[source])
 
 function changedTotals(
-  target: Resource,
   all: readonly StoredAggregate[],
   key: RowKey,
   document: Document,
@@ -66,7 +68,6 @@ function changedTotals(
   const [was, is] = [partOf(before, by, key.id), partOf(after, by, key.id)]
   const values = all.map((one) => [one, aggregateAfter(one, document[one.field], was, is)] as const)
   const made = withTotals(
-    target,
     document,
     values.filter(([, value]) => value !== unknownValue),
   )
@@ -76,21 +77,26 @@ function changedTotals(
   return new LaterDocument([read], ([rows]) => {
     const documents = (rows as FamilyRows).rows.map((row) => row.document)
     return withTotals(
-      target,
       made,
       rest.map((one) => [one, aggregateOf(one, documents)] as const),
     )
   })
 }
 
+const withTotals = (document: Document, values: readonly (readonly [StoredAggregate, unknown])[]): Document => ({
+  ...document,
+  ...Object.fromEntries(values.map(([{ field }, value]) => [field, value])),
+})
+
 /** Refuses a value that its field cannot hold, such as a total that exceeds its precision. */
-function withTotals(
+function checkedTotals(
   { byName, title, name }: Resource,
+  all: readonly StoredAggregate[],
   document: Document,
-  values: readonly (readonly [StoredAggregate, unknown])[],
 ): Document {
   const after = { ...document }
-  for (const [{ field }, value] of values) {
+  for (const { field } of all) {
+    const value = document[field]
     const faults: Violation[] = []
     const stored = value === null ? null : byName.get(field)?.check(value, `/${field}`, faults)
     const row = { title, id: String(document.id) }

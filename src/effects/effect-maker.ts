@@ -20,15 +20,19 @@ export interface EffectTools {
   /** The results of `reads`, in their order. */
   readonly seen: readonly EffectReadResult[]
   /**
-   * Changes the document of a row of a resource; does nothing if the row does not exist. With `always` it counts as changed
-   * even if the document stays the same.
+   * Changes the document of a row of a resource; does nothing if the row does not exist. Several changes of one row in a
+   * request are one.
    */
-  readonly change: (
-    resource: string,
-    key: RowKey,
-    act: (document: Document) => Document | LaterDocument,
-    always?: boolean,
-  ) => RowChange
+  readonly change: (resource: string, key: RowKey, act: DocumentAct) => RowChange
+}
+
+/** A part of the change of a document. */
+export interface DocumentAct {
+  readonly make: (document: Document) => Document | LaterDocument
+  /** Checks the values that it has made, when all acts on the row are done. */
+  readonly check?: (document: Document) => Document
+  /** Whether the row counts as changed even if the document stays the same. */
+  readonly always?: boolean
 }
 
 /** A document that depends on further reads, which run while its row is locked. */

@@ -1,7 +1,7 @@
 /** Row writer: makes the write of a row from its document, with the effects that follow from it. Part 4, methods. */
 import { DerivedMisfit } from '../errors/derived-misfit.ts'
 import type { Decision, Decisions, ProposedWrite } from '../flow/decision.ts'
-import type { FoundRow } from '../flow/found-row.ts'
+import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Consequences, Create, Effect, Remove, RemovedRow, RowChange, RowGuard, RowWrite } from '../flow/plan.ts'
 import { decodeDocument } from '../resources/document.ts'
@@ -9,6 +9,7 @@ import type { Resource } from '../resources/resource.ts'
 import { encodeDocument, withDerivedValues } from '../rows/collection.ts'
 import {
   consequencesOf,
+  type DocumentAct,
   type DocumentWrite,
   type EffectMaker,
   type EffectTools,
@@ -64,8 +65,8 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
   }
   const changeAt =
     (time: number): EffectTools['change'] =>
-    (name, key, act, always = false) =>
-      rowChange(writer, resources.get(name) as Resource, { key, time, always }, act)
+    (name, key, act) =>
+      rowChange(writer, resources.get(name) as Resource, { key, time }, [act])
   const onRemove = new Map(
     [...byResource.keys()].map((name) => [
       name,
@@ -251,22 +252,27 @@ function inOtherRow<T>({ title }: Resource, { id }: Document, make: () => T): T 
   }
 }
 
-/** A change of the document of a row; does nothing if the row does not exist. */
-const rowChange = (
-  { update }: RowWriter,
+/** A change of the document of a row, by one act after the other; does nothing if the row does not exist. */
+function rowChange(
+  writer: RowWriter,
   resource: Resource,
-  { always, ...row }: Pick<RowChange, 'key' | 'time'> & Pick<SeenRow, 'always'>,
-  act: (document: Document) => Document | LaterDocument,
-): RowChange => ({
-  collection: resource.name,
-  ...row,
-  change: (seen) => {
+  { key, time }: Pick<RowChange, 'key' | 'time'>,
+  acts: readonly DocumentAct[],
+): RowChange {
+  const change = (seen: ReadResult): RowWrite => {
     if (seen.is !== 'found') return { do: 'keep' }
     const before = decodeDocument(resource, seen.doc, seen.hidden)
-    const written = (after: Document) =>
-      inOtherRow(resource, before, () => update(resource, after, { ...row, seen, before, always }))
-    const after = act(before)
-    if (!(after instanceof LaterDocument)) return written(after)
-    return { do: 'keep', consequences: { reads: after.reads, decide: (rows) => written(after.make(rows)) } }
-  },
-})
+    const row = { key, time, seen, before, always: acts.some(({ always }) => always) }
+    const checked = (document: Document) => acts.reduce((made, { check }) => check?.(made) ?? made, document)
+    const from = (i: number, document: Document): RowWrite => {
+      const act = acts[i]
+      if (!act) return inOtherRow(resource, before, () => writer.update(resource, checked(document), row))
+      const after = act.make(document)
+      if (!(after instanceof LaterDocument)) return from(i + 1, after)
+      return { do: 'keep', consequences: { reads: after.reads, decide: (rows) => from(i + 1, after.make(rows)) } }
+    }
+    return from(0, before)
+  }
+  const joined = (all: readonly unknown[]) => rowChange(writer, resource, { key, time }, all as readonly DocumentAct[])
+  return { collection: resource.name, key, time, change, joins: { acts, change: joined } }
+}

@@ -136,6 +136,8 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
   readonly admit?: (locked: ReadResult) => void
   /** `before` is the row as it was before the transaction wrote anything. */
   readonly change: (seen: ReadResult, before: ReadResult) => RowWrite
+  /** Set if it is joined with others of the same row into one, which is made when all other effects are done. */
+  readonly joins?: { readonly acts: readonly unknown[]; readonly change: (acts: readonly unknown[]) => RowChange }
 }
 
 /** Checks that a list has not changed, and locks it until the commit. */

@@ -16,6 +16,15 @@ import { writeRow } from './write-row.ts'
 /** The last state of the rows that a write and its effects wrote, by name. */
 type LastStates = Map<string, WrittenRow>
 
+/** What a write and its effects share. */
+interface EffectCourse {
+  readonly last: LastStates
+  /** Changes that are joined into one for each row, as a total may follow from several rows. They are made last. */
+  readonly joined: Map<string, { readonly effect: RowChange; readonly locked: ReadResult | undefined }>
+}
+
+const newCourse = (): EffectCourse => ({ last: new Map(), joined: new Map() })
+
 /**
  * With `held`, the rows that effects are decided from are locked when they are read. The outcome has the last state of the
  * row, as an effect may change the row that was written.
@@ -25,7 +34,7 @@ export function* writeWithEffects(
   given: RowWrite,
   seen: ReadResult | null,
   held: boolean,
-  known: LastStates | null = null,
+  outer: EffectCourse | null = null,
 ): Steps<Outcome> {
   let plan = given
   const effects = [...(given.effects ?? [])]
@@ -38,10 +47,11 @@ export function* writeWithEffects(
     const write = writeRow(cellar, plan, seen)
     const outcome = yield* hasEventRows(cellar, plan, seen) ? withoutAutocommit(write) : write
     yield* recordEventRows(cellar, plan, seen, outcome)
-    if (known) noteState(cellar, plan, outcome, known)
-    return yield* followRemoved(cellar, outcome, known ?? new Map())
+    if (outer) noteState(cellar, plan, outcome, outer.last)
+    return yield* followRemoved(cellar, outcome, outer)
   }
-  const last = known ?? new Map()
+  const course = outer ?? newCourse()
+  const { last } = course
   const rows = yield* lockRows(cellar, plan, effects)
   for (const one of effects.filter(isListCheck)) yield* performListCheck(cellar, one) // before this changes the list itself
   const outcome = yield* withoutAutocommit(writeRow(cellar, plan, seen))
@@ -49,9 +59,10 @@ export function* writeWithEffects(
   noteState(cellar, plan, outcome, last)
   if (plan.do === 'remove') rows.clear()
   else if (plan.do !== 'keep') rows.delete(rowName(cellar, plan))
-  const refusal = yield* performEffects(cellar, effects, rows, last)
+  const refusal =
+    (yield* performEffects(cellar, effects, rows, course)) ?? (outer ? null : yield* performJoined(cellar, course))
   yield* recordEventRows(cellar, plan, seen, outcome) // as the effects left these rows
-  return refusal ?? (yield* followRemoved(cellar, lastState(cellar, plan, outcome, last), last))
+  return refusal ?? (yield* followRemoved(cellar, lastState(cellar, plan, outcome, last), outer))
 }
 
 function noteState(cellar: StoreContext, plan: RowWrite, outcome: Outcome, last: LastStates): void {
@@ -100,12 +111,15 @@ function* decideConsequences(
 }
 
 /** Performs the consequences of rows that a cascade removed. */
-function* followRemoved(cellar: StoreContext, outcome: Outcome, last: LastStates): Steps<Outcome> {
+function* followRemoved(cellar: StoreContext, outcome: Outcome, outer: EffectCourse | null): Steps<Outcome> {
   if (outcome.is !== 'removed' || !outcome.consequences) return outcome
+  const course = outer ?? newCourse()
   const effects: Effect[] = []
   for (const one of outcome.consequences) effects.push(...(yield* decideConsequences(cellar, one, true)).effects)
   const rows = yield* lockRows(cellar, keep, effects)
-  return (yield* performEffects(cellar, effects, rows, last)) ?? { is: 'removed' }
+  const refusal =
+    (yield* performEffects(cellar, effects, rows, course)) ?? (outer ? null : yield* performJoined(cellar, course))
+  return refusal ?? { is: 'removed' }
 }
 
 /** Performs effects one after the other, on rows that were read; the refusal of one refuses all. */
@@ -113,29 +127,62 @@ function* performEffects(
   cellar: StoreContext,
   effects: readonly Effect[],
   rows: Map<string, ReadResult>,
-  last: LastStates,
+  course: EffectCourse,
 ): Steps<Outcome | null> {
   for (const effect of effects) {
     if (!isRowChange(effect)) {
       if (effect.do === 'table') yield* performTablePlan(cellar, effect)
       continue
     }
-    const name = rowName(cellar, effect)
-    const locked = rows.get(name)
-    const written = last.get(name)
-    // An earlier effect may have written the row, as a new child changes the total of its parent.
-    const isCurrent = locked && (written === undefined || written.revision === locked.revision)
-    const seen = isCurrent ? locked : yield* readRow(cellar, effect, true)
-    const before = locked ?? seen
-    const { collection, expectedRevision = before.revision } = effect
-    if (expectedRevision !== before.revision) throw rowConflict(collection)
-    const write = effect.change(seen, before)
-    if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on it reads the row as this one wrote it
-    const outcome = yield* withoutAutocommit(writeWithEffects(cellar, write, seen, true, last))
-    if (outcome.is === 'duplicate' || outcome.is === 'unmet') return { collection, ...outcome }
-    if (!isCommitted(outcome)) return outcome
+    if (effect.joins) {
+      joinChange(effect, rowName(cellar, effect), rows, course)
+      continue
+    }
+    const refusal = yield* performChange(cellar, effect, rows, course)
+    if (refusal) return refusal
   }
   return null
+}
+
+function joinChange(effect: RowChange, name: string, rows: Map<string, ReadResult>, { joined }: EffectCourse): void {
+  const earlier = joined.get(name)
+  const acts = [...(earlier?.effect.joins?.acts ?? []), ...(effect.joins?.acts ?? [])]
+  const all = earlier && effect.joins ? { ...earlier.effect, ...effect, ...effect.joins.change(acts) } : effect
+  joined.set(name, { effect: all, locked: earlier?.locked ?? rows.get(name) })
+}
+
+/** Makes the joined changes, and those that follow from them, as totals of totals. */
+function* performJoined(cellar: StoreContext, course: EffectCourse): Steps<Outcome | null> {
+  for (let [next] = course.joined; next; [next] = course.joined) {
+    const [name, { effect, locked }] = next
+    course.joined.delete(name)
+    const rows = new Map(locked ? [[name, locked] as const] : [])
+    const refusal = yield* performChange(cellar, effect, rows, course)
+    if (refusal) return refusal
+  }
+  return null
+}
+
+/** Performs a change, on the row as it was locked if it has not been written since; returns its refusal. */
+function* performChange(
+  cellar: StoreContext,
+  effect: RowChange,
+  rows: Map<string, ReadResult>,
+  course: EffectCourse,
+): Steps<Outcome | null> {
+  const name = rowName(cellar, effect)
+  const [locked, written] = [rows.get(name), course.last.get(name)]
+  // An earlier effect may have written the row, as a new child changes the total of its parent.
+  const isCurrent = locked && (written === undefined || written.revision === locked.revision)
+  const seen = isCurrent ? locked : yield* readRow(cellar, effect, true)
+  const before = locked ?? seen
+  const { collection, expectedRevision = before.revision } = effect
+  if (expectedRevision !== before.revision) throw rowConflict(collection)
+  const write = effect.change(seen, before)
+  if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on it reads the row as this one wrote it
+  const outcome = yield* withoutAutocommit(writeWithEffects(cellar, write, seen, true, course))
+  if (outcome.is === 'duplicate' || outcome.is === 'unmet') return { collection, ...outcome }
+  return isCommitted(outcome) ? null : outcome
 }
 
 /** Reads and locks the rows that are written: owners before their children, then in order, so that two writes cannot deadlock. */

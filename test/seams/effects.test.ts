@@ -4,6 +4,7 @@ import { it } from 'node:test'
 import { f } from 'bylaw'
 import type { EffectMaker } from '../../src/effects/effect-maker.ts'
 import { Problem } from '../../src/errors/problem.ts'
+import type { Document } from '../../src/flow/intent.ts'
 import { serviceWith } from '../../src/service.ts'
 import { type Door, doors } from '../help/door.ts'
 
@@ -18,11 +19,12 @@ const countLines = (field: string, resource: string): EffectMaker => ({
     const [from, to] = [before?.[field], after?.[field]]
     const add = (id: unknown, amount: number) => {
       if (typeof id !== 'string' || from === to) return []
-      const counted = change(resource, { ...key, id }, (owner) => {
+      const make = (owner: Document) => {
         const lineCount = (owner.lineCount as number) + amount
         if (lineCount > mostLines) throw new Problem('order-full', `At most ${mostLines} lines are taken.`)
         return { ...owner, lineCount }
-      })
+      }
+      const counted = change(resource, { ...key, id }, { make })
       return failing-- > 0 ? { ...counted, expectedRevision: -1 } : counted
     }
     return [add(from, -1), add(to, 1)].flat()
