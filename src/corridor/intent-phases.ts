@@ -55,7 +55,7 @@ function explainQuery({ route, asked, target, world }: ExplainedWay): string | n
   const isRead = route.safe && route.at === 'collection' // parameters of events are parsed with the caller
   if (read || isRead) route.parse({ ...asked, query: read })
   const own = new Set(
-    [...(read?.where ?? []), ...(read?.order ?? [])]
+    (read && 'where' in read ? [...read.where, ...read.order] : [])
       .map(({ column }) => route.resource.collection.columns.find(({ name }) => name === column))
       .flatMap((column) => (column?.of ? column.field : [])),
   )

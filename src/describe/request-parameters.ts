@@ -170,6 +170,14 @@ export function listQueryParameters({ offer, resource }: Route, around: SchemaCo
   ]
 }
 
+/** The parameter `fields` of reads. R233. */
+export function fieldsParameters({ fields }: Route): DocumentPart[] {
+  if (!fields) return []
+  const name = `(?:${fields.map((one) => one.replaceAll('.', '\\.')).join('|')})`
+  const description = `The fields that are answered, separated by commas: the answer has only these and \`id\`, and no links.`
+  return [{ name: 'fields', in: 'query', description, schema: { type: 'string', pattern: `^${name}(?:,${name})*$` } }]
+}
+
 /** Lists of all resources have the parameters of pages and of times in common; these are stored once. */
 export function sharedParameter(
   part: DocumentPart,
@@ -178,6 +186,7 @@ export function sharedParameter(
 ): DocumentPart {
   const name = String(part.name)
   const [base = ''] = name.split('[', 1)
+  if (name === 'fields') return { ...components.put('parameters', [pascalCase(`${title} fields`)], part) }
   if (base !== created && base !== updated && !pageParameters.includes(name)) return part
   return { ...components.put('parameters', [pascalCase(name), pascalCase(`${title} ${name}`)], part) }
 }

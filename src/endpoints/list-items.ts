@@ -13,6 +13,7 @@ import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { writeCursor } from '../lists/cursor.ts'
+import { admitSelection } from '../lists/field-selection.ts'
 import { parseFilterName } from '../lists/filter.ts'
 import { linkHeader, pageLinks } from '../lists/links.ts'
 import { listQueryReader } from '../lists/list-query.ts'
@@ -23,10 +24,11 @@ import { type PageCursors, pageText, showsCursors } from '../lists/page-text.ts'
 import { parsePairs, queryViolation, queryStringOf as searchOf, targetPath } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { maskDocuments, maskJoinedPages, omitUnreadable } from '../views/view.ts'
+import { maskDocuments, maskJoinedPages, omitUnseen } from '../views/view.ts'
 import { orBrokenPage } from './broken-page.ts'
 import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf, viewNow } from './item.ts'
+import { contextOfFields, selectableIn } from './read-item.ts'
 
 export function listItemsRoute(scene: EndpointContext): Route {
   const { resource } = scene
@@ -45,8 +47,10 @@ export function listItemsRoute(scene: EndpointContext): Route {
     query: ({ target }, world, { inPath }) => read(target.slice(inPath.length), world),
     target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => {
-      if (restricted.size > 0 || resource.hasScopedFields)
+      if (restricted.size > 0 || resource.hasScopedFields) {
         admitRestrictedFields(asked, resource, restricted, scene.challenge)
+        admitSelection((asked.query as ListQuery).fields, asked.caller, resource, scene.challenge)
+      }
       const key = { id: '', parent: null, account: null }
       return { ...asked, key, time: 0, document: null, claim: null }
     },
@@ -54,9 +58,11 @@ export function listItemsRoute(scene: EndpointContext): Route {
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
       const page = outcome as Page
-      return orBrokenPage(scene.representation.today, intent, page, () => pageReply(scene, intent, page))
+      const cut = contextOfFields(scene, (intent.query as ListQuery).fields)
+      return orBrokenPage(scene.representation.today, intent, page, () => pageReply(cut, intent, page))
     },
     offer: () => listOffer(accepted),
+    ...selectableIn(resource),
     claims: null,
     about: listDescription(scene),
   }
@@ -165,7 +171,7 @@ function pageReply(scene: EndpointContext, { call, caller, carried, world, query
     representation.answers === null
       ? found.data
       : representation.answers(maskDocuments(view, found.data), maskJoinedPages(view, found.joined ?? []), read)
-  const seen = omitUnreadable(view, data)
+  const seen = omitUnseen(view, data)
   const page = { ...found, data: linker ? linker.toPage(view, carried, found.data, seen) : seen }
   const { settings } = resource
   const { basePath } = settings.server
