@@ -47,7 +47,11 @@ export function itemQueryReader(resource: Resource): (target: string) => ItemQue
   const read = fieldSelectionReader(resource)
   return (target) => {
     if (!target.includes('?')) return null
-    const { values, faults } = namedParameters(target, resource.settings.list.fields ? ['fields'] : [], resource.settings)
+    const { values, faults } = namedParameters(
+      target,
+      resource.settings.list.fields ? ['fields'] : [],
+      resource.settings,
+    )
     const fields = resource.settings.list.fields ? read(values.get('fields'), faults) : null
     if (faults.length > 0) throw invalidQuery(faults)
     return { fields }

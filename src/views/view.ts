@@ -166,7 +166,9 @@ function membersIn(value: unknown, tree: FieldTree | null): unknown {
   if (tree === null || typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((one) => membersIn(one, tree))
   return Object.fromEntries(
-    Object.entries(value).flatMap(([name, one]) => (tree.has(name) ? [[name, membersIn(one, tree.get(name) ?? null)]] : [])),
+    Object.entries(value).flatMap(([name, one]) =>
+      tree.has(name) ? [[name, membersIn(one, tree.get(name) ?? null)]] : [],
+    ),
   )
 }
 
