@@ -82,6 +82,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'list.nullsDefault': alwaysBreaks,
   'list.cursor.ttl': greaterAllowsMore,
   'list.fields': turnedOn,
+  'list.or': turnedOn,
   'list.links': (before, after) => (before === 'none' || after === 'both' ? 'additive' : 'breaking'),
   'idempotency.mode': alwaysBreaks,
   'idempotency.conflictBody': steps('minimal', 'extended'),

@@ -8,11 +8,12 @@ import type { Call } from '../flow/call.ts'
 import { nobody } from '../flow/caller.ts'
 import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
 import type { Page, Position } from '../flow/outcome.ts'
-import type { ListRows, Read } from '../flow/plan.ts'
+import type { Condition, ListRows, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { writeCursor } from '../lists/cursor.ts'
+import { readAlternatives } from '../lists/alternatives.ts'
 import { admitSelection } from '../lists/field-selection.ts'
 import { parseFilterName } from '../lists/filter.ts'
 import { linkHeader, pageLinks } from '../lists/links.ts'
@@ -22,6 +23,7 @@ import { listOffer } from '../lists/offer.ts'
 import { olderRules } from '../lists/older-rules.ts'
 import { type PageCursors, pageText, showsCursors } from '../lists/page-text.ts'
 import { parsePairs, queryViolation, queryStringOf as searchOf, targetPath } from '../lists/query-string.ts'
+import type { ListParameter } from '../lists/where-parameters.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { maskDocuments, maskJoinedPages, omitUnseen } from '../views/view.ts'
@@ -138,24 +140,33 @@ const restrictedColumns = ({
 /** A caller may not filter or sort by a field it cannot read: the result would reveal its values. R169. */
 function admitRestrictedFields(
   { caller, query }: Pick<RequestContext, 'caller' | 'query'>,
-  { byName, settings: { auth } }: Resource,
+  { byName, settings: { auth, list } }: Resource,
   restricted: ReturnType<typeof restrictedColumns>,
   challenge: string,
 ): void {
   const { where, order, parameters } = query as ListQuery
   const asking = { caller, challenge, auth }
-  for (const [name, value] of parameters) {
-    const field = name === 'sort' ? value : (parseFilterName(name)?.field ?? '')
+  for (const field of parameters.flatMap((one) => fieldsOfParameter(one, list.or))) {
     const read = byName.get(field.split('.', 1)[0] as string)?.read ?? null
     if (read !== null && !caller.scopes.has(read))
       throw restrictedFieldRefusal(field, 'filter or sort by', [read], asking)
   }
-  for (const { column } of [...where, ...order]) {
+  for (const column of [...where.flatMap(columnsOf), ...order.map(({ column }) => column)]) {
     const [field, scope] = restricted.get(column) ?? []
     if (field !== undefined && scope !== undefined && !caller.scopes.has(scope))
       throw restrictedFieldRefusal(field, 'filter or sort by', [scope], asking)
   }
 }
+
+/** The fields that a parameter filters or sorts by. */
+function fieldsOfParameter([name, value]: ListParameter, hasOr: boolean): string[] {
+  if (name === 'sort') return [value]
+  const names = name === 'or' && hasOr ? readAlternatives(value) : [[name] as const]
+  return typeof names === 'string' ? [] : names.map(([one]) => parseFilterName(one)?.field ?? '')
+}
+
+const columnsOf = (one: Condition): string[] =>
+  one.is === 'any' ? one.of.flat().flatMap(columnsOf).concat(one.column) : [one.column]
 
 export function readOfOwner(owner: ListRows['parent'], { caller, world }: RequestContext): Read | null {
   if (!owner) return null

@@ -44,8 +44,9 @@ function meets(resource: Resource, document: Document, condition: Condition): bo
       return condition.values.some((one) => cell !== null && compareCells(cell, one) === 0)
     case 'like':
       return typeof cell === 'string' && isLike(cell, condition.parts)
-    case 'among':
     case 'any':
+      return condition.of.some((all) => all.every((one) => meets(resource, document, one)))
+    case 'among':
       return true // only filters of older versions are like this
     default:
       return cell !== null && signs[condition.is](compareCells(cell, condition.value))

@@ -40,7 +40,7 @@ export const styleParameters: Readonly<Record<PaginationStyle, readonly string[]
 export const windowParameters: readonly string[] = [...new Set(Object.values(styleParameters).flat())]
 export const listParameterNames: readonly string[] = ['sort', 'order', 'nulls', 'custom_sort', ...windowParameters]
 /** Parameters that settings turn on and off. */
-const settableNames = ['fields'] as const
+const settableNames = ['or', 'fields'] as const
 
 /** Names that are never filters, even if a field has the same name. R55. */
 export const reservedNames: ReadonlySet<string> = new Set([...listParameterNames, ...settableNames, 'version'])

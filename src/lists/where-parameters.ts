@@ -27,3 +27,10 @@ export function sortParameters(sort: string | undefined): ListParameter[] {
     ['order', descending ? 'desc' : 'asc'],
   ]
 }
+
+/** Without names all fields are answered. */
+export const fieldParameters = (fields: readonly string[] = []): ListParameter[] =>
+  fields.length === 0 ? [] : [['fields', fields.join(',')]]
+
+export const queryText = (parameters: readonly ListParameter[]): string =>
+  parameters.length === 0 ? '' : `?${parameters.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`

@@ -159,7 +159,36 @@ export function listParts(collection: Collection, plan: ListRows, dialect: Diale
   return all.length > 1 && isInIndexOrder(collection, { ...plan, where }, dialect) ? all : [plan.where]
 }
 
+/**
+ * The filters of the parts of a list by its only `any`, which may have rows in common; none unless an index serves each part
+ * in the order of the list.
+ */
+export function alternativeParts(
+  collection: Collection,
+  plan: ListRows,
+  dialect: Dialect,
+): readonly ListRows['where'][] {
+  const { where, order } = plan
+  const { distribute } = dialect
+  const [any, ...more] = where.filter(({ is }) => is === 'any')
+  if (any?.is !== 'any' || more.length > 0 || distribute || order.some(({ reach }) => reach)) return []
+  const rest = where.filter((one) => one !== any)
+  const parts = any.of.flatMap(equalAlternatives).map((all) => [...rest, ...all])
+  const isServed = (part: ListRows['where']) => isInIndexOrder(collection, { ...plan, where: part }, dialect)
+  return parts.length <= maxParts && parts.every(isServed) ? parts : []
+}
+
+/** A set as one alternative for each of its values. */
+function equalAlternatives(all: readonly Condition[]): readonly (readonly Condition[])[] {
+  const [one] = all
+  if (all.length !== 1 || one?.is !== 'in') return [all]
+  return [...new Set(one.values)].map((value) => [{ column: one.column, is: 'eq', value }])
+}
+
 function isServedByIndex(collection: Collection, plan: ListRows, dialect: Dialect): boolean {
+  const { window } = plan
+  const isAtStart = window.from === 'place' || window.offset === 0
+  if (isAtStart && alternativeParts(collection, plan, dialect).length > 0) return true
   const [where = plan.where] = splitBySet(plan, dialect)
   return isInIndexOrder(collection, { ...plan, where }, dialect)
 }
