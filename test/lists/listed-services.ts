@@ -86,7 +86,11 @@ const last = () => 'last' as const
 export const listedServices: readonly Made[] = [
   {
     name: 'a list',
-    service: service({ name: 'one', resources: { rows: { fields, sorts: mixed, indexes, access: 'public' } }, settings }),
+    service: service({
+      name: 'one',
+      resources: { rows: { fields, sorts: mixed, indexes, access: 'public' } },
+      settings,
+    }),
     customs: mixed,
     usual: [],
     nulls: last,

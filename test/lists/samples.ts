@@ -160,7 +160,9 @@ export function asks({ customs }: Made): fc.Arbitrary<Ask> {
       limit: fc.integer({ min: 1, max: 6 }),
       offset: fc.nat(12),
     })
-    .chain((ask) => fc.oneof({ weight: 3, arbitrary: fc.constant(ask) }, { weight: 1, arbitrary: servedByIndexes(ask) }))
+    .chain((ask) =>
+      fc.oneof({ weight: 3, arbitrary: fc.constant(ask) }, { weight: 1, arbitrary: servedByIndexes(ask) }),
+    )
     .map((ask) => ({ ...ask, order: ask.sort ? ask.order : null, nulls: ask.sort?.by === 'field' ? ask.nulls : null }))
 }
 
