@@ -3,7 +3,7 @@ import type { RowKey } from '../flow/found-row.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, equations, quoted, rowKeyColumns } from './dialect.ts'
-import { alternativeParts, isSlot, type KeyRange, listParts } from './ranges.ts'
+import { alternativeParts, isSlot, type KeyRange, listParts, withStricterBounds } from './ranges.ts'
 import { orderTerm, type StatementBinding, statementBinding, whereClause } from './where.ts'
 
 export interface Statement {
@@ -191,7 +191,12 @@ function selectViaParts(selection: Selection, parts: readonly ListRows['where'][
   const key = keyColumns(collection)
   const keys = key.map((name, i) => `${name} AS key${i}`).join(', ')
   const all = parts.map((where, i) => {
-    const { text } = selectDirectly({ ...selection, what: keys, plan: { ...plan, where } }, binding)
+    const part = withStricterBounds(where, range, plan)
+    const [ofPart, ofRange] = [
+      { ...plan, where: part.where },
+      { ...range, bounds: part.bounds },
+    ]
+    const { text } = selectDirectly({ ...selection, what: keys, plan: ofPart, range: ofRange }, binding)
     return `SELECT * FROM (${text}) AS part${i}`
   })
   const same = key.map((name, i) => `own.${name} = key${i}`).join(' AND ')
