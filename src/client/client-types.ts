@@ -308,9 +308,9 @@ type FirstName<F extends string> = F extends `${infer K}.${string}` ? K : F
 
 interface ListQuery<D, R extends ResourceName<D>> {
   /** A value, several of which one has to match, null, or operators: `where: { state: ['open', 'done'], total: { gte: '5' } }`. */
-  readonly where?: {
-    readonly [N in FilterName<D, R> & string]?: Condition<FieldAt<FieldsOf<D, R>, ConceptsOf<D>, N>, ConceptsOf<D>>
-  }
+  readonly where?: Where<D, R>
+  /** Filters of which one has to match, where `list.or` is on: `or: { state: 'done', total: { gte: '5' } }`. */
+  readonly or?: Where<D, R>
   /** A sortable field; with a minus sign descending: `sort: '-createdAt'`. */
   readonly sort?: SortName<D, R> | `-${SortName<D, R> & string}`
   /** Where items without a value of the sort come: `nulls: 'first'`. */
@@ -319,6 +319,9 @@ interface ListQuery<D, R extends ResourceName<D>> {
   readonly customSort?: CustomSort<D, R> | `-${CustomSort<D, R>}`
   /** How many items a page has; otherwise as the service declares it: `pageSize: 100`. */
   readonly pageSize?: number
+}
+type Where<D, R extends ResourceName<D>> = {
+  readonly [N in FilterName<D, R> & string]?: Condition<FieldAt<FieldsOf<D, R>, ConceptsOf<D>, N>, ConceptsOf<D>>
 }
 type CustomSort<D, R> = keyof Get<ResourceOf<D, R>, 'sorts', Record<never, never>> & string
 

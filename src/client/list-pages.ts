@@ -1,5 +1,11 @@
 /** List pages: the items of a list, page by page as they are needed. Part 4, pagination. */
-import { fieldParameters, queryText, sortParameters, whereParameters } from '../lists/where-parameters.ts'
+import {
+  alternativeParameters,
+  fieldParameters,
+  queryText,
+  sortParameters,
+  whereParameters,
+} from '../lists/where-parameters.ts'
 import { answerLinks } from './answer-links.ts'
 import { ApiError } from './api-error.ts'
 import type { ClientCallOptions, ItemList } from './client-types.ts'
@@ -12,6 +18,7 @@ export interface ListTerms {
   readonly customSort?: string
   readonly pageSize?: number
   readonly fields?: readonly string[]
+  readonly or?: Readonly<Record<string, unknown>>
 }
 
 interface ItemPage {
@@ -40,9 +47,10 @@ async function* pagesOf(
   options?: ClientCallOptions,
 ): AsyncGenerator<ItemPage> {
   const read = (query: string) => exchange.send({ method: 'GET', path, query }, exchange.begin(options))
-  const { where = {}, sort, nulls, customSort, pageSize, fields } = terms
+  const { where = {}, sort, nulls, customSort, pageSize, fields, or } = terms
   const asked = [
     ...whereParameters(where),
+    ...alternativeParameters(or),
     ...fieldParameters(fields),
     ...sortParameters(sort),
     ...(nulls === undefined ? [] : [['nulls', nulls] as const]),

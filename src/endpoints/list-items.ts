@@ -14,7 +14,6 @@ import type { OperationDescription, Route } from '../flow/route.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { readAlternatives } from '../lists/alternatives.ts'
 import { writeCursor } from '../lists/cursor.ts'
-import { admitSelection } from '../lists/field-selection.ts'
 import { parseFilterName } from '../lists/filter.ts'
 import { linkHeader, pageLinks } from '../lists/links.ts'
 import { listQueryReader } from '../lists/list-query.ts'
@@ -30,7 +29,7 @@ import { maskDocuments, maskJoinedPages, omitUnseen } from '../views/view.ts'
 import { orBrokenPage } from './broken-page.ts'
 import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf, viewNow } from './item.ts'
-import { contextOfFields, selectableIn } from './read-item.ts'
+import { admitSelection, contextOfFields, selectableIn } from './read-item.ts'
 
 export function listItemsRoute(scene: EndpointContext): Route {
   const { resource } = scene

@@ -1,10 +1,12 @@
 /** Reads an item: GET and HEAD. Part 4, methods. */
 
+import { restrictedFieldRefusal } from '../auth/allow.ts'
+import type { Caller } from '../flow/caller.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { FieldSelection, RequestContext } from '../flow/intent.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
-import { admitSelection, itemQueryReader, selectableFields } from '../lists/field-selection.ts'
+import { itemQueryReader, selectableFields } from '../lists/field-selection.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { viewOfFields } from '../views/view.ts'
@@ -38,6 +40,20 @@ export function readItemRoute(scene: EndpointContext): Route {
     claims: null,
     ...selectableIn(resource),
     about: readDescription(resource),
+  }
+}
+
+/** A caller may not select a field that it cannot read: leaving it out would look as if it had been selected. R169. */
+export function admitSelection(
+  fields: FieldSelection | null,
+  caller: Caller,
+  { byName, settings: { auth } }: Resource,
+  challenge: string,
+): void {
+  for (const name of fields?.names ?? []) {
+    const read = byName.get(name.split('.', 1)[0] as string)?.read ?? null
+    if (read !== null && !caller.scopes.has(read))
+      throw restrictedFieldRefusal(name, 'read', [read], { caller, challenge, auth })
   }
 }
 

@@ -29,11 +29,3 @@ function readPart(part: string): ListParameter | string {
     return 'has a malformed escape; write a percent sign as %25, which is %2525 in the URL.'
   }
 }
-
-/** The value of `or` for these filters. */
-export const alternativesText = (filters: readonly ListParameter[]): string =>
-  `(${filters.map(([name, value]) => `${escaped(name)}=${escaped(value)}`).join(';')})`
-
-const escaped = (text: string): string => text.replace(/[%;()]/g, (one) => encodeURIComponentOf[one] as string)
-
-const encodeURIComponentOf: Readonly<Record<string, string>> = { '%': '%25', ';': '%3B', '(': '%28', ')': '%29' }

@@ -1,9 +1,7 @@
 /** Field selection: the fields that `fields` names, and documents cut to them. Part 4, list parameters. R233. */
-import { restrictedFieldRefusal } from '../auth/allow.ts'
 import { shortName } from '../errors/pointer.ts'
 import { invalidQuery, type Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
-import type { Caller } from '../flow/caller.ts'
 import type { FieldSelection, FieldTree, ItemQuery } from '../flow/intent.ts'
 import { nearestName } from '../formats/naming.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -55,20 +53,6 @@ export function itemQueryReader(resource: Resource): (target: string) => ItemQue
     const fields = resource.settings.list.fields ? read(values.get('fields'), faults) : null
     if (faults.length > 0) throw invalidQuery(faults)
     return { fields }
-  }
-}
-
-/** A caller may not select a field that it cannot read: leaving it out would look as if it had been selected. R169. */
-export function admitSelection(
-  fields: FieldSelection | null,
-  caller: Caller,
-  { byName, settings: { auth } }: Resource,
-  challenge: string,
-): void {
-  for (const name of fields?.names ?? []) {
-    const read = byName.get(name.split('.', 1)[0] as string)?.read ?? null
-    if (read !== null && !caller.scopes.has(read))
-      throw restrictedFieldRefusal(name, 'read', [read], { caller, challenge, auth })
   }
 }
 

@@ -1,4 +1,5 @@
 /** Makes random requests of a caller with few rights from numbers, so that two worlds get the same requests. */
+// long because: the rows, the bodies and the queries of one visitor belong together
 
 import { type Chooser, chooser } from './chooser.ts'
 import type { Who } from './hiding-service.ts'
