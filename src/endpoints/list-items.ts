@@ -8,7 +8,7 @@ import type { Call } from '../flow/call.ts'
 import { nobody } from '../flow/caller.ts'
 import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
 import type { Page, Position } from '../flow/outcome.ts'
-import type { Condition, ListRows, Read } from '../flow/plan.ts'
+import { columnsOfCondition, type ListRows, type Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import type { ServiceWorld } from '../flow/world.ts'
@@ -150,7 +150,7 @@ function admitRestrictedFields(
     if (read !== null && !caller.scopes.has(read))
       throw restrictedFieldRefusal(field, 'filter or sort by', [read], asking)
   }
-  for (const column of [...where.flatMap(columnsOf), ...order.map(({ column }) => column)]) {
+  for (const column of [...where.flatMap(columnsOfCondition), ...order.map(({ column }) => column)]) {
     const [field, scope] = restricted.get(column) ?? []
     if (field !== undefined && scope !== undefined && !caller.scopes.has(scope))
       throw restrictedFieldRefusal(field, 'filter or sort by', [scope], asking)
@@ -163,9 +163,6 @@ function fieldsOfParameter([name, value]: ListParameter, hasOr: boolean): string
   const names = name === 'or' && hasOr ? readAlternatives(value) : [[name] as const]
   return typeof names === 'string' ? [] : names.map(([one]) => parseFilterName(one)?.field ?? '')
 }
-
-const columnsOf = (one: Condition): string[] =>
-  one.is === 'any' ? one.of.flat().flatMap(columnsOf).concat(one.column) : [one.column]
 
 export function readOfOwner(owner: ListRows['parent'], { caller, world }: RequestContext): Read | null {
   if (!owner) return null
