@@ -1,4 +1,5 @@
 /** Attacks on a service, grouped by the OWASP API top ten of 2023, and their refusals. Part 5, authentication. */
+// long because: one table of attempts
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
