@@ -381,6 +381,10 @@ const settingsTable = {
       /** When a cursor expires; never by default: `ttl: 'P1D'`. */
       ttl: orOff(durationSetting(0), 'none', null),
     },
+    /** Whether lists take `or`, filters of which one has to match; off by default: `or: true`. R234. */
+    or: toggle(false),
+    /** Whether GET of items and lists takes `fields`, the fields that it answers; on by default: `fields: false`. R233. */
+    fields: toggle(true),
     /** Where links to other pages are: in the header `Link`, in the body, in both or nowhere: `links: 'both'`. */
     links: choice('header', 'body', 'both', 'none'),
   }),

@@ -150,9 +150,15 @@ interface Methods<D, R extends ResourceName<D>> {
    * The items of a list, read page by page as they are needed.
    * @example for await (const order of shop.orders.list({ where: { status: 'draft' }, sort: '-createdAt' })) …
    */
-  readonly list: (query?: ListQuery<D, R>, options?: ClientCallOptions) => ItemList<Row<D, R>>
+  readonly list: <const F extends MemberPath<Row<D, R>> = never>(
+    query?: ListQuery<D, R> & Selecting<F>,
+    options?: ClientCallOptions,
+  ) => ItemList<Selected<Row<D, R>, F>>
   /** Reads an item: `const order = await shop.orders.get(id)`. */
-  readonly get: (target: Target<Row<D, R>>, options?: ClientCallOptions) => Promise<Tagged<Row<D, R>>>
+  readonly get: <const F extends MemberPath<Row<D, R>> = never>(
+    target: Target<Row<D, R>>,
+    options?: ClientCallOptions & Selecting<F>,
+  ) => Promise<Tagged<Selected<Row<D, R>, F>>>
   /** Creates an item, once however often it is tried: `await shop.orders.create({ customerId })`. */
   readonly create: (input: CreateInput<D, R>, options?: PostOptions) => Promise<Tagged<Row<D, R>>>
   /**
@@ -274,11 +280,37 @@ interface ListPage<Item> {
   readonly data: readonly Item[]
 }
 
+interface Selecting<F> {
+  /** The fields to answer, with `id`; nested ones with dots: `fields: ['total', 'buyer.name']`. */
+  readonly fields?: readonly F[]
+}
+/** The names of the members of an item, nested ones with dots; members of the items of lists too. */
+type MemberPath<T> = T extends readonly (infer I)[]
+  ? MemberPath<I>
+  : T extends object
+    ? {
+        [K in Exclude<keyof T, '_links'> & string]:
+          | K
+          | (MemberPath<T[K]> extends infer P extends string ? `${K}.${P}` : never)
+      }[Exclude<keyof T, '_links'> & string]
+    : never
+type Selected<T, F extends string> = [F] extends [never] ? T : MembersIn<T, F | 'id'>
+type MembersIn<T, F extends string> = T extends readonly (infer I)[]
+  ? readonly MembersIn<I, F>[]
+  : T extends object
+    ? {
+        readonly [K in keyof T as K extends FirstName<F> ? K : never]: K extends F
+          ? T[K]
+          : MembersIn<T[K], F extends `${K & string}.${infer P}` ? P : never>
+      }
+    : T
+type FirstName<F extends string> = F extends `${infer K}.${string}` ? K : F
+
 interface ListQuery<D, R extends ResourceName<D>> {
   /** A value, several of which one has to match, null, or operators: `where: { state: ['open', 'done'], total: { gte: '5' } }`. */
-  readonly where?: {
-    readonly [N in FilterName<D, R> & string]?: Condition<FieldAt<FieldsOf<D, R>, ConceptsOf<D>, N>, ConceptsOf<D>>
-  }
+  readonly where?: Where<D, R>
+  /** Filters of which one has to match, where `list.or` is on: `or: { state: 'done', total: { gte: '5' } }`. */
+  readonly or?: Where<D, R>
   /** A sortable field; with a minus sign descending: `sort: '-createdAt'`. */
   readonly sort?: SortName<D, R> | `-${SortName<D, R> & string}`
   /** Where items without a value of the sort come: `nulls: 'first'`. */
@@ -287,6 +319,9 @@ interface ListQuery<D, R extends ResourceName<D>> {
   readonly customSort?: CustomSort<D, R> | `-${CustomSort<D, R>}`
   /** How many items a page has; otherwise as the service declares it: `pageSize: 100`. */
   readonly pageSize?: number
+}
+type Where<D, R extends ResourceName<D>> = {
+  readonly [N in FilterName<D, R> & string]?: Condition<FieldAt<FieldsOf<D, R>, ConceptsOf<D>, N>, ConceptsOf<D>>
 }
 type CustomSort<D, R> = keyof Get<ResourceOf<D, R>, 'sorts', Record<never, never>> & string
 

@@ -1,5 +1,6 @@
 /** Item calls: the methods of a resource, each as the requests that carry it out. Part 4, methods. */
 
+import { fieldParameters, queryText } from '../lists/where-parameters.ts'
 import { answerLinks } from './answer-links.ts'
 import { ApiError } from './api-error.ts'
 import type { ClientCallOptions } from './client-types.ts'
@@ -45,8 +46,13 @@ export class ItemCalls {
     this.#path = path
   }
 
-  readonly get = (target: ItemTarget, options?: ClientCallOptions): Promise<TaggedItem> =>
-    this.#item({ method: 'GET', path: this.#at(target) }, this.#exchange.begin(options))
+  readonly get = (
+    target: ItemTarget,
+    options?: ClientCallOptions & { readonly fields?: readonly string[] },
+  ): Promise<TaggedItem> => {
+    const query = queryText(fieldParameters(options?.fields))
+    return this.#item({ method: 'GET', path: this.#at(target), query }, this.#exchange.begin(options))
+  }
 
   /** If an answer was lost, the repeat is told the id of the item, which is then read. */
   readonly create = async (body: Fields, options: PostOptions = {}): Promise<TaggedItem> => {

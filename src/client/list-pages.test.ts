@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, service } from 'bylaw'
-import { client } from 'bylaw/client'
+import { client, entityTag } from 'bylaw/client'
 import { errorOf, shopOf } from '../../test/help/client-shop.ts'
 import { streamingNode } from '../../test/help/streaming.ts'
 
@@ -37,6 +37,33 @@ describe('lists', () => {
     proxy.seen.length = 0
     for await (const order of shop.orders.list({ pageSize: 1 })) if (order.note === 'a') break
     assert.equal(proxy.seen.length, 1)
+  })
+  test('R233, R234: items have the selected fields, on every page, and match one of the filters of or', async (t) => {
+    const { shop } = await shopOf(t)
+    for (const [note, total] of [
+      ['a;(b)', '1'],
+      ['50%', '2'],
+      ['c', '3'],
+      [null, '4'],
+    ] as const)
+      await shop.orders.create({ note, total })
+    const found = await Array.fromAsync(
+      shop.orders.list({
+        or: { note: ['a;(b)', '50%'], total: { gte: '4' } },
+        fields: ['total', 'buyer.name'],
+        sort: 'total',
+        pageSize: 1,
+      }),
+    )
+    assert.deepEqual(
+      found.map(({ id: _, ...one }) => one),
+      ['1.00', '2.00', '4.00'].map((total) => ({ total, buyer: { name: 'Ann' } })),
+    )
+    const { id = '' } = found[0] ?? {}
+    const { [entityTag]: tag, ...one } = await shop.orders.get(id, { fields: ['note'] })
+    assert.deepEqual(one, { id, note: 'a;(b)' })
+    assert.match(String(tag), /^"/)
+    await shop.orders.list({ or: {}, fields: [] }).pages()[Symbol.asyncIterator]().next()
   })
   for (const list of [
     { links: 'body' },

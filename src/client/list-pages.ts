@@ -1,5 +1,11 @@
 /** List pages: the items of a list, page by page as they are needed. Part 4, pagination. */
-import { sortParameters, whereParameters } from '../lists/where-parameters.ts'
+import {
+  alternativeParameters,
+  fieldParameters,
+  queryText,
+  sortParameters,
+  whereParameters,
+} from '../lists/where-parameters.ts'
 import { answerLinks } from './answer-links.ts'
 import { ApiError } from './api-error.ts'
 import type { ClientCallOptions, ItemList } from './client-types.ts'
@@ -11,6 +17,8 @@ export interface ListTerms {
   readonly nulls?: string
   readonly customSort?: string
   readonly pageSize?: number
+  readonly fields?: readonly string[]
+  readonly or?: Readonly<Record<string, unknown>>
 }
 
 interface ItemPage {
@@ -39,9 +47,11 @@ async function* pagesOf(
   options?: ClientCallOptions,
 ): AsyncGenerator<ItemPage> {
   const read = (query: string) => exchange.send({ method: 'GET', path, query }, exchange.begin(options))
-  const { where = {}, sort, nulls, customSort, pageSize } = terms
+  const { where = {}, sort, nulls, customSort, pageSize, fields, or } = terms
   const asked = [
     ...whereParameters(where),
+    ...alternativeParameters(or),
+    ...fieldParameters(fields),
     ...sortParameters(sort),
     ...(nulls === undefined ? [] : [['nulls', nulls] as const]),
     ...sortParameters(customSort).map(([name, value]) => [name === 'sort' ? 'custom_sort' : name, value] as const),
@@ -61,9 +71,6 @@ async function* pagesOf(
     answer = await read(next)
   }
 }
-
-const queryText = (parameters: readonly (readonly [string, string])[]): string =>
-  `?${parameters.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`
 
 /** The query of the next page; null after the last one. Only the query of a link is followed, so that the key goes nowhere else. */
 function nextOf({ headers, body }: ApiAnswer, queryFor: (cursor: string) => string): string | null {

@@ -454,6 +454,8 @@ const edits: [name: string, there: string, back: string, after: Declaration, bef
   ],
   // further limits and statuses
   ['fewer filters at a time', B, A, withSettings({ list: { maxFilters: 5 } })],
+  ['no selection of fields', B, A, withSettings({ list: { fields: false } })],
+  ['alternatives of filters', A, B, withSettings({ list: { or: true } })],
   ['smaller sets', B, A, withSettings({ list: { maxSetSize: 10 } })],
   ['how far offsets reach', B, A, withSettings({ list: { maxOffset: 100 } })],
   [

@@ -81,6 +81,8 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'list.maxSortable': unnoticed, // limits only what may be declared
   'list.nullsDefault': alwaysBreaks,
   'list.cursor.ttl': greaterAllowsMore,
+  'list.fields': turnedOn,
+  'list.or': turnedOn,
   'list.links': (before, after) => (before === 'none' || after === 'both' ? 'additive' : 'breaking'),
   'idempotency.mode': alwaysBreaks,
   'idempotency.conflictBody': steps('minimal', 'extended'),

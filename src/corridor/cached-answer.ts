@@ -3,7 +3,7 @@ import { type ConditionsWorld, isChangedSince, preconditionsOf } from '../endpoi
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { EntityTags, ListQuery, Preconditions } from '../flow/intent.ts'
+import type { EntityTags, Preconditions, RequestContext } from '../flow/intent.ts'
 import { Memo } from '../flow/memo.ts'
 import { Remembered } from '../flow/remembered.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -177,7 +177,7 @@ function listMark(
 export function rememberAnswer(
   { answers, once }: AnswerCache,
   { key, mark }: Pick<CacheLookup, 'key' | 'mark'>,
-  query: ListQuery | null,
+  query: RequestContext['query'],
   reply: Reply,
 ): CachedAnswer {
   const known = { query, reply: copyReply(reply), encoded: new Map() }

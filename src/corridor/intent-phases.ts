@@ -5,6 +5,7 @@ import { repeatProblem } from '../endpoints/item.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent, RequestContext } from '../flow/intent.ts'
+import { columnsOfCondition } from '../flow/plan.ts'
 import type { Route, ServedVersion } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { executeInTurn } from '../idempotency/execute-in-turn.ts'
@@ -55,8 +56,11 @@ function explainQuery({ route, asked, target, world }: ExplainedWay): string | n
   const isRead = route.safe && route.at === 'collection' // parameters of events are parsed with the caller
   if (read || isRead) route.parse({ ...asked, query: read })
   const own = new Set(
-    [...(read?.where ?? []), ...(read?.order ?? [])]
-      .map(({ column }) => route.resource.collection.columns.find(({ name }) => name === column))
+    (read && 'where' in read
+      ? [...read.where.flatMap(columnsOfCondition), ...read.order.map(({ column }) => column)]
+      : []
+    )
+      .map((column) => route.resource.collection.columns.find(({ name }) => name === column))
       .flatMap((column) => (column?.of ? column.field : [])),
   )
   const by = own.size === 0 ? '' : `; fields of older versions use columns of their own: ${[...own].join(', ')}`

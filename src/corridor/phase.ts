@@ -3,7 +3,7 @@
 import type { Problem } from '../errors/problem.ts'
 import type { Call, CarriedVersion } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { Intent, ListQuery } from '../flow/intent.ts'
+import type { Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
@@ -29,7 +29,7 @@ export interface IdentifiedCaller {
 
 /** A list answer with its query, and its body in each coding that was sent. */
 export interface CachedAnswer {
-  readonly query: ListQuery | null
+  readonly query: RequestContext['query']
   readonly reply: Reply
   readonly encoded: Map<string, Buffer>
 }
@@ -40,7 +40,7 @@ export interface CacheLookup {
   /** The state of the collections that a list is read from; null if the answer must not be cached. */
   readonly mark: string | null
   /** The query of the last answer to the same request. */
-  readonly query: ListQuery | null
+  readonly query: RequestContext['query']
   /** That answer, if it is still valid. */
   readonly known: CachedAnswer | null
 }
@@ -53,7 +53,7 @@ export interface Parts {
   readonly identified: IdentifiedCaller
   readonly rate: QuotaStatus | null
   readonly lookup: CacheLookup
-  readonly query: ListQuery | null
+  readonly query: RequestContext['query']
   readonly intent: Intent
   readonly outcome: Outcome
   /** The answer before preconditions and compression. */

@@ -30,7 +30,7 @@ export const memoryPhase = check({
   needs: ['route', 'intent'],
   answers: true,
   pass: ({ call, admission, route, intent }) => {
-    const rows = intent.query?.window.limit ?? 0
+    const rows = mostRows(intent)
     const size = () => admission.memory.expected(route, rows || 1)
     return rows > 0 || admission.memory.isFull() || size() > smallAnswer
       ? waitForMemory({ call, admission }, size)
@@ -125,8 +125,11 @@ export const renderPhase = phase({
   },
 })
 
-function learnSize({ expected, learn }: AnswerMemory, route: Route, { query }: Intent, bytes: number): void {
-  const rows = query?.window.limit ?? 0
+/** How many rows the answer can have at most, if it is a list. */
+const mostRows = ({ query }: Intent): number => (query && 'window' in query ? query.window.limit : 0)
+
+function learnSize({ expected, learn }: AnswerMemory, route: Route, intent: Intent, bytes: number): void {
+  const rows = mostRows(intent)
   if (rows > 0 || bytes > smallAnswer || expected(route, rows || 1) > smallAnswer) learn(route, rows || 1, bytes)
 }
 

@@ -12,6 +12,7 @@ import { deprecationNotes } from './introduction.ts'
 import {
   dryRunParameters,
   endpointParameters,
+  fieldsParameters,
   headerParameters,
   listQueryParameters,
   queryForm,
@@ -62,7 +63,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   const own = resource.declaration.deprecations?.[route.operation as Operation]
   const below = isBelowOwner(place, resource) ? ` of one of ${resource.parent?.resource}` : ''
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
-  const listed = listQueryParameters(route, around)
+  const listed = [...listQueryParameters(route, around), ...fieldsParameters(route)]
   const parameters = [
     ...(about.body === 'form' ? [] : listed.map((one) => sharedParameter(one, resource, around.components))),
     ...eventQueryParameters(route),

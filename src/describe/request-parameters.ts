@@ -1,6 +1,8 @@
 /** Request parameters: describes the path, the headers and the query of operations. Part 13; part 4. */
 import type { Endpoint, ListOffer, RequestHeader, Route, ServedVersion } from '../flow/route.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
+import { mostAlternatives } from '../lists/alternatives.ts'
+import { filterParameter } from '../lists/list-rules.ts'
 import { dryRunName } from '../lists/query-string.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
@@ -174,6 +176,14 @@ export function listQueryParameters({ offer, resource }: Route, around: SchemaCo
   ]
 }
 
+/** The parameter `fields` of reads. R233. */
+export function fieldsParameters({ fields }: Route): DocumentPart[] {
+  if (!fields) return []
+  const name = `(?:${fields.map((one) => one.replaceAll('.', '\\.')).join('|')})`
+  const description = `The fields that are answered, separated by commas: the answer has only these and \`id\`, and no links.`
+  return [{ name: 'fields', in: 'query', description, schema: { type: 'string', pattern: `^${name}(?:,${name})*$` } }]
+}
+
 /** Lists of all resources have the parameters of pages and of times in common; these are stored once. */
 export function sharedParameter(
   part: DocumentPart,
@@ -182,6 +192,7 @@ export function sharedParameter(
 ): DocumentPart {
   const name = String(part.name)
   const [base = ''] = name.split('[', 1)
+  if (name === 'fields') return { ...components.put('parameters', [pascalCase(`${title} fields`)], part) }
   if (base !== created && base !== updated && !pageParameters.includes(name)) return part
   return { ...components.put('parameters', [pascalCase(name), pascalCase(`${title} ${name}`)], part) }
 }
@@ -193,7 +204,7 @@ type MakeParameter = (name: string, description: string, schema: DocumentPart) =
 // long because: one parameter after the other
 function listParameter(
   name: string,
-  { sorts, customs }: ListOffer,
+  { filters, sorts, customs }: ListOffer,
   { settings, declaration }: Resource,
   own: MakeParameter,
 ): DocumentPart[] {
@@ -247,9 +258,23 @@ function listParameter(
           pattern: '^[A-Za-z0-9_-]*$',
         }),
       ]
+    case 'or':
+      return filters.length === 0 ? [] : [own(name, alternativesText, alternativesSchema(filters))]
     default:
       return []
   }
+}
+
+const alternativesText = `At most ${mostAlternatives} filters of which one has to match, as (status=paid;total[gte]=100), besides all other filters. In their values the characters ; ( ) and % are percent-encoded, once more than the parameter.`
+
+/** The pattern names the filters; what their values may be is said where each is a parameter. */
+function alternativesSchema(filters: ListOffer['filters']): DocumentPart {
+  const names = filters.map(({ field, operators }) => {
+    const listed = operators.filter((one) => one !== 'in').join('|')
+    return `${field.replaceAll('.', '\\.')}(?:\\[(?:${listed})\\])${filterParameter(field) === field ? '?' : ''}`
+  })
+  const one = `(?:${names.join('|')})=(?:[^;()%]|%[0-9A-Fa-f]{2})*`
+  return { type: 'string', pattern: `^\\(${one}(?:;${one}){0,${mostAlternatives - 1}}\\)$` }
 }
 
 /** The content of QUERY: the parameters of the list as a form. R15. */

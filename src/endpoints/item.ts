@@ -23,7 +23,7 @@ import { etag, tagKeyOf } from '../views/tag.ts'
 import {
   maskDocuments,
   maskJoined,
-  omitUnreadable as seenIn,
+  omitUnseen as seenIn,
   type View,
   type ViewingCaller,
   viewWhile,

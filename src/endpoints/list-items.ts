@@ -8,10 +8,11 @@ import type { Call } from '../flow/call.ts'
 import { nobody } from '../flow/caller.ts'
 import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
 import type { Page, Position } from '../flow/outcome.ts'
-import type { ListRows, Read } from '../flow/plan.ts'
+import { columnsOfCondition, type ListRows, type Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import { readAlternatives } from '../lists/alternatives.ts'
 import { writeCursor } from '../lists/cursor.ts'
 import { parseFilterName } from '../lists/filter.ts'
 import { linkHeader, pageLinks } from '../lists/links.ts'
@@ -21,12 +22,14 @@ import { listOffer } from '../lists/offer.ts'
 import { olderRules } from '../lists/older-rules.ts'
 import { type PageCursors, pageText, showsCursors } from '../lists/page-text.ts'
 import { parsePairs, queryViolation, queryStringOf as searchOf, targetPath } from '../lists/query-string.ts'
+import type { ListParameter } from '../lists/where-parameters.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { maskDocuments, maskJoinedPages, omitUnreadable } from '../views/view.ts'
+import { maskDocuments, maskJoinedPages, omitUnseen } from '../views/view.ts'
 import { orBrokenPage } from './broken-page.ts'
 import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf, viewNow } from './item.ts'
+import { admitSelection, contextOfFields, selectableIn } from './read-item.ts'
 
 export function listItemsRoute(scene: EndpointContext): Route {
   const { resource } = scene
@@ -45,8 +48,10 @@ export function listItemsRoute(scene: EndpointContext): Route {
     query: ({ target }, world, { inPath }) => read(target.slice(inPath.length), world),
     target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => {
-      if (restricted.size > 0 || resource.hasScopedFields)
+      if (restricted.size > 0 || resource.hasScopedFields) {
         admitRestrictedFields(asked, resource, restricted, scene.challenge)
+        admitSelection((asked.query as ListQuery).fields, asked.caller, resource, scene.challenge)
+      }
       const key = { id: '', parent: null, account: null }
       return { ...asked, key, time: 0, document: null, claim: null }
     },
@@ -54,9 +59,11 @@ export function listItemsRoute(scene: EndpointContext): Route {
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
       const page = outcome as Page
-      return orBrokenPage(scene.representation.today, intent, page, () => pageReply(scene, intent, page))
+      const cut = contextOfFields(scene, (intent.query as ListQuery).fields)
+      return orBrokenPage(scene.representation.today, intent, page, () => pageReply(cut, intent, page))
     },
     offer: () => listOffer(accepted),
+    ...selectableIn(resource),
     claims: null,
     about: listDescription(scene),
   }
@@ -132,23 +139,29 @@ const restrictedColumns = ({
 /** A caller may not filter or sort by a field it cannot read: the result would reveal its values. R169. */
 function admitRestrictedFields(
   { caller, query }: Pick<RequestContext, 'caller' | 'query'>,
-  { byName, settings: { auth } }: Resource,
+  { byName, settings: { auth, list } }: Resource,
   restricted: ReturnType<typeof restrictedColumns>,
   challenge: string,
 ): void {
   const { where, order, parameters } = query as ListQuery
   const asking = { caller, challenge, auth }
-  for (const [name, value] of parameters) {
-    const field = name === 'sort' ? value : (parseFilterName(name)?.field ?? '')
+  for (const field of parameters.flatMap((one) => fieldsOfParameter(one, list.or))) {
     const read = byName.get(field.split('.', 1)[0] as string)?.read ?? null
     if (read !== null && !caller.scopes.has(read))
       throw restrictedFieldRefusal(field, 'filter or sort by', [read], asking)
   }
-  for (const { column } of [...where, ...order]) {
+  for (const column of [...where.flatMap(columnsOfCondition), ...order.map(({ column }) => column)]) {
     const [field, scope] = restricted.get(column) ?? []
     if (field !== undefined && scope !== undefined && !caller.scopes.has(scope))
       throw restrictedFieldRefusal(field, 'filter or sort by', [scope], asking)
   }
+}
+
+/** The fields that a parameter filters or sorts by. */
+function fieldsOfParameter([name, value]: ListParameter, hasOr: boolean): string[] {
+  if (name === 'sort') return [value]
+  const names = name === 'or' && hasOr ? readAlternatives(value) : [[name] as const]
+  return typeof names === 'string' ? [] : names.map(([one]) => parseFilterName(one)?.field ?? '')
 }
 
 export function readOfOwner(owner: ListRows['parent'], { caller, world }: RequestContext): Read | null {
@@ -165,7 +178,7 @@ function pageReply(scene: EndpointContext, { call, caller, carried, world, query
     representation.answers === null
       ? found.data
       : representation.answers(maskDocuments(view, found.data), maskJoinedPages(view, found.joined ?? []), read)
-  const seen = omitUnreadable(view, data)
+  const seen = omitUnseen(view, data)
   const page = { ...found, data: linker ? linker.toPage(view, carried, found.data, seen) : seen }
   const { settings } = resource
   const { basePath } = settings.server

@@ -1,17 +1,23 @@
 /** Reads an item: GET and HEAD. Part 4, methods. */
 
+import { restrictedFieldRefusal } from '../auth/allow.ts'
+import type { Caller } from '../flow/caller.ts'
 import type { ReadResult } from '../flow/found-row.ts'
+import type { FieldSelection, RequestContext } from '../flow/intent.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
-import { refuseParameters } from '../lists/query-string.ts'
+import { itemQueryReader, selectableFields } from '../lists/field-selection.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { absenceTypes, describedItem, describedUnchanged, itemConditions } from './described.ts'
+import { viewOfFields } from '../views/view.ts'
+import { absenceTypes, describedItem, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
 import { admitPresent, type EndpointContext, itemKey, itemRead, itemReply } from './item.ts'
 import { presentItem } from './present-item.ts'
 
 export function readItemRoute(scene: EndpointContext): Route {
   const { resource } = scene
+  const readQuery = itemQueryReader(resource)
+  const selected = ({ query }: Pick<RequestContext, 'query'>) => query?.fields ?? null
   return {
     operation: 'read',
     method: 'GET',
@@ -20,17 +26,43 @@ export function readItemRoute(scene: EndpointContext): Route {
     resource,
     rule: ruleFor(resource.access, 'read') as string,
     content: [],
-    query: (call) => refuseParameters(call, resource.settings),
+    query: ({ target }) => readQuery(target),
     target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),
-    parse: (asked) => ({ ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }),
+    parse: (asked) => {
+      admitSelection(selected(asked), asked.caller, resource, scene.challenge)
+      return { ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }
+    },
     plan: (intent) => itemRead(scene, intent),
     render: (intent, outcome) => {
-      return itemReply(scene, intent, 200, presentItem(scene, intent, outcome as ReadResult))
+      const row = presentItem(scene, intent, outcome as ReadResult)
+      return itemReply(contextOfFields(scene, selected(intent)), intent, 200, row)
     },
     claims: null,
+    ...selectableIn(resource),
     about: readDescription(resource),
   }
 }
+
+/** A caller may not select a field that it cannot read: leaving it out would look as if it had been selected. R169. */
+export function admitSelection(
+  fields: FieldSelection | null,
+  caller: Caller,
+  { byName, settings: { auth } }: Resource,
+  challenge: string,
+): void {
+  for (const name of fields?.names ?? []) {
+    const read = byName.get(name.split('.', 1)[0] as string)?.read ?? null
+    if (read !== null && !caller.scopes.has(read))
+      throw restrictedFieldRefusal(name, 'read', [read], { caller, challenge, auth })
+  }
+}
+
+export const selectableIn = (resource: Resource): Pick<Route, 'fields'> =>
+  resource.settings.list.fields ? { fields: selectableFields(resource) } : {}
+
+/** The context for an answer with the selected fields alone, which has no links. R233. */
+export const contextOfFields = (scene: EndpointContext, fields: FieldSelection | null): EndpointContext =>
+  fields === null ? scene : { ...scene, linker: null, view: (caller) => viewOfFields(scene.view(caller), fields) }
 
 const readDescription = (resource: Resource): OperationDescription => ({
   id: 'get',
@@ -39,5 +71,9 @@ const readDescription = (resource: Resource): OperationDescription => ({
   body: null,
   headers: [...itemConditions, 'modifiedSince'],
   answers: [describedItem(200, `${resource.title}.`, resource), describedUnchanged(resource)],
-  refusals: [...absenceTypes(resource), 'precondition-failed'],
+  refusals: [
+    ...absenceTypes(resource),
+    ...(resource.settings.list.fields ? scopeTypes(resource, ({ read }) => read !== null) : []),
+    'precondition-failed',
+  ],
 })

@@ -11,8 +11,23 @@ import type { ServiceWorld } from './world.ts'
 
 export type PaginationStyle = 'page' | 'offset' | 'cursor'
 
+/** The selected members of an object, each with those of its value; null if its value is whole. */
+export type FieldTree = ReadonlyMap<string, FieldTree | null>
+
+/** The fields that an answer is cut to. R233. */
+export interface FieldSelection {
+  /** Their dotted names in order, each once. */
+  readonly names: readonly string[]
+  readonly tree: FieldTree
+}
+
+/** Checked parameters of a request for an item. */
+export interface ItemQuery {
+  readonly fields: FieldSelection | null
+}
+
 /** Checked list parameters. */
-export interface ListQuery {
+export interface ListQuery extends ItemQuery {
   readonly where: readonly Condition[]
   readonly order: readonly Term[]
   readonly window: Window
@@ -57,7 +72,7 @@ export interface RequestContext {
   readonly carried: CarriedVersion
   /** The identifiers in the path, decoded. */
   readonly params: readonly string[]
-  readonly query: ListQuery | null
+  readonly query: ListQuery | ItemQuery | null
   readonly body: Document | null
   /** The operations of a JSON Patch; its body is an empty object. */
   readonly patch?: readonly PatchOperation[]

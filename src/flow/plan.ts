@@ -70,6 +70,10 @@ export type Condition =
   /** At least one of several lists of conditions is met completely. */
   | { readonly column: string; readonly is: 'any'; readonly of: readonly (readonly Condition[])[] }
 
+/** The columns of a condition, those of its alternatives included. */
+export const columnsOfCondition = (one: Condition): readonly string[] =>
+  one.is === 'any' ? [one.column, ...one.of.flat().flatMap(columnsOfCondition)] : [one.column]
+
 /** A part of the ordered rows: from an offset, or after (or before) the position of a row. */
 export type Window =
   | { readonly from: 'offset'; readonly offset: number; readonly limit: number }

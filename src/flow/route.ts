@@ -7,7 +7,7 @@ import type { Resource } from '../resources/resource.ts'
 import type { Call, CarriedVersion } from './call.ts'
 import type { RefusedState } from './decision.ts'
 import type { ReadResult } from './found-row.ts'
-import type { Intent, ListQuery, RequestContext } from './intent.ts'
+import type { Intent, ItemQuery, ListQuery, RequestContext } from './intent.ts'
 import type { Outcome } from './outcome.ts'
 import type { Claim, Plan, Read, RowGuard } from './plan.ts'
 import type { Reply } from './reply.ts'
@@ -36,7 +36,7 @@ export interface Route {
   /** Whether the content may be left out; it is then an empty object. */
   readonly contentOptional?: boolean
   /** Reads the parameters of the query string. */
-  readonly query: (call: Call, world: ServiceWorld, carried: CarriedVersion) => ListQuery | null
+  readonly query: (call: Call, world: ServiceWorld, carried: CarriedVersion) => ListQuery | ItemQuery | null
   readonly target: (asked: RequestContext) => Target
   /** The version's names of an input that a handler points to; undefined for what is no input. */
   readonly inputNames?: (name: string) => readonly string[] | undefined
@@ -54,6 +54,8 @@ export interface Route {
   /** Further access rules and scopes that a request can require, for fields, other rows or events; undefined refuses everyone. */
   readonly furtherRules?: readonly (AccessRule | undefined)[]
   readonly offer?: () => ListOffer
+  /** The names that the parameter `fields` can have; missing if it is not taken. R233. */
+  readonly fields?: readonly string[]
   /** The patterns of parameters of its path that are no ids of its resource. */
   readonly pathPatterns?: Readonly<Record<string, string>>
   /** Whether it also answers with a stream of events (`text/event-stream`). R213. */

@@ -2,7 +2,7 @@
 import type { Document } from '../flow/intent.ts'
 import type { Condition, ListRows, Term } from '../flow/plan.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type Cell, cellIn } from '../rows/collection.ts'
+import { type Cell, cellIn, compareCells } from '../rows/collection.ts'
 
 type WrittenDocument = { readonly key: { readonly id: string }; readonly now: Document | null }
 
@@ -44,8 +44,9 @@ function meets(resource: Resource, document: Document, condition: Condition): bo
       return condition.values.some((one) => cell !== null && compareCells(cell, one) === 0)
     case 'like':
       return typeof cell === 'string' && isLike(cell, condition.parts)
-    case 'among':
     case 'any':
+      return condition.of.some((all) => all.every((one) => meets(resource, document, one)))
+    case 'among':
       return true // only filters of older versions are like this
     default:
       return cell !== null && signs[condition.is](compareCells(cell, condition.value))
@@ -83,11 +84,4 @@ function compared(resource: Resource, order: readonly Term[], a: Document, b: Do
     if (found !== 0) return descending ? -found : found
   }
   return 0
-}
-
-function compareCells(a: Cell, b: Cell): number {
-  if (typeof a === 'string' || typeof b === 'string')
-    return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)))
-  const [one, other] = [BigInt(a ?? 0), BigInt(b ?? 0)]
-  return one < other ? -1 : one > other ? 1 : 0
 }

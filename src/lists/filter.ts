@@ -3,6 +3,7 @@ import { shortName } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Condition } from '../flow/plan.ts'
 import { folded } from '../rows/collection.ts'
+import { readAlternatives } from './alternatives.ts'
 import { likePatternParts } from './like-pattern.ts'
 import { type FilterRule, filterParameter, type ListRules, type Operator, reservedNames } from './list-rules.ts'
 import { type QueryParameters, queryViolation } from './query-string.ts'
@@ -21,17 +22,38 @@ export function parseFilterName(name: string): { field: string; operator: string
 export function filterConditions(given: QueryParameters, rules: ListRules, faults: Violation[]): Condition[] {
   const { maxFilters } = rules.resource.settings.list
   const filters = given.filter(([name]) => parseFilterName(name) !== null)
-  const [beyond] = filters.slice(maxFilters)
-  if (beyond) {
-    const message = `${filters.length} filters are given; at most ${maxFilters} are allowed.`
+  const any = given.find(([name]) => name === 'or')
+  const alternatives = any ? readAlternatives(any[1]) : []
+  const count = filters.length + alternatives.length
+  const beyond = filters[maxFilters] ?? any
+  if (beyond && typeof alternatives !== 'string' && count > maxFilters) {
+    const message = `${count} filters are given; at most ${maxFilters} are allowed.`
     faults.push(queryViolation('unsupported-filter', beyond[0], message))
   }
-  return filters.flatMap(([name, value]) => {
+  const all = filters.flatMap(([name, value]) => {
     const read = readFilter(name, value, rules)
-    if ('message' in read) faults.push(read)
-    else return 'column' in read ? [read] : read
+    if (!('message' in read)) return read
+    faults.push(read)
     return []
   })
+  if (!any) return all
+  if (typeof alternatives !== 'string') return [...all, anyOf(alternatives, rules, faults)]
+  faults.push(queryViolation('invalid-parameter-value', 'or', alternatives))
+  return all
+}
+
+/** The condition that one of the filters of `or` holds. The column of the condition has no meaning. R234. */
+function anyOf(alternatives: QueryParameters, rules: ListRules, faults: Violation[]): Condition {
+  const of = alternatives.map(([name, value]) => {
+    const found = parseFilterName(name)
+    const read = found ? readFilter(name, value, rules) : unknownFilter(name, name, rules)
+    if (!('message' in read)) return [read].flat()
+    const { type, message } = read
+    const field = shortName(found?.field ?? name)
+    faults.push(queryViolation(type, 'or', message.includes(field) ? message : `${field}: ${message}`))
+    return []
+  })
+  return { column: 'id', is: 'any', of }
 }
 
 type FilterResult = Condition | readonly Condition[] | Violation
@@ -58,7 +80,7 @@ function readFilter(name: string, value: string, rules: ListRules): FilterResult
 }
 
 function unknownFilter(name: string, field: string, { filters }: ListRules): Violation {
-  const message = `${field} cannot be filtered by. Filterable: ${[...filters.keys()].map(filterParameter).join(', ')}.`
+  const message = `${shortName(field)} cannot be filtered by. Filterable: ${[...filters.keys()].map(filterParameter).join(', ')}.`
   return queryViolation('unsupported-filter', name, message)
 }
 

@@ -69,12 +69,14 @@ export function readListQuery(given: QueryParameters, rules: ListRules, list: st
   const where = filterConditions(asked, rules, faults)
   const terms = readSort(values, rules, faults)
   const bound = cursorBound(asked, terms, rules)
+  const fields = rules.readFields(values.get('fields'), faults)
   const { style, window } = readWindow(values, { rules, list, bound, order: terms, world }, faults)
   if (faults.length > 0) throw invalidQuery(inParameterOrder(faults, given))
   const { totals, countLimit } = settings.list.pagination
   const counted = totals === 'exact' && style !== 'cursor'
   return {
     where,
+    fields,
     order: terms,
     window,
     style,
@@ -86,10 +88,11 @@ export function readListQuery(given: QueryParameters, rules: ListRules, list: st
   }
 }
 
-function isKnownParameter(name: string, { fields, resource }: ListRules): boolean {
+function isKnownParameter(name: string, { fields, resource, parameterNames }: ListRules): boolean {
   const filter = parseFilterName(name)
   if (name === 'version') return resource.settings.versions.carriers.includes('query')
-  return filter === null ? listParameterNames.includes(name) : fields.has(filter.field)
+  if (filter !== null) return fields.has(filter.field)
+  return listParameterNames.includes(name) || parameterNames.includes(name)
 }
 
 /** Filters and sort in a canonical order, with the forms of the columns, which a new declaration may change. R83. */

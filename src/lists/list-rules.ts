@@ -8,6 +8,7 @@ import type { Condition, JoinedColumn } from '../flow/plan.ts'
 import type { Comparison } from '../resources/change.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Cell, type Column, columnOf } from '../rows/collection.ts'
+import { fieldSelectionReader } from './field-selection.ts'
 
 /** A field that rows can be filtered by. */
 export interface FilterRule {
@@ -38,9 +39,11 @@ export const styleParameters: Readonly<Record<PaginationStyle, readonly string[]
 }
 export const windowParameters: readonly string[] = [...new Set(Object.values(styleParameters).flat())]
 export const listParameterNames: readonly string[] = ['sort', 'order', 'nulls', 'custom_sort', ...windowParameters]
+/** Parameters that settings turn on and off. */
+const settableNames = ['or', 'fields'] as const
 
 /** Names that are never filters, even if a field has the same name. R55. */
-export const reservedNames: ReadonlySet<string> = new Set([...listParameterNames, 'version'])
+export const reservedNames: ReadonlySet<string> = new Set([...listParameterNames, ...settableNames, 'version'])
 
 /** The parameter that filters by a field: with its operator if the name alone is reserved. R55. */
 export const filterParameter = (field: string): string => (reservedNames.has(field) ? `${field}[eq]` : field)
@@ -70,6 +73,8 @@ export interface ListRules {
   readonly columns: ReadonlyMap<string, Pick<Column, 'type' | 'form'>>
   /** The names of all parameters, for messages. */
   readonly parameterNames: readonly string[]
+  /** Reads the parameter `fields`. */
+  readonly readFields: ReturnType<typeof fieldSelectionReader>
   /** The version that cursors are bound to. R83. */
   readonly major: number
 }
@@ -115,6 +120,7 @@ export function listRules(resource: Resource, resources: ReadonlyMap<string, Res
     defaultOrder: keys(order),
     columns: new Map([...own.values()].map((one) => [one.column, one])),
     parameterNames: [...filtered.map(({ name }) => filterParameter(name)), ...otherParameters(resource)],
+    readFields: fieldSelectionReader(resource),
     major,
   }
 }
@@ -123,7 +129,9 @@ export function listRules(resource: Resource, resources: ReadonlyMap<string, Res
 export function otherParameters({ settings, declaration }: Resource): ReadonlySet<string> {
   const { styles } = settings.list.pagination
   const names = new Set(['sort', 'order', 'nulls', ...styles.flatMap((style) => styleParameters[style])])
-  return declaration.sorts ? names.add('custom_sort') : names
+  if (declaration.sorts) names.add('custom_sort')
+  for (const name of settableNames) if (settings.list[name]) names.add(name)
+  return names
 }
 
 function withNestedFields({ name, field }: NamedField): NamedField[] {

@@ -18,6 +18,18 @@ function parametersOf(field: string, wanted: unknown): ListParameter[] {
 
 const quotedMember = (value: unknown): string => `"${String(value).replace(/["\\]/g, '\\$&')}"`
 
+/** The parameter with filters of which one has to match. */
+export function alternativeParameters(any: Readonly<Record<string, unknown>> | undefined): ListParameter[] {
+  const filters = whereParameters(any ?? {})
+  return filters.length === 0 ? [] : [['or', alternativesText(filters)]]
+}
+
+/** The characters that separate filters are escaped. */
+const alternativesText = (filters: readonly ListParameter[]): string =>
+  `(${filters.map(([name, value]) => `${escaped(name)}=${escaped(value)}`).join(';')})`
+
+const escaped = (text: string): string => text.replace(/[%;()]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
+
 /** A minus sign before the field sorts in descending order. */
 export function sortParameters(sort: string | undefined): ListParameter[] {
   if (sort === undefined) return []
@@ -27,3 +39,10 @@ export function sortParameters(sort: string | undefined): ListParameter[] {
     ['order', descending ? 'desc' : 'asc'],
   ]
 }
+
+/** Without names all fields are answered. */
+export const fieldParameters = (fields: readonly string[] = []): ListParameter[] =>
+  fields.length === 0 ? [] : [['fields', fields.join(',')]]
+
+export const queryText = (parameters: readonly ListParameter[]): string =>
+  parameters.length === 0 ? '' : `?${parameters.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`

@@ -3,7 +3,7 @@
 export type { Cell } from '../fields/kind.ts'
 export { aggregateOf, type StoredAggregate } from './aggregates.ts'
 export { type Behaviour, isSameBehaviour, type Waiting, waitingParts, withUnknownTotals } from './behaviour.ts'
-export { type Column, cellIn, cellsIn, columnOf, folded, rememberedColumn } from './column.ts'
+export { type Column, cellIn, cellsIn, columnOf, compareCells, folded, rememberedColumn } from './column.ts'
 export type { FieldRules } from './field-rules.ts'
 export {
   type DocumentTexts,

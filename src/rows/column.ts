@@ -78,3 +78,10 @@ export const cellsIn = (
   { columns }: { readonly columns: readonly Column[] },
   document: Record<string, unknown>,
 ): readonly Cell[] => columns.map((column) => cellIn(column, document))
+
+export function compareCells(a: Cell, b: Cell): number {
+  if (typeof a === 'string' || typeof b === 'string')
+    return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)))
+  const [one, other] = [BigInt(a ?? 0), BigInt(b ?? 0)]
+  return one < other ? -1 : one > other ? 1 : 0
+}

@@ -1,7 +1,7 @@
 /** Key ranges: splits ordered rows into ranges that an index can seek; finds out if an index serves a list. Pure. The cellar. */
 import type { Condition, ListRows, Term, Window } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
-import { type Cell, type Collection, indexesOf, keyColumns } from '../rows/collection.ts'
+import { type Cell, type Collection, compareCells, indexesOf, keyColumns } from '../rows/collection.ts'
 import type { Dialect } from './dialect.ts'
 import { fitIndexColumns } from './index-width.ts'
 
@@ -159,7 +159,82 @@ export function listParts(collection: Collection, plan: ListRows, dialect: Diale
   return all.length > 1 && isInIndexOrder(collection, { ...plan, where }, dialect) ? all : [plan.where]
 }
 
+/**
+ * The filters of the parts of a list by its only `any`, which may have rows in common; none unless an index serves each part
+ * in the order of the list.
+ */
+export function alternativeParts(
+  collection: Collection,
+  plan: ListRows,
+  dialect: Dialect,
+): readonly ListRows['where'][] {
+  const { where, order } = plan
+  const { distribute } = dialect
+  const [any, ...more] = where.filter(({ is }) => is === 'any')
+  if (any?.is !== 'any' || more.length > 0 || distribute || order.some(({ reach }) => reach)) return []
+  const rest = where.filter((one) => one !== any)
+  const parts = any.of.flatMap(equalAlternatives).map((all) => [...rest, ...all])
+  const isServed = (part: ListRows['where']) => isInIndexOrder(collection, { ...plan, where: part }, dialect)
+  return parts.length <= maxParts && parts.every(isServed) ? parts : []
+}
+
+/** A set as one alternative for each of its values. */
+function equalAlternatives(all: readonly Condition[]): readonly (readonly Condition[])[] {
+  const [one] = all
+  if (all.length !== 1 || one?.is !== 'in') return [all]
+  return [...new Set(one.values)].map((value) => [{ column: one.column, is: 'eq', value }])
+}
+
+type Comparison = Extract<Condition, { readonly value: Cell }>
+
+const isOnSide = (one: Condition, side: KeyBound['is']): one is Comparison =>
+  side === 'beyond' ? one.is === 'gt' || one.is === 'gte' : one.is === 'lt' || one.is === 'lte'
+
+/**
+ * The filters and bounds of a part of a key range. A filter and the bound of the position may limit the same side of a column;
+ * only the stricter one is kept, so that the database seeks by it.
+ */
+export function withStricterBounds(
+  where: ListRows['where'],
+  { bounds }: KeyRange,
+  { order, window }: ListRows,
+): { readonly where: ListRows['where']; readonly bounds: readonly KeyBound[] } {
+  const [first, ...more] = bounds
+  if (window.from !== 'place' || (first?.is !== 'beyond' && first?.is !== 'before')) return { where, bounds }
+  const column = 'columns' in first ? first.columns[0] : first.column
+  const at = window.position[order.findIndex((one) => one.column === column)] ?? null
+  const isStricter = (one: Condition) =>
+    one.column === column && isOnSide(one, first.is) && (at === null || !isMetBy(one, at))
+  return where.some(isStricter)
+    ? {
+        where: where.filter((one) => one.column !== column || !isOnSide(one, first.is) || isStricter(one)),
+        bounds: more,
+      }
+    : { where, bounds }
+}
+
+function isMetBy({ is, value }: Comparison, cell: Cell): boolean {
+  const order = compareCells(cell, value)
+  return order === 0 ? is === 'gte' || is === 'lte' : order > 0 === is.startsWith('g')
+}
+
+/** How the position compares with the values of alternatives, by which their statements differ. */
+export const formAtPosition = ({ where, order, window }: ListRows): string =>
+  where
+    .flatMap((one) => (one.is === 'any' ? one.of.flat() : []))
+    .map((one) => {
+      const at =
+        window.from === 'place'
+          ? (window.position[order.findIndex(({ column }) => column === one.column)] ?? null)
+          : null
+      return at === null || !('value' in one) ? '' : Math.sign(compareCells(at, one.value))
+    })
+    .join()
+
 function isServedByIndex(collection: Collection, plan: ListRows, dialect: Dialect): boolean {
+  const { window } = plan
+  const isAtStart = window.from === 'place' || window.offset === 0
+  if (isAtStart && alternativeParts(collection, plan, dialect).length > 0) return true
   const [where = plan.where] = splitBySet(plan, dialect)
   return isInIndexOrder(collection, { ...plan, where }, dialect)
 }

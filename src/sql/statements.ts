@@ -3,7 +3,7 @@ import type { RowKey } from '../flow/found-row.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, equations, quoted, rowKeyColumns } from './dialect.ts'
-import { isSlot, type KeyRange, listParts } from './ranges.ts'
+import { alternativeParts, isSlot, type KeyRange, listParts, withStricterBounds } from './ranges.ts'
 import { orderTerm, type StatementBinding, statementBinding, whereClause } from './where.ts'
 
 export interface Statement {
@@ -196,7 +196,9 @@ interface Selection {
 }
 
 function selectStatement(selection: Selection): Statement {
-  const { plan, cut, dialect } = selection
+  const { collection, plan, cut, dialect } = selection
+  const parts = cut.offset === 0 ? alternativeParts(collection, plan, dialect) : []
+  if (parts.length > 0) return selectViaParts(selection, parts)
   const isFar = dialect.passesKeys && cut.offset !== 0 && !plan.order.some(({ reach }) => reach)
   return isFar ? selectViaKeys(selection) : selectDirectly(selection)
 }
@@ -212,11 +214,40 @@ function selectViaKeys(selection: Selection): Statement {
   return { text, values: keys.values }
 }
 
+/**
+ * Reads as many rows of each part as the page has, by their keys, and the page from these. Each part is read in the order of
+ * an index, so that the cost does not depend on how many rows match, or how many of them match several parts.
+ */
+function selectViaParts(selection: Selection, parts: readonly ListRows['where'][]): Statement {
+  const { what, collection, plan, range, cut, dialect } = selection
+  const binding = statementBinding(dialect, collection, plan)
+  const key = keyColumns(collection)
+  const keys = key.map((name, i) => `${name} AS key${i}`).join(', ')
+  const all = parts.map((where, i) => {
+    const part = withStricterBounds(where, range, plan)
+    const [ofPart, ofRange] = [
+      { ...plan, where: part.where },
+      { ...range, bounds: part.bounds },
+    ]
+    const { text } = selectDirectly({ ...selection, what: keys, plan: ofPart, range: ofRange }, binding)
+    return `SELECT * FROM (${text}) AS part${i}`
+  })
+  const same = key.map((name, i) => `own.${name} = key${i}`).join(' AND ')
+  // SQLite joins in the order of a cross join.
+  const from = `(${all.join(' UNION ')}) AS place CROSS JOIN ${quoted(collection.table)} AS own`
+  const text = `SELECT ${what} FROM ${from} WHERE ${same}${orderClause(range, binding)}${limitClause(cut.limit)}`
+  return { text, values: binding.values }
+}
+
+const limitClause = (limit: number): string => ` LIMIT 0 + ${Math.trunc(limit)}`
+
 const orderClause = ({ order }: KeyRange, binding: StatementBinding): string =>
   order.length === 0 ? '' : ` ORDER BY ${order.map((one) => orderTerm(one, binding)).join(', ')}`
 
-function selectDirectly({ what, collection, plan, range, cut: { offset, limit }, dialect }: Selection): Statement {
-  const binding_ = statementBinding(dialect, collection, plan)
+function selectDirectly(
+  { what, collection, plan, range, cut: { offset, limit }, dialect }: Selection,
+  binding_ = statementBinding(dialect, collection, plan),
+): Statement {
   const { bind, values, from, say } = binding_
   const parts = dialect.cutsParts && offset !== 0 ? [plan.where] : listParts(collection, plan, dialect)
   const merged = parts.length > 1
@@ -226,7 +257,7 @@ function selectDirectly({ what, collection, plan, range, cut: { offset, limit },
       (where) => `SELECT ${shown} FROM ${from}${whereClause(collection, { ...plan, where }, range.bounds, binding_)}`,
     )
     .map((text) =>
-      merged && dialect.cutsParts ? `(${text}${orderClause(range, binding_)} LIMIT 0 + ${Math.trunc(limit)})` : text,
+      merged && dialect.cutsParts ? `(${text}${orderClause(range, binding_)}${limitClause(limit)})` : text,
     )
     .join(' UNION ALL ')
   const sorted = (column: string) => `sorted${range.order.findIndex((one) => one.column === column)}`
@@ -234,7 +265,7 @@ function selectDirectly({ what, collection, plan, range, cut: { offset, limit },
   // The limit is a literal: SQLite plans a statement again each time a bound limit is set, and PostgreSQL plans badly if it
   // does not know the limit. It is a sum: for a small literal, SQLite prefers to read and sort the whole table to an index
   // that leaves a little to sort.
-  const cut = ` LIMIT 0 + ${Math.trunc(limit)}${offset === 0 ? '' : ` OFFSET ${bind(offset)}`}`
+  const cut = `${limitClause(limit)}${offset === 0 ? '' : ` OFFSET ${bind(offset)}`}`
   // The columns that parts are merged by are left out of the result: an integer may be too large for the driver.
   const resultColumns = what.split(', ').map((one) => one.split(' AS ').at(-1))
   const text = `${all}${order}${cut}`

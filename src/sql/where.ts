@@ -70,7 +70,7 @@ export function shardKeyIn(
 ): number | null {
   if (!distribute || composite)
     return distribute && parent && (isSlot(parent.id) ? slot<number>(slotAt.home) : shardKeyOf(parent.id))
-  const own = where.find(({ column }) => column === 'id')
+  const own = where.find(({ column, is }) => column === 'id' && is === 'eq')
   return own?.is === 'eq' ? shardKeyOf(String(own.value)) : null
 }
 

@@ -129,7 +129,8 @@ function rememberTotal({ totals, counts }: TotalDeps, plan: ListRows, outcome: O
 }
 
 /** Whether a total depends on other collections too. */
-const dependsOnOthers = ({ where }: ListRows): boolean => where.some(({ is }) => is === 'among' || is === 'any')
+const dependsOnOthers = ({ where }: Pick<ListRows, 'where'>): boolean =>
+  where.some((one) => one.is === 'among' || (one.is === 'any' && one.of.some((all) => dependsOnOthers({ where: all }))))
 
 const withTotal = (outcome: Outcome, total: number | null): Outcome =>
   outcome.is === 'page' ? { ...outcome, total } : outcome

@@ -5,7 +5,7 @@ import type { ListRows, Window } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import { keyColumns } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { type KeyRange, type PreparedRange, rangesFrom, rangesOf, slot, slotAt } from '../sql/ranges.ts'
+import { formAtPosition, type KeyRange, type PreparedRange, rangesFrom, rangesOf, slot, slotAt } from '../sql/ranges.ts'
 import {
   aggregateStatement,
   countStatement,
@@ -114,7 +114,7 @@ function* readRange(
   if (isOnAllShards && !plan.order.some(({ reach }) => reach))
     return yield* readByKeys(taking, range, { offset, limit }, place)
   const cut = { offset: offset === 0 ? offset : slot<number>(slotAt.offset), limit }
-  const name = `${offset === 0} ${limit} ${rowByRow} ${plan.withPositions} ${extras?.countTo}`
+  const name = `${offset === 0} ${limit} ${rowByRow} ${plan.withPositions} ${extras?.countTo} ${formAtPosition(plan)}`
   const statement = range.prepared.form(name, () => rangeStatement(taking, range, cut))
   const asked = fillSlots(statement, [...given, offset, ...place])
   const rows = yield asked
@@ -291,7 +291,9 @@ function* findNeighbours(
   const from = { position: end ?? window.position, back: !window.back, including: end === window.position }
   let other = false
   for (const range of rangesFrom(plan, from)) {
-    const probe = range.prepared.form('probe', () => probeStatement(own.collection, plan, range, cellar.dialect))
+    const here: ListRows = { ...plan, window: { ...window, position: from.position } }
+    const name = `probe ${formAtPosition(here)}`
+    const probe = range.prepared.form(name, () => probeStatement(own.collection, here, range, cellar.dialect))
     other = (yield fillSlots(probe, [...given, null, ...from.position])).length > 0
     if (other) break
   }

@@ -22,7 +22,12 @@ const view: View = {
     unreadable: new Set(),
     masked: new Set(),
   },
-  ...{ joined: [{ resource: homes, masked: new Set() }], account: null, seal: { secret: '', account: null, text: '' } },
+  ...{
+    joined: [{ resource: homes, masked: new Set() }],
+    selected: null,
+    account: null,
+    seal: { secret: '', account: null, text: '' },
+  },
 }
 const doc = (more: object) =>
   JSON.stringify({ id: 'hom_1', city: 'Rome', pin: '1', createdAt: '2026-01-01T00:00:00.000Z', ...more })

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { isScope } from '../auth/allow.ts'
 import { type Caller, nobody, permits } from '../flow/caller.ts'
 import type { JoinedRow } from '../flow/found-row.ts'
+import type { FieldSelection, FieldTree } from '../flow/intent.ts'
 import { Memo } from '../flow/memo.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -25,6 +26,8 @@ export interface View {
   readonly masked: ReadonlySet<string>
   /** The joined resources, each with its masked fields. */
   readonly joined: readonly { readonly resource: Resource; readonly masked: ReadonlySet<string> }[]
+  /** The fields that a request selects; null if it selects all. */
+  readonly selected: FieldSelection | null
   /** The account whose rows are shown; null if rows do not belong to accounts. */
   readonly account: string | null
   /** The cached digest of the account in tags. R121. */
@@ -71,12 +74,14 @@ const nothingClosed: ReadonlySet<string> = new Set()
 /** A view whose links, and so whose tags, lack the transitions that wait for a change of the database. */
 export function viewWhile(view: View, waiting: Waiting | null): View {
   if (waiting === null || waiting.states.size === 0) return view
-  const hash = createHash('sha256')
-    .update(stringify([view.hash, ...waiting.states]))
-    .digest('hex')
-    .slice(0, 6)
-  return { ...view, hash, closed: waiting.states }
+  return { ...view, hash: hashOf([view.hash, ...waiting.states]), closed: waiting.states }
 }
+
+/** A view of the selected fields alone, with tags of its own. R233. */
+export const viewOfFields = (view: View, selected: FieldSelection | null): View =>
+  selected === null ? view : { ...view, hash: hashOf([view.hash, 'fields', selected.names]), selected }
+
+const hashOf = (parts: unknown): string => createHash('sha256').update(stringify(parts)).digest('hex').slice(0, 6)
 
 function viewsByScopes(showing: ViewSource): (caller: ViewingCaller) => View {
   const members = [showing.resource, showing.today, ...showing.joined].flatMap(({ members }) => members)
@@ -111,13 +116,9 @@ function makeView(
   const joinedShapes = joined.map(({ resource, masked }) => [resource.collection.shape, [...masked]])
   const more = changes.length > 0 ? [changes, [...masked], joinedShapes] : []
   const linked = showing.rules.length > 0 ? [settings.resource.links, [...permitted]] : []
-  const hash = createHash('sha256')
-    .update(stringify([major, collection.shape, visible, ...more, ...linked]))
-    .digest('hex')
-    .slice(0, 6)
   return {
     major,
-    hash,
+    hash: hashOf([major, collection.shape, visible, ...more, ...linked]),
     mode: settings.etag.mode,
     required: settings.concurrency.required,
     permitted,
@@ -125,6 +126,7 @@ function makeView(
     unreadable,
     masked,
     joined,
+    selected: null,
     account: null,
     seal: { ...noSeal },
   }
@@ -149,14 +151,25 @@ export const maskJoinedPages = (view: View, rows: readonly ReadonlyMap<string, s
     return masked.size === 0 ? all : new Map([...all].map(([id, row]) => [id, maskDocuments({ masked }, row)]))
   })
 
-/** Removes the fields that the caller may not read from documents that are joined by commas. */
-export function omitUnreadable({ unreadable }: View, docs: string): string {
-  if (unreadable.size === 0 || docs === '') return docs
+/** Removes the fields that the caller may not read or did not select from documents that are joined by commas. */
+export function omitUnseen({ unreadable, selected }: View, docs: string): string {
+  if ((unreadable.size === 0 && selected === null) || docs === '') return docs
   const documents = JSON.parse(`[${docs}]`) as Record<string, unknown>[]
   const visible = documents.map((one) =>
     Object.fromEntries(Object.entries(one).filter(([name]) => !unreadable.has(name))),
   )
-  return JSON.stringify(visible).slice(1, -1)
+  return JSON.stringify(selected === null ? visible : membersIn(visible, selected.tree)).slice(1, -1)
+}
+
+/** The members of a value that a tree names; of a list, those of its items. */
+function membersIn(value: unknown, tree: FieldTree | null): unknown {
+  if (tree === null || typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((one) => membersIn(one, tree))
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, one]) =>
+      tree.has(name) ? [[name, membersIn(one, tree.get(name) ?? null)]] : [],
+    ),
+  )
 }
 
 const stringify = (parts: unknown): string =>

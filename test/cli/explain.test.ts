@@ -13,6 +13,7 @@ import { folder, run } from '../help/command.ts'
 
 const clinic = service({
   name: 'clinic',
+  settings: { list: { or: true } },
   scopes: { 'patients:read': 'Read patients', 'patients:write': 'Change patients', pii: 'See personal data' },
   tiers: { free: { hourly: 100 }, pro: { hourly: 9000 }, anonymous: { hourly: 5 } },
   resources: {
@@ -95,6 +96,11 @@ describe('reasons', () => {
     ['GET /patients?ssn=1', north, /^403 at query: .*ssn.*pii/],
     ['GET /patients?sn=1', north, /^400 at query: /],
     ['GET /patients?ssn=1', { account: 'north', scopes: [...scopes, 'pii'] }, /^goes on at query/],
+    ['GET /patients?or=(state=new;ssn=1)', north, /^403 at query: .*ssn.*pii/],
+    ['GET /patients?fields=name,ssn', north, /^403 at query: .*ssn.*pii/],
+    ['GET /patients/{there}?fields=ssn', north, /^403 at query: .*ssn.*pii/],
+    ['GET /patients/{there}?fields=sn', north, /^400 at query: /],
+    ['GET /patients/{there}?fields=name', north, /^goes on at item: .* exists/],
     ['GET /patients/nonsense', north, /^404 at item/],
     [`GET /patients/${unknown}`, north, /^404 at item: there is no pat_01h455vb4pex5vsknk084sn02q/],
     ['GET /patients/{gone}', north, /^410 at item: .* was deleted/],
@@ -172,7 +178,7 @@ export default service({ name: 'c', scopes: { see: 'See' }, resources: { notes: 
 `,
     'old.ts': `import { f, service } from 'bylaw'
 const versions = { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } }
-export default service({ name: 'c', versions, resources: { notes: { fields: { a: f.text() }, access: 'public' } } })
+export default service({ name: 'c', versions, settings: { list: { or: true } }, resources: { notes: { fields: { a: f.text() }, access: 'public' } } })
   .change('v2', 'notes', { about: 'b went.', removed: { b: f.text({ filter: true }) }, response: ({ a }) => ({ b: a }) })
 `,
   })
@@ -184,6 +190,8 @@ export default service({ name: 'c', versions, resources: { notes: { fields: { a:
   test('fields of older versions use columns of their own', async () => {
     const { stdout } = await run(['explain', 'old.ts', 'GET', '/v1/notes?b=x'], { cwd })
     assert.match(stdout, /query +passes +.* columns of their own: b:v2/)
+    const any = await run(['explain', 'old.ts', 'GET', '/v1/notes?or=(b=x;b=y)'], { cwd })
+    assert.match(any.stdout, /columns of their own: b:v2/)
   })
 
   test('a key is explained by its state in this database', async () => {

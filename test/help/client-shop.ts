@@ -51,7 +51,7 @@ export const api = service({
     },
     files: { fields: { text: f.text() }, access: 'authenticated', events: false },
   },
-  settings: { events: { stream: true } },
+  settings: { events: { stream: true }, list: { or: true } },
 })
 export type Api = typeof api
 

@@ -31,6 +31,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
   }
   const declared = {
     name: 'clinic',
+    settings: { list: { or: true } },
     scopes: { pii: 'See personal data', vip: 'Set ranks', close: 'Remove visits', prices: 'Change prices' },
     versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' }, v3: { released: '2026-06-01' } },
     resources: {

@@ -84,7 +84,13 @@ export function checkedSend(send: Send, service: Service, { replaced, resolves }
     const answer = await send(method, path, sent)
     const { status, headers, text } = answer
     if (sent?.mismatch !== undefined || (replaced && status >= 400)) return answer
-    const target = resolves ? path.replace(/^[^?]*/, (own) => new URL(`http://localhost${own}`).pathname) : path
+    const form = method === 'QUERY' && typeof sent?.body === 'string' ? `?${sent.body}` : ''
+    const target =
+      form !== '' && !path.includes('?')
+        ? path + form
+        : resolves
+          ? path.replace(/^[^?]*/, (own) => new URL(`http://localhost${own}`).pathname)
+          : path
     const complaints = undescribed(service, { method, target, status, headers, text, ...contentOf(sent) })
     const says = `${method} ${path} was answered ${status}, and the description says otherwise:`
     assert.ok(complaints.length === 0, `${says}\n${complaints.join('\n')}\n${text.slice(0, 500)}`)

@@ -1,4 +1,5 @@
 /** Makes random requests of a caller with few rights from numbers, so that two worlds get the same requests. */
+// long because: the rows, the bodies and the queries of one visitor belong together
 
 import { type Chooser, chooser } from './chooser.ts'
 import type { Who } from './hiding-service.ts'
@@ -223,10 +224,33 @@ const filters: Partial<Record<Collection, readonly string[]>> = {
   customers: [
     ...['name[like]=N%25', 'ssn=A-1', 'ssn[null]=true', 'contact.city=A-1', 'score[gte]=1', 'rank=gold', 'sort=name'],
     ...['sort=ssn', 'sort=score&order=desc', 'page_size=1', 'limit=1&offset=1', 'limit=2&cursor='],
+    ...[
+      'or=(rank=gold;ssn=A-1)',
+      'or=(score[gte]=1)',
+      'or=(contact.city=A-1;rank=plain)',
+      'or=(rank=gold)&limit=1&cursor=',
+    ],
+    ...['fields=rank,ssn', 'fields=contact.city', 'fields=rank', 'fields=pin', 'fields=planId&limit=1&cursor='],
   ],
-  visits: ['text=a', 'cost[gte]=1'],
-  tags: ['hue=red', 'page_size=1'],
+  visits: ['text=a', 'cost[gte]=1', 'or=(text=a;cost[gte]=1)', 'or=(text=a;text=x)', 'fields=cost', 'fields=text'],
+  tags: ['hue=red', 'page_size=1', 'or=(hue=red;hue=dark)', 'fields=note', 'fields=hue'],
+  plans: ['fields=cost', 'fields=title,price'],
+  drops: ['fields=seal', 'fields=text'],
 }
+/** Selections of fields of single items. */
+const selections = [
+  'ssn',
+  'contact',
+  'rank',
+  'planId',
+  'pin',
+  'cost',
+  'note',
+  'hue',
+  'text',
+  'seal',
+  'score,rank',
+] as const
 
 /** A request, and the same request in the newest version; null if there is none. */
 export interface Asked {
@@ -260,7 +284,9 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
       ? `/${parents}/${parent}/${name}`
       : `/${name}`
     : `/${name}/${id}`
-  const query = isList && isRead ? queryOf(choose, name, version, pool) : ''
+  const asked = isRead ? queryOf(choose, name, version, pool) : ''
+  const selected = choose.one(selections)
+  const query = isList ? asked : isRead && choose.once(3) ? `?fields=${selected}` : ''
   const body = ['POST', 'PUT', 'PATCH'].includes(method)
     ? bodyOf(choose, name, pool, method !== 'PATCH' && !choose.once(6))
     : null

@@ -24,6 +24,8 @@ export interface Ask {
   readonly order: 'asc' | 'desc' | null
   readonly nulls: 'first' | 'last' | null
   readonly filters: readonly Filter[]
+  /** Filters of which one has to match; null without `or`. */
+  readonly any: readonly Filter[] | null
   readonly limit: number
   readonly offset: number
 }
@@ -72,13 +74,23 @@ const mixed = {
   j: ['-cost', '-name'],
 } as const
 
-const settings = { list: { maxPageSize: 50 } }
+/** They serve filters by their first field, sorted by the second one. */
+const indexes = [
+  ['flag', 'name'],
+  ['day', 'name'],
+] as const
+
+const settings = { list: { maxPageSize: 50, or: true } }
 const last = () => 'last' as const
 
 export const listedServices: readonly Made[] = [
   {
     name: 'a list',
-    service: service({ name: 'one', resources: { rows: { fields, sorts: mixed, access: 'public' } }, settings }),
+    service: service({
+      name: 'one',
+      resources: { rows: { fields, sorts: mixed, indexes, access: 'public' } },
+      settings,
+    }),
     customs: mixed,
     usual: [],
     nulls: last,
@@ -105,7 +117,7 @@ export const listedServices: readonly Made[] = [
       name: 'three',
       resources: {
         halls: { fields: { label: f.text() }, access: 'public' },
-        rows: { parent: 'halls', fields, sorts: mixed, access: 'public' },
+        rows: { parent: 'halls', fields, sorts: mixed, indexes, access: 'public' },
       },
       settings: { list: { ...settings.list, nullsDefault: 'first' } },
     }),
@@ -126,6 +138,7 @@ export const listedServices: readonly Made[] = [
           key: 'number',
           fields: { number: f.integer({ min: 0 }), ...fields },
           sorts: mixed,
+          indexes,
           access: 'public',
         },
       },
@@ -257,12 +270,17 @@ function ordered(made: Made, { sort, order, nulls }: Ask): Order[] {
   })
 }
 
+function parameterOf([field, operator, value]: Filter): [name: string, value: string] {
+  if (operator !== 'in') return [`${field}[${operator}]`, value as string]
+  return [field, `in:(${(value as string[]).map((one) => `"${one.replace(/["\\]/g, '\\$&')}"`).join(',')})`]
+}
+
 async function asked(send: Send, path: string, ask: Ask, window: Record<string, string>): Promise<Page> {
   const query = new URLSearchParams()
-  for (const [field, operator, value] of ask.filters) {
-    if (operator === 'in')
-      query.set(field, `in:(${(value as string[]).map((one) => `"${one.replace(/["\\]/g, '\\$&')}"`).join(',')})`)
-    else query.set(`${field}[${operator}]`, value as string)
+  for (const filter of ask.filters) query.set(...parameterOf(filter))
+  if (ask.any) {
+    const escaped = (text: string) => text.replace(/[%;()]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
+    query.set('or', `(${ask.any.map((filter) => parameterOf(filter).map(escaped).join('=')).join(';')})`)
   }
   if (ask.sort) query.set(ask.sort.by === 'field' ? 'sort' : 'custom_sort', ask.sort.name)
   if (ask.order) query.set('order', ask.order)

@@ -113,6 +113,9 @@ function alike(text: string, pattern: string): boolean {
   return places.has(given.length)
 }
 
-export function matching(rows: readonly Row[], filters: readonly Filter[]): Row[] {
-  return rows.filter((row) => filters.every((filter) => holds(row, filter)))
+/** The rows that match all filters, and one of `any`. */
+export function matching(rows: readonly Row[], filters: readonly Filter[], any: readonly Filter[] | null): Row[] {
+  return rows
+    .filter((row) => filters.every((filter) => holds(row, filter)))
+    .filter((row) => any === null || any.some((filter) => holds(row, filter)))
 }

@@ -127,6 +127,22 @@ const filter: fc.Arbitrary<Filter> = fc.constantFrom(...sortable).chain((field):
 /** Filters by different fields and operators, as a parameter can occur only once. */
 const filters = fc.uniqueArray(filter, { maxLength: 2, selector: ([field, operator]) => `${field} ${operator}` })
 
+/** A request whose alternatives are each served by an index, in the order of the list. */
+function servedByIndexes(ask: Ask): fc.Arbitrary<Ask> {
+  const alternatives = (fields: readonly string[], operators: readonly string[]) =>
+    fc.array(
+      filter.filter(([field, operator]) => fields.includes(field) && operators.includes(operator)),
+      { minLength: 1, maxLength: 4 },
+    )
+  const single = ['eq', 'in', 'null']
+  const sortedBy = (name: string) => ({ ...ask, sort: { by: 'field' as const, name }, filters: [] })
+  return fc.oneof(
+    alternatives(sortable, single).map((any) => ({ ...ask, sort: null, filters: [], any })),
+    alternatives(['flag', 'day', 'name'], ['eq', 'null', 'gte', 'lt']).map((any) => ({ ...sortedBy('name'), any })),
+    alternatives(['cost'], ['gte', 'lte', 'gt', 'lt', 'eq']).map((any) => ({ ...sortedBy('cost'), any })),
+  )
+}
+
 export function asks({ customs }: Made): fc.Arbitrary<Ask> {
   const fieldSort = fc.constantFrom(...sortable).map((name) => ({ by: 'field' as const, name }))
   const customSort = fc.constantFrom(...Object.keys(customs)).map((name) => ({ by: 'custom' as const, name }))
@@ -140,9 +156,13 @@ export function asks({ customs }: Made): fc.Arbitrary<Ask> {
       order: fc.constantFrom(null, 'asc' as const, 'desc' as const),
       nulls: fc.constantFrom(null, 'first' as const, 'last' as const),
       filters,
+      any: fc.option(fc.array(filter, { minLength: 1, maxLength: 5 }), { freq: 2 }),
       limit: fc.integer({ min: 1, max: 6 }),
       offset: fc.nat(12),
     })
+    .chain((ask) =>
+      fc.oneof({ weight: 3, arbitrary: fc.constant(ask) }, { weight: 1, arbitrary: servedByIndexes(ask) }),
+    )
     .map((ask) => ({ ...ask, order: ask.sort ? ask.order : null, nulls: ask.sort?.by === 'field' ? ask.nulls : null }))
 }
 

@@ -1,4 +1,5 @@
 /** Attacks on a service, grouped by the OWASP API top ten of 2023, and their refusals. Part 5, authentication. */
+// long because: one table of attempts
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -30,7 +31,7 @@ const shop = service({
     },
     news: { fields: { text: f.text() }, access: { read: 'public', write: 'admin' } },
   },
-  settings: { limits: { body: 20_000 } },
+  settings: { limits: { body: 20_000 }, list: { or: true } },
 })
 const user = ['orders:read', 'orders:write']
 const holders = {
@@ -112,6 +113,13 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     ['user', 'GET', '/orders?secret=1', 400, 'invalid-query'],
     ['user', 'GET', '/orders?sort=phone', 400, 'invalid-query'],
     ['user', 'GET', '/orders?fields=secret,phone', 400, 'invalid-query'],
+    ['user', 'GET', '/orders?fields=title,phone', 403, 'insufficient-scope'],
+    ['user', 'GET', '/orders/{own}?fields=phone', 403, 'insufficient-scope'],
+    ['user', 'GET', '/orders/{own}?fields=secret', 400, 'invalid-query'],
+    ['user', 'GET', '/orders?or=(title=x;phone=1)', 403, 'insufficient-scope'],
+    ['user', 'GET', '/orders?or=(%2570hone[null]=true)', 403, 'insufficient-scope'],
+    ['user', 'GET', '/orders?or=(title=x;secret=1)', 400, 'invalid-query'],
+    ['user', 'GET', '/orders?or=(title=x%27%20OR%201=1)--', 400, 'invalid-query'],
     ['user', 'POST', '/orders', 400, 'validation-failed', text('{"title":"x","__proto__":{"isAdmin":true}}')],
     [
       'user',
@@ -130,6 +138,8 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     ['user', 'GET', '/orders?limit=10&offset=99999999999999999999', 400, 'invalid-query'],
     ['user', 'GET', `/orders?id=in:(${Array.from({ length: 200 }, () => unknown).join(',')})`, 400, 'invalid-query'],
     ['user', 'GET', `/orders?title[like]=${'%25a'.repeat(200)}`, 400, 'invalid-query'],
+    ['user', 'GET', `/orders?or=(${'title=a;'.repeat(800)})`, 400, 'invalid-query'],
+    ['user', 'GET', `/orders?fields=${'title,'.repeat(1200)}`, 400, 'invalid-query'],
     ['user', 'GET', `/orders?${'x'.repeat(9000)}`, 414, 'uri-too-long'],
     ['user', 'GET', '/orders', 431, 'header-fields-too-large', { headers: { 'x-filler': 'a'.repeat(20_000) } }],
     ['user', 'POST', '/orders', 413, 'content-too-large', json({ title: 'x'.repeat(30_000) })],

@@ -55,13 +55,13 @@ doors('refusals of lists', listService, (door) => {
       '',
       'sort ',
       'data',
-      'fields',
+      'or',
       '_method',
     ])
       assert.deepEqual(await refused(door, asked('/products', { [name]: 'x' })), [`unknown-parameter ${name}`])
     assert.match(
       await sentence(door, '/products?nmae=x'),
-      /^nmae is not a parameter here\. Did you mean name\? Accepted: id, name, .*, order\[eq\], .*, sort, order, nulls, page, page_size, limit, offset, cursor, custom_sort\.$/,
+      /^nmae is not a parameter here\. Did you mean name\? Accepted: id, name, .*, order\[eq\], .*, sort, order, nulls, page, page_size, limit, offset, cursor, custom_sort, fields\.$/,
     )
   })
 

@@ -3,6 +3,7 @@ import { f, service } from 'bylaw'
 
 export const orderedService = service({
   name: 'board',
+  settings: { list: { or: true } },
   resources: {
     teams: { prefix: 'tea', fields: { name: f.text() }, access: 'public' },
     tasks: {

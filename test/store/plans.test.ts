@@ -208,6 +208,27 @@ test('a filter that fixes a term of the order leaves the rest of it to the index
   }
 })
 
+test('each alternative is read from an index in the order of the list, up to the size of the page', () => {
+  for (const [or, sort] of [
+    ['(status=open;status=done)', 'sort=dueOn'],
+    ['(status=in:%28open,done%29;dueOn[gte]=2026-01-01)', 'sort=dueOn&order=desc'],
+    ['(status=open;cost=1;code=x;dueOn[null]=true)', ''],
+    ['(effort[gte]=3;effort[lte]=9)', 'sort=effort'],
+  ]) {
+    for (const { statement } of statements('tasks', `or=${or?.replaceAll('%', '%25')}&${sort}`, null)) {
+      const lines = details(statement)
+      const says = `${statement.text}\n${lines.join('\n')}`
+      const reads = lines.filter((line) => /^(SEARCH|SCAN) tasks/.test(line))
+      assert.ok(reads.length > 0, says)
+      for (const line of reads) assert.match(line, /^SEARCH tasks USING (COVERING )?INDEX/, says)
+      assert.match(lines.find((line) => / own /.test(line)) ?? '', /^SEARCH own USING PRIMARY KEY \(id=\?\)/, says)
+      // Without this line in between, the rows of the part would be sorted before its limit.
+      for (const [i, line] of lines.entries())
+        if (reads.includes(line)) assert.match(lines[i + 1] ?? '', /^SCAN part\d$/, says)
+    }
+  }
+})
+
 test('the flat list of owned children has the indexes of any list', () => {
   served('steps', '', ['by_position'])
   for (const sort of directions('sort=weight', true)) served('steps', sort, ['by_weight'])

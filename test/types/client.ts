@@ -95,6 +95,21 @@ export async function calls() {
   }))
     void (one.note satisfies string | null)
   shop.orders.list({ customSort: '-worth', nulls: 'first', pageSize: 5, where: { note: { like: 'a%', null: false } } })
+  shop.orders.list({ or: { size: 's', 'buyer.age': { gt: 3 }, note: null }, fields: ['note'] })
+  for await (const one of shop.orders.list({ fields: ['note', 'buyer.name', 'createdAt'] }))
+    void (0 as unknown as Proof<
+      Equal<
+        typeof one,
+        {
+          readonly id: string
+          readonly createdAt: string
+          readonly note: string | null
+          readonly buyer: { readonly name: string }
+        }
+      >
+    >)
+  const cut = await shop.orders.get(order, { fields: ['size'], deadline: 1000 })
+  void (cut.size satisfies 's' | 'l')
   for await (const event of shop.events({ types: ['order.placed', 'orderLine.created'], after: 'evt_1' }))
     if (event.type === 'orderLine.created') void (event.data.quantity satisfies number)
   const card = await shop.cards.update('card_1', { text: 'a' })
@@ -134,6 +149,16 @@ export async function mistakes(order: Order, row: Row<Api, 'orders'>) {
   shop.orders.list({ where: { size: 'm' } })
   // @ts-expect-error: `size` is no sort
   shop.orders.list({ sort: 'size' })
+  // @ts-expect-error: `note` was not selected
+  void (await shop.orders.get(order, { fields: ['size'] })).note
+  // @ts-expect-error: there is no such field
+  shop.orders.list({ fields: ['nope'] })
+  // @ts-expect-error: there is no such nested field
+  shop.orders.list({ fields: ['buyer.nope'] })
+  // @ts-expect-error: an item without all fields is no target
+  await shop.orders.update(await shop.orders.get(order, { fields: ['size'] }), { note: 'x' })
+  // @ts-expect-error: `lines` is no filter
+  shop.orders.list({ or: { lines: 1 } })
   // @ts-expect-error: logs have no events
   shop.events({ types: ['log.created'] })
   // @ts-expect-error: there is no such version
