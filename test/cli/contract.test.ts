@@ -91,7 +91,8 @@ describe('a breaking difference from a locked version', { concurrency: 3 }, () =
     const cwd = await locked()
     write(cwd, lengthened)
     const { stdout } = await run(['check', 'api.ts'], { cwd })
-    write(cwd, lengthened.trimEnd() + stdout.slice(stdout.indexOf('.change(')))
+    const [change] = /\.change\('v2'[^]*?\n *\}\)/.exec(stdout) ?? [] // the lines of the declaration follow
+    write(cwd, `${lengthened.trimEnd()}${change}\n`)
     const after = await run(['check', 'api.ts'], { cwd })
     assert.equal(after.code, 0, after.stdout)
     assert.match(after.stdout, /v2 is released but not locked; lock it with: {2}bylaw contract lock api\.ts/)
