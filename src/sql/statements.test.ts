@@ -12,8 +12,9 @@ import { type Collection, indexesOf } from '../rows/collection.ts'
 import { changeBetween } from '../schema/schema-change.ts'
 import { readSettings } from '../settings.ts'
 import { type Dialect, postgresDialect, rowKeyValues, sqliteDialect } from './dialect.ts'
+import { countStatement, listStatement } from './list-statements.ts'
 import { allRanges } from './ranges.ts'
-import { countStatement, listStatement, type Statement, statementTexts, tombstoneId, updateText } from './statements.ts'
+import { type Statement, statementTexts, tombstoneId, updateText } from './statements.ts'
 
 const { resources } = service({
   name: 'statements',

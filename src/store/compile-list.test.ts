@@ -6,8 +6,8 @@ import type { Condition, ListRows, Term } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import type { Cell, Collection } from '../rows/collection.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
+import { listStatement } from '../sql/list-statements.ts'
 import { allRanges, rangesAfter, reverseOrder } from '../sql/ranges.ts'
-import { listStatement } from '../sql/statements.ts'
 
 const { resources } = service({
   name: 'windows',

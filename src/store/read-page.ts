@@ -1,11 +1,9 @@
 /** Reads a page of a list: its rows as one text, and the positions of its ends. The cellar. */
-
 import type { Page } from '../flow/outcome.ts'
 import type { ListRows, Window } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import { keyColumns } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { formAtPosition, type KeyRange, type PreparedRange, rangesFrom, rangesOf, slot, slotAt } from '../sql/ranges.ts'
 import {
   aggregateStatement,
   countStatement,
@@ -15,8 +13,9 @@ import {
   listStatement,
   type OffsetAndLimit,
   probeStatement,
-  type Statement,
-} from '../sql/statements.ts'
+} from '../sql/list-statements.ts'
+import { formAtPosition, type KeyRange, type PreparedRange, rangesFrom, rangesOf, slot, slotAt } from '../sql/ranges.ts'
+import type { Statement } from '../sql/statements.ts'
 import { shardKeyIn } from '../sql/where.ts'
 import { type PageExtras, pageWithExtras } from './combined.ts'
 import { type PreparedCollection, preparedCollection, type StoreContext } from './context.ts'

@@ -91,7 +91,7 @@ describe('a breaking difference from a locked version', { concurrency: 3 }, () =
     const cwd = await locked()
     write(cwd, lengthened)
     const { stdout } = await run(['check', 'api.ts'], { cwd })
-    const [change] = /\.change\('v2'[^]*?\n *\}\)/.exec(stdout) ?? [] // the lines of the declaration follow
+    const [change] = /\.change\('v2'.*?\n *\}\)/s.exec(stdout) ?? [] // the lines of the declaration follow
     write(cwd, `${lengthened.trimEnd()}${change}\n`)
     const after = await run(['check', 'api.ts'], { cwd })
     assert.equal(after.code, 0, after.stdout)
