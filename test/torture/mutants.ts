@@ -182,8 +182,8 @@ const postgres: Mutants = {
       { from: 'if (fused && (yield fused).length > 0) return', to: 'if (fused === undefined) return' },
       {
         from: 'const taken = plan.claim && (yield* takeClaim(cellar, plan, plan.claim))',
-        to: `const known = plan.claim && (yield* recallClaim(cellar, { do: 'recall', claim: plan.claim }))
-  const taken = known?.is === 'claimed' && known
+        to: `const keyed = plan.claim && (yield* recallClaim(cellar, { do: 'recall', claim: plan.claim }))
+  const taken = keyed?.is === 'claimed' && keyed
   yield { text: 'SELECT pg_sleep(0.02)', values: [] }
   if (plan.claim && !taken) yield* takeClaim(cellar, plan, plan.claim)`,
       },
