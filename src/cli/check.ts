@@ -112,7 +112,7 @@ async function unlockedWarnings(
 
 const mostNamed = 8
 
-/** A note on what has no description: not a warning, as no reader needs one for each part. */
+/** Names the parts without a description: a note and no warning, as not every part needs one. */
 function descriptionNote({ service: { declaration } }: Extract<LoadResult, { service: unknown }>): string[] {
   const all = undescribed(declaration)
   const named = all.length > mostNamed ? [...all.slice(0, mostNamed), `${all.length - mostNamed} more`] : all

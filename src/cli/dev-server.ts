@@ -39,7 +39,7 @@ export interface DevMessage {
   readonly contract?: Contract
 }
 
-/** The message of the supervisor when the former process has ended, with the socket: what was served, and what has changed. */
+/** The supervisor sends this, with the socket, when the former process has ended. */
 export interface FormerService {
   readonly contract: Contract
   /** The file that was changed. */
@@ -139,8 +139,8 @@ async function openService(given: CommandInput): Promise<DevService | null> {
 }
 
 /**
- * The handlers with the value of `use` made, so that what is wrong with them shows while the former process still serves. Both
- * have such a value for a moment, as two nodes have in production.
+ * Checks the handlers and calls `use`, so that mistakes show while the former process still serves. Both processes have a
+ * value of `use` for a moment, as two nodes have in production.
  */
 async function readyHandlers({ name, declaration, ownHandlers }: Service, file: string, files: ReadonlySet<string>) {
   try {

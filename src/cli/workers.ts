@@ -67,10 +67,10 @@ export async function untilReplaced(): Promise<void> {
   process.send?.({ leaving: true } satisfies WorkerMessage)
   const word = await new Promise<unknown>((resolve) => {
     setTimeout(resolve, replacementWait).unref()
-    const told = (word: unknown): void => {
+    const heard = (word: unknown): void => {
       if (typeof word === 'string') resolve(word)
     }
-    process.on('message', told).once('disconnect', resolve)
+    process.on('message', heard).once('disconnect', resolve)
   })
   if (word === 'end' && process.connected) process.disconnect?.()
 }

@@ -111,12 +111,12 @@ const longNames: Partial<Record<RequestHeader, string>> = { wait: 'PreferToWait'
 /** The headers that an operation reads. */
 export function headerParameters(route: Route, components: Components): DocumentPart[] {
   const found = route.about.headers.map((one) => {
-    const [name, description, { pattern, ...schema }] = requestHeaders[one]
-    // Reads ignore malformed tags. R128.
-    const own = pattern === undefined || route.safe ? schema : { ...schema, pattern }
-    const short = longNames[one] ?? name.replaceAll('-', '')
-    const partName = route.safe && pattern !== undefined ? `${short}OfRead` : short
-    return { ...components.put('parameters', [partName], { name, in: 'header', description, schema: own }) }
+    const [name, description, schema] = requestHeaders[one]
+    const { pattern, ...anyText } = schema
+    const takesAll = route.safe && pattern !== undefined // reads ignore malformed tags: R128
+    const partName = (longNames[one] ?? name.replaceAll('-', '')) + (takesAll ? 'OfRead' : '')
+    const part = { name, in: 'header', description, schema: takesAll ? anyText : schema }
+    return { ...components.put('parameters', [partName], part) }
   })
   return route.claims === null ? found : [...found, keyParameter(route, components)]
 }

@@ -1,4 +1,4 @@
-/** Refused request: the error of a caller that may not do what it asks of a route beside the service. Part 7, error body. */
+/** Refused request: the error for a caller that a route beside the service has to refuse. Part 7, error body. */
 import type { Reply } from '../flow/reply.ts'
 
 /**

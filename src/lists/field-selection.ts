@@ -22,9 +22,9 @@ export function fieldSelectionReader(resource: Resource) {
   return (text: string | undefined, faults: Violation[]): FieldSelection | null => {
     if (text === undefined) return null
     const names = [...new Set(text.split(','))].sort()
-    const all = [...known].join(', ')
     const unknown = names.find((name) => !known.has(name))
     if (unknown === undefined) return { names, tree: treeOf(['id', ...names]) }
+    const all = [...known].join(', ')
     const guess = nearestName(shortName(unknown), [...known])
     const meant = guess ? ` Did you mean ${guess}?` : ''
     faults.push(
@@ -45,12 +45,10 @@ export function itemQueryReader(resource: Resource): (target: string) => ItemQue
   const read = fieldSelectionReader(resource)
   return (target) => {
     if (!target.includes('?')) return null
-    const { values, faults } = namedParameters(
-      target,
-      resource.settings.list.fields ? ['fields'] : [],
-      resource.settings,
-    )
-    const fields = resource.settings.list.fields ? read(values.get('fields'), faults) : null
+    const { settings } = resource
+    const isOn = settings.list.fields
+    const { values, faults } = namedParameters(target, isOn ? ['fields'] : [], settings)
+    const fields = isOn ? read(values.get('fields'), faults) : null
     if (faults.length > 0) throw invalidQuery(faults)
     return { fields }
   }

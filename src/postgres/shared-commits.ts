@@ -37,8 +37,6 @@ interface Batch {
   /** The batches that it waits for; empty once it has begun, so that it does not keep all earlier ones in memory. */
   readonly after: Set<Batch>
   readonly over: PromiseWithResolvers<void>
-  /** How many of its members have been carried out. */
-  done: number
   /** Until when writes may join it; null before it has begun. */
   until: number | null
 }
@@ -89,7 +87,7 @@ export class SharedCommits {
   }
 
   #newBatch(after: Set<Batch>): Batch {
-    const batch: Batch = { members: [], after, over: Promise.withResolvers(), done: 0, until: null }
+    const batch: Batch = { members: [], after, over: Promise.withResolvers(), until: null }
     void Promise.all([...after].map(({ over }) => over.promise)).then(() => this.#carryOut(batch))
     return batch
   }
@@ -119,8 +117,7 @@ export class SharedCommits {
     try {
       await connection.ask(this.#begin)
       batch.until = world.monotonic() + joinTime
-      for (let member = batch.members[0]; member; member = batch.members[++batch.done])
-        await this.#perform(member, connection)
+      for (const member of batch.members) await this.#perform(member, connection) // others join meanwhile
       batch.until = 0
       await commit(connection)
     } catch (error) {

@@ -59,8 +59,7 @@ export function* writeWithEffects(
   noteState(cellar, plan, outcome, last)
   if (plan.do === 'remove') rows.clear()
   else if (plan.do !== 'keep') rows.delete(rowName(cellar, plan))
-  const refusal =
-    (yield* performEffects(cellar, effects, rows, course)) ?? (outer ? null : yield* performJoined(cellar, course))
+  const refusal = yield* performEffects(cellar, effects, rows, outer, course)
   yield* recordEventRows(cellar, plan, seen, outcome) // as the effects left these rows
   return refusal ?? (yield* followRemoved(cellar, lastState(cellar, plan, outcome, last), outer))
 }
@@ -117,9 +116,7 @@ function* followRemoved(cellar: StoreContext, outcome: Outcome, outer: EffectCou
   const effects: Effect[] = []
   for (const one of outcome.consequences) effects.push(...(yield* decideConsequences(cellar, one, true)).effects)
   const rows = yield* lockRows(cellar, keep, effects)
-  const refusal =
-    (yield* performEffects(cellar, effects, rows, course)) ?? (outer ? null : yield* performJoined(cellar, course))
-  return refusal ?? { is: 'removed' }
+  return (yield* performEffects(cellar, effects, rows, outer, course)) ?? { is: 'removed' }
 }
 
 /** Performs effects one after the other, on rows that were read; the refusal of one refuses all. */
@@ -127,6 +124,7 @@ function* performEffects(
   cellar: StoreContext,
   effects: readonly Effect[],
   rows: Map<string, ReadResult>,
+  outer: EffectCourse | null,
   course: EffectCourse,
 ): Steps<Outcome | null> {
   for (const effect of effects) {
@@ -141,7 +139,7 @@ function* performEffects(
     const refusal = yield* performChange(cellar, effect, rows, course)
     if (refusal) return refusal
   }
-  return null
+  return outer ? null : yield* performJoined(cellar, course)
 }
 
 function joinChange(effect: RowChange, name: string, rows: Map<string, ReadResult>, { joined }: EffectCourse): void {

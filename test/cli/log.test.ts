@@ -1,4 +1,4 @@
-/** The log of a service: who has called, and why a request was refused, without values. */
+/** The log names the caller and the reason of a refusal, and holds no values of requests. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { folder, run, served } from '../help/command.ts'

@@ -1,4 +1,4 @@
-/** A service in servers of other programs: the same answers, limits and streams as in its own, and its own routes beside it. */
+/** An embedded service gives the same answers, limits and streams as `bylaw serve`, and the program has routes of its own beside it. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -155,7 +155,7 @@ export interface Between {
   judge: (bytes: Buffer) => 'pass' | 'cut before' | 'cut behind' | 'give up' | 'hold'
   /** Decides whether an answer of the server on a connection is lost, and the connection with it. */
   loses: (bytes: Buffer, connection: object) => boolean
-  /** Sends what was held. */
+  /** Sends the held bytes. */
   readonly thaw: () => void
   readonly close: () => void
 }

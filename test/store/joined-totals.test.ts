@@ -85,7 +85,7 @@ for (const [name, place] of places)
     ])
     assert.equal((await ask('GET', `/banks/${bank}`)).json.held, 100)
 
-    // A bound still refuses what is above it in the end.
+    // A final total above its bound is still refused.
     const refused = await ask('POST', `/wallets/${one}/purses`, { left: 21 })
     assert.deepEqual([refused.status, refused.json.type], [409, 'conflict'])
   })
