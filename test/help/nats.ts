@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { freePort } from './cluster.ts'
+import { pathOf } from './programs.ts'
 
 /** A message of a stream. */
 export interface Message {
@@ -39,7 +40,7 @@ export async function nats(t: TestContext, ...streams: readonly string[]): Promi
   const start = async (most = 1_048_576): Promise<void> => {
     const file = join(folder, 'nats.conf')
     writeFileSync(file, `listen: "127.0.0.1:${port}"\nmax_payload: ${most}\njetstream { store_dir: "${folder}" }\n`)
-    child = spawn('nats-server', ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] })
+    child = spawn(pathOf('nats-server') as string, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] })
     let said = ''
     for await (const chunk of child.stderr as NonNullable<ChildProcess['stderr']>) {
       said += chunk
