@@ -89,9 +89,10 @@ function encodeBase32(bytes: Uint8Array): string {
   return text
 }
 
-/** An id that begins with a time, made of the first sixteen of the given bytes instead of random ones. */
-export function idAt(prefix: string, time: number, given: Uint8Array): string {
-  const bytes = Uint8Array.from(given.subarray(0, 16))
+/** An id that begins with a time, made of the first sixteen bytes of a text of single bytes instead of random ones. */
+export function idAt(prefix: string, time: number, given: string): string {
+  const bytes = new Uint8Array(16)
+  for (let i = 0; i < 16; i++) bytes[i] = given.charCodeAt(i)
   return `${prefix}_${encodeBase32(stampUuid(bytes, time, (((bytes[6] as number) << 8) | (bytes[7] as number)) & 0xfff))}`
 }
 

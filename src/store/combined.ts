@@ -1,13 +1,13 @@
 /** Combined statements: several steps or requests as one statement, to save round trips. Pure. The cellar. */
 import type { Create, ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
-import { type Dialect, quoted, rowKeyValues } from '../sql/dialect.ts'
+import { type Dialect, literal, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { countStatement, probeStatement } from '../sql/list-statements.ts'
 import type { KeyRange } from '../sql/ranges.ts'
-import type { CoalescedStatement, Statement } from '../sql/statements.ts'
+import { type CoalescedStatement, type Statement, updateText } from '../sql/statements.ts'
 import type { PreparedCollection, StoreContext } from './context.ts'
 import { claimTable } from './idempotency-claims.ts'
-import { type EventValues, eventValueTypes, insertEventsFrom } from './outbox.ts'
+import { type EventExpressions, type EventValues, insertEventsFrom } from './outbox.ts'
 
 const maxRequiredRows = 5
 const claimColumns = Object.keys(claimTable.columns)
@@ -33,13 +33,13 @@ export function coalescableRead({ collection, prepared, texts }: PreparedCollect
 /** Updates a row at a revision; can be coalesced with updates of the same columns. */
 // long because: both texts are built from the same parts
 export function coalescableUpdate(
+  { dialect, restoredAt = 0 }: StoreContext,
   { collection, prepared }: PreparedCollection,
   moved: readonly number[],
-  text: (collection: Collection, moved: readonly number[], dialect: Dialect) => string,
-  { dialect, records }: { readonly dialect: Dialect; readonly records: boolean },
+  event: EventValues | null,
 ): StatementText {
-  return prepared.form(`change ${moved.join(' ')}${records ? ' with its event' : ''}`, () => {
-    const single = text(collection, moved, dialect)
+  return prepared.form(`change ${moved.join(' ')}${event ? ` with its event ${event.action}` : ''}`, () => {
+    const single = updateText(collection, moved, dialect)
     if (!dialect.coalesces) return { text: single }
     const names = keyColumns(collection)
     const columns = moved.map((i) => collection.columns[i] as Collection['columns'][number])
@@ -56,27 +56,57 @@ export function coalescableUpdate(
     const change = (from: string) =>
       `UPDATE ${quoted(collection.table)} AS own SET revision = own.revision + 1, ${set.map((name, i) => `${name} = one.c${i}`).join(', ')}
       FROM ${from} WHERE ${equalColumns('own', [...names, 'revision'], set.length)} RETURNING ${rowNameColumns(names, 'own').join(', ')}, own.revision`
-    if (!records) return { text: single, many: { text: change(valueRows(types, dialect)), types, at } }
-    const first = types.length
-    const typed = [...types, ...eventValueTypes]
+    if (event === null) return { text: single, many: { text: change(valueRows(types, dialect)), types, at } }
+    const typed = [...types, ...ownEventTypes]
     const [one, each] = valuesOf(typed, dialect)
-    const recordOne = insertEventsFrom('written', { value: (i) => one(first + i), doc: one(1) }, dialect)
+    const recorded = (from: string, value: (i: number) => string): string => {
+      const places = { key: set.length, shape: 0, doc: 1, own: types.length }
+      return `event AS (${insertEventsFrom(from, eventExpressions({ event, restoredAt, collection, places }, value), dialect)})`
+    }
+    const recordOne = recorded('written', one)
     const own = at.map((i, n) => `written.at${n} = one.c${i}`).join(' AND ')
-    const recordAll = insertEventsFrom(
-      `one JOIN written ON ${own}`,
-      { value: (i) => each(first + i), doc: each(1) },
-      dialect,
-    )
+    const recordAll = recorded(`one JOIN written ON ${own}`, each)
     const rows = `one AS (SELECT * FROM ${valueRows(typed, dialect)})`
     return {
-      text: withClause([`written AS (${single})`, `event AS (${recordOne})`]) + selectRow,
+      text: withClause([`written AS (${single})`, recordOne]) + selectRow,
       many: {
-        text: withClause([rows, `written AS (${change('one')})`, `event AS (${recordAll})`]) + selectRow,
+        text: withClause([rows, `written AS (${change('one')})`, recordAll]) + selectRow,
         types: typed,
         at,
       },
     }
   })
+}
+
+/** What a statement that records the events of its rows is made for. */
+interface RecordedRows {
+  /** One of the events: all have its type, resource and action, and differ in the rest. */
+  readonly event: EventValues
+  readonly restoredAt: number
+  readonly collection: Collection
+  /** The indexes of the first key value, the shape, the document, and the first of the event's own values. */
+  readonly places: { readonly key: number; readonly shape: number; readonly doc: number; readonly own: number }
+}
+
+/** The values of an event that its row does not have. */
+export const ownEventValues = ({ id, at }: EventValues): readonly Cell[] => [id, at]
+const ownEventTypes: readonly ListType[] = ['text', 'bigint']
+
+function eventExpressions(
+  { event, restoredAt, collection, places }: RecordedRows,
+  value: (i: number) => string,
+): EventExpressions {
+  const { type, resource, action } = event
+  const ofKey = (name: string): string => {
+    const i = keyColumns(collection).indexOf(name)
+    return i < 0 ? 'NULL' : value(places.key + i)
+  }
+  return {
+    ...{ id: value(places.own), at: value(places.own + 1), shape: value(places.shape), payload: value(places.doc) },
+    ...{ item: ofKey('id'), parent: ofKey('parent'), account: ofKey('account') },
+    ...{ type: literal(type), resource: literal(resource), action: literal(action) },
+    sequence: restoredAt === 0 ? 'written.revision' : `written.revision + ${restoredAt}`,
+  }
 }
 
 /**
@@ -110,10 +140,10 @@ export function combinedCreate(
     const answer = keeps ? JSON.stringify({ doc, revision }) : null
     values.push(hash, collection.called ?? plan.collection, plan.key.parent, plan.key.id, fingerprint, time, answer)
   }
-  if (event) values.push(...event.slice(0, -1))
+  if (event) values.push(...ownEventValues(event))
   const name = `create ${event ? 'with its event ' : ''}${plan.claim ? 'with a key ' : ''}${held.map(({ collection: one }) => one).join(' ')}`
-  const birth = { collection, targets, claimed: plan.claim !== null, records: event !== null }
-  return { ...own.prepared.form(name, () => createTexts(birth, dialect)), values, autocommit: 'write' }
+  const birth = { collection, targets, claimed: plan.claim !== null, event }
+  return { ...own.prepared.form(name, () => createTexts(birth, cellar)), values, autocommit: 'write' }
 }
 
 /** The collection of a new row, those of the rows that it requires, and whether it takes an idempotency key. */
@@ -121,11 +151,15 @@ interface NewRow {
   readonly collection: Collection
   readonly targets: readonly Collection[]
   readonly claimed: boolean
-  readonly records: boolean
+  /** One of the events that such statements record. */
+  readonly event: EventValues | null
 }
 
 // long because: both texts are built from the same parts
-function createTexts({ collection, targets, claimed, records }: NewRow, dialect: Dialect): StatementText {
+function createTexts(
+  { collection, targets, claimed, event }: NewRow,
+  { dialect, restoredAt = 0 }: StoreContext,
+): StatementText {
   const names = keyColumns(collection)
   const columns = [
     ...names,
@@ -147,13 +181,14 @@ function createTexts({ collection, targets, claimed, records }: NewRow, dialect:
   const starts = targets.map((target) => types.push(...textTypes(keyColumns(target))) - keyColumns(target).length)
   const claim = types.length
   if (claimed) types.push('text', 'text', 'text', 'text', 'text', 'bigint', 'text')
-  const event = types.length
-  if (records) types.push(...eventValueTypes)
+  const places = { key: 0, shape: names.length + 1, doc: names.length + 2, own: types.length }
+  if (event) types.push(...ownEventTypes)
 
   const [one, each] = valuesOf(types, dialect)
-  const doc = names.length + 2
   const recorded = (from: string, value: (i: number) => string): string =>
-    insertEventsFrom(from, { value: (i) => value(event + i), doc: value(doc) }, dialect)
+    event
+      ? `event AS (${insertEventsFrom(from, eventExpressions({ event, restoredAt, collection, places }, value), dialect)})`
+      : ''
   const range = (from: number, count: number, value: (i: number) => string) =>
     Array.from({ length: count }, (_, i) => value(from + i)).join(', ')
   const into = `INSERT INTO ${quoted(collection.table)} (${columns.join(', ')})`
@@ -169,8 +204,8 @@ function createTexts({ collection, targets, claimed, records }: NewRow, dialect:
     ? [...holding, `claim AS (${claiming} SELECT ${range(claim, claimColumns.length, one)}${from(held)} ${free})`]
     : holding
   const insert = `${into} SELECT ${range(0, width, one)}${from(claimed ? ['claim'] : held)} RETURNING revision`
-  const text = records
-    ? withClause([...steps, `written AS (${insert})`, `event AS (${recorded('written', one)})`]) + selectRow
+  const text = event
+    ? withClause([...steps, `written AS (${insert})`, recorded('written', one)]) + selectRow
     : withClause(steps) + insert
   if (!dialect.coalesces) return { text }
 
@@ -188,8 +223,8 @@ function createTexts({ collection, targets, claimed, records }: NewRow, dialect:
   const ready = claimed ? `one JOIN claim ON claim.hash = one.c${claim} AND claim.id = one.c${id}` : present
   const insertAll = `${into} SELECT ${range(0, width, each)} FROM ${ready} RETURNING ${names[id]} AS at0, revision`
   const recordAll = recorded(`one JOIN written ON written.at0 = one.c${id}`, each)
-  const all = records
-    ? withClause([...stepsOfAll, `written AS (${insertAll})`, `event AS (${recordAll})`]) + selectRow
+  const all = event
+    ? withClause([...stepsOfAll, `written AS (${insertAll})`, recordAll]) + selectRow
     : withClause(stepsOfAll) + insertAll
   return { text, many: { text: all, types, at: [id] } }
 }

@@ -95,14 +95,37 @@ export function* recordsEvents(cellar: StoreContext, { collection }: PreparedCol
 }
 
 /** The values of an event: those of all columns but the mark. */
-export type EventValues = readonly (string | number | null)[]
+export interface EventValues {
+  readonly id: string
+  readonly type: string
+  readonly resource: string
+  readonly item: string
+  readonly parent: string | null
+  readonly account: string | null
+  readonly action: string
+  readonly sequence: number
+  readonly shape: number
+  readonly at: number
+  readonly payload: string
+}
+
+const valueColumns = Object.keys(outboxTable.columns).slice(0, -1) as readonly (keyof EventValues)[]
+
+const insertIntoOutbox = `INSERT INTO ${outbox} (${valueColumns.join(', ')}, mark)`
 
 /** Records an event, in the transaction of its change. R206. */
-export function insertEvent({ mark, outbox: { mark: own } }: Dialect, values: EventValues): Statement {
-  const marks = values.map((_, i) => mark(i + 1))
-  const text = `INSERT INTO ${outbox} (${columns.join(', ')}) VALUES (${marks.join(', ')}, ${own})`
-  return { text, values }
+export function insertEvent({ mark, outbox: { mark: own } }: Dialect, event: EventValues): Statement {
+  const marks = valueColumns.map((_, i) => mark(i + 1))
+  const text = `${insertIntoOutbox} VALUES (${marks.join(', ')}, ${own})`
+  return { text, values: valueColumns.map((name) => event[name]) }
 }
+
+/** The values of an event as expressions of a statement that writes its row. */
+export type EventExpressions = Readonly<Record<keyof EventValues, string>>
+
+/** Records the events of the rows that the same statement writes; `from` has a row for each. */
+export const insertEventsFrom = (from: string, event: EventExpressions, dialect: Dialect): string =>
+  `${insertIntoOutbox} SELECT ${valueColumns.map((name) => event[name]).join(', ')}, ${dialect.outbox.mark} FROM ${from}`
 
 interface Deletion {
   readonly stored: StoredDocument
@@ -136,7 +159,7 @@ export function* ownRowOfEvent(
 /** Stores the rows of an event, in the transaction of its change. */
 export function insertEventRows({ mark }: Dialect, event: EventValues, rows: EventRows): Statement {
   const text = `INSERT INTO ${eventRows} (event, documents) VALUES (${mark(1)}, ${mark(2)})`
-  return { text, values: [event[0] ?? null, JSON.stringify(rows)] }
+  return { text, values: [event.id, JSON.stringify(rows)] }
 }
 
 /** Records the event of a deletion, whose number follows the last revision; returns the last number of the row. */
@@ -158,19 +181,6 @@ export function* recordDeletion(
   return revision + 1
 }
 
-/** The types of an event's values but the last one, its document. */
-export const eventValueTypes = Object.values(outboxTable.columns)
-  .slice(0, -2)
-  .map((type) => (type.startsWith('text') ? ('text' as const) : ('bigint' as const)))
-
-/** The same as a part of the statement of the change: a value is that of a column or the document. `from` has a row for each. */
-export const insertEventsFrom = (
-  from: string,
-  { value, doc }: { readonly value: (i: number) => string; readonly doc: string },
-  dialect: Dialect,
-): string =>
-  `INSERT INTO ${outbox} (${columns.join(', ')}) SELECT ${eventValueTypes.map((_, i) => value(i)).join(', ')}, ${doc}, ${dialect.outbox.mark} FROM ${from}`
-
 /** The sequence is the revision of the row, counted from the last restore: consumers may have got higher ones before a restore. */
 export function eventValues(
   { restoredAt = 0 }: StoreContext,
@@ -182,7 +192,8 @@ export function eventValues(
   const at = changeTime(doc, time)
   const id = eventIdOf(at, [name, account, parent, key.id, revision])
   const type = `${collection.eventPrefix}.${action}`
-  return [id, type, name, key.id, parent, account, action, restoredAt + revision, shape, at, doc]
+  const sequence = restoredAt + revision
+  return { id, type, resource: name, item: key.id, parent, account, action, sequence, shape, at, payload: doc }
 }
 
 const mostNumbered = 1000
@@ -190,35 +201,34 @@ const mostNumbered = 1000
 /** Gives positions to events that have none, up to a limit. */
 export function* numberEvents({ dialect, restoredAt = 0 }: StoreContext): Steps<Outcome> {
   const { mark, outbox: marks } = dialect
+  // The oldest transaction is read before the events: what this search does not see has a mark from there on.
   const [state] = yield {
-    text: `INSERT INTO ${relay} (name, position, horizon) VALUES ('events', 0, 0) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING position, horizon`,
+    text: `INSERT INTO ${relay} (name, position, horizon) VALUES ('events', 0, 0) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING position, horizon, ${marks.oldest} AS oldest`,
     values: [],
   }
   const [position, horizon] = [Math.max(Number(state?.position), restoredAt), Number(state?.horizon)]
-  // The horizon and the events are read by one statement, so that both are of the same moment.
-  const next = `SELECT id, sequence, ${marks.moment} AS moment ${fromFresh(dialect, mark(1))} ORDER BY moment, sequence, id LIMIT ${mostNumbered}`
-  const found = yield {
-    text: `SELECT state.oldest, fresh.* FROM (SELECT ${marks.oldest} AS oldest) AS state LEFT JOIN (${next}) AS fresh ON true ORDER BY moment, sequence, id`,
-    values: [horizon],
+  // Without values, PostgreSQL plans it anew each time: a plan that was made when the tables were small would read them as a
+  // whole when they have grown.
+  const fresh = `SELECT id, sequence, ${marks.moment} AS moment ${fromFresh(dialect, String(horizon))}`
+  const numbered = yield {
+    text: `INSERT INTO ${positions} (position, event) SELECT ${position} + row_number() OVER (ORDER BY moment, sequence, id), id FROM (${fresh}) AS fresh ORDER BY moment, sequence, id LIMIT ${mostNumbered} RETURNING position`,
+    values: [],
   }
-  const fresh = found.filter(({ id }) => id !== null)
-  const last = fresh.length === 0 ? Number(state?.position) : position + fresh.length
-  if (fresh.length > 0)
-    yield {
-      text: `INSERT INTO ${positions} (position, event) SELECT ${mark(1)} + n, id FROM (${dialect.numberedItemsOf(mark(2))}) AS numbered WHERE true`,
-      values: [position, JSON.stringify(fresh.map(({ id }) => id))],
-    }
-  const more = fresh.length === mostNumbered
+  const last = numbered.length === 0 ? Number(state?.position) : position + numbered.length
+  const more = numbered.length === mostNumbered
   yield {
     text: `UPDATE ${relay} SET position = ${mark(1)}, horizon = ${mark(2)} WHERE name = 'events'`,
-    values: [last, more ? horizon : Number(found[0]?.oldest)],
+    values: [last, more ? horizon : Number(state?.oldest)],
   }
   return { is: 'numbered', position: last, more }
 }
 
-/** The events without a position. */
+/** Above all marks. An upper bound makes PostgreSQL expect few rows, where it cannot estimate how many the lower bound leaves. */
+const highestMark = Number.MAX_SAFE_INTEGER
+
+/** The events without a position. For NOT EXISTS, PostgreSQL would read all positions, as it takes the index for slower. */
 const fromFresh = ({ outbox: { next } }: Dialect, horizon: string): string =>
-  `FROM ${outbox} AS own WHERE mark >= CASE WHEN ${horizon} > ${next} THEN 0 ELSE ${horizon} END AND NOT EXISTS (SELECT 1 FROM ${positions} WHERE event = own.id)`
+  `FROM ${outbox} AS own WHERE mark >= CASE WHEN ${horizon} > ${next} THEN 0 ELSE ${horizon} END AND mark < ${highestMark} AND (SELECT position FROM ${positions} WHERE event = own.id) IS NULL`
 
 /**
  * The last position, and whether events wait for theirs. A horizon that is ahead of all transactions is set back at once: it

@@ -4,8 +4,7 @@ import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
 import type { Duplicate, Outcome } from '../flow/outcome.ts'
 import type { Create, RowWrite, Update } from '../flow/plan.ts'
 import { rowKeyValues } from '../sql/dialect.ts'
-import { updateText } from '../sql/statements.ts'
-import { coalescableUpdate, combinedCreate } from './combined.ts'
+import { coalescableUpdate, combinedCreate, ownEventValues } from './combined.ts'
 import {
   hiddenColumn,
   type PreparedCollection,
@@ -126,11 +125,11 @@ function* updateRow(cellar: StoreContext, plan: Update, seen: ViewedRow): Steps<
   const which = seen.shape === shape ? plan.changedCells : [...cells.keys()] // another shape may lack the unchanged cells
   const moved = which.map((i) => cells[i] as RowCell)
   const event = yield* eventOfUpdate(cellar, own, plan)
-  const combined = cellar.dialect.combines ? event?.slice(0, -1) : undefined
+  const combined = cellar.dialect.combines ? event : null
   const key = rowKeyValues(collection, plan.key, cellar.dialect)
   const [row] = yield {
-    ...coalescableUpdate(own, which, updateText, { dialect: cellar.dialect, records: combined !== undefined }),
-    values: [shape, doc, hidden, ...moved, ...key, plan.revision, ...(combined ?? [])],
+    ...coalescableUpdate(cellar, own, which, combined),
+    values: [shape, doc, hidden, ...moved, ...key, plan.revision, ...(combined ? ownEventValues(combined) : [])],
     ...((event === null || combined) && { autocommit: 'write' }),
   }
   if (!row) throw movedRow(plan.collection)
