@@ -42,6 +42,7 @@ const sendTable: Table = {
   key: ['id'],
   indexes: [
     { name: 'endpoint', columns: ['endpoint', 'state', 'due'] },
+    { name: 'position', columns: ['endpoint', 'state', 'position', 'id'] },
     { name: 'due', columns: ['state', 'due'] },
   ],
 }

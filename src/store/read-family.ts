@@ -30,7 +30,7 @@ export function* readFamily(cellar: StoreContext, asked: Omit<FamilyRead, 'do'>)
   const home = collection.composite && column === collection.parent?.column && cellar.dialect.distribute
   const shard = home ? ` AND home = ${next(shardKeyOf(value))}` : ''
   const later = after.length > 0 ? ` AND (${keys.join(', ')}) > (${after.join(', ')})` : ''
-  const part = page ? ` ORDER BY ${keys.join(', ')} LIMIT ${next(page.limit)}` : ''
+  const part = page ? ` ORDER BY ${keys.join(', ')} LIMIT ${Math.trunc(page.limit)}` : ''
   const rows = yield {
     text: `SELECT ${keys.join(', ')}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE ${quoted(columnName(column))} = ${mark(1)}${owned}${shard}${later}${part}`,
     values,

@@ -211,13 +211,13 @@ function* findReferringInLists(
   const { like, mark, pattern } = cellar.dialect
   const { id } = row.key
   const whose = sharedAccount(row, collection)
-  const also = whose.length > 0 ? ` AND account = ${mark(4)}` : ''
+  const also = whose.length > 0 ? ` AND account = ${mark(3)}` : ''
   const within = `(${like('doc', mark(1))} OR ${like('hidden', mark(1))})${also}`
   const order = keyColumns(collection).join(', ')
-  const text = `${selectWithKey(collection, 'revision, shape, doc, hidden')} WHERE ${within} ORDER BY ${order} LIMIT ${mark(2)} OFFSET ${mark(3)}`
+  const text = `${selectWithKey(collection, 'revision, shape, doc, hidden')} WHERE ${within} ORDER BY ${order} LIMIT ${batchSize} OFFSET ${mark(2)}`
   const found: RowToRemove[] = []
   for (let offset = 0; ; offset += batchSize) {
-    const rows = yield { text, values: [pattern(['', JSON.stringify(id), '']), batchSize, offset, ...whose] }
+    const rows = yield { text, values: [pattern(['', JSON.stringify(id), '']), offset, ...whose] }
     found.push(
       ...rows
         .filter((row) => ids(viewRow(collection, shape, storedDocumentOf(row)).document).includes(id))
@@ -284,8 +284,9 @@ function* sweepTombstones(cellar: StoreContext, { collection, key }: RowToRemove
   const { retention } = collection
   if (retention === null) return
   const { mark } = dialect
-  const at = shardCondition(rowShardKey(collection, key), 4, dialect)
-  const old = `SELECT id FROM ${tombstoneTable} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${mark(3)}`
+  const at = shardCondition(rowShardKey(collection, key), 3, dialect)
+  // The limit is a literal: for a bound one, PostgreSQL expects a tenth of the tombstones, and may read all of them.
+  const old = `SELECT id FROM ${tombstoneTable} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${maxSwept}`
   const text = `DELETE FROM ${tombstoneTable} WHERE collection = ${mark(1)} AND id IN (${old})${at.text}`
-  yield { text, values: [storedNameOf(collection), expiresBy(cellar, now) - retention, maxSwept, ...at.values] }
+  yield { text, values: [storedNameOf(collection), expiresBy(cellar, now) - retention, ...at.values] }
 }

@@ -319,13 +319,13 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'store/outbox.ts',
-        from: 'ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING position, horizon`',
-        to: 'ON CONFLICT (name) DO NOTHING`',
+        from: 'ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING position, horizon,',
+        to: 'ON CONFLICT (name) DO NOTHING RETURNING position, horizon,',
       },
       {
         file: 'store/outbox.ts',
         from: '  const [position, horizon] = [Math.max(Number(state?.position), restoredAt), Number(state?.horizon)]',
-        to: '  const [now = state] = yield { text: "SELECT position, horizon FROM bylaw_relay", values: [] }\n  const [position, horizon] = [Math.max(Number(now?.position), restoredAt), Number(now?.horizon)]',
+        to: '  const [now = state] = yield { text: "SELECT position, horizon, " + marks.oldest + " AS oldest FROM bylaw_relay", values: [] }\n  const [position, horizon] = [Math.max(Number(now?.position), restoredAt), Number(now?.horizon)]',
       },
     ],
     tests: [eventOrder],
@@ -335,10 +335,10 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'store/outbox.ts',
-        from: '  const fresh = found.filter(',
-        to: '  const [later] = yield { text: "SELECT " + marks.oldest + " AS oldest", values: [] }\n  const fresh = found.filter(',
+        from: '  const last = numbered.length === 0',
+        to: '  const [later] = yield { text: "SELECT " + marks.oldest + " AS oldest", values: [] }\n  const last = numbered.length === 0',
       },
-      { file: 'store/outbox.ts', from: 'Number(found[0]?.oldest)', to: 'Number(later?.oldest)' },
+      { file: 'store/outbox.ts', from: 'Number(state?.oldest)', to: 'Number(later?.oldest)' },
     ],
     tests: [eventOrder],
   },

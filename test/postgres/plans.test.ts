@@ -1,0 +1,133 @@
+/** Proves from the plans that PostgreSQL logs that no statement of a service reads a large table as a whole. The cellar. */
+import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { freePort, serve } from '../../bench/server.ts'
+import { openStore } from '../../src/terminal/open.ts'
+import { cluster } from '../help/cluster.ts'
+import { keyFor } from '../help/door.ts'
+import { soakApi } from '../torture/soak-api.ts'
+
+/** What makes the key of a copied row unique, by table; `n` is a number from 1 on. */
+const keys: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  bylaw_outbox: { id: "'evt_' || n || x.id", mark: '1' },
+  bylaw_positions: { position: '-n * 100000 - x.position', event: "'evt_' || n || x.event" },
+  bylaw_tombstones: { id: "'tom_' || n || x.id" },
+  bylaw_keys: { hash: 'n || x.hash', id: 'n || x.id' },
+  bylaw_timers: { id: "'ord_' || n || x.id", due: 'x.due + 1e12::bigint' },
+  bylaw_webhook_sends: { id: "'whd_' || n || x.id", due: 'x.due + 1e12::bigint' },
+  webhook_deliveries: { id: "'whd_' || n || x.id" },
+  orders: { id: "'ord_' || n || x.id" },
+  receipts: { id: "'rec_' || n || x.id", by_orderId: '\'ord_\' || n || x."by_orderId"' },
+}
+
+test('R213: with large tables, requests, events, deliveries, timers and reactions read rows by indexes alone', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'bylaw-plans-'))
+  chmodSync(folder, 0o777)
+  const server = await cluster([
+    ...['logging_collector=on', `log_directory=${folder}`, 'autovacuum=off', 'jit=off'],
+    ...['session_preload_libraries=auto_explain', 'auto_explain.log_min_duration=0', 'auto_explain.log_analyze=on'],
+  ])
+  const sink = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(Math.random() < 0.1 ? 500 : 204).end())
+  })
+  await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve))
+  const client = new pg.Client(server.url)
+  await client.connect()
+  t.after(async () => {
+    sink.close()
+    sink.closeAllConnections()
+    await client.end()
+    await server.close()
+    rmSync(folder, { recursive: true })
+  })
+  const store = await openStore(soakApi, server.url, 'apply')
+  const scopes = ['webhook-endpoints:read', 'webhook-endpoints:write']
+  const key = await keyFor(store, 'plans', { account: 'acc_1', scopes }, Date.now())
+  await store.close()
+
+  const run = async (act: (send: Send) => Promise<void>): Promise<void> => {
+    const port = await freePort()
+    const main = join(import.meta.dirname, '../../src/cli/main.ts')
+    const serving = ['serve', join(import.meta.dirname, '../torture/soak-api.ts'), '--database', server.url]
+    const words = ['--conditions=bylaw-source', main, ...serving, '--port', String(port), '--webhooks-to-private']
+    const served = await serve(words, port, join(folder, 'service'), { LOG_LEVEL: 'error' })
+    await act(sending(served.url, key)).finally(served.stop)
+  }
+  await run(async (send) => {
+    const url = `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`
+    for (const ordered of [true, false])
+      await send('POST', '/webhook-endpoints', { url, eventTypes: ['order.*'], ordered })
+    await live(send, 10)
+    await pause(1500)
+  })
+  for (const [table, expressions] of Object.entries(keys)) {
+    const object = Object.entries(expressions).map(([name, value]) => `'${name}', ${value}`)
+    const { rowCount } = await client.query(
+      `INSERT INTO "${table}" SELECT (jsonb_populate_record(x, jsonb_build_object(${object.join(', ')}))).* FROM "${table}" AS x, generate_series(1, 1000) AS n`,
+    )
+    assert.ok(Number(rowCount) >= 1000, table)
+  }
+  await client.query('ANALYZE')
+  const before = logged(folder).length
+  await run(async (send) => {
+    await live(send, 30)
+    await pause(3000)
+  })
+  const plans = logged(folder).slice(before).split('Query Text: ').slice(1)
+  assert.ok(plans.length > 100)
+  const whole = plans.filter((plan) => !readsAll.test(plan) && scanned(plan).some((table) => table && keys[table]))
+  assert.deepEqual(
+    whole.map((plan) => plan.slice(0, 3000)),
+    [],
+  )
+})
+
+/** A total counts the rows of a list, and a start looks for rows without a required value. */
+const readsAll = /SELECT count\(\*\) AS total|^SELECT 1 AS found .* IS NULL LIMIT 1/
+
+/** The tables of which a plan reads more than a thousand rows, or that it reads as a whole. */
+const scanned = (plan: string): (string | undefined)[] =>
+  plan
+    .split('->')
+    .filter((part) => /Seq Scan on/.test(part) || Number(/rows=(\d+) loops/.exec(part)?.[1]) > 1000)
+    .map((part) => /(?:Scan on|Scan using \S+ on) "?(\w+)/.exec(part)?.[1])
+
+const logged = (folder: string): string =>
+  readdirSync(folder)
+    .filter((name) => name.startsWith('postgresql'))
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('')
+
+type Send = (method: string, path: string, json?: object) => Promise<{ readonly id: string }>
+
+const sending =
+  (url: string, key: Readonly<Record<string, string>>): Send =>
+  async (method, path, json) => {
+    const content = json && { 'content-type': 'application/json' }
+    const headers = { ...key, ...content, ...(method === 'POST' && { 'idempotency-key': crypto.randomUUID() }) }
+    const answer = await fetch(url + path, { method, headers, ...(json && { body: JSON.stringify(json) }) })
+    const text = await answer.text()
+    assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`)
+    return text === '' ? {} : JSON.parse(text)
+  }
+
+/** Orders are created, changed, placed, listed and removed; the last one stays, with its timer. */
+async function live(send: Send, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const { id } = await send('POST', '/orders', { note: `${i}` })
+    await send('PATCH', `/orders/${id}`, { note: `${i} again` })
+    if (i % 2 === 0) await send('POST', `/orders/${id}/placements`)
+    await send('GET', `/orders/${id}`)
+    await send('GET', '/orders?limit=5')
+    await send('GET', '/events?limit=5')
+    await send('GET', '/webhook-deliveries?limit=5')
+    if (i % 4 < 2) await send('DELETE', `/orders/${id}`)
+  }
+}
