@@ -27,7 +27,7 @@ const keys: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   receipts: { id: "'rec_' || n || x.id", by_orderId: '\'ord_\' || n || x."by_orderId"' },
 }
 
-test('R213: with large tables, requests, events, deliveries, timers and reactions read rows by indexes alone', async (t) => {
+test('R230: with large tables, requests, events, deliveries, timers and reactions read rows by indexes alone', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-plans-'))
   chmodSync(folder, 0o777)
   const server = await cluster([
