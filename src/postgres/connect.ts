@@ -2,7 +2,7 @@
 import pg from 'pg'
 import type { World } from '../flow/world.ts'
 import type { Cell } from '../rows/collection.ts'
-import type { ResultRow } from '../store/steps.ts'
+import { isReading, type ResultRow } from '../store/steps.ts'
 import type { ConnectionParams, DatabaseHost } from './connection-url.ts'
 import { isPlanOutdated, withCode } from './failure.ts'
 import { checkFrames } from './frames.ts'
@@ -44,6 +44,20 @@ export interface Connection {
   /** Settles when it has failed or was closed. */
   readonly ended: Promise<void>
   readonly close: () => void
+}
+
+/**
+ * Sends the first statement of a transaction: a read together with BEGIN, as it does no harm if BEGIN fails, and a write when
+ * the transaction has begun.
+ */
+export async function askAfter(
+  { ask }: Pick<Connection, 'ask'>,
+  begun: Promise<unknown>,
+  statement: DatabaseQuery,
+): Promise<readonly ResultRow[]> {
+  if (!isReading(statement)) await begun
+  const [rows] = await Promise.all([ask(statement), begun])
+  return rows
 }
 
 /**

@@ -11,7 +11,7 @@ import { plainStatement, type Statement } from '../sql/statements.ts'
 import type { StoreContext } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
 import { hasWritten, isRowConflict, runStepsAsync } from '../store/steps.ts'
-import type { Connection } from './connect.ts'
+import { askAfter, type Connection } from './connect.ts'
 import type { ConnectionPool } from './pool.ts'
 
 /** How many writes join one transaction at most, and until when after its start, in milliseconds: it keeps its locks as long. */
@@ -115,10 +115,11 @@ export class SharedCommits {
   async #transaction(batch: Batch, connection: Connection): Promise<void> {
     const { world, commit, rollBack } = this.#deps
     try {
-      await connection.ask(this.#begin)
+      const begun = connection.ask(this.#begin)
       batch.until = world.monotonic() + joinTime
-      for (const member of batch.members) await this.#perform(member, connection) // others join meanwhile
+      for (const member of batch.members) await this.#perform(member, connection, begun) // others join meanwhile
       batch.until = 0
+      await begun
       await commit(connection)
     } catch (error) {
       await rollBack(connection)
@@ -127,12 +128,12 @@ export class SharedCommits {
   }
 
   /** A member that is refused before it has written anything leaves the others alone. */
-  async #perform(member: Member, connection: Connection): Promise<void> {
+  async #perform(member: Member, connection: Connection, begun: Promise<unknown>): Promise<void> {
     const { answer, plan } = member
     let failed: unknown = null
     const run = async (statement: Statement) => {
       try {
-        const rows = await connection.ask(statement)
+        const rows = await askAfter(connection, begun, statement)
         member.wrote ||= hasWritten(statement, rows)
         return rows
       } catch (error) {

@@ -8,7 +8,7 @@ import { claimTable } from '../store/idempotency-claims.ts'
 import { perform } from '../store/perform.ts'
 import { type ResultRow, rowConflict, runStepsAsync, type Steps, unknownOutcome } from '../store/steps.ts'
 import { coalesce, isCoalescable } from './coalesce.ts'
-import type { Connection, DatabaseQuery } from './connect.ts'
+import { askAfter, type Connection, type DatabaseQuery } from './connect.ts'
 import {
   isConnectionLost,
   isOutcomeUnknown,
@@ -157,11 +157,9 @@ async function inTransaction(
 ): Promise<Outcome> {
   let inside = false
   const run = async (statement: Statement): Promise<readonly ResultRow[]> => {
-    if (!inside && statement.autocommit !== 'read') {
-      inside = true
-      await connection.ask(begin)
-    }
-    return connection.ask(statement)
+    if (inside || statement.autocommit === 'read') return connection.ask(statement)
+    inside = true
+    return await askAfter(connection, connection.ask(begin), statement)
   }
   try {
     let step = steps.next(await run(first))

@@ -8,7 +8,7 @@ import { hasEventRows, recordEventRows } from './joined.ts'
 import { lockLists, performListCheck } from './list-checks.ts'
 import { readWaiting, waitingIn } from './old-nodes.ts'
 import { readFamily } from './read-family.ts'
-import { readRow } from './read-row.ts'
+import { lockPresentRows, readRow } from './read-row.ts'
 import { rowConflict, type Steps, withoutAutocommit } from './steps.ts'
 import { performTablePlan } from './table-plans.ts'
 import { writeRow } from './write-row.ts'
@@ -191,12 +191,44 @@ function* lockRows(cellar: StoreContext, plan: RowWrite, effects: readonly Effec
   yield* lockLists(cellar, effects.filter(isListCheck))
   const ordered: LockedRow[] = [...own, ...effects.filter(isRowChange)].sort((a, b) => (place(a) < place(b) ? -1 : 1))
   if (ordered.at(-1) === plan) ordered.pop() // the write itself locks it next
-  const rows = new Map<string, ReadResult>()
+  const rows = yield* lockTogether(cellar, ordered)
   for (const row of ordered) {
     const name = rowName(cellar, row)
     const locked = rows.get(name) ?? (yield* readRow(cellar, row, !isOnlyChecked(row)))
     rows.set(name, locked)
     row.admit?.(locked)
+  }
+  return rows
+}
+
+/**
+ * Where rows are locked one by one, those of one collection that follow each other are locked by one statement. Absent rows and
+ * rows whose ids are unique only within their owner are left out.
+ */
+function* lockTogether(cellar: StoreContext, ordered: readonly LockedRow[]): Steps<Map<string, ReadResult>> {
+  const rows = new Map<string, ReadResult>()
+  if (!cellar.dialect.combines) return rows
+  for (let from = 0; from < ordered.length; ) {
+    const [first] = ordered.slice(from, from + 1) as [LockedRow]
+    const isAlike = ({ collection, key, lock }: LockedRow) =>
+      collection === first.collection && key.account === first.key.account && lock === first.lock
+    const end = ordered.findIndex((row, i) => i > from && !isAlike(row))
+    const group = ordered.slice(from, end < 0 ? ordered.length : end)
+    from += group.length
+    const ids = [...new Set(group.map(({ key }) => key.id))]
+    const { collection } = preparedCollection(cellar, first.collection)
+    if (ids.length < 2 || collection.composite) continue
+    const lock = isOnlyChecked(first) ? 'share' : 'update'
+    const found = yield* lockPresentRows(cellar, {
+      collection: first.collection,
+      account: first.key.account,
+      ids,
+      lock,
+    })
+    for (const row of group) {
+      const locked = found.get(row.key.id)
+      if (locked) rows.set(rowName(cellar, row), locked)
+    }
   }
   return rows
 }

@@ -10,9 +10,13 @@ export type Steps<T> = Generator<Statement, T, readonly ResultRow[]>
 /** Runs a statement and returns its rows. */
 export type RunStatement = (statement: Statement) => readonly ResultRow[]
 
+/** Whether a statement only reads. It may lock what it reads. */
+export const isReading = ({ text }: Pick<Statement, 'text'>): boolean => text.startsWith('SELECT')
+
 /** Whether a statement may have written: one with RETURNING that returned no row wrote nothing, if it is a single one. */
-export const hasWritten = ({ text }: Statement, rows: readonly ResultRow[]): boolean =>
-  text.startsWith('WITH') || (!text.startsWith('SELECT') && (rows.length > 0 || !text.includes(' RETURNING ')))
+export const hasWritten = (statement: Statement, rows: readonly ResultRow[]): boolean =>
+  statement.text.startsWith('WITH') ||
+  (!isReading(statement) && (rows.length > 0 || !statement.text.includes(' RETURNING ')))
 
 /** Runs steps with statements that return at once. */
 export function runSteps<T>(steps: Steps<T>, run: RunStatement): T {
