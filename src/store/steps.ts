@@ -1,4 +1,5 @@
 /** Steps: an operation of the store yields statements and receives their rows, on either database. The cellar. */
+import { Detour } from '../errors/detour.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Statement } from '../sql/statements.ts'
 
@@ -35,7 +36,7 @@ export async function runStepsAsync<T>(
   return step.value
 }
 
-class RowConflict extends Error {}
+class RowConflict extends Detour {}
 
 /** Thrown if a row has changed since it was read; the runner of the steps retries the operation. */
 export const rowConflict = (collection: string): Error =>
