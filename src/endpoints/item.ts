@@ -1,5 +1,6 @@
 /** Item: the addresses, answers and refusals that the routes of items share. Part 4, endpoints. */
 import { restrictedFieldRefusal } from '../auth/allow.ts'
+import type { ServedSummary } from '../changes/older-summaries.ts'
 import { renameViolation } from '../changes/queries.ts'
 import type { Representation } from '../changes/representation.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
@@ -50,6 +51,8 @@ export interface EndpointContext {
   readonly transitions: readonly ServedTransition[]
   /** The operations that the version declares, each with the one that is carried out. */
   readonly operations: readonly ServedOperation[]
+  /** The summaries that the version has, each with the one of today. */
+  readonly summaries: readonly ServedSummary[]
   /** The transitions that are carried out where callers of the version write the state; null if they cannot. */
   readonly byValue: readonly Transition[] | null
   /** Adds links to its documents; null if they have none. */
