@@ -25,13 +25,13 @@ export function shownGroups(
     }
     return 0
   }
-  const valueOf = ({ kind, options }: Field, text: string): unknown =>
+  const valueOfCell = ({ kind, options }: Field, text: string): unknown =>
     (fieldKind(kind, kinds).cell?.(options).value ?? String)(text)
   const memberOf = (value: ValueMember, found: GroupValue): unknown => {
     const { of, field } = value
     if (of === 'min' || of === 'max') {
       const bound = of === 'min' ? found.least : found.greatest
-      return bound === null ? null : valueOf(field, bound)
+      return bound === null ? null : valueOfCell(field, bound)
     }
     const scale = field.options.scale ?? 0
     const sum = unitsText(found.sum, scale)
@@ -41,7 +41,7 @@ export function shownGroups(
   const show = ({ key, count, values }: SummarizedGroup): object => {
     const members = own.groups.map(({ member, field, part }, i) => {
       const text = key[i] ?? null
-      return [member, text === null ? null : part === null ? valueOf(field, text) : text] as const
+      return [member, text === null ? null : part === null ? valueOfCell(field, text) : text] as const
     })
     return Object.fromEntries([
       ['id', groupId(members)],
