@@ -61,6 +61,17 @@ const fields = {
   spot: f.object({ depth: f.integer({ optional: true, filter: measured, sort: true }) }, { optional: true }),
 }
 
+const numbers = ['count', 'huge', 'cost', 'mass', 'spot.depth'] as const
+/** Groups by every kind of field, and values of every kind. */
+export const summaries = {
+  all: { sum: numbers, min: [...numbers, 'day'], max: [...numbers, 'day'], average: numbers },
+  byFlag: { group: ['flag'], sum: ['mass', 'huge'], max: ['day'], average: ['mass', 'count'] },
+  byWords: { group: ['word', 'name'] },
+  byDays: { group: ['day', { month: 'day' }, { year: 'day' }], sum: ['cost'] },
+  byNumbers: { group: ['huge', 'cost', 'mass', 'spot.depth'], min: ['huge'] },
+  byTime: { group: [{ day: 'createdAt' }], max: ['createdAt'] },
+} as const
+
 const mixed = {
   a: ['word', '-count'],
   b: ['-count', 'word', '-cost'],
@@ -88,7 +99,7 @@ export const listedServices: readonly Made[] = [
     name: 'a list',
     service: service({
       name: 'one',
-      resources: { rows: { fields, sorts: mixed, indexes, access: 'public' } },
+      resources: { rows: { fields, sorts: mixed, summaries, indexes, access: 'public' } },
       settings,
     }),
     customs: mixed,
@@ -101,7 +112,7 @@ export const listedServices: readonly Made[] = [
     name: 'a list with nulls as in SQL and an order of its own',
     service: service({
       name: 'two',
-      resources: { rows: { fields, sorts: mixed, order: ['-word', 'count'], access: 'public' } },
+      resources: { rows: { fields, sorts: mixed, summaries, order: ['-word', 'count'], access: 'public' } },
       settings: { list: { ...settings.list, nullsDefault: 'sql' } },
     }),
     customs: mixed,
@@ -117,7 +128,7 @@ export const listedServices: readonly Made[] = [
       name: 'three',
       resources: {
         halls: { fields: { label: f.text() }, access: 'public' },
-        rows: { parent: 'halls', fields, sorts: mixed, indexes, access: 'public' },
+        rows: { parent: 'halls', fields, sorts: mixed, summaries, indexes, access: 'public' },
       },
       settings: { list: { ...settings.list, nullsDefault: 'first' } },
     }),
@@ -138,6 +149,7 @@ export const listedServices: readonly Made[] = [
           key: 'number',
           fields: { number: f.integer({ min: 0 }), ...fields },
           sorts: mixed,
+          summaries,
           indexes,
           access: 'public',
         },
@@ -166,6 +178,7 @@ export interface ServiceWithLists {
   readonly name: string
   readonly add: (inputs: readonly Input[]) => Promise<Row[]>
   readonly ask: (ask: Ask, window: Record<string, string>) => Promise<Page>
+  readonly summarize: (name: string, ask: Ask) => Promise<unknown[]>
   readonly order: (ask: Ask) => Order[]
   readonly change: (deed: Deed, rows: Row[], touched: Set<string>) => Promise<void>
   /** The rows whose values changed, so that their position may have changed. */
@@ -255,6 +268,11 @@ export async function opened(made: Made, kind: Kind): Promise<ServiceWithLists> 
     name: made.name,
     add,
     ask: (ask, window) => asked(send, path, ask, window),
+    summarize: async (name, ask) => {
+      const { status, text } = await send('GET', `${path}/summaries/${name}?${filtersOf(ask)}`)
+      assert.equal(status, 200, text)
+      return JSON.parse(text).data
+    },
     order: (ask) => ordered(made, ask),
     change,
     moved,
@@ -275,13 +293,18 @@ function parameterOf([field, operator, value]: Filter): [name: string, value: st
   return [field, `in:(${(value as string[]).map((one) => `"${one.replace(/["\\]/g, '\\$&')}"`).join(',')})`]
 }
 
-async function asked(send: Send, path: string, ask: Ask, window: Record<string, string>): Promise<Page> {
+function filtersOf(ask: Ask): URLSearchParams {
   const query = new URLSearchParams()
   for (const filter of ask.filters) query.set(...parameterOf(filter))
   if (ask.any) {
     const escaped = (text: string) => text.replace(/[%;()]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
     query.set('or', `(${ask.any.map((filter) => parameterOf(filter).map(escaped).join('=')).join(';')})`)
   }
+  return query
+}
+
+async function asked(send: Send, path: string, ask: Ask, window: Record<string, string>): Promise<Page> {
+  const query = filtersOf(ask)
   if (ask.sort) query.set(ask.sort.by === 'field' ? 'sort' : 'custom_sort', ask.sort.name)
   if (ask.order) query.set('order', ask.order)
   if (ask.nulls) query.set('nulls', ask.nulls)
