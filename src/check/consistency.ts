@@ -152,7 +152,7 @@ export function namedFields(judged: ResourceCheck, context: DeclarationCheck): N
     }
   }
   const link = parentFieldOf(judged, context)
-  if (link) terms.set(link, { kind: 'text', options: { filter: true } })
+  if (link) terms.set(link, { kind: 'text', options: { max: 200, filter: true } })
   if (isObject(judged.given.fields)) add('', judged.given.fields)
   return terms.set(toCase('created-at', naming), time).set(toCase('updated-at', naming), time)
 }
