@@ -184,9 +184,7 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
     ...changed('parent', `The owner of ${name} is`),
     ...pathDifferences(place, before, after),
     ...deprecationDifferences(place, before, after),
-    ...[eventDifferences, stateDifferences, operationDifferences, summaryDifferences].flatMap((differ) =>
-      differ(place, before, after),
-    ),
+    ...partDifferences.flatMap((differ) => differ(place, before, after)),
     ...fieldDifferences(`${place}.fields`, before.fields, after.fields, traffic),
     ...ordered,
     ...sortDifferences(place, before, after, traffic.lists),
@@ -294,3 +292,5 @@ const asynchronousDifference = (place: string, now: boolean): Difference =>
     'Leave it as it was, and add an operation with another name.',
     'fixed',
   )
+
+const partDifferences = [eventDifferences, stateDifferences, operationDifferences, summaryDifferences]

@@ -7,7 +7,7 @@ import type { RowWriter } from '../effects/row-writer.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { CarriedVersion } from '../flow/call.ts'
 import { type Caller, permits } from '../flow/caller.ts'
-import type { AbsentRow, JoinedRow, ReadResult, RowKey } from '../flow/found-row.ts'
+import type { AbsentRow, FoundRow, JoinedRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import { Memo } from '../flow/memo.ts'
 import type { Duplicate, MissingReferences, Outcome, PriorClaim } from '../flow/outcome.ts'
@@ -51,7 +51,6 @@ export interface EndpointContext {
   readonly transitions: readonly ServedTransition[]
   /** The operations that the version declares, each with the one that is carried out. */
   readonly operations: readonly ServedOperation[]
-  /** The summaries that the version has, each with the one of today. */
   readonly summaries: readonly ServedSummary[]
   /** The transitions that are carried out where callers of the version write the state; null if they cannot. */
   readonly byValue: readonly Transition[] | null
@@ -142,9 +141,7 @@ export const viewNow = (
   { waiting }: Pick<RequestContext['world'], 'waiting'>,
 ): View => viewWhile(view(caller), waiting(representation.today.name))
 
-interface ItemRow {
-  readonly doc: string
-  readonly revision: number
+interface ItemRow extends Pick<FoundRow, 'doc' | 'revision'> {
   readonly joined?: readonly (JoinedRow | null)[]
   readonly document?: Readonly<Record<string, unknown>>
 }
@@ -215,8 +212,7 @@ function httpDate(text: string, now: number): string | null {
 /** The refusal of an item that does not exist or was deleted. R132, R135. */
 export function absentItem(scene: EndpointContext, { is, collection, id }: AbsentRow): Problem {
   const resource = resourceByCollection(scene, collection) as Resource
-  if (is === 'missing') return missingItem(resource, id)
-  if (resource.settings.deleted.status === 404) return missingItem(resource, id)
+  if (is === 'missing' || resource.settings.deleted.status === 404) return missingItem(resource, id)
   return new Problem('resource-deleted', `${resource.title} ${shortId(id)} was deleted.`)
 }
 

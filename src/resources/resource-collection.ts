@@ -43,11 +43,9 @@ export function collectionOf(
   const composite = key !== null && parent !== null
   const orders = [...(declaration.order ? [declaration.order] : []), ...Object.values(declaration.sorts ?? {})]
   const wanted = [...(declaration.indexes ?? []), ...orders]
-  const summed = Object.values(declaration.summaries ?? {}).map(fieldsOfSummary)
-  const alone = summed.filter(({ length }) => length === 1) // its own index is all that such a summary needs
-  const asked = new Set([...(declaration.uniques ?? []), ...wanted, ...alone].flat().map(fieldOfTerm))
+  const names = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldOfTerm))
   const columnName = columnNamer(composite ? parent.field : null)
-  const columns = columnsOf(members, { names: asked, summed: new Set(summed.flat()), rules }, parent?.field, composite)
+  const columns = columnsOf(members, { ...indexedFields(declaration, names), rules }, parent?.field, composite)
   const derived = derivedValues(name, members, declaration, around, rules)
   const fields = members.map((one) => shapeField(one.name, one.field, rules, derived.get(one.name)))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists below a parent
@@ -76,6 +74,13 @@ export function collectionOf(
     rules: fieldRulesOf(members, key, isId, rules, declaration.states?.field),
     retention: settings.deleted.retention,
   }
+}
+
+/** The fields of summaries, and those that are indexed: of a summary with a single field, the index of that serves it. */
+function indexedFields({ summaries = {} }: ResourceDeclaration, named: ReadonlySet<string>) {
+  const all = Object.values(summaries).map(fieldsOfSummary)
+  const alone = all.filter(({ length }) => length === 1).flat()
+  return { summed: new Set(all.flat()), names: named.union(new Set(alone)) }
 }
 
 /** Whether writes of a resource are recorded as events, given the default of the service. R206. */

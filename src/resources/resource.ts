@@ -126,8 +126,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     access: declaration.access,
     declaration,
     collection: collectionOf(made, declaration, around),
-    created: toCase('created-at', settings.naming),
-    updated: toCase('updated-at', settings.naming),
+    ...{ created: toCase('created-at', settings.naming), updated: toCase('updated-at', settings.naming) },
   })
 }
 

@@ -18,7 +18,7 @@ export function locate(tree: RouteTree, path: string): RouteMatch | null {
     const segment = decodeSegment(path.slice(start, end))
     const named: RouteTree | undefined = branch?.literal.size === 0 ? undefined : branch?.literal.get(segment)
     // A path that ends where only longer ones exist, as in `/orders/summaries`, is that of an item, which cannot exist.
-    const literal = end === path.length && named?.endpoint === null ? undefined : named
+    const literal: RouteTree | undefined = end === path.length && named?.endpoint === null ? undefined : named
     if (!literal) params.push(segment)
     branch = literal ?? (segment === '' ? null : (branch?.param ?? null))
   }

@@ -46,14 +46,7 @@ function summaryRoute(scene: EndpointContext, served: ServedSummary): Route {
       admitFilters(asked)
       return { ...asked, key: { id: '', parent: null, account: null }, time: 0, document: null, claim: null }
     },
-    plan: (intent): ListRows => {
-      const { where, order, prepared, window } = intent.query as ListQuery
-      return {
-        ...{ do: 'list', collection: today.name, parent: owner(intent), time: intent.world.now() },
-        account: resource.collection.account === null ? null : intent.caller.account,
-        ...{ where, order, prepared, window, countTo: null, withPositions: false, summary: columns.summary },
-      }
-    },
+    plan: (intent) => ({ ...planSummary(today, intent, owner(intent)), summary: columns.summary }),
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
       const { groups } = outcome as RowGroups
@@ -63,6 +56,15 @@ function summaryRoute(scene: EndpointContext, served: ServedSummary): Route {
     offer: () => summaryOffer(accepted),
     claims: null,
     about: summaryDescription(scene, served),
+  }
+}
+
+function planSummary(today: Resource, { caller, query, world }: Intent, parent: ListRows['parent']): ListRows {
+  const { where, order, prepared, window } = query as ListQuery
+  return {
+    ...{ do: 'list', collection: today.name, parent, time: world.now() },
+    account: today.collection.account === null ? null : caller.account,
+    ...{ where, order, prepared, window, countTo: null, withPositions: false },
   }
 }
 

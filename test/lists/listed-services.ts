@@ -15,6 +15,7 @@ import { openStore } from '../../src/terminal/open.ts'
 import { freshPostgres } from '../help/postgres.ts'
 import type { Filter, Order, Row } from './model.ts'
 import type { Deed, Input } from './samples.ts'
+import { filtersOf, summaries } from './summaries.ts'
 
 export type Kind = 'SQLite' | 'PostgreSQL'
 
@@ -60,17 +61,6 @@ const fields = {
   day: f.date({ optional: true, filter: measured, sort: true }),
   spot: f.object({ depth: f.integer({ optional: true, filter: measured, sort: true }) }, { optional: true }),
 }
-
-const numbers = ['count', 'huge', 'cost', 'mass', 'spot.depth'] as const
-/** Groups by every kind of field, and values of every kind. */
-export const summaries = {
-  all: { sum: numbers, min: [...numbers, 'day'], max: [...numbers, 'day'], average: numbers },
-  byFlag: { group: ['flag'], sum: ['mass', 'huge'], max: ['day'], average: ['mass', 'count'] },
-  byWords: { group: ['word', 'name'] },
-  byDays: { group: ['day', { month: 'day' }, { year: 'day' }], sum: ['cost'] },
-  byNumbers: { group: ['huge', 'cost', 'mass', 'spot.depth'], min: ['huge'] },
-  byTime: { group: [{ day: 'createdAt' }], max: ['createdAt'] },
-} as const
 
 const mixed = {
   a: ['word', '-count'],
@@ -286,21 +276,6 @@ function ordered(made: Made, { sort, order, nulls }: Ask): Order[] {
     const descending = term.startsWith('-') !== (order === 'desc')
     return { field: term.replace('-', ''), descending, nulls: nulls ?? made.nulls(descending) }
   })
-}
-
-function parameterOf([field, operator, value]: Filter): [name: string, value: string] {
-  if (operator !== 'in') return [`${field}[${operator}]`, value as string]
-  return [field, `in:(${(value as string[]).map((one) => `"${one.replace(/["\\]/g, '\\$&')}"`).join(',')})`]
-}
-
-function filtersOf(ask: Ask): URLSearchParams {
-  const query = new URLSearchParams()
-  for (const filter of ask.filters) query.set(...parameterOf(filter))
-  if (ask.any) {
-    const escaped = (text: string) => text.replace(/[%;()]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
-    query.set('or', `(${ask.any.map((filter) => parameterOf(filter).map(escaped).join('=')).join(';')})`)
-  }
-  return query
 }
 
 async function asked(send: Send, path: string, ask: Ask, window: Record<string, string>): Promise<Page> {

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { runsOf } from '../help/runs.ts'
-import { type Ask, listedServices, type Made, opened, summaries } from './listed-services.ts'
+import { type Ask, listedServices, type Made, opened } from './listed-services.ts'
 import { compared, matching, type Row, read, valueIn } from './model.ts'
 import { asks, inputs } from './samples.ts'
+import { summaries } from './summaries.ts'
 
 const asksEach = 6
 
