@@ -307,9 +307,14 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   const rest = { method, ...(Object.keys(headers).length > 0 && { headers }) }
   // A PUT in the first version without a price sets it to its default; the newest version has no such request.
   const isWhole = method === 'PUT' && version === 'v1' && name === 'customers'
-  const isPlain = !isSummary && !hasPrice && !isWhole && query === '' && !Object.values(headers).some((value) => value.includes('"'))
+  const isPlain =
+    !isSummary && !hasPrice && !isWhole && query === '' && !Object.values(headers).some((value) => value.includes('"'))
   return {
-    request: { ...rest, path: `/${version}${at}${isSummary ? `/summaries/${summary}` : ''}${query}`, ...(own && { json: own }) },
+    request: {
+      ...rest,
+      path: `/${version}${at}${isSummary ? `/summaries/${summary}` : ''}${query}`,
+      ...(own && { json: own }),
+    },
     newest: isPlain ? { ...rest, path: `/v3${at}`, ...(body && { json: body }) } : null,
   }
 }
