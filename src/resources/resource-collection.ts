@@ -43,7 +43,7 @@ export function collectionOf(
   const composite = key !== null && parent !== null
   const orders = [...(declaration.order ? [declaration.order] : []), ...Object.values(declaration.sorts ?? {})]
   const wanted = [...(declaration.indexes ?? []), ...orders]
-  const names = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldOfTerm))
+  const names = new Set([...(declaration.uniques ?? []), ...orders].flat().map(fieldOfTerm))
   const columnName = columnNamer(composite ? parent.field : null)
   const columns = columnsOf(members, { ...indexedFields(declaration, names), rules }, parent?.field, composite)
   const derived = derivedValues(name, members, declaration, around, rules)
