@@ -65,14 +65,14 @@ export interface Summary {
 export const fixedMembers: readonly string[] = ['id', 'count']
 
 /** The field of a group, and the part of its times. */
-export function groupTerm(given: DeclaredGroup): readonly [path: string, part: TimePart | null] {
+function groupTerm(given: DeclaredGroup): readonly [path: string, part: TimePart | null] {
   if (typeof given === 'string') return [given, null]
   const [[part, path] = ['day', '']] = Object.entries(given)
   return [path, part as TimePart]
 }
 
 /** The name of a member: `createdAtMonth`, `sumTotal`. */
-export function memberName(words: readonly string[], naming: Naming): string {
+function memberName(words: readonly string[], naming: Naming): string {
   const parts = words.flatMap((word) => word.split('.'))
   if (naming === 'snake') return parts.join('_')
   return parts.map((part, i) => (i === 0 ? part : part.charAt(0).toUpperCase() + part.slice(1))).join('')

@@ -122,7 +122,7 @@ function summaryDescription({ resource }: EndpointContext, { own }: ServedSummar
     summarized: describedMembers(own),
     answers: [
       { status: 200, says: 'The groups, in the order of their fields.', body: 'summary', headers },
-      { ...describedUnchanged(resource), headers: ['ETag'], name: 'NotModifiedSummary' },
+      { ...describedUnchanged(resource), headers },
     ],
     refusals: [...scopeTypes(resource, ({ read }) => read !== null), 'precondition-failed'],
   }
