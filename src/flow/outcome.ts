@@ -35,7 +35,7 @@ export interface SummarizedGroup {
   readonly key: readonly (string | null)[]
   readonly count: number
   readonly values: readonly {
-    /** How many rows have a value. */
+    /** How many rows have a value; the number of all rows if that was not asked for. */
     readonly filled: bigint
     readonly sum: bigint
     readonly least: string | null

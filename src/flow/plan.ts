@@ -113,14 +113,15 @@ export interface RowSummary {
   /** By group: how many characters of its column make a group, as of times; null for the whole value. */
   readonly groups: readonly (number | null)[]
   readonly values: readonly {
-    /** Whether the sum is read, and whether the least and the greatest value are. */
-    readonly adds: boolean
-    readonly bounds: boolean
+    /** What is read: the sum, how many rows have a value, the least and the greatest value. */
+    readonly reads: ReadonlySet<'sum' | 'filled' | 'least' | 'greatest'>
     /** The number of digits, if its column has sortable texts of decimals. */
     readonly digits: number | null
   }[]
   /** How many groups are answered; one more shows that there are others. */
   readonly most: number
+  /** Whether numbers are added by halves, as their sum does not fit 64 bits; set by the store. */
+  readonly halves?: true
 }
 
 /** The cache key of a total: lists with the same key have the same total. */

@@ -13,8 +13,6 @@ export interface Dialect {
   readonly like: (column: string, pattern: string) => string
   /** The pattern of literal parts with anything between them. */
   readonly pattern: (parts: readonly string[]) => string
-  /** Whether a sum of 64-bit numbers cannot overflow. */
-  readonly wideSums: boolean
   /** Hints to the planner that few rows meet a condition. */
   readonly rare: (condition: string) => string
   /**
@@ -122,7 +120,6 @@ export const sqliteDialect: Dialect = {
   type: (type) => (type === 'text' ? 'TEXT' : 'INTEGER'),
   like: (column, pattern) => `+${column} GLOB ${pattern}`, // the plus keeps SQLite from seeking by the pattern itself
   pattern: (parts) => parts.map((part) => part.replace(/[*?[]/g, '[$&]')).join('*'),
-  wideSums: false,
   rare: (condition) => `unlikely(${condition})`,
   byKey: (table) => ` INDEXED BY "sqlite_autoindex_${quoted(table).slice(1, -1)}_1"`,
   documentsAggregate: "group_concat(doc, ',' || char(10))",
@@ -165,7 +162,6 @@ export const postgresDialect: Dialect = {
   type: (type) => (type === 'text' ? 'text COLLATE "C"' : 'bigint'),
   like: (column, pattern) => `${column} LIKE ${pattern}`,
   pattern: (parts) => parts.map((part) => part.replace(/[%_\\]/g, '\\$&')).join('%'),
-  wideSums: true,
   rare: (condition) => condition,
   byKey: () => '',
   documentsAggregate: "string_agg(doc, E',\\n')",

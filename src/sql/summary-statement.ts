@@ -15,18 +15,15 @@ interface SumPart {
 /** The digits of one part of a long number: a sum of such parts fits 64 bits for more rows than a table can have. */
 const partDigits = 9
 
-/**
- * The parts of the exact sum of a column. Long decimals are sortable texts, whose digits follow a sign. A sum of 64-bit numbers
- * is of any length on PostgreSQL, but overflows on SQLite, so that halves are added there.
- */
-function sumParts(column: string, digits: number | null, { wideSums }: Dialect): SumPart[] {
+/** The parts of the exact sum of a column. Long decimals are sortable texts, whose digits follow a sign. */
+function sumParts(column: string, digits: number | null, halves = false): SumPart[] {
   if (digits === null)
-    return wideSums
-      ? [{ text: `sum(${column})`, weight: 1n }]
-      : [
+    return halves
+      ? [
           { text: `sum(${column} >> 32)`, weight: 1n << 32n },
           { text: `sum(${column} & 4294967295)`, weight: 1n },
         ]
+      : [{ text: `sum(${column})`, weight: 1n }]
   const parts: SumPart[] = []
   for (let left = digits; left > 0; left -= partDigits) {
     const size = Math.min(partDigits, left)
@@ -41,24 +38,26 @@ function sumParts(column: string, digits: number | null, { wideSums }: Dialect):
 export function summaryStatement(
   collection: Collection,
   plan: ListRows,
-  { groups, values, most }: RowSummary,
+  { groups, values, most, halves }: RowSummary,
   dialect: Dialect,
 ): { readonly statement: Statement; readonly read: (rows: readonly Row[]) => SummarizedGroup[] } {
   const binding = statementBinding(dialect, collection, plan)
   const columns = plan.order.map(({ column }) => binding.say(column))
   const keys = groups.map((cut, i) => (cut === null ? columns[i] : `substr(${columns[i]}, 1, ${cut})`))
   const valued = values.map((one, i) => {
-    const column = columns[groups.length + i] as string
-    return { column, parts: one.adds ? sumParts(column, one.digits, dialect) : [], bounds: one.bounds }
+    const [at, column] = [groups.length + i, columns[groups.length + i] as string]
+    const counts = one.reads.has('filled') && plan.order[at]?.nulls !== 'none'
+    return { ...one, column, counts, parts: one.reads.has('sum') ? sumParts(column, one.digits, halves) : [] }
   })
   const said = (text: string, name: string) => `CAST(${text} AS TEXT) AS ${name}`
   const what = [
     ...keys.map((key, i) => said(key as string, `group${i}`)),
     said('count(*)', 'total'),
-    ...valued.flatMap(({ column, parts, bounds }, i) => [
-      said(`count(${column})`, `filled${i}`),
+    ...valued.flatMap(({ column, parts, counts, reads }, i) => [
+      ...(counts ? [said(`count(${column})`, `filled${i}`)] : []),
       ...parts.map(({ text }, n) => said(text, `sum${i}_${n}`)),
-      ...(bounds ? [said(`min(${column})`, `least${i}`), said(`max(${column})`, `greatest${i}`)] : []),
+      ...(reads.has('least') ? [said(`min(${column})`, `least${i}`)] : []),
+      ...(reads.has('greatest') ? [said(`max(${column})`, `greatest${i}`)] : []),
     ]),
   ]
   const where = whereClause(collection, plan, [], binding)
@@ -77,7 +76,7 @@ const groupOf = (
   key: keys.map((_, i) => row[`group${i}`] as string | null),
   count: Number(row.total),
   values: valued.map(({ parts }, i) => ({
-    filled: BigInt(row[`filled${i}`] as string),
+    filled: BigInt((row[`filled${i}`] ?? row.total) as string),
     sum: parts.reduce((sum, { weight }, n) => sum + weight * BigInt((row[`sum${i}_${n}`] as string | null) ?? 0), 0n),
     least: (row[`least${i}`] as string | null | undefined) ?? null,
     greatest: (row[`greatest${i}`] as string | null | undefined) ?? null,

@@ -8,6 +8,9 @@ import type { Resource } from '../resources/resource.ts'
 /** The first characters of a time that its day, month and year have. */
 const lengths: Readonly<Record<TimePart, number>> = { day: 10, month: 7, year: 4 }
 
+/** What the database has to read for each function. */
+const readsOf = { sum: ['sum'], average: ['sum', 'filled'], min: ['least'], max: ['greatest'] } as const
+
 export interface SummaryColumns {
   readonly order: ListRows['order']
   readonly summary: RowSummary
@@ -32,8 +35,7 @@ export function summaryColumns(today: Resource, { groups, values }: Summary): Su
         const { kind, options } = (own[0] as (typeof own)[number]).field
         const isText = kind === 'decimal' && keyOf(path).type === 'text'
         return {
-          adds: own.some(({ of }) => of === 'sum' || of === 'average'),
-          bounds: own.some(({ of }) => of === 'min' || of === 'max'),
+          reads: new Set(own.flatMap(({ of }) => readsOf[of])),
           digits: isText ? (options.precision ?? defaultPrecision) : null,
         }
       }),
