@@ -47,46 +47,6 @@ describe('index columns and views', () => {
     assert.deepEqual(indexes(file), ['index__things__by_createdAt', 'index__things__by_updatedAt'])
   })
 
-  test('R236: a new summary counts old rows; a field that only summaries read has a column without an index', async (t) => {
-    const file = freshFile(t)
-    const fields = { kind: f.enum(['a', 'b']), size: f.decimal({ scale: 1 }), place: f.object({ row: f.integer() }) }
-    const one = (kind: string, size: string) => post({ kind, size, place: { row: 7 } })
-    await asked(file, things(fields), one('a', '1.5'), one('a', '2'), one('b', '-3'))
-    const bySize = { group: ['kind', 'place.row'], sum: ['size'] }
-    const get = ['GET', '/things/summaries/by-size'] as const
-    const [found] = await asked(file, things(fields, { summaries: { bySize } }), get)
-    assert.deepEqual(
-      found?.json.data.map(({ id, ...group }: { id: string }) => group),
-      [
-        { kind: 'a', placeRow: 7, count: 2, sumSize: '3.5' },
-        { kind: 'b', placeRow: 7, count: 1, sumSize: '-3.0' },
-      ],
-    )
-    assert.deepEqual(indexes(file), ['index__things__by_createdAt', 'index__things__by_updatedAt'])
-    const indexed = things(fields, { summaries: { bySize }, indexes: [['kind', 'place.row', 'size']] })
-    const [again] = await asked(file, indexed, get)
-    assert.deepEqual(again?.json, found?.json)
-    assert.deepEqual(indexes(file), [
-      'index__things__by_createdAt',
-      'index__things__by_kind__by_place.row__by_size',
-      'index__things__by_updatedAt',
-    ])
-    const renamed = { ...fields, weight: f.decimal({ scale: 1, was: 'size' }) }
-    const { size: _, ...left } = renamed
-    const byWeight = { group: ['kind'], max: ['weight'] }
-    const [other, gone] = await asked(
-      file,
-      things(left, { summaries: { byWeight } }),
-      ['GET', '/things/summaries/by-weight'],
-      get,
-    )
-    assert.deepEqual(
-      other?.json.data.map(({ maxWeight }: { maxWeight: string }) => maxWeight),
-      ['2.0', '-3.0'],
-    )
-    assert.equal(gone?.status, 404)
-  })
-
   test('a new unique field is refused if rows clash, and nothing changes', async (t) => {
     const file = freshFile(t)
     const before = things({ name: f.text(), size: f.integer() })
