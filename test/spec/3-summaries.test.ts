@@ -78,3 +78,42 @@ doors('summaries', shop, (door) => {
     ])
   })
 })
+
+const snake = service({
+  name: 'snake',
+  settings: { naming: 'snake' },
+  resources: {
+    notes: {
+      prefix: 'not',
+      fields: {
+        note_kind: f.enum(['a', 'b'], { filter: true }),
+        page_size: f.object({ of_width: f.integer({ filter: true }) }),
+        due_on: f.date({ optional: true }),
+      },
+      summaries: {
+        by_kind: { group: ['note_kind', { year: 'due_on' }], sum: ['page_size.of_width'], max: ['created_at'] },
+      },
+      access: 'public',
+      settings: { etag: { mode: 'weak' }, list: { nullsDefault: 'first' } },
+    },
+  },
+})
+
+doors('summaries in snake_case', snake, (door) => {
+  spec('R236 R57 R121', 'members follow the naming, nulls and tags the settings', async () => {
+    for (const due_on of [null, '2026-12-31', '2025-01-01'])
+      await door.send('POST', '/notes', { json: { note_kind: 'a', page_size: { of_width: 2 }, due_on } })
+    const { json, headers } = await door.send('GET', '/notes/summaries/by-kind?page_size.of_width=2')
+    assert.match(headers.etag ?? '', /^W\//)
+    assert.deepEqual(
+      json.data.map(({ max_created_at, ...group }: { max_created_at: string }) => {
+        assert.match(max_created_at, /^20.*Z$/)
+        return group
+      }),
+      [null, '2025', '2026'].map((year) => ({
+        id: `note_kind=a&${year === null ? 'due_on_year%5Bnull%5D=true' : `due_on_year=${year}`}`,
+        ...{ note_kind: 'a', due_on_year: year, count: 1, sum_page_size_of_width: '2' },
+      })),
+    )
+  })
+})
