@@ -5,15 +5,15 @@ import type { ListRows } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import type { ListOffer } from '../flow/route.ts'
 import { filterConditions, parseFilterName } from './filter.ts'
-import type { ListRules } from './list-rules.ts'
-import { filterParameter } from './list-rules.ts'
+import { inParameterOrder } from './list-query.ts'
+import { filterParameter, type ListRules } from './list-rules.ts'
 import { listOffer } from './offer.ts'
 import { nameViolations, parametersOf } from './query-string.ts'
 
 /** Makes the reader of the query of a summary, whose rows have the order of the given columns. Throws all mistakes at once. */
 export function summaryQueryReader(rules: ListRules, order: ListRows['order'], most: number) {
   const { settings } = rules.resource
-  const others = [...(settings.list.or ? ['or'] : [])]
+  const others = settings.list.or ? ['or'] : []
   const accepted = [...[...rules.filters.keys()].map(filterParameter), ...others]
   const isKnown = (name: string): boolean => {
     const filter = parseFilterName(name)
@@ -25,7 +25,7 @@ export function summaryQueryReader(rules: ListRules, order: ListRows['order'], m
     const faults = nameViolations(parameters, isKnown, accepted, settings)
     const known = new Map(parameters.filter(([name]) => isKnown(name)).toReversed())
     const where = filterConditions([...known].toReversed(), rules, faults)
-    if (faults.length > 0) throw invalidQuery(faults)
+    if (faults.length > 0) throw invalidQuery(inParameterOrder(faults, parameters))
     const window = { from: 'offset', offset: 0, limit: most } as const
     return {
       ...{ where, order, window, parameters, fields: null, countTo: null, style: 'offset' },

@@ -134,7 +134,7 @@ doors(
         [
           ...['sort unknown-parameter', 'limit unknown-parameter', 'fields unknown-parameter'],
           ...['cursor unknown-parameter', 'nam unknown-parameter', 'name repeated-parameter'],
-          ...['page unknown-parameter', 'id invalid-parameter-value'],
+          ...['id invalid-parameter-value', 'page unknown-parameter'],
         ],
       )
       assert.match(refused.json.errors[4].message, /Did you mean name\? Accepted: .*rent/)
