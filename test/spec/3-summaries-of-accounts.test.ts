@@ -118,6 +118,10 @@ doors(
         assert.equal(refused.status, 403, path)
         assert.equal(refused.json.type, 'insufficient-scope')
         assert.equal(refused.json.scope, 'costs')
+        // Only a filter is named by its place in the request.
+        const isFilter = path.includes('?')
+        assert.match(refused.json.message, isFilter ? /^To filter or sort by rent/ : /^To summarize rent/)
+        assert.equal(refused.json.name, isFilter ? 'rent' : undefined)
         assert.equal((await door.send('GET', path)).status, 401)
       }
       assert.deepEqual((await get('ann', '/stalls/summaries/by-name?name=one')).json.data, [
