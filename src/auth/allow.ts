@@ -50,6 +50,10 @@ export function otherRowsRefusal(
   })
 }
 
+/** The place of a restricted field in a request; the URL of a summary does not name its fields. */
+const placeOf = (field: string, doing: string): object =>
+  doing === 'summarize' ? {} : doing === 'write' ? { in: 'body', pointer: `/${field}` } : { in: 'query', name: field }
+
 /** The error for a field that needs scopes which the caller lacks; without credentials it is a 401. R165, R169. */
 export function restrictedFieldRefusal(
   field: string,
@@ -62,10 +66,6 @@ export function restrictedFieldRefusal(
   const named = `the ${scopes.length > 1 ? 'scopes' : 'scope'} ${scopes.join(' and ')}`
   return new Problem('insufficient-scope', `To ${doing} ${field} needs ${named}, which the credentials do not have.`, {
     headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${scope}"` },
-    extra: {
-      scope,
-      in: doing === 'write' ? 'body' : 'query',
-      ...(doing === 'write' ? { pointer: `/${field}` } : { name: field }),
-    },
+    extra: { scope, ...placeOf(field, doing) },
   })
 }

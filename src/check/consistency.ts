@@ -139,8 +139,8 @@ export function checkCycles(
 
 type NamedFields = ReadonlyMap<string, Field | undefined>
 
-/** The fields that orders and indexes may name, nested ones with dots; undefined for a field with mistakes. */
-function namedFields(judged: ResourceCheck, context: DeclarationCheck): NamedFields {
+/** The fields that orders, indexes and summaries may name, nested ones with dots; undefined for a field with mistakes. */
+export function namedFields(judged: ResourceCheck, context: DeclarationCheck): NamedFields {
   const { naming } = context.settings
   const time: Field = { kind: 'timestamp', options: { filter: 'range', sort: true } }
   const terms = new Map<string, Field | undefined>([['id', { kind: 'text', options: { filter: true, sort: true } }]])
@@ -152,7 +152,7 @@ function namedFields(judged: ResourceCheck, context: DeclarationCheck): NamedFie
     }
   }
   const link = parentFieldOf(judged, context)
-  if (link) terms.set(link, { kind: 'text', options: { filter: true } })
+  if (link) terms.set(link, { kind: 'text', options: { max: 200, filter: true } })
   if (isObject(judged.given.fields)) add('', judged.given.fields)
   return terms.set(toCase('created-at', naming), time).set(toCase('updated-at', naming), time)
 }
@@ -171,13 +171,24 @@ export function checkOrders(judged: ResourceCheck, context: DeclarationCheck): v
     checkFieldName([...path, 'sorts', sort], context)
     checkNameList([...path, 'sorts', sort], listed, orderRule, terms, context)
   }
-  for (const [key, use] of Object.entries({ indexes: indexRule, uniques: uniqueRule })) {
+  const summarized = summarizedNames(given.summaries)
+  const indexed: NameListRule = {
+    ...indexRule,
+    fits: (field, term, kinds) => indexRule.fits(field, term, kinds) || summarized.includes(term),
+  }
+  for (const [key, use] of Object.entries({ indexes: indexed, uniques: uniqueRule })) {
     const listed = given[key] ?? []
     if (Array.isArray(listed)) for (const one of listed) checkNameList([...path, key], one, use, terms, context)
     else
       report(context, [...path, key], `\`${key}\` is ${valueInWords(listed)}.`, `Write ${key}: [['country', 'name']].`)
   }
   checkSortable(judged, terms, context)
+}
+
+/** The names of fields in summaries that may have mistakes. */
+function summarizedNames(given: unknown): string[] {
+  if (typeof given === 'string') return [given]
+  return isObject(given) || Array.isArray(given) ? Object.values(given).flatMap(summarizedNames) : []
 }
 
 /** The number of sortable fields is limited. R56. */
@@ -213,7 +224,7 @@ const indexRule: NameListRule = {
   signed: true,
   fits: ({ options }) => Boolean(options.filter || options.sort),
   fault: (term) => [
-    `\`${term}\` has neither \`filter\` nor \`sort\`, so an index on it would not be used.`,
+    `\`${term}\` has neither \`filter\` nor \`sort\` and is in no summary, so an index on it would not be used.`,
     `Add \`filter\` or \`sort\` to the field \`${term}\`, or leave it out here.`,
   ],
 }

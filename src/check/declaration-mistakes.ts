@@ -27,6 +27,7 @@ import { checkOperations, checkSchedules } from './operation-mistakes.ts'
 import { checkKnownKeys, checkResource, checkText } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkParentStates, checkStates } from './state-mistakes.ts'
+import { checkSummaries } from './summary-mistakes.ts'
 import { checkKebabName, checkTiers } from './tiers.ts'
 import { checkTokens } from './tokens.ts'
 import { checkDeprecations, checkVersions } from './version-mistakes.ts'
@@ -303,7 +304,18 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
     checkFieldVisibility(judged, context)
     checkRemoval(judged, context)
     checkOrders(judged, context)
+    checkSummaries(judged, context)
   }
   checkConsistency(context)
   checkDerivedCycles(context)
+}
+
+/** Throws one error with all mistakes of a declaration, in its message and as `mistakes`. */
+export function throwMistakes(declaration: unknown, mistakes: readonly Mistake[]): void {
+  if (mistakes.length === 0) return
+  const name = (declaration as { readonly name?: unknown } | null)?.name
+  const lines = mistakes.map(({ place, reason, mend }, i) => `${i + 1}. ${place}: ${reason}\n   ${mend}`)
+  const count = mistakes.length === 1 ? '1 mistake' : `${mistakes.length} mistakes`
+  const whose = typeof name === 'string' ? `The declaration of "${name}"` : 'The declaration'
+  throw Object.assign(new Error(`${whose} has ${count}.\n\n${lines.join('\n\n')}\n`), { mistakes })
 }

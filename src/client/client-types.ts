@@ -1,6 +1,6 @@
 /** Client types: the type of a client, inferred from the declaration of its service. Part 1. */
 // long because: every method has a doc comment with an example
-import type { ResolvedField, Value } from '../fields/field.ts'
+import type { Value } from '../fields/field.ts'
 import type {
   ConceptsOf,
   CreateInput,
@@ -26,6 +26,7 @@ import type {
 } from '../resources/infer-actions.ts'
 import type { EventOf, EventType } from '../resources/infer-events.ts'
 import type { entityTag } from './entity-tag.ts'
+import type { FieldAt, SummaryGroup, SummaryName } from './summary-types.ts'
 
 export interface ClientOptions<S> {
   /** The URL of the service; a path in it comes before all others: `url: 'https://api.example.com/v2'`. */
@@ -121,6 +122,7 @@ type ResourceClient<D, R extends ResourceName<D>> = Pick<
   >
 > &
   Actions<D, R> &
+  Summaries<D, R> &
   ([ChildName<D, R>] extends [never] ? unknown : ParentClient<D, R>)
 /** What belongs to an item: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
 type ParentClient<D, R> = (parent: string | { readonly id: string }) => {
@@ -129,7 +131,22 @@ type ParentClient<D, R> = (parent: string | { readonly id: string }) => {
 type ChildClient<D, C extends ResourceName<D>> =
   IsComposite<D, C> extends true
     ? ResourceClient<D, C>
-    : Pick<Methods<D, C>, Extract<OfferedName<D, C>, 'list' | 'create'>>
+    : Pick<Methods<D, C>, Extract<OfferedName<D, C>, 'list' | 'create'>> & Summaries<D, C>
+
+type Summaries<D, R extends ResourceName<D>> = [SummaryName<D, R>] extends [never]
+  ? unknown
+  : {
+      /**
+       * The groups of a summary of the list.
+       * @example const groups = await shop.orders.summaries.byStatus({ where: { currency: 'EUR' } })
+       */
+      readonly summaries: {
+        readonly [N in SummaryName<D, R>]: (
+          query?: Pick<ListQuery<D, R>, 'where' | 'or'>,
+          options?: ClientCallOptions,
+        ) => Promise<readonly SummaryGroup<D, R, N>[]>
+      }
+    }
 
 /** The methods of a client by the operations that a resource offers. */
 interface MethodNames {
@@ -325,20 +342,6 @@ type Where<D, R extends ResourceName<D>> = {
 }
 type CustomSort<D, R> = keyof Get<ResourceOf<D, R>, 'sorts', Record<never, never>> & string
 
-type FieldAt<F, C, Path> = Path extends keyof F
-  ? ResolvedField<F[Path], C>
-  : Path extends `${infer A}.${infer B}`
-    ? A extends keyof F
-      ? ResolvedField<F[A], C> extends { readonly fields: infer N }
-        ? FieldAt<N, C, B>
-        : never
-      : never
-    : ManagedField
-/** `id`, the id of the parent, and times. */
-interface ManagedField {
-  readonly kind: 'text'
-  readonly options: { readonly filter: 'range' }
-}
 type Condition<F, C> =
   Exclude<Value<F, C>, null> extends infer V
     ? V | readonly V[] | null | Operators<V, FormOf<Get<Get<F, 'options'>, 'filter', never>>>

@@ -48,6 +48,25 @@ describe('methods', () => {
     assert.equal((await slots.update(slot, { free: false })).free, false)
     assert.equal((await shop.orders(order.id).slots.get('17')).free, false)
   })
+  test('R236: summaries of a list, and of one below a parent', async (t) => {
+    const { shop, proxy } = await shopOf(t)
+    const order = await shop.orders.create({ total: '2.50' })
+    await shop.orders.create({ total: '1' })
+    await shop.orders(order)['order-lines'].create({ quantity: 2 })
+    const groups = await shop.orders.summaries.byStatus({ where: { total: { gte: '2' } }, or: { note: null } })
+    assert.deepEqual(groups, [
+      { id: 'status=draft', status: 'draft', count: 1, sumTotal: '2.50', averageLineCount: '1.00' },
+    ])
+    assert.equal((await shop.orders.summaries.byStatus())[0]?.count, 2)
+    assert.deepEqual(await shop.orders(order)['order-lines'].summaries.total(), [
+      { id: '', count: 1, sumQuantity: '2' },
+    ])
+    assert.equal(proxy.seen.at(-1)?.url, `/orders/${order.id}/order-lines/summaries/total`)
+    assert.deepEqual(
+      await shop['order-lines'].summaries.total({ where: { orderId: 'ord_00000000000000000000000000' } }),
+      [{ id: '', count: 0, sumQuantity: '0' }],
+    )
+  })
   test('R8: ids that are no segment of a path are refused before anything is sent', async (t) => {
     const { shop, proxy } = await shopOf(t)
     for (const id of ['', '.', '..']) await assert.rejects(async () => shop.orders.remove(id), TypeError)

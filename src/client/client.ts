@@ -1,4 +1,6 @@
 /** Client: calls a service with the types of its declaration, in browsers and in Node. It needs no module of Node. Part 1. */
+
+import { summarySegment } from '../fields/summary.ts'
 import type { Client, ClientOptions } from './client-types.ts'
 import { type EventTerms, followStream } from './event-follower.ts'
 import { Exchange } from './exchange.ts'
@@ -23,10 +25,15 @@ export function client<S>(options: ClientOptions<S>): Client<S> {
   return byName((name) => resourceAt(exchange, `/${name}`)) as Client<S>
 }
 
-/** An object with a property for each name that a resource or an operation can have. */
-function byName(make: (name: string) => unknown, target: object = {}, call?: (given: unknown[]) => unknown): unknown {
+/** An object with a property for each name that a resource, an operation or a summary can have. */
+function byName(
+  make: (name: string) => unknown,
+  target: object = {},
+  call?: (given: unknown[]) => unknown,
+  names = /^[a-z][a-z\d-]*$/,
+): unknown {
   const isName = (name: string | symbol): name is string =>
-    typeof name === 'string' && name !== 'then' && /^[a-z][a-z\d-]*$/.test(name)
+    typeof name === 'string' && name !== 'then' && names.test(name)
   return new Proxy(target, {
     get: (_, name) => (isName(name) ? make(name) : undefined),
     apply: (_, __, given) => call?.(given),
@@ -38,8 +45,20 @@ function resourceAt(exchange: Exchange, path: string): unknown {
   const { get, create, update, replace, remove } = calls
   const list = (...given: [ListTerms?, object?]) => listPages(exchange, path, ...given)
   const methods: Readonly<Record<string, unknown>> = { get, create, update, replace, remove, list }
-  const method = (name: string) =>
-    Object.hasOwn(methods, name) ? methods[name] : (...given: unknown[]) => calls.act(name, given)
+  const act =
+    (name: string) =>
+    (...given: unknown[]) =>
+      calls.act(name, given)
+  const method = (name: string) => {
+    if (name !== summarySegment) return Object.hasOwn(methods, name) ? methods[name] : act(name)
+    const summarize = (summary: string) => calls.summarize(summary)
+    return byName(
+      summarize,
+      () => {},
+      (given) => calls.act(name, given),
+      /^[a-z][a-z\d_-]*$/i,
+    )
+  }
   return byName(
     method,
     () => {},

@@ -1,11 +1,14 @@
 /** Item calls: the methods of a resource, each as the requests that carry it out. Part 4, methods. */
 
-import { fieldParameters, queryText } from '../lists/where-parameters.ts'
+import { summarySegment } from '../fields/summary.ts'
+import { toKebab } from '../formats/naming.ts'
+import { alternativeParameters, fieldParameters, queryText, whereParameters } from '../lists/where-parameters.ts'
 import { answerLinks } from './answer-links.ts'
 import { ApiError } from './api-error.ts'
 import type { ClientCallOptions } from './client-types.ts'
 import { entityTag, isTagged, type TaggedItem, withTag } from './entity-tag.ts'
 import type { ApiRequest, CallTime, Exchange } from './exchange.ts'
+import type { ListTerms } from './list-pages.ts'
 
 type ItemTarget = string | TaggedItem
 type Fields = Readonly<Record<string, unknown>>
@@ -117,6 +120,16 @@ export class ItemCalls {
     const { headers, body: answer } = await this.#exchange.send(request, this.#exchange.begin(options))
     return headers.has('etag') ? withTag(answer, headers) : answer
   }
+
+  /** The groups of a summary. */
+  readonly summarize =
+    (name: string) =>
+    async ({ where = {}, or }: Pick<ListTerms, 'where' | 'or'> = {}, options?: ClientCallOptions): Promise<unknown> => {
+      const query = queryText([...whereParameters(where), ...alternativeParameters(or)])
+      const path = `${this.#path}/${summarySegment}/${toKebab(name)}`
+      const { body } = await this.#exchange.send({ method: 'GET', path, query }, this.#exchange.begin(options))
+      return body.data
+    }
 
   #at = (target: ItemTarget): string => `${this.#path}/${pathSegment(target)}`
 

@@ -9,7 +9,12 @@ import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { Settings } from '../settings.ts'
-import { type OperationsOfContract, operationContract } from './operation-contract.ts'
+import {
+  type OperationsOfContract,
+  operationContract,
+  type SummariesOfContract,
+  summaryContract,
+} from './operation-contract.ts'
 import { type StatesOfContract, stateContract } from './state-contract.ts'
 import { fieldTermsOf } from './terms.ts'
 import { contractSetting, noticeableSettings } from './weight.ts'
@@ -51,7 +56,7 @@ export interface DeprecationDates {
   readonly sunset: string | null
 }
 
-export interface ResourceContract extends StatesOfContract, OperationsOfContract {
+export interface ResourceContract extends StatesOfContract, OperationsOfContract, SummariesOfContract {
   /** The prefix of ids; null if a key takes their place. */
   readonly prefix: string | null
   readonly key: string | null
@@ -97,7 +102,7 @@ const knownResourceParts = [
     'deprecations',
     'events',
   ],
-  ...['order', 'sorts', 'indexes', 'uniques', 'settings', 'title', 'description'],
+  ...['order', 'sorts', 'summaries', 'indexes', 'uniques', 'settings', 'title', 'description'],
 ]
 
 export function contractOf(declaration: Declaration): Contract {
@@ -158,6 +163,7 @@ function resourceContract(
     ...deprecationDates(declaration),
     ...stateContract(resource),
     ...operationContract(resource),
+    ...summaryContract(resource),
     fields: sortMembers(
       Object.entries(fieldTermsOf(resource, resources)).map(([name, terms]) => [name, promisedTerms(terms)]),
     ),

@@ -3,7 +3,7 @@ import type { Contract, QuotaContract, ResourceContract } from './contract.ts'
 import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 import { fieldDifferences, sharedTraffic } from './field-differences.ts'
-import type { OperationsOfContract } from './operation-contract.ts'
+import { type OperationsOfContract, summaryDifferences } from './operation-contract.ts'
 import { dayText, deprecationDifferences, pathDifferences } from './path-differences.ts'
 import { stateDifferences } from './state-differences.ts'
 import { type Weight, weighSetting } from './weight.ts'
@@ -184,7 +184,7 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
     ...changed('parent', `The owner of ${name} is`),
     ...pathDifferences(place, before, after),
     ...deprecationDifferences(place, before, after),
-    ...[eventDifferences, stateDifferences, operationDifferences].flatMap((differ) => differ(place, before, after)),
+    ...partDifferences.flatMap((differ) => differ(place, before, after)),
     ...fieldDifferences(`${place}.fields`, before.fields, after.fields, traffic),
     ...ordered,
     ...sortDifferences(place, before, after, traffic.lists),
@@ -292,3 +292,5 @@ const asynchronousDifference = (place: string, now: boolean): Difference =>
     'Leave it as it was, and add an operation with another name.',
     'fixed',
   )
+
+const partDifferences = [eventDifferences, stateDifferences, operationDifferences, summaryDifferences]

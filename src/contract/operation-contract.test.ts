@@ -1,4 +1,4 @@
-/** Operation differences: which changes of operations break consumers. */
+/** Operation differences: which changes of operations and summaries break consumers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f } from 'bylaw'
@@ -44,4 +44,35 @@ test('less input and more output break, the reverse adds', () => {
   assert.deepEqual(output({ total: f.integer({ max: 999 }) }), [`breaking ${at}.quotes.output.total`])
   assert.deepEqual(output({}), [`breaking ${at}.quotes.output.total`])
   assert.deepEqual(output({ ...quotes.output, tax: f.integer() }), [`additive ${at}.quotes.output.tax`])
+})
+
+const groups = { group: ['state', { month: 'createdAt' }], sum: ['total'] }
+const summed = (summaries?: object) =>
+  contractOf({
+    name: 'shop',
+    resources: {
+      orders: {
+        fields: { state: f.enum(['a', 'b']), total: f.integer(), cost: f.integer() },
+        ...(summaries && { summaries }),
+        access: 'public',
+      },
+    },
+  } as never)
+
+test('R236: new summaries and values add; lost ones and other groups break', () => {
+  const changedTo = (now: object | undefined, before: object | undefined = { byState: groups }) =>
+    differences(summed(before), summed(now)).map(({ weight, says }) => `${weight} ${says}`)
+  assert.deepEqual(changedTo({ byState: groups }), [])
+  assert.deepEqual(changedTo({ 'by-state': { ...groups } }), [])
+  assert.deepEqual(changedTo({ byState: groups, all: {} }), ['additive GET /orders/summaries/all is new.'])
+  assert.deepEqual(changedTo(undefined), ['breaking The summary `by-state` is gone. Consumers request it.'])
+  assert.deepEqual(changedTo({ byState: { ...groups, max: ['cost'], sum: ['total', 'cost'] } }), [
+    'additive Its groups also have `maxCost`, the max of cost.',
+    'additive Its groups also have `sumCost`, the sum of cost.',
+  ])
+  assert.deepEqual(changedTo({ byState: { group: ['state', { year: 'createdAt' }] } }), [
+    'breaking The items are not grouped by `createdAtMonth` any more.',
+    'breaking The items are grouped by `createdAtYear`, the year of createdAt.',
+    'breaking Its groups have no `sumTotal` any more.',
+  ])
 })

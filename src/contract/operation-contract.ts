@@ -1,8 +1,10 @@
-/** Operation contract: the promises to consumers about declared operations. Part 9, versioning. */
+/** Operation contract: the promises to consumers about declared operations and summaries. Part 9, versioning. */
 import type { FieldTerms } from '../fields/kind.ts'
+import type { Summary } from '../fields/summary.ts'
 import { promisedTerms, sortMembers, termsOf } from '../fields/value-terms.ts'
 import type { InputField } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
+import { compareMembers, type Difference, makeDifference } from './difference.ts'
 
 type Terms = { readonly [name: string]: FieldTerms }
 
@@ -22,3 +24,49 @@ export function operationContract({ operations, rules }: Resource): OperationsOf
   )
   return calls.length === 0 ? {} : { calls: sortMembers([...calls]) }
 }
+
+/** The declared summaries of a resource by the last part of their URLs; missing if there are none. */
+export interface SummariesOfContract {
+  readonly summaries?: { readonly [segment: string]: SummaryContract }
+}
+
+/** The meanings of the members of a summary's groups: those that make the groups, and those of their values. */
+interface SummaryContract {
+  readonly groups: { readonly [member: string]: string }
+  readonly values: { readonly [member: string]: string }
+}
+
+export const summaryContract = ({ summaries }: Resource): SummariesOfContract =>
+  summaries.length === 0 ? {} : { summaries: sortMembers(summaries.map((one) => [one.segment, meaningsIn(one)])) }
+
+const meaningsIn = ({ groups, values }: Summary): SummaryContract => ({
+  groups: sortMembers(
+    groups.map(({ member, path, part }) => [member, part === null ? path : `the ${part} of ${path}`]),
+  ),
+  values: sortMembers(values.map(({ member, of, path }) => [member, `the ${of} of ${path}`])),
+})
+
+/** How the groups of summaries differ; added and removed summaries differ in their paths. */
+export const summaryDifferences = (
+  place: string,
+  { summaries: before = {} }: SummariesOfContract,
+  { summaries: after = {} }: SummariesOfContract,
+): Difference[] =>
+  compareMembers(before, after, (name, had, has) => {
+    if (!had || !has) return []
+    const at = `${place}.summaries.${name}`
+    const broken = (says: string) =>
+      makeDifference(at, 'breaking', says, 'Leave it as it was, and declare the new one under another name.', 'fixed')
+    const grouped = compareMembers(had.groups, has.groups, (member, was, is) => {
+      if (was === is) return []
+      if (is === undefined) return [broken(`The items are not grouped by \`${member}\` any more.`)]
+      return [broken(`The items are grouped by \`${member}\`, ${is}${was === undefined ? '' : ` instead of ${was}`}.`)]
+    })
+    const valued = compareMembers(had.values, has.values, (member, was, is) => {
+      if (was === is) return []
+      if (is === undefined) return [broken(`Its groups have no \`${member}\` any more.`)]
+      if (was !== undefined) return [broken(`\`${member}\` is ${is} instead of ${was}.`)]
+      return [makeDifference(at, 'additive', `Its groups also have \`${member}\`, ${is}.`)]
+    })
+    return [...grouped, ...valued]
+  })

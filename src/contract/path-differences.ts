@@ -18,6 +18,8 @@ export function pathDifferences(place: string, before: ResourceContract, after: 
       if (is === undefined && Object.hasOwn(before.states?.transitions ?? {}, action))
         return [lostTransition(place, action)]
       if (is === undefined && Object.hasOwn(before.calls ?? {}, action)) return [lostOperation(place, action)]
+      if (is === undefined && path.endsWith(`/summaries/${action}`) && before.summaries?.[action])
+        return [lostSummary(place, action)]
       if (is === undefined)
         return [
           makeDifference(at, 'breaking', `${method} ${path} is gone.`, 'Keep it among `methods`.', 'method-removed'),
@@ -53,6 +55,15 @@ const lostOperation = (place: string, name: string): Difference =>
     `The operation \`${name}\` is gone. Consumers request it.`,
     `Keep it, where it was; if it was only renamed, declare that in a change of the next version: operations: { renamed: { '${name}': '…' } }.`,
     'actions-changed',
+  )
+
+const lostSummary = (place: string, name: string): Difference =>
+  makeDifference(
+    `${place}.summaries.${name}`,
+    'breaking',
+    `The summary \`${name}\` is gone. Consumers request it.`,
+    'Keep it, with fields that are not `retyped`.',
+    'fixed',
   )
 
 /** Deprecating an operation breaks nothing; its announced end may be postponed, but not moved to an earlier date. */

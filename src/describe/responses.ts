@@ -11,6 +11,7 @@ import { eventRef, eventsRef, streamContent } from './event-bodies.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
 import { type HeaderRefs, refusalHeaders } from './response-headers.ts'
 import type { SchemaContext } from './schemas.ts'
+import { summaryRef } from './summary-bodies.ts'
 
 /** The context for describing answers. */
 export interface ResponseContext {
@@ -95,11 +96,12 @@ const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef }
 
 function answerSchema(
   body: DescribedAnswer['body'],
-  { resource, about: { id, output = [], events = [], answered = resource } }: Route,
+  { resource, about: { id, output = [], events = [], summarized = [], answered = resource } }: Route,
   around: SchemaContext,
 ): object | null {
   if (body === 'outputs') return outputsRef(resource, { name: id, output }, around)
   if (body === 'output') return outputRef(resource, { name: id, output }, around)
+  if (body === 'summary') return summaryRef(resource, id, summarized, around)
   if (body === 'event') return eventRef(events, resource, around)
   if (body === 'events') return eventsRef(events, resource, around)
   return body && { ...cachedBodyRef(bodyRefs[body], answered, around) }

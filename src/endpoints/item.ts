@@ -1,12 +1,13 @@
 /** Item: the addresses, answers and refusals that the routes of items share. Part 4, endpoints. */
 import { restrictedFieldRefusal } from '../auth/allow.ts'
+import type { ServedSummary } from '../changes/older-summaries.ts'
 import { renameViolation } from '../changes/queries.ts'
 import type { Representation } from '../changes/representation.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { CarriedVersion } from '../flow/call.ts'
 import { type Caller, permits } from '../flow/caller.ts'
-import type { AbsentRow, JoinedRow, ReadResult, RowKey } from '../flow/found-row.ts'
+import type { AbsentRow, FoundRow, JoinedRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import { Memo } from '../flow/memo.ts'
 import type { Duplicate, MissingReferences, Outcome, PriorClaim } from '../flow/outcome.ts'
@@ -50,6 +51,7 @@ export interface EndpointContext {
   readonly transitions: readonly ServedTransition[]
   /** The operations that the version declares, each with the one that is carried out. */
   readonly operations: readonly ServedOperation[]
+  readonly summaries: readonly ServedSummary[]
   /** The transitions that are carried out where callers of the version write the state; null if they cannot. */
   readonly byValue: readonly Transition[] | null
   /** Adds links to its documents; null if they have none. */
@@ -139,9 +141,7 @@ export const viewNow = (
   { waiting }: Pick<RequestContext['world'], 'waiting'>,
 ): View => viewWhile(view(caller), waiting(representation.today.name))
 
-interface ItemRow {
-  readonly doc: string
-  readonly revision: number
+interface ItemRow extends Pick<FoundRow, 'doc' | 'revision'> {
   readonly joined?: readonly (JoinedRow | null)[]
   readonly document?: Readonly<Record<string, unknown>>
 }
@@ -212,8 +212,7 @@ function httpDate(text: string, now: number): string | null {
 /** The refusal of an item that does not exist or was deleted. R132, R135. */
 export function absentItem(scene: EndpointContext, { is, collection, id }: AbsentRow): Problem {
   const resource = resourceByCollection(scene, collection) as Resource
-  if (is === 'missing') return missingItem(resource, id)
-  if (resource.settings.deleted.status === 404) return missingItem(resource, id)
+  if (is === 'missing' || resource.settings.deleted.status === 404) return missingItem(resource, id)
   return new Problem('resource-deleted', `${resource.title} ${shortId(id)} was deleted.`)
 }
 

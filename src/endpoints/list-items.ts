@@ -35,7 +35,7 @@ export function listItemsRoute(scene: EndpointContext): Route {
   const { resource } = scene
   const accepted = listRulesOf(scene)
   const read = listQueryReader(accepted)
-  const restricted = restrictedColumns(scene.representation)
+  const admitFilters = filterAdmission(scene)
   const owner = (asked: Pick<RequestContext, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
   return {
     operation: 'list',
@@ -48,10 +48,9 @@ export function listItemsRoute(scene: EndpointContext): Route {
     query: ({ target }, world, { inPath }) => read(target.slice(inPath.length), world),
     target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => {
-      if (restricted.size > 0 || resource.hasScopedFields) {
-        admitRestrictedFields(asked, resource, restricted, scene.challenge)
+      admitFilters(asked)
+      if (resource.hasScopedFields)
         admitSelection((asked.query as ListQuery).fields, asked.caller, resource, scene.challenge)
-      }
       const key = { id: '', parent: null, account: null }
       return { ...asked, key, time: 0, document: null, claim: null }
     },
@@ -115,7 +114,7 @@ function planList({ resource, representation }: EndpointContext, intent: Intent,
 }
 
 /** The filters and sorts of the list, by the names of its version. */
-function listRulesOf({ resource, resources, view, representation }: EndpointContext): ListRules {
+export function listRulesOf({ resource, resources, view, representation }: EndpointContext): ListRules {
   const own = listRules(resource, resources, view(nobody).major)
   const { today, ask, order } = representation
   return ask === null ? own : olderRules(own, newestListRules(today), { ask, order, rulesOf: newestListRules })
@@ -135,6 +134,14 @@ const restrictedColumns = ({
       return read == null ? [] : [[name, [names(top)[0] ?? field, read]] as const]
     }),
   )
+
+/** Makes the check of the filters and the sort of a request. */
+export function filterAdmission({ resource, representation, challenge }: EndpointContext) {
+  const restricted = restrictedColumns(representation)
+  if (restricted.size === 0 && !resource.hasScopedFields) return () => {}
+  return (asked: Pick<RequestContext, 'caller' | 'query'>): void =>
+    admitRestrictedFields(asked, resource, restricted, challenge)
+}
 
 /** A caller may not filter or sort by a field it cannot read: the result would reveal its values. R169. */
 function admitRestrictedFields(

@@ -31,7 +31,7 @@ export interface Bounds {
 }
 
 export const defaultPrecision = 18
-const longestSorted = 500 // cursors contain the values of the sort, and URLs contain cursors
+export const longestSorted = 500 // cursors contain the values of the sort, and URLs contain cursors
 
 /** The bounds of the length of a text or a list; `length` is the greatest one by default. */
 export function lengthsOf(

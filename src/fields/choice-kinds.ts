@@ -15,7 +15,7 @@ export const boolean: FieldKind = {
   check: () => (value, at, faults) =>
     typeof value === 'boolean' ? value : addViolation(faults, at, 'invalid-type', 'must be true or false.'),
   parse: [(text) => (/^(true|false)$/.test(text) ? text === 'true' : undefined), 'true or false'],
-  cell: () => ({ type: 'integer', cell: (value) => (value ? 1 : 0) }),
+  cell: () => ({ type: 'integer', cell: (value) => (value ? 1 : 0), value: (text) => text === '1' }),
   schema: () => ({ type: 'boolean' }),
   plain: () => false,
   other: () => true,

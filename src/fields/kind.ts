@@ -102,6 +102,8 @@ export interface CellForm {
   readonly type: 'text' | 'integer'
   readonly how?: string
   readonly cell: (value: unknown) => Cell
+  /** The value of a column, given as a text; missing if that is the value. */
+  readonly value?: (text: string) => unknown
 }
 
 export const generalOptions =

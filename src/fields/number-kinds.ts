@@ -7,6 +7,8 @@ import {
   decimalText,
   scaledInteger,
   sortableText,
+  sortedNumber,
+  unitsText,
 } from '../formats/number-texts.ts'
 import { boundTerms, defaultPrecision, withBounds } from './bounds.ts'
 import type { Field } from './field.ts'
@@ -24,7 +26,7 @@ export const integer: FieldKind = {
   bound: () => [countBound(leastInteger), 'a whole number, as 1'],
   check: integerCheck,
   parse: [(text) => (/^-?(0|[1-9][0-9]*)$/.test(text) ? Number(text) : undefined), 'a whole number'],
-  cell: () => ({ type: 'integer', cell: (value) => value as number }),
+  cell: () => ({ type: 'integer', cell: (value) => value as number, value: Number }),
   terms: ({ options: { min = leastInteger, max = mostInteger } }) => ({ min, max }),
   schema: ({ min, max }) => ({
     type: 'integer',
@@ -144,8 +146,13 @@ function decimalCheck(field: Field): ValueCheck {
 function decimalCell({ precision = defaultPrecision, scale = 0 }: Field['options']): CellForm {
   const number = (value: unknown) => clampToPrecision(scaledInteger(value as string, scale), precision)
   const how = `${precision}.${scale}`
-  if (precision <= 18) return { type: 'integer', how, cell: number }
-  return { type: 'text', how, cell: (value) => sortableText(number(value), precision) }
+  if (precision <= 18) return { type: 'integer', how, cell: number, value: (text) => unitsText(BigInt(text), scale) }
+  return {
+    type: 'text',
+    how,
+    cell: (value) => sortableText(number(value), precision),
+    value: (text) => unitsText(sortedNumber(text, precision), scale),
+  }
 }
 
 /** Limits a number to the declared digits; rows of an earlier declaration that have more sort first or last. */
@@ -182,7 +189,7 @@ function sampleDecimal(field: Field, source: SampleSource): string {
   if (source.sent) {
     const greatest = 10n ** BigInt(precision) - 1n
     const [least = -greatest, most = greatest] = unitsOfBounds(field, scale)
-    return pointed(sentUnits(least, most, source), scale)
+    return unitsText(sentUnits(least, most, source), scale)
   }
   const whole = Math.abs(sampleNumber(field, source)) % 10 ** Math.min(15, Math.max(1, precision - scale))
   const part = scale === 0 ? '' : `.${String(source.below(10 ** Math.min(9, scale))).padStart(scale, '0')}`
@@ -199,11 +206,4 @@ function sentUnits(least: bigint, most: bigint, { below, sent }: SampleSource): 
   if (way >= 4) return way === 4 ? least : most
   const value = BigInt(sent?.mostlySmall(mostInteger) ?? 0)
   return value < least ? least : value > most ? most : value
-}
-
-/** A whole number of smallest steps as a decimal. */
-function pointed(units: bigint, scale: number): string {
-  const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
-  const text = scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
-  return units < 0n ? `-${text}` : text
 }

@@ -30,6 +30,25 @@ export interface Page {
 /** The values that a row is ordered by, each as the database's text. */
 export type Position = readonly (string | null)[]
 
+/** A group of the rows of a list. Keys and values are those of columns, as texts. */
+export interface SummarizedGroup {
+  readonly key: readonly (string | null)[]
+  readonly count: number
+  readonly values: readonly {
+    /** How many rows have a value; the number of all rows if that was not asked for. */
+    readonly filled: bigint
+    readonly sum: bigint
+    readonly least: string | null
+    readonly greatest: string | null
+  }[]
+}
+
+/** The groups of a summary, in no order. */
+export interface RowGroups {
+  readonly is: 'groups'
+  readonly groups: readonly SummarizedGroup[]
+}
+
 export interface WrittenRow {
   readonly is: 'created' | 'changed'
   readonly doc: string
@@ -128,6 +147,7 @@ export type Outcome =
   | FoundRow
   | AbsentRow
   | Page
+  | RowGroups
   | WrittenRow
   | AnsweredWrite
   | Duplicate

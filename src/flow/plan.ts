@@ -104,6 +104,24 @@ export interface ListRows {
   readonly countTo: number | null
   /** Whether to return the positions of the first and the last row, for cursors. */
   readonly withPositions: boolean
+  /** Set if the rows are summarized instead of answered; the order then only names the columns of its groups and values. */
+  readonly summary?: RowSummary
+}
+
+/** How the rows of a list are summarized: the columns of the groups are first in its order, and then those of the values. */
+export interface RowSummary {
+  /** By group: how many characters of its column make a group, as of times; null for the whole value. */
+  readonly groups: readonly (number | null)[]
+  readonly values: readonly {
+    /** What is read: the sum, how many rows have a value, the least and the greatest value. */
+    readonly reads: ReadonlySet<'sum' | 'filled' | 'least' | 'greatest'>
+    /** The number of digits, if its column has sortable texts of decimals. */
+    readonly digits: number | null
+  }[]
+  /** How many groups are answered; one more shows that there are others. */
+  readonly most: number
+  /** Whether numbers are added by halves, as their sum does not fit 64 bits; set by the store. */
+  readonly halves?: true
 }
 
 /** The cache key of a total: lists with the same key have the same total. */

@@ -1,6 +1,7 @@
 /** Route: one operation on one kind of URL, prepared at start. Part 4. */
 import type { Catalogue, RefusalType } from '../errors/catalogue.ts'
 import type { Problem } from '../errors/problem.ts'
+import type { Field } from '../fields/field.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { InputField } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -81,6 +82,8 @@ export interface OperationDescription {
   readonly input?: readonly InputField[]
   /** The fields of an answer that is the output of an operation, or of each member of a list of `outputs`. */
   readonly output?: readonly InputField[]
+  /** The members of each group of a summary. */
+  readonly summarized?: readonly DescribedMember[]
   /** The events that are answered: those of a resource, with their types. */
   readonly events?: readonly { readonly resource: Resource; readonly types: readonly string[] }[]
   /** The resource whose item is answered; its own unless given. */
@@ -105,12 +108,15 @@ export type RequestHeader =
 export interface DescribedAnswer {
   readonly status: number
   readonly says: string
-  readonly body: 'item' | 'page' | 'output' | 'outputs' | 'batch' | 'event' | 'events' | null
+  readonly body: 'item' | 'page' | 'output' | 'outputs' | 'batch' | 'event' | 'events' | 'summary' | null
   /** Its headers, besides those of every answer. */
   readonly headers: readonly string[]
   /** The name it is described under, if several operations answer the same. */
   readonly name?: string
 }
+
+/** A member of an answer: a field, or the values of a field of the resource, by its dotted name; these may be null. */
+export type DescribedMember = { readonly name: string } & ({ readonly field: Field } | { readonly as: string })
 
 /** The filters, sorts and parameters of a list, by the names of its version, for descriptions. R216. */
 export interface ListOffer {

@@ -1,4 +1,5 @@
 /** Decimal: exact arithmetic with decimals as texts, because JavaScript numbers lose cents. Part 2, fields. */
+import { unitsText } from './number-texts.ts'
 
 /** A number for exact arithmetic: a decimal as a text, or a whole number. */
 export type DecimalValue = string | number | bigint
@@ -21,11 +22,7 @@ function scaled(value: DecimalValue): Scaled {
   return { units: BigInt(`${sign}${units}${fraction}`), scale: fraction.length }
 }
 
-function textOf({ units, scale }: Scaled): string {
-  const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
-  const whole = digits.slice(0, digits.length - scale)
-  return `${units < 0n ? '-' : ''}${whole}${scale === 0 ? '' : `.${digits.slice(-scale)}`}`
-}
+const textOf = ({ units, scale }: Scaled): string => unitsText(units, scale)
 
 const power = (scale: number): bigint => 10n ** BigInt(scale)
 

@@ -40,3 +40,16 @@ export function sortableText(value: bigint, digits: number): string {
   if (value >= 0n) return `1${String(value).padStart(digits, '0')}`
   return `0${String(10n ** BigInt(digits) + value).padStart(digits, '0')}`
 }
+
+/** The whole number of a text that `sortableText` has made. */
+export function sortedNumber(text: string, digits: number): bigint {
+  const size = BigInt(text.slice(1))
+  return text.startsWith('1') ? size : size - 10n ** BigInt(digits)
+}
+
+/** A whole number of smallest steps as a decimal. */
+export function unitsText(units: bigint, scale: number): string {
+  const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
+  const text = scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+  return units < 0n ? `-${text}` : text
+}

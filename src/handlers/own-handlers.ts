@@ -1,7 +1,7 @@
 /** Own handlers: the handlers that a service declares, and a check that each of them belongs to an operation. Part 3, handlers. */
 
+import { throwMistakes } from '../check/declaration-mistakes.ts'
 import { hasMember, nameHint } from '../check/kind-options.ts'
-import { throwMistakes } from '../check/throw-mistakes.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import type { Mistake, ResourceDeclaration } from '../resources/declaration.ts'
 

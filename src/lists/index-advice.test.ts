@@ -8,7 +8,7 @@ import { indexAdvice } from './index-advice.ts'
 
 const fields = {
   status: f.enum(['open', 'done'], { filter: true }),
-  kind: f.text({ filter: true }),
+  kind: f.text({ max: 50, filter: true }),
   code: f.text({ unique: true, filter: true }),
   dueOn: f.date({ optional: true, sort: true }),
   effort: f.integer({ sort: true }),
@@ -88,4 +88,19 @@ test('children already have an index by their parent', () => {
 
 test('a resource without lists needs no advice', () => {
   assert.deepEqual(warnings({ order: ['effort'], methods: ['read', 'create'] }), [])
+})
+
+test('a summary wants an index with all of its fields, those of its groups first', () => {
+  const summaries = { kinds: { group: ['kind', { month: 'dueOn' }], sum: ['effort'], max: ['effort'] } } as const
+  assert.deepEqual(warnings({ summaries }), [
+    "The summary kinds of tasks reads whole rows, as no index has all of its fields. If it is requested often, declare indexes: [['kind', 'dueOn', 'effort']].",
+  ])
+  assert.deepEqual(warnings({ summaries, indexes: [['kind', 'dueOn', 'effort']] }), [])
+  assert.deepEqual(warnings({ summaries, indexes: [['-dueOn', '-kind', 'status', 'effort']] }), [])
+  assert.equal(warnings({ summaries, indexes: [['kind', 'effort', 'dueOn']] }).length, 1)
+  assert.deepEqual(warnings({ summaries: { kinds: { group: ['kind'] }, efforts: { sum: ['effort'] }, all: {} } }), [])
+  assert.deepEqual(
+    warnings({ summaries: { efforts: { max: ['effort', 'dueOn'] } }, indexes: [['status', 'dueOn', 'effort']] }),
+    [],
+  )
 })

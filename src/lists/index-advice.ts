@@ -5,8 +5,14 @@ import type { Resource } from '../resources/resource.ts'
 import { indexesOf, keyColumns } from '../rows/collection.ts'
 import { type ListRules, listRules, type SortKey } from './list-rules.ts'
 
+/** Sentences about orders and summaries that no index serves. */
+export const listWarning = (resource: Resource): string[] => [
+  ...orderWarning(resource),
+  ...slowSummaries(resource).map(({ says }) => `${says} reads whole rows, as no index has all of its fields.`),
+]
+
 /** One sentence if a filter makes some orders of the list slow; nothing if an index serves all of them. */
-export function listWarning(resource: Resource): string[] {
+function orderWarning(resource: Resource): string[] {
   const slow = slowOrders(resource)
   if (slow.length === 0) return []
   const fields = [...new Set(slow.flatMap((one) => one.fields))]
@@ -16,13 +22,40 @@ export function listWarning(resource: Resource): string[] {
   ]
 }
 
-/** One sentence for each slow order, with the indexes that would serve it. */
-export function indexAdvice(resource: Resource): string[] {
+/** One sentence for each slow order and summary, with the indexes that would serve it. */
+export const indexAdvice = (resource: Resource): string[] => [
+  ...orderAdvice(resource),
+  ...slowSummaries(resource).map(
+    ({ says, fields }) =>
+      `${says} reads whole rows, as no index has all of its fields. If it is requested often, declare indexes: [[${fields.map((one) => `'${one}'`).join(', ')}]].`,
+  ),
+]
+
+function orderAdvice(resource: Resource): string[] {
   return slowOrders(resource).map(({ says, terms, fields }) => {
     const indexes = fields.map(
       (field) => `[${[field, ...signedTerms(terms, field)].map((one) => `'${one}'`).join(', ')}]`,
     )
     return `A list of ${resource.name} ${says} that is filtered by ${listInWords(fields)} reads more rows than it returns. If it is requested often, declare indexes: [${indexes.join(', ')}].`
+  })
+}
+
+/** The summaries of which no index begins with the fields of the groups and has those of the values too. */
+function slowSummaries(resource: Resource): { readonly says: string; readonly fields: readonly string[] }[] {
+  const { keys } = listRules(resource, new Map([[resource.name, resource]]))
+  const head = keyColumns(resource.collection).slice(0, -1)
+  const indexes = indexesOf(resource.collection).map(({ columns }) => columns.map((name) => name.replace(/^-/, '')))
+  return resource.summaries.flatMap(({ name, groups, values }) => {
+    const fields = [...new Set([...groups, ...values].map(({ path }) => path))]
+    const columns = fields.map((path) => (keys.get(path) as SortKey).column).filter((column) => !head.includes(column))
+    const first = new Set(
+      groups.map(({ path }) => keys.get(path)?.column).filter((one) => columns.includes(one as string)),
+    )
+    const isServed = indexes.some((index) => {
+      const own = index.slice(head.length)
+      return own.slice(0, first.size).every((column) => first.has(column)) && columns.every((one) => own.includes(one))
+    })
+    return isServed || fields.length < 2 ? [] : [{ says: `The summary ${name} of ${resource.name}`, fields }]
   })
 }
 

@@ -108,7 +108,7 @@ function cursorBound(asked: QueryParameters, terms: readonly Term[], { columns, 
 }
 
 /** Violations in the order of the parameters. */
-function inParameterOrder(faults: readonly Violation[], given: QueryParameters): Violation[] {
+export function inParameterOrder(faults: readonly Violation[], given: QueryParameters): Violation[] {
   const places = new Map(given.map(([name], i) => [name, i] as const).reverse())
   const place = ({ name }: Violation) => places.get(name as string) ?? 0
   return faults.toSorted((a, b) => place(a) - place(b))

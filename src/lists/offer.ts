@@ -2,24 +2,18 @@
 
 import type { Field } from '../fields/field.ts'
 import type { ListOffer } from '../flow/route.ts'
-import type { Resource } from '../resources/resource.ts'
+import { fieldByPath } from '../resources/resource.ts'
 import { type FilterRule, type ListRules, type Operator, otherParameters } from './list-rules.ts'
 
 export const listOffer = ({ filters, sorts, customSorts, resource }: ListRules): ListOffer => ({
   filters: [...filters].map(([field, filter]) => ({
     field,
-    operators: filter.operators.filter((operator) => isAnswered(filter, operator, fieldByPath(resource, field))),
+    operators: filter.operators.filter((operator) => isAnswered(filter, operator, fieldByPath(resource.byName, field))),
   })),
   sorts: [...sorts.keys()],
   customs: [...customSorts.keys()],
   parameters: [...otherParameters(resource)],
 })
-
-/** The field at a dotted path. */
-function fieldByPath({ byName }: Resource, path: string): Field | undefined {
-  const [top = '', ...rest] = path.split('.')
-  return rest.reduce((field, name) => field?.fields?.[name], byName.get(top)?.field)
-}
 
 /** A sample text for each kind of field. */
 const sampleTexts = [

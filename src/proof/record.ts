@@ -1,4 +1,5 @@
 /** Record: makes requests from the declaration of a version, and records their answers. Part 9, versioning. */
+import { summarySegment } from '../fields/summary.ts'
 import { filterParameter } from '../lists/list-rules.ts'
 import type { Resource } from '../resources/resource.ts'
 import { everydayChance, seededChance } from './chance.ts'
@@ -63,7 +64,7 @@ async function recordCreates(
 
 const mostQuestions = 4
 
-/** Reads an item, and lists with each kind of query that is declared. */
+/** Reads an item, and lists with each kind of query that is declared, and their summaries. */
 async function recordReads(
   inVersion: ResourceInVersion,
   items: readonly JsonBody[],
@@ -85,6 +86,7 @@ async function recordReads(
     ...filterQueries(resource, item),
     ...sortQueries(resource),
     '?notDeclared=1',
+    ...resource.summaries.slice(0, mostQuestions).map(({ segment }) => `/${summarySegment}/${segment}`),
   ])
     await tell({ method: 'GET', path: list + query })
 }

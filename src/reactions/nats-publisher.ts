@@ -1,7 +1,7 @@
 /** NATS publisher: sends events to a JetStream of NATS, for `events.publish`. Part 6. */
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
+import { throwMistakes } from '../check/declaration-mistakes.ts'
 import { nameHint } from '../check/kind-options.ts'
-import { throwMistakes } from '../check/throw-mistakes.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import type { Mistake } from '../resources/declaration.ts'
 import type { EventPublisher, PublishedEvent, RefusedEvent } from '../settings.ts'

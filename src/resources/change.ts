@@ -2,6 +2,7 @@
 // long because: a change of a version is one interface, with the functions that apply it
 import type { Aggregate } from '../fields/aggregate.ts'
 import type { Field, Fields } from '../fields/field.ts'
+import { renameSummaries } from '../fields/summary.ts'
 import {
   type Concepts,
   type Deprecations,
@@ -197,8 +198,9 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
     ...((all || change.operations) && { operations: operationsBefore(all ?? {}, change.operations ?? {}, formBefore) }),
     ...(parent && change.while !== undefined && { parent: withFormerWhile(parent, change.while) }),
   }
-  const named = renameTerms({ ...stated, fields: fieldsBefore(own, change, around) }, (name) =>
-    gone.has(name) ? null : (names.get(name) ?? name),
+  const named = renameTerms(
+    { ...stated, ...summariesBefore(own, change), fields: fieldsBefore(own, change, around) },
+    (name) => (gone.has(name) ? null : (names.get(name) ?? name)),
   )
   if (!change.methods && !change.deprecations) return named
   const { added = [], withdrawn = [] } = change.methods ?? {}
@@ -208,6 +210,19 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   const deprecations = { ...Object.fromEntries(kept), ...change.deprecations }
   return { ...named, methods: operations.filter(offered), deprecations }
 }
+
+/** The summaries before the change: their values are those of today, so one with a field of another type is left out. */
+const summariesBefore = (
+  { summaries }: ResourceDeclaration,
+  { retyped = {} }: Change,
+): Pick<ResourceDeclaration, 'summaries'> =>
+  summaries
+    ? {
+        summaries: renameSummaries(summaries, (path) =>
+          Object.hasOwn(retyped, path.split('.', 1)[0] as string) ? null : path,
+        ),
+      }
+    : {}
 
 /** The old fields in order: removed and moved fields are where the first added field is, or else at the end. */
 function fieldsBefore(

@@ -3,6 +3,7 @@
 import type { DeclaredError } from '../errors/catalogue.ts'
 import type { Field, Fields } from '../fields/field.ts'
 import type { FieldKinds } from '../fields/kind.ts'
+import type { DeclaredSummaries } from '../fields/summary.ts'
 import { type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { ResourceSettings, Settings } from '../settings.ts'
 import type { DeclaredOperations, ScheduleDeclaration } from './own-operations.ts'
@@ -122,6 +123,11 @@ export interface ResourceDeclaration {
   readonly order?: readonly string[]
   /** Named orders: `sorts: { value: ['price', '-year'] }` for `?custom_sort=value`. */
   readonly sorts?: { readonly [name: string]: readonly string[] }
+  /**
+   * Summaries of the list, each at a URL of its own, `GET /orders/summaries/by-status`.
+   * @example summaries: { byStatus: { group: ['status', { month: 'createdAt' }], sum: ['total'] } }
+   */
+  readonly summaries?: DeclaredSummaries
   /** Indexes for lists that filter by one field and sort by another: `indexes: [['status', 'title']]`. */
   readonly indexes?: readonly (readonly string[])[]
   /** Fields whose values together are unique: `uniques: [['street', 'number']]`. */
@@ -151,6 +157,7 @@ export const resourceKeys = [
   'deprecations',
   'order',
   'sorts',
+  'summaries',
   'indexes',
   'uniques',
   'events',

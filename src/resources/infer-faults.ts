@@ -1,5 +1,6 @@
 /** Infer faults: wrong names and values in a declaration are errors of the type checker. Part 2, fields. */
 import type { Value } from '../fields/field.ts'
+import type { SummaryDeclaration } from '../fields/summary.ts'
 import type { Access, DeclaredQuota, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
 import type { ConceptsOf, FieldPath, FieldsOf, Get, ParentFieldName, ResourceName, TimestampName } from './infer.ts'
 import type { OperationDeclaration } from './own-operations.ts'
@@ -48,9 +49,11 @@ type SoundResource<D, R, T> = {
             ? SoundStates<D, R, T[K]>
             : K extends 'operations'
               ? { readonly [N in keyof T[K]]: SoundOperation<D, T[K][N]> }
-              : K extends 'order' | 'sorts' | 'indexes' | 'uniques'
-                ? FieldNameLists<T[K], AnyFieldName<D, R>>
-                : OnlyAllowed<K, T[K], ResourceDeclaration>
+              : K extends 'summaries'
+                ? { readonly [N in keyof T[K]]: SoundSummary<T[K][N], AnyFieldName<D, R>> }
+                : K extends 'order' | 'sorts' | 'indexes' | 'uniques'
+                  ? FieldNameLists<T[K], AnyFieldName<D, R>>
+                  : OnlyAllowed<K, T[K], ResourceDeclaration>
 }
 
 type SoundFields<D, F> = { readonly [K in keyof F]: Unless<FieldFault<D, F[K]> | ScopeFaults<D, F[K]>, F[K]> }
@@ -115,6 +118,10 @@ type SoundOperation<D, T> = {
     : K extends 'access'
       ? KnownName<'scope', T[K], RuleName<D>>
       : OnlyAllowed<K, T[K], OperationDeclaration>
+}
+
+type SoundSummary<T, Names> = {
+  readonly [K in keyof T]: K extends keyof SummaryDeclaration ? FieldNameLists<T[K], Names> : UnknownName<K>
 }
 
 type SoundSetting<Name, Value, Names, Inputs> = Name extends Names

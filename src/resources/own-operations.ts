@@ -1,5 +1,6 @@
 /** Own operations: the operations and schedules that a resource declares in addition to its methods. Part 4, methods. R88. */
 import type { Fields } from '../fields/field.ts'
+import { summarySegment } from '../fields/summary.ts'
 
 /**
  * An operation: a POST whose handler reads, writes and returns an output. Its name is a plural noun, the last part of its URL.
@@ -59,6 +60,13 @@ export type DeclaredOperations = { readonly [name: string]: OperationDeclaration
 /** The standard operation whose access rule an operation has by default. */
 export const ruleSource = (at: unknown): 'create' | 'change' => (at === 'collection' ? 'create' : 'change')
 
-/** The names of operations below a collection. An item cannot have such a key, as its URL is that of the operation. */
-export const collectionOperations = (operations: DeclaredOperations = {}): readonly string[] =>
-  Object.keys(operations).filter((name) => operations[name]?.at === 'collection')
+interface BelowCollection {
+  readonly operations?: DeclaredOperations | undefined
+  readonly summaries?: object | undefined
+}
+
+/** The segments below a collection that are no items: those of its operations and of its summaries. An item cannot have such a key. */
+export const collectionSegments = ({ operations = {}, summaries }: BelowCollection): readonly string[] => [
+  ...Object.keys(operations).filter((name) => operations[name]?.at === 'collection'),
+  ...(summaries ? [summarySegment] : []),
+]

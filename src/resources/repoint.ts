@@ -1,5 +1,6 @@
 /** Repoint: changes the references of a declaration to a renamed resource, and the names of enum values. Part 9, versions. */
 import type { Field, Fields } from '../fields/field.ts'
+import { renameSummaries } from '../fields/summary.ts'
 import { singularOf, toCase } from '../formats/naming.ts'
 import { parentDeclarationOf, type ResourceDeclaration, type VersionedDeclaration } from './declaration.ts'
 import type { DeclaredOperations } from './own-operations.ts'
@@ -49,14 +50,14 @@ function repointField(field: Field, now: string, was: string): Field {
   return fields ? { ...field, fields: repointFields(fields, now, was) } : field
 }
 
-/** Renames fields in the key, the orders, indexes and uniques of a resource; null leaves a term out. */
+/** Renames fields in the key, the orders, summaries, indexes and uniques of a resource; null leaves a term out. */
 export function renameTerms(own: ResourceDeclaration, name: (field: string) => string | null): ResourceDeclaration {
   const term = (text: string): string[] => {
     const [, sign = '', top = '', inner = ''] = /^(-?)([^.]*)(.*)$/.exec(text) ?? []
     const named = name(top)
     return named === null ? [] : [sign + named + inner]
   }
-  const { key, order, sorts, indexes, uniques, ...rest } = own
+  const { key, order, sorts, summaries, indexes, uniques, ...rest } = own
   const several = (lists: readonly (readonly string[])[]) =>
     lists.map((one) => one.flatMap(term)).filter(({ length }) => length > 1)
   const usual = order?.flatMap(term) ?? []
@@ -67,6 +68,7 @@ export function renameTerms(own: ResourceDeclaration, name: (field: string) => s
     ...(key === undefined ? {} : { key: name(key) ?? key }),
     ...(usual.length > 0 ? { order: usual } : {}),
     ...(kept.length > 0 ? { sorts: Object.fromEntries(kept) } : {}),
+    ...(summaries ? { summaries: renameSummaries(summaries, (path) => term(path)[0] ?? null) } : {}),
     ...(indexes ? { indexes: several(indexes) } : {}),
     // If a field is left out, the other ones alone need not be unique.
     ...(uniques ? { uniques: several(uniques.filter((one) => one.every((field) => term(field).length > 0))) } : {}),

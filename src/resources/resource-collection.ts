@@ -2,6 +2,7 @@
 import type { ValueCheck } from '../fields/check-members.ts'
 import type { Field } from '../fields/field.ts'
 import type { ValueRules } from '../fields/kind.ts'
+import { fieldsOfSummary } from '../fields/summary.ts'
 import type { IdCheck } from '../formats/id.ts'
 import { singularOf, toCase } from '../formats/naming.ts'
 import { type Collection, type Column, columnOf, type Unique } from '../rows/collection.ts'
@@ -42,9 +43,9 @@ export function collectionOf(
   const composite = key !== null && parent !== null
   const orders = [...(declaration.order ? [declaration.order] : []), ...Object.values(declaration.sorts ?? {})]
   const wanted = [...(declaration.indexes ?? []), ...orders]
-  const asked = new Set([...(declaration.uniques ?? []), ...wanted].flat().map(fieldOfTerm))
+  const names = new Set([...(declaration.uniques ?? []), ...orders].flat().map(fieldOfTerm))
   const columnName = columnNamer(composite ? parent.field : null)
-  const columns = columnsOf(members, { names: asked, rules }, parent?.field, composite)
+  const columns = columnsOf(members, { ...indexedFields(declaration, names), rules }, parent?.field, composite)
   const derived = derivedValues(name, members, declaration, around, rules)
   const fields = members.map((one) => shapeField(one.name, one.field, rules, derived.get(one.name)))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists below a parent
@@ -73,6 +74,13 @@ export function collectionOf(
     rules: fieldRulesOf(members, key, isId, rules, declaration.states?.field),
     retention: settings.deleted.retention,
   }
+}
+
+/** The fields of summaries, and those that are indexed: of a summary with a single field, the index of that serves it. */
+function indexedFields({ summaries = {} }: ResourceDeclaration, named: ReadonlySet<string>) {
+  const all = Object.values(summaries).map(fieldsOfSummary)
+  const alone = all.filter(({ length }) => length === 1).flat()
+  return { summed: new Set(all.flat()), names: named.union(new Set(alone)) }
 }
 
 /** Whether writes of a resource are recorded as events, given the default of the service. R206. */
@@ -142,6 +150,8 @@ function columnsOf(
 interface IndexedFields {
   /** The fields that `order`, `sorts`, `indexes` and `uniques` name. */
   readonly names: ReadonlySet<string>
+  /** The fields that summaries name. */
+  readonly summed: ReadonlySet<string>
   readonly rules: ValueRules
 }
 
@@ -154,7 +164,9 @@ function columnsOfField(name: string, field: Field, wanted: IndexedFields, below
     )
   const { filter, sort, unique } = field.options
   const isAsked = filter || sort || unique || wanted.names.has(name) || field.target !== undefined
-  return isAsked ? [withFill(columnOf(name, field, wanted.rules.kinds, optional), field, wanted.rules)] : []
+  if (!isAsked && !wanted.summed.has(name)) return []
+  const column = withFill(columnOf(name, field, wanted.rules.kinds, optional), field, wanted.rules)
+  return [isAsked ? column : { ...column, unindexed: true }]
 }
 
 /** A `fill` changes values, so its column is a new one: old nodes keep the former column. */

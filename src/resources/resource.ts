@@ -3,6 +3,7 @@ import { addViolation } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
 import { fieldKind, type ValueRules } from '../fields/kind.ts'
+import { type Summary, summariesOf } from '../fields/summary.ts'
 import { absentValue, type ValueCheck, valueCheckOf } from '../fields/value-check.ts'
 import { chosenIdCheck, type IdCheck, typeIdCheck } from '../formats/id.ts'
 import { sentenceCase, singularOf, toCase } from '../formats/naming.ts'
@@ -19,7 +20,7 @@ import {
   resolveConcepts,
 } from './declaration.ts'
 import { type Machine, machineOf, type OwnOperation, ownOperationsOf } from './machine.ts'
-import { collectionOperations } from './own-operations.ts'
+import { collectionSegments } from './own-operations.ts'
 import { collectionOf } from './resource-collection.ts'
 
 /** A field of a resource, declared or added by the service. */
@@ -67,6 +68,8 @@ export interface Resource {
   readonly methods: readonly Operation[]
   /** The operations that it declares besides its methods. */
   readonly operations: readonly OwnOperation[]
+  /** The summaries of its list. */
+  readonly summaries: readonly Summary[]
   readonly access: Access
   readonly declaration: ResourceDeclaration
   readonly collection: Collection
@@ -75,6 +78,12 @@ export interface Resource {
   /** The names of the times that the service sets. */
   readonly created: string
   readonly updated: string
+}
+
+/** The field at a dotted path. */
+export function fieldByPath(byName: Resource['byName'], path: string): Field | undefined {
+  const [top = '', ...rest] = path.split('.')
+  return rest.reduce((field, name) => field?.fields?.[name], byName.get(top)?.field)
 }
 
 export const defaultPrefix = (name: string, { singular: given }: ResourceDeclaration): string =>
@@ -113,11 +122,11 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     machine: machineOf(declaration, around, rules),
     hasScopedFields: members.some(({ read }) => read !== null),
     ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, around, rules) },
+    summaries: summariesOf(declaration.summaries, (path) => fieldByPath(byName, path), settings.naming),
     access: declaration.access,
     declaration,
     collection: collectionOf(made, declaration, around),
-    created: toCase('created-at', settings.naming),
-    updated: toCase('updated-at', settings.naming),
+    ...{ created: toCase('created-at', settings.naming), updated: toCase('updated-at', settings.naming) },
   })
 }
 
@@ -142,7 +151,7 @@ function idCheckOf(name: string, around: DeclarationContext): IdCheck {
   const given = declaration.fields[declaration.key]
   if (!given) return () => false
   const field = boundedKeyField(resolveConcepts(given, around.concepts))
-  const taken = collectionOperations(declaration.operations)
+  const taken = collectionSegments(declaration)
   const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(around), kinds: around.kinds }), taken)
   return (text) => {
     const faults: Violation[] = []
@@ -156,16 +165,16 @@ function boundedKeyField(field: Field): Field {
   return field.kind === 'text' ? { ...field, options: { max: 255, ...field.options } } : field
 }
 
-/** Refuses keys that cannot be a segment of a URL: the empty text, `.` and `..`, and the names of operations. R8. */
-function keyCheck(check: ValueCheck, operations: readonly string[] = []): ValueCheck {
+/** Refuses keys that cannot be a segment of a URL: the empty text, `.` and `..`, and segments with another meaning. R8. */
+function keyCheck(check: ValueCheck, taken: readonly string[] = []): ValueCheck {
   return (value, at, faults) => {
     const key = check(value, at, faults)
-    if (operations.includes(String(key)))
+    if (taken.includes(String(key)))
       return addViolation(
         faults,
         at,
         'invalid-value',
-        'is a part of the address; it cannot be the name of an operation.',
+        `is a part of the address; it cannot be ${key}, which has another meaning there.`,
       )
     const lost = key === '' || key === '.' || key === '..'
     return lost
@@ -204,7 +213,7 @@ function membersOf({ declaration, around, rules, key, parentField }: MemberSourc
   const declared = Object.entries(declaration.fields).map(([name, given]) => {
     const field = resolveConcepts(given, around.concepts)
     if (name !== key) return made(name, field, field.options.readOnly ? 'service' : 'caller')
-    const check = keyCheck(valueCheckOf(boundedKeyField(field), rules), collectionOperations(declaration.operations))
+    const check = keyCheck(valueCheckOf(boundedKeyField(field), rules), collectionSegments(declaration))
     return made(name, boundedKeyField(field), 'address', check)
   })
   return [

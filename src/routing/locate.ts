@@ -16,7 +16,9 @@ export function locate(tree: RouteTree, path: string): RouteMatch | null {
     const slash = path.indexOf('/', start)
     end = slash < 0 ? path.length : slash
     const segment = decodeSegment(path.slice(start, end))
-    const literal: RouteTree | undefined = branch?.literal.size === 0 ? undefined : branch?.literal.get(segment)
+    const named: RouteTree | undefined = branch?.literal.size === 0 ? undefined : branch?.literal.get(segment)
+    // A path that ends where only longer ones exist, as in `/orders/summaries`, is that of an item, which cannot exist.
+    const literal: RouteTree | undefined = end === path.length && named?.endpoint === null ? undefined : named
     if (!literal) params.push(segment)
     branch = literal ?? (segment === '' ? null : (branch?.param ?? null))
   }

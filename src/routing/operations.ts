@@ -13,6 +13,7 @@ import { replaceItemRoute } from '../endpoints/replace-item.ts'
 import { transitionRoutes } from '../endpoints/transition-item.ts'
 import type { Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
+import { summaryRoutes } from '../summaries/summarize-items.ts'
 
 /** Makes the routes of one kind of operation for a resource; empty if the resource does not offer it. */
 export type OperationRoutes = (context: EndpointContext) => readonly Route[]
@@ -32,6 +33,7 @@ export const standardOperations: readonly OperationRoutes[] = [
   offered('remove', removeItemRoute),
   (context) => (context.resource.machine === null ? [] : transitionRoutes(context)),
   ownOperationRoutes,
+  summaryRoutes,
   webhookRoutes,
   (context) => (context.resource.settings.methods.query ? offered('list', queryItemsRoute)(context) : []),
 ]

@@ -3,6 +3,7 @@
 import type { ChangeStep, FindMovedField } from '../changes/conversion.ts'
 import { movedFieldFinder, type ResourceHistory, type VersionAt, versionHistory } from '../changes/history.ts'
 import { servedOperations } from '../changes/older-inputs.ts'
+import { servedSummaries } from '../changes/older-summaries.ts'
 import { olderRepresentation, type Representation, storedRepresentation } from '../changes/representation.ts'
 import { changesDocuments } from '../changes/stored.ts'
 import type { EffectMaker } from '../effects/effect-maker.ts'
@@ -33,13 +34,19 @@ function resourceEndpoints(scene: EndpointContext, operations: readonly Operatio
   const below = parent && `/${parent.resource}/{${parent.field}}/${name}`
   const item = collection.composite ? `${below}/{${key}}` : `/${name}/{id}`
   const flat = below ? onCollection.filter(({ safe }) => safe) : onCollection
+  const lists = [...(below ? [below] : []), ...(collection.composite ? [] : [`/${name}`])]
+  /** What reads below a collection, as a summary, is wherever its list is. */
+  const basesOf = (at: Route['at'], routes: readonly Route[]) =>
+    at.startsWith('item') ? [item] : routes.every(({ safe }) => safe) ? lists : [`/${name}`]
   return [
     ...[...Map.groupBy(all, ({ at }) => at)]
       .filter(([at]) => at !== 'collection')
-      .map(([at, routes]) =>
-        endpointOf(
-          at.replace(/^(collection|item)/, (of) => (of === 'item' ? item : `/${name}`)),
-          routes,
+      .flatMap(([at, routes]) =>
+        basesOf(at, routes).map((base) =>
+          endpointOf(
+            at.replace(/^(collection|item)/, () => base),
+            routes,
+          ),
         ),
       ),
     ...(below ? [endpointOf(below, onCollection)] : []),
@@ -176,7 +183,7 @@ function contextOf(
   today: Resource,
   { name, steps }: ResourceHistory,
   { declared, elsewhere }: { declared: DeclaredService; elsewhere: FindMovedField },
-): Pick<EndpointContext, 'resource' | 'representation' | 'transitions' | 'operations' | 'byValue'> & {
+): Pick<EndpointContext, 'resource' | 'representation' | 'transitions' | 'operations' | 'summaries' | 'byValue'> & {
   readonly source: UnlinkedSource
 } {
   const given = declaration.resources[name] as ResourceDeclaration
@@ -186,6 +193,7 @@ function contextOf(
       representation: storedRepresentation(today),
       transitions: servedTransitions(today, today, []),
       operations: servedOperations(today, today, []),
+      summaries: servedSummaries(today, today, []),
       byValue: null,
       source: { resource: today, today, major: majorOf(label), changes: [], joined: [] },
     }
@@ -205,6 +213,7 @@ function contextOf(
     representation: form,
     transitions: servedTransitions(own, today, steps),
     operations: servedOperations(own, today, steps),
+    summaries: servedSummaries(own, today, steps),
     byValue: transitionsByValue(own, today, steps),
     source: { resource: own, today, major: majorOf(label), changes: later, joined: beside },
   }

@@ -140,7 +140,7 @@ export function indexesOf(collection: Collection): readonly Index[] {
   const { columns, indexes, parent, referring } = collection
   const key = keyColumns(collection)
   const head = key.slice(0, -1)
-  const single = columns.map(({ name }) => [name])
+  const single = columns.filter(({ unindexed }) => !unindexed).map(({ name }) => [name])
   const several = indexes.filter((names) => names.length > 1)
   const listed = [...single, ...several].map((names) => [
     ...head,

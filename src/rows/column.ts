@@ -19,6 +19,8 @@ export interface Column {
   readonly required: boolean
   /** The maximal length of a text that callers write; null for values that are always short. */
   readonly most: number | null
+  /** Set if only summaries read it, so that it has no index of its own. */
+  readonly unindexed?: true
   /** Computes the value from the document, if no field has it: for a field of an older version. */
   readonly of?: (document: Members) => unknown
 }

@@ -29,6 +29,8 @@ export interface SqliteReadDeps {
   readonly counts: WriteCounts
   /** Rows by `rowName`; a write of another process clears them. */
   readonly rows: Remembered<FoundRow, null>
+  /** The collections that have had a sum which does not fit 64 bits. */
+  readonly wide: Set<string>
   /** How long a list may take, and a write may wait for the lock of the file, in milliseconds. */
   readonly patience: number
   readonly world: World
@@ -40,7 +42,7 @@ type ReadOnlyPlan = Exclude<Plan, WritePlan>
 /** Reads rows and total from one snapshot. R54 */
 export const runSqliteRead = (looking: SqliteReadDeps, plan: ReadOnlyPlan): Outcome | Promise<Outcome> =>
   looking.snapshot.within(() => {
-    if (plan.do === 'list') return readList(looking, plan)
+    if (plan.do === 'list') return plan.summary ? readSummary(looking, plan, plan.summary) : readList(looking, plan)
     return plan.do === 'read' ? readWithJoined(looking, plan) : readInLoop(looking, plan)
   })
 
@@ -71,6 +73,28 @@ function readRow(looking: SqliteReadDeps, plan: Read): Outcome {
   const outcome = readInLoop(looking, plan)
   if (outcome.is === 'found') looking.rows.put(name, null, outcome, outcome.doc.length + (outcome.hidden?.length ?? 0))
   return outcome
+}
+
+/** SQLite refuses a sum that does not fit 64 bits; halves are added then, from now on at once. */
+function readSummary(
+  looking: SqliteReadDeps,
+  plan: ListRows,
+  summary: NonNullable<ListRows['summary']>,
+): Outcome | Promise<Outcome> {
+  const byHalves = (): Outcome | Promise<Outcome> =>
+    readList(looking, { ...plan, summary: { ...summary, halves: true } })
+  const addHalves = (error: unknown) => {
+    if ((error as Error).message !== 'integer overflow') throw error
+    looking.wide.add(plan.collection)
+    return byHalves()
+  }
+  if (looking.wide.has(plan.collection)) return byHalves()
+  try {
+    const found = readList(looking, plan)
+    return found instanceof Promise ? found.catch(addHalves) : found
+  } catch (error) {
+    return addHalves(error)
+  }
 }
 
 function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {

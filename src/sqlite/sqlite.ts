@@ -104,7 +104,18 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     rows.clear()
     totals.clear()
   })
-  const looking = { cellar, run, snapshot, reader: thread, totals, counts, rows, patience, world }
+  const looking = {
+    cellar,
+    run,
+    snapshot,
+    reader: thread,
+    totals,
+    counts,
+    rows,
+    wide: new Set<string>(),
+    patience,
+    world,
+  }
   const writes = batchedWrites({ ...looking, db })
   const presence = nodePresence({
     world,

@@ -44,7 +44,7 @@ export function* refusePendingColumns(
 const migratedColumnProblem = (collection: string, field: string): Problem =>
   new Problem(
     'dependency-unavailable',
-    `The field ${field} of ${collection} is still being migrated; lists cannot be filtered or sorted by it yet. Try again later.`,
+    `The field ${field} of ${collection} is still being migrated; lists cannot be filtered, sorted or summarized by it yet. Try again later.`,
   )
 
 /** The behaviour of a collection that waits for the second phase, as of the last probe; null if none waits. */

@@ -13,6 +13,7 @@ import {
   type RowWrite,
   type Sequence,
 } from '../flow/plan.ts'
+import { summaryStatement } from '../sql/summary-statement.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { writeWithEffects } from './effects.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-claims.ts'
@@ -142,5 +143,7 @@ function* readList(cellar: StoreContext, asked: ListRows): Steps<Outcome> {
     const owner = yield* absentOwner(cellar, plan.parent, plan.account, plan.time)
     if (owner) return owner
   }
-  return yield* readPage(cellar, plan)
+  if (!plan.summary) return yield* readPage(cellar, plan)
+  const { statement, read } = summaryStatement(own.collection, plan, plan.summary, cellar.dialect)
+  return { is: 'groups', groups: read(yield statement) }
 }

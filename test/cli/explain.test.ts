@@ -20,7 +20,8 @@ const clinic = service({
     patients: {
       prefix: 'pat',
       owner: 'clinicId',
-      fields: { name: f.text(), ssn: f.text({ optional: true, filter: true, read: 'pii' }) },
+      fields: { name: f.text(), ssn: f.text({ max: 20, optional: true, filter: true, read: 'pii' }) },
+      summaries: { byState: { group: ['state'] }, numbers: { group: ['ssn'] } },
       states: {
         field: 'state',
         initial: 'new',
@@ -101,6 +102,11 @@ describe('reasons', () => {
     ['GET /patients/{there}?fields=ssn', north, /^403 at query: .*ssn.*pii/],
     ['GET /patients/{there}?fields=sn', north, /^400 at query: /],
     ['GET /patients/{there}?fields=name', north, /^goes on at item: .* exists/],
+    ['GET /patients/summaries/by-state?state=new', north, /^goes on at query/],
+    ['GET /patients/summaries/by-state?ssn=1', north, /^403 at query: .*ssn.*pii/],
+    ['GET /patients/summaries/by-state?sort=ssn', north, /^400 at query: /],
+    ['GET /patients/summaries/by-state', { account: 'north' }, /^403 at rule: .*patients:read/],
+    ['GET /patients/summaries/numbers', north, /^403 at query: .*ssn.*pii/],
     ['GET /patients/nonsense', north, /^404 at item/],
     [`GET /patients/${unknown}`, north, /^404 at item: there is no pat_01h455vb4pex5vsknk084sn02q/],
     ['GET /patients/{gone}', north, /^410 at item: .* was deleted/],

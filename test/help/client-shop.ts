@@ -22,6 +22,7 @@ export const api = service({
         buyer: f.object({ name: f.text({ filter: true }) }, { default: { name: 'Ann' } }),
       },
       sorts: { worth: ['-total', 'note'] },
+      summaries: { byStatus: { group: ['status'], sum: ['total'], average: ['lineCount'] } },
       states: {
         field: 'status',
         initial: 'draft',
@@ -41,6 +42,7 @@ export const api = service({
       prefix: 'lin',
       parent: { resource: 'orders', onDelete: 'cascade' },
       fields: { quantity: f.integer({ min: 1 }) },
+      summaries: { total: { sum: ['quantity'] } },
       access: 'public',
     },
     slots: {

@@ -42,6 +42,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           price: f.decimal({ scale: 2, default: '0.00' }),
           cost: f.integer({ default: 0, read: 'pii' }),
         },
+        summaries: { prices: { sum: ['price'] }, costs: { sum: ['cost'] } },
         ...(sharedPlans
           ? { access: { read: 'authenticated', write: 'prices' } }
           : { owner: 'accountId', access: 'authenticated' }),
@@ -52,7 +53,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         fields: {
           name: f.text({ max: 50, filter: 'like', sort: true }),
           ssn: f.text({ max: 20, optional: true, read: 'pii', filter: true, sort: true }),
-          contact: f.object({ city: f.text({ filter: true }) }, { optional: true, read: 'pii' }),
+          contact: f.object({ city: f.text({ max: 40, filter: true }) }, { optional: true, read: 'pii' }),
           score: f.integer({ default: 0, read: 'pii', filter: 'range', sort: true }),
           rank: f.enum(['plain', 'gold'], { default: 'plain', write: 'vip', filter: true }),
           pin: f.text({ max: 20, optional: true, writeOnly: true }),
@@ -61,6 +62,13 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           planId: f.ref('plans', { filter: true }),
           ...(derived && totals),
         },
+        summaries: {
+          ranks: { group: ['rank', 'planId'] },
+          numbers: { group: ['ssn'] },
+          towns: { group: ['contact.city'] },
+          scores: { group: ['rank'], sum: ['score'], max: ['score'], average: ['score'] },
+          ...(derived && { spending: { sum: ['spent'] } }),
+        },
         ...(derived && { derived: { urgent: ({ score }: { score: number }) => score > 5 } }),
         access: 'authenticated',
       },
@@ -68,6 +76,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         prefix: 'vis',
         parent: { resource: 'customers', onDelete: 'cascade' },
         fields: { text: f.text({ filter: true }), cost: f.integer({ default: 0, read: 'pii', filter: 'range' }) },
+        summaries: { owners: { group: ['customerId'] }, expenses: { group: ['customerId'], sum: ['cost'] } },
         access: guardedVisits ? { read: 'authenticated', write: 'authenticated', remove: 'close' } : 'authenticated',
       },
       tags: {
@@ -76,8 +85,9 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         fields: {
           name: f.text({ max: 20 }),
           hue: f.text({ optional: true, filter: true }),
-          note: f.text({ optional: true, read: 'pii' }),
+          note: f.text({ max: 99, optional: true, read: 'pii' }),
         },
+        summaries: { days: { group: [{ day: 'createdAt' }] }, notes: { group: ['note'] } },
         access: 'authenticated',
       },
       labels: {

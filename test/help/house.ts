@@ -19,7 +19,7 @@ const storied: readonly (readonly string[])[] = [
   ['sqlite', 'postgres'],
   ['handlers', 'views'],
   ['endpoints', 'timers', 'jobs'],
-  ['events'],
+  ['events', 'summaries'],
   ['deliveries'],
   ['routing'],
   ['service'],

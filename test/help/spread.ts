@@ -184,8 +184,8 @@ const relationsIn = (node: Node): string[] => [
   ...(node.Plans ?? []).flatMap(relationsIn),
 ]
 
-/** Reads that may use all partitions: lists, counts, checks whether rows exist, leases, and rows that are to be rewritten. */
-const many = /^SELECT (?:doc, shape|count\(\*\)|1 AS found|home, |name, holder, until|CASE WHEN change)/
+/** Reads that may use all partitions: lists, counts, summaries, checks whether rows exist, leases, and rows that are to be rewritten. */
+const many = /^SELECT (?:doc, shape|count\(\*\)|CAST\(|1 AS found|home, |name, holder, until|CASE WHEN change)/
 const holds = /\bFOR (?:NO KEY |KEY )?(?:UPDATE|SHARE)\b/
 
 async function judged(client: pg.Client, { text, values }: Sent): Promise<string[]> {

@@ -237,6 +237,13 @@ const filters: Partial<Record<Collection, readonly string[]>> = {
   plans: ['fields=cost', 'fields=title,price'],
   drops: ['fields=seal', 'fields=text'],
 }
+/** Summaries of lists, of which some need a scope. */
+const summaries: Partial<Record<Collection, readonly string[]>> = {
+  plans: ['prices', 'costs'],
+  customers: ['ranks', 'ranks', 'numbers', 'towns', 'scores', 'spending'],
+  visits: ['owners', 'expenses'],
+  tags: ['days', 'notes'],
+}
 /** Selections of fields of single items. */
 const selections = [
   'ssn',
@@ -284,6 +291,8 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
       ? `/${parents}/${parent}/${name}`
       : `/${name}`
     : `/${name}/${id}`
+  const summary = choose.one(summaries[name] ?? [''])
+  const isSummary = choose.once(3) && isList && isRead && summary !== ''
   const asked = isRead ? queryOf(choose, name, version, pool) : ''
   const selected = choose.one(selections)
   const query = isList ? asked : isRead && choose.once(3) ? `?fields=${selected}` : ''
@@ -298,9 +307,14 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   const rest = { method, ...(Object.keys(headers).length > 0 && { headers }) }
   // A PUT in the first version without a price sets it to its default; the newest version has no such request.
   const isWhole = method === 'PUT' && version === 'v1' && name === 'customers'
-  const isPlain = !hasPrice && !isWhole && query === '' && !Object.values(headers).some((value) => value.includes('"'))
+  const isPlain =
+    !isSummary && !hasPrice && !isWhole && query === '' && !Object.values(headers).some((value) => value.includes('"'))
   return {
-    request: { ...rest, path: `/${version}${at}${query}`, ...(own && { json: own }) },
+    request: {
+      ...rest,
+      path: `/${version}${at}${isSummary ? `/summaries/${summary}` : ''}${query}`,
+      ...(own && { json: own }),
+    },
     newest: isPlain ? { ...rest, path: `/v3${at}`, ...(body && { json: body }) } : null,
   }
 }

@@ -15,6 +15,7 @@ import { openStore } from '../../src/terminal/open.ts'
 import { freshPostgres } from '../help/postgres.ts'
 import type { Filter, Order, Row } from './model.ts'
 import type { Deed, Input } from './samples.ts'
+import { filtersOf, summaries } from './summaries.ts'
 
 export type Kind = 'SQLite' | 'PostgreSQL'
 
@@ -88,7 +89,7 @@ export const listedServices: readonly Made[] = [
     name: 'a list',
     service: service({
       name: 'one',
-      resources: { rows: { fields, sorts: mixed, indexes, access: 'public' } },
+      resources: { rows: { fields, sorts: mixed, summaries, indexes, access: 'public' } },
       settings,
     }),
     customs: mixed,
@@ -101,7 +102,7 @@ export const listedServices: readonly Made[] = [
     name: 'a list with nulls as in SQL and an order of its own',
     service: service({
       name: 'two',
-      resources: { rows: { fields, sorts: mixed, order: ['-word', 'count'], access: 'public' } },
+      resources: { rows: { fields, sorts: mixed, summaries, order: ['-word', 'count'], access: 'public' } },
       settings: { list: { ...settings.list, nullsDefault: 'sql' } },
     }),
     customs: mixed,
@@ -117,7 +118,7 @@ export const listedServices: readonly Made[] = [
       name: 'three',
       resources: {
         halls: { fields: { label: f.text() }, access: 'public' },
-        rows: { parent: 'halls', fields, sorts: mixed, indexes, access: 'public' },
+        rows: { parent: 'halls', fields, sorts: mixed, summaries, indexes, access: 'public' },
       },
       settings: { list: { ...settings.list, nullsDefault: 'first' } },
     }),
@@ -138,6 +139,7 @@ export const listedServices: readonly Made[] = [
           key: 'number',
           fields: { number: f.integer({ min: 0 }), ...fields },
           sorts: mixed,
+          summaries,
           indexes,
           access: 'public',
         },
@@ -166,6 +168,7 @@ export interface ServiceWithLists {
   readonly name: string
   readonly add: (inputs: readonly Input[]) => Promise<Row[]>
   readonly ask: (ask: Ask, window: Record<string, string>) => Promise<Page>
+  readonly summarize: (name: string, ask: Ask) => Promise<unknown[]>
   readonly order: (ask: Ask) => Order[]
   readonly change: (deed: Deed, rows: Row[], touched: Set<string>) => Promise<void>
   /** The rows whose values changed, so that their position may have changed. */
@@ -255,6 +258,11 @@ export async function opened(made: Made, kind: Kind): Promise<ServiceWithLists> 
     name: made.name,
     add,
     ask: (ask, window) => asked(send, path, ask, window),
+    summarize: async (name, ask) => {
+      const { status, text } = await send('GET', `${path}/summaries/${name}?${filtersOf(ask)}`)
+      assert.equal(status, 200, text)
+      return JSON.parse(text).data
+    },
     order: (ask) => ordered(made, ask),
     change,
     moved,
@@ -270,18 +278,8 @@ function ordered(made: Made, { sort, order, nulls }: Ask): Order[] {
   })
 }
 
-function parameterOf([field, operator, value]: Filter): [name: string, value: string] {
-  if (operator !== 'in') return [`${field}[${operator}]`, value as string]
-  return [field, `in:(${(value as string[]).map((one) => `"${one.replace(/["\\]/g, '\\$&')}"`).join(',')})`]
-}
-
 async function asked(send: Send, path: string, ask: Ask, window: Record<string, string>): Promise<Page> {
-  const query = new URLSearchParams()
-  for (const filter of ask.filters) query.set(...parameterOf(filter))
-  if (ask.any) {
-    const escaped = (text: string) => text.replace(/[%;()]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
-    query.set('or', `(${ask.any.map((filter) => parameterOf(filter).map(escaped).join('=')).join(';')})`)
-  }
+  const query = filtersOf(ask)
   if (ask.sort) query.set(ask.sort.by === 'field' ? 'sort' : 'custom_sort', ask.sort.name)
   if (ask.order) query.set('order', ask.order)
   if (ask.nulls) query.set('nulls', ask.nulls)

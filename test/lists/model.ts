@@ -36,16 +36,16 @@ function digits(text: string, scale: number): bigint {
   return units.startsWith('-') ? -size : size
 }
 
-function valueIn(row: Row, field: string): unknown {
+export function valueIn(row: Row, field: string): unknown {
   return field
     .split('.')
     .reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name] ?? null, row)
 }
 
-const read = (field: string, value: unknown) => (readers[field] ?? String)(value)
+export const read = (field: string, value: unknown) => (readers[field] ?? String)(value)
 
 /** Compares texts by code point, and other values by size. */
-function compared(a: string | bigint | number, b: string | bigint | number): number {
+export function compared(a: string | bigint | number, b: string | bigint | number): number {
   if (typeof a !== 'string' || typeof b !== 'string') return a < b ? -1 : a > b ? 1 : 0
   const [left, right] = [[...a], [...b]]
   for (let i = 0; i < Math.min(left.length, right.length); i++) {

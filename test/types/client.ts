@@ -28,6 +28,14 @@ const api = service({
         buyer: f.object({ name: f.text(), age: f.integer({ filter: 'gt' }) }),
       },
       sorts: { worth: ['-note'] },
+      summaries: {
+        bySize: {
+          group: ['size', 'buyer.name', { month: 'createdAt' }],
+          sum: ['price'],
+          max: ['lines', 'createdAt'],
+          average: ['buyer.age'],
+        },
+      },
       states: {
         field: 'status',
         initial: 'draft',
@@ -198,3 +206,26 @@ notes.events()
 notes.bigNotes.list()
 // @ts-expect-error: the service reads the version from the path only
 client<typeof small>({ url: 'http://localhost:3000', version: 'v1' })
+
+/** Summaries: each group has the members of its declaration. */
+export async function summarize() {
+  const groups = await shop.orders.summaries.bySize({ where: { size: 's' }, or: { price: { gte: '5' }, size: 'l' } })
+  type Expected = readonly {
+    readonly id: string
+    readonly count: number
+    readonly size: 's' | 'l' | null
+    readonly buyerName: string | null
+    readonly createdAtMonth: string | null
+    readonly sumPrice: string
+    readonly maxLines: number | null
+    readonly maxCreatedAt: string | null
+    readonly averageBuyerAge: string | null
+  }[]
+  // @ts-expect-error: this summary is not declared
+  await shop.orders.summaries.byColour()
+  // @ts-expect-error: summaries have no sort
+  await shop.orders.summaries.bySize({ sort: 'note' })
+  // @ts-expect-error: there are none here
+  shop.logs.summaries
+  return groups as Proof<Equal<typeof groups, Expected>> extends true ? typeof groups : never
+}

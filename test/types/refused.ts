@@ -131,6 +131,12 @@ export const names = [
           // @ts-expect-error an object is not sorted by
           whole: ['place'],
         },
+        summaries: {
+          // @ts-expect-error no such field
+          names: { group: ['nme'] },
+          // @ts-expect-error no such field of the object
+          days: { group: [{ day: 'createdOn' }], sum: ['place.street'] },
+        },
         // @ts-expect-error no such field
         indexes: [['name', 'customerId']],
         // @ts-expect-error no such field

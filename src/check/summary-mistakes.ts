@@ -1,0 +1,200 @@
+/** Summary mistakes: the names of summaries, their fields, and the members of their answers. Part 4, list parameters. R236. */
+import { lengthsOf, longestSorted } from '../fields/bounds.ts'
+import type { Field } from '../fields/field.ts'
+import { type FieldKinds, fieldKind } from '../fields/kind.ts'
+import {
+  fixedMembers,
+  type SummaryDeclaration,
+  type SummaryFunction,
+  summaryFunctions,
+  summaryKeys,
+  summaryMembers,
+  summarySegment,
+  timeParts,
+} from '../fields/summary.ts'
+import { isObject, valueInWords } from '../fields/value-check.ts'
+import { isInCase, isKebab, listInWords, toCase, toKebab } from '../formats/naming.ts'
+import { namedFields } from './consistency.ts'
+import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
+import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
+import { checkKnownKeys, type ResourceCheck } from './resource-check.ts'
+
+const numbers = ['integer', 'bigint', 'decimal']
+const times = ['date', 'timestamp']
+const kindsOf: Readonly<Record<SummaryFunction, readonly string[]>> = {
+  sum: numbers,
+  average: numbers,
+  min: [...numbers, ...times],
+  max: [...numbers, ...times],
+}
+
+const example = "byStatus: { group: ['status', { month: 'createdAt' }], sum: ['total'] }"
+
+export function checkSummaries(judged: ResourceCheck, context: DeclarationCheck): void {
+  const { summaries, methods, operations } = judged.given
+  const path = ['resources', judged.name, 'summaries']
+  if (summaries === undefined) return
+  if (!isObject(summaries) || Object.keys(summaries).length === 0) {
+    const found = isObject(summaries) ? 'has none' : `is ${valueInWords(summaries)}`
+    return void report(context, path, `\`summaries\` ${found}.`, `Write an object, as summaries: { ${example} }.`)
+  }
+  if (Array.isArray(methods) && !methods.includes('list'))
+    report(
+      context,
+      path,
+      'The resource has no list to summarize.',
+      "Add 'list' to `methods`, or leave `summaries` out.",
+    )
+  if (isObject(operations) && hasMember(operations, summarySegment))
+    report(context, path, `An operation is called \`${summarySegment}\`.`, 'Write another name for the operation.')
+  const segments = new Map<string, string>()
+  for (const [name, given] of Object.entries(summaries)) {
+    checkName([...path, name], segments, judged, context)
+    if (isObject(given)) checkSummary([...path, name], given, judged, context)
+    else report(context, [...path, name], `It is ${valueInWords(given)}.`, `Write an object, as ${example}.`)
+  }
+}
+
+/** The name is a segment of the URL, in kebab-case there. */
+function checkName(
+  path: DeclarationPath,
+  segments: Map<string, string>,
+  { settings: { naming } }: ResourceCheck,
+  context: DeclarationCheck,
+): void {
+  const name = path.at(-1) as string
+  const segment = toKebab(name)
+  const twin = segments.get(segment)
+  segments.set(segment, name)
+  if (!isInCase(name, naming) && !isKebab(name)) {
+    const better = toCase(name, naming)
+    report(
+      context,
+      path,
+      `The name ${valueInWords(name)} is neither in ${naming}Case nor in kebab-case.`.replace(
+        'snakeCase',
+        'snake_case',
+      ),
+      `Write \`${isInCase(better, naming) ? better : toCase('by-status', naming)}\`.`,
+    )
+  } else if (twin !== undefined)
+    report(context, path, `Its URL would be that of \`${twin}\`, which ends in ${segment}.`, 'Write another name.')
+}
+
+function checkSummary(
+  path: DeclarationPath,
+  given: UncheckedObject,
+  judged: ResourceCheck,
+  context: DeclarationCheck,
+): void {
+  const before = context.found.length
+  checkKnownKeys(path, given, summaryKeys, [], context)
+  const fields = namedFields(judged, context)
+  const { kinds } = context.rules
+  for (const [key, listed] of Object.entries(given).filter(([name]) => hasMember(kindsOf, name) || name === 'group')) {
+    const at = [...path, key]
+    if (listed === undefined) continue
+    if (!Array.isArray(listed) || listed.length === 0) {
+      const mend = `Write a list of fields, as ${key}: ['${key === 'group' ? 'status' : 'total'}'], or leave it out.`
+      report(context, at, `It is ${Array.isArray(listed) ? 'an empty list' : valueInWords(listed)}.`, mend)
+      continue
+    }
+    for (const one of listed)
+      if (key === 'group') checkGroup(at, one, fields, kinds, context)
+      else checkTerm(at, one, fields, (field) => valueFault(field, String(one), key as SummaryFunction), context)
+  }
+  if (context.found.length === before) checkMembers(path, given as SummaryDeclaration, judged, context)
+}
+
+function checkGroup(
+  path: DeclarationPath,
+  given: unknown,
+  fields: ReadonlyMap<string, Field | undefined>,
+  kinds: FieldKinds,
+  context: DeclarationCheck,
+): void {
+  if (!isObject(given)) {
+    checkTerm(path, given, fields, (field) => groupFault(field, String(given), kinds), context)
+    return
+  }
+  const [part, ...more] = Object.keys(given)
+  const mend = `Write one of ${listInWords(timeParts)}, as { month: 'createdAt' }.`
+  if (part === undefined || more.length > 0 || !timeParts.some((one) => one === part))
+    return void report(context, path, `The group is ${valueInWords(given)}.`, mend)
+  checkTerm(path, given[part], fields, (field) => partFault(field, String(given[part]), part), context)
+}
+
+/** Checks the name of a field; a field with mistakes of its own is reported elsewhere. */
+function checkTerm(
+  path: DeclarationPath,
+  term: unknown,
+  fields: ReadonlyMap<string, Field | undefined>,
+  faultOf: (field: Field) => DeclarationFault | undefined,
+  context: DeclarationCheck,
+): void {
+  const [top = ''] = typeof term === 'string' ? term.split('.') : []
+  if (fields.has(top) && !fields.get(top)) return
+  const field = typeof term === 'string' ? fields.get(term) : undefined
+  if (!field) {
+    if (!fields.has(term as string))
+      report(context, path, `There is no field ${valueInWords(term)}.`, nameHint(term, [...fields.keys()]))
+    return
+  }
+  const fault =
+    field.options.writeOnly || fields.get(top)?.options.writeOnly ? secretFault(String(term)) : faultOf(field)
+  if (fault) report(context, path, ...fault)
+}
+
+const secretFault = (term: string): DeclarationFault => [
+  `\`${term}\` is \`writeOnly\`, and a summary would tell its values.`,
+  'Name another field.',
+]
+
+function groupFault({ kind, options, ...field }: Field, term: string, kinds: FieldKinds): DeclarationFault | undefined {
+  if (term === 'id') return ['Each item would be a group, as its `id` is its own.', 'Name another field.']
+  const { order, length } = fieldKind(kind, kinds)
+  if (order === 'none')
+    return [`Values of kind ${kind} make no groups.`, 'Name a field whose values can be filtered by.']
+  if (options.fold)
+    return [
+      `Values of \`${term}\` are compared without regard to case, so a group has no value.`,
+      'Name another field.',
+    ]
+  const longest = length === undefined ? 0 : lengthsOf({ options, ...field }, length).max
+  if (longest <= longestSorted) return undefined
+  return [
+    `Values of \`${term}\` have up to ${longest} characters, which is too long for groups.`,
+    `Write max: ${longestSorted} or less at the field, or name another one.`,
+  ]
+}
+
+const partFault = ({ kind }: Field, term: string, part: string): DeclarationFault | undefined =>
+  times.includes(kind)
+    ? undefined
+    : [`\`${term}\` is of kind ${kind}, which has no ${part}.`, `Name a field of kind ${listInWords(times)}.`]
+
+function valueFault({ kind }: Field, term: string, of: SummaryFunction): DeclarationFault | undefined {
+  if (kindsOf[of].includes(kind)) return undefined
+  return [
+    `\`${term}\` is of kind ${kind}, of which there is no ${of}.`,
+    `Name a field of kind ${listInWords(kindsOf[of])}.`,
+  ]
+}
+
+/** The members of an answer must have different names. */
+function checkMembers(
+  path: DeclarationPath,
+  given: SummaryDeclaration,
+  { settings }: ResourceCheck,
+  context: DeclarationCheck,
+): void {
+  const { groups, values } = summaryMembers(given, settings.naming)
+  if (groups.length + summaryFunctions.flatMap((of) => given[of] ?? []).length === 0) return
+  const names = [...fixedMembers, ...[...groups, ...values].map(({ member }) => member)]
+  const twice = names.find((name, i) => names.indexOf(name) < i)
+  if (twice === undefined) return
+  const why = fixedMembers.includes(twice)
+    ? `Each group has a member \`${twice}\` already.`
+    : `Two members would be called \`${twice}\`.`
+  report(context, path, why, 'Name each field once, or give the field another name.')
+}

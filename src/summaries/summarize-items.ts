@@ -1,0 +1,129 @@
+/** Summarizes the items of a list: GET and HEAD of a summary. Part 4, list parameters. R236. */
+import { restrictedFieldRefusal } from '../auth/allow.ts'
+import type { ServedSummary } from '../changes/older-summaries.ts'
+import { describedUnchanged, itemConditions, scopeTypes } from '../endpoints/described.ts'
+import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf } from '../endpoints/item.ts'
+import { filterAdmission, listRulesOf, listTag, readOfOwner } from '../endpoints/list-items.ts'
+import { Problem } from '../errors/problem.ts'
+import { mostGroups, summarySegment } from '../fields/summary.ts'
+import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
+import type { RowGroups } from '../flow/outcome.ts'
+import type { ListRows } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { OperationDescription, Route } from '../flow/route.ts'
+import { summaryOffer, summaryQueryReader } from '../lists/summary-query.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
+import { describedMembers } from './described-members.ts'
+import { shownGroups } from './shown-groups.ts'
+import { summaryColumns } from './summary-columns.ts'
+
+export const summaryRoutes = (scene: EndpointContext): Route[] =>
+  scene.resource.methods.includes('list') ? scene.summaries.map((served) => summaryRoute(scene, served)) : []
+
+function summaryRoute(scene: EndpointContext, served: ServedSummary): Route {
+  const { resource, representation } = scene
+  const { today } = representation
+  const columns = summaryColumns(today, served.today)
+  const accepted = listRulesOf(scene)
+  const read = summaryQueryReader(accepted, columns.order, mostGroups)
+  const admitFilters = filterAdmission(scene)
+  const needed = neededScopes(scene, served)
+  const owner = (asked: Pick<RequestContext, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
+  const show = shownGroups(served, columns, resource.rules)
+  return {
+    operation: summarySegment,
+    method: 'GET',
+    at: `collection/${summarySegment}/${served.own.segment}`,
+    safe: true,
+    resource,
+    rule: ruleFor(resource.access, 'list') as string,
+    content: [],
+    query: ({ target }) => read(target),
+    target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),
+    parse: (asked) => {
+      admitScopes(asked, needed, resource, scene.challenge)
+      admitFilters(asked)
+      return { ...asked, key: { id: '', parent: null, account: null }, time: 0, document: null, claim: null }
+    },
+    plan: (intent) => ({ ...planSummary(today, intent, owner(intent)), summary: columns.summary }),
+    render: (intent, outcome) => {
+      if (isAbsent(outcome)) throw absentItem(scene, outcome)
+      const { groups } = outcome as RowGroups
+      if (groups.length > mostGroups) throw tooManyGroups(served)
+      return summaryReply(resource, intent, JSON.stringify({ data: show(groups) }))
+    },
+    offer: () => summaryOffer(accepted),
+    claims: null,
+    about: summaryDescription(scene, served),
+  }
+}
+
+function planSummary(today: Resource, { caller, query, world }: Intent, parent: ListRows['parent']): ListRows {
+  const { where, order, prepared, window } = query as ListQuery
+  return {
+    ...{ do: 'list', collection: today.name, parent, time: world.now() },
+    account: today.collection.account === null ? null : caller.account,
+    ...{ where, order, prepared, window, countTo: null, withPositions: false },
+  }
+}
+
+/** A caller may not summarize by a field that it cannot read: the groups would reveal its values. R169. */
+function admitScopes(
+  { caller }: RequestContext,
+  needed: readonly (readonly [field: string, scope: string])[],
+  { settings: { auth } }: Resource,
+  challenge: string,
+): void {
+  const missing = needed.find(([, scope]) => !caller.scopes.has(scope))
+  if (!missing) return
+  const [field, scope] = missing
+  throw restrictedFieldRefusal(field, 'summarize', [scope], { caller, challenge, auth })
+}
+
+/** The fields of a summary that need a scope, in the version or now. */
+function neededScopes(
+  { resource, representation: { today } }: EndpointContext,
+  { own, today: newest }: ServedSummary,
+): [field: string, scope: string][] {
+  const paths = [...newest.groups, ...newest.values].map(({ path }) => path)
+  return [...own.groups, ...own.values].flatMap(({ path }, i) =>
+    [resource.byName.get(topOf(path)), today.byName.get(topOf(paths[i] as string))].flatMap((member) =>
+      member?.read ? [[path, member.read] as [string, string]] : [],
+    ),
+  )
+}
+
+const topOf = (path: string): string => path.split('.', 1)[0] as string
+
+const tooManyGroups = ({ own: { groups } }: ServedSummary): Problem =>
+  new Problem(
+    'invalid-query',
+    `The summary has more than ${mostGroups} groups by ${groups.map(({ member }) => member).join(' and ')}. Filter it, so that it has fewer.`,
+  )
+
+function summaryReply({ settings }: Resource, { world }: Intent, body: string): Reply {
+  const { mode } = settings.etag
+  return { status: 200, headers: mode === 'off' ? {} : { ETag: listTag(mode, body, world) }, body }
+}
+
+function summaryDescription({ resource }: EndpointContext, { own }: ServedSummary): OperationDescription {
+  const { name, settings } = resource
+  const by = own.groups.map(({ member }) => member).join(' and ')
+  const headers = settings.etag.mode === 'off' ? [] : ['ETag']
+  return {
+    id: `${own.segment}-summary`,
+    summary: (below) => `Summarizes ${name}${below}${by === '' ? '' : ` by ${by}`}`,
+    notes: [
+      `Only the items that match the filters count. More than ${mostGroups} groups are refused with 400.`,
+      'The id of a group is made of its values.',
+    ],
+    ...{ body: null, headers: itemConditions },
+    summarized: describedMembers(own),
+    answers: [
+      { status: 200, says: 'The groups, in the order of their fields.', body: 'summary', headers },
+      { ...describedUnchanged(resource), headers },
+    ],
+    refusals: [...scopeTypes(resource, ({ read }) => read !== null), 'precondition-failed'],
+  }
+}

@@ -1,0 +1,109 @@
+/** Proves from EXPLAIN on both databases that a summary reads only the index that `bylaw check` advises. The cellar. R236. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { f, service } from 'bylaw'
+import pg from 'pg'
+import type { ListRows } from '../../src/flow/plan.ts'
+import { indexAdvice } from '../../src/lists/index-advice.ts'
+import { listRules } from '../../src/lists/list-rules.ts'
+import { summaryQueryReader } from '../../src/lists/summary-query.ts'
+import type { Resource } from '../../src/resources/resource.ts'
+import { changeBetween } from '../../src/schema/schema-change.ts'
+import { citusDialect, type Dialect, postgresDialect, sqliteDialect } from '../../src/sql/dialect.ts'
+import type { Statement } from '../../src/sql/statements.ts'
+import { storeContext } from '../../src/store/context.ts'
+import { perform } from '../../src/store/perform.ts'
+import { summaryColumns } from '../../src/summaries/summary-columns.ts'
+import { openStore } from '../../src/terminal/open.ts'
+import { freshFile } from '../help/file.ts'
+import { freshPostgres } from '../help/postgres.ts'
+
+const shop = service({
+  name: 'shop',
+  resources: {
+    orders: {
+      prefix: 'ord',
+      owner: 'accountId',
+      fields: {
+        status: f.enum(['new', 'paid', 'lost'], { filter: true }),
+        total: f.decimal({ scale: 2 }),
+        note: f.text(),
+      },
+      summaries: { byStatus: { group: ['status', { month: 'createdAt' }], sum: ['total'], max: ['total'] } },
+      indexes: [['status', 'createdAt', 'total']],
+      access: 'authenticated',
+    },
+  },
+})
+const orders = shop.resources.get('orders') as Resource
+const [summary] = orders.summaries
+const collections = [...shop.resources.values()].map(({ collection }) => collection)
+
+/** The statement of the summary with filters. */
+function summaryStatement(dialect: Dialect, target: string): Statement {
+  const layout = changeBetween(null, collections, dialect).after
+  const cellar = storeContext(collections, { layout, former: null }, dialect)
+  const columns = summaryColumns(orders, summary as NonNullable<typeof summary>)
+  const { where, order, window, prepared } = summaryQueryReader(
+    listRules(orders, shop.resources),
+    columns.order,
+    1000,
+  )(target)
+  const list: ListRows = {
+    ...{ do: 'list', collection: 'orders', parent: null, account: 'a', time: 0, where, order, window, prepared },
+    ...{ countTo: null, withPositions: false, summary: columns.summary },
+  }
+  return perform(cellar, list).next().value as Statement
+}
+
+const targets = [
+  '/orders/summaries/by-status',
+  '/orders/summaries/by-status?status=paid&createdAt[gte]=2026-01-01T00:00:00Z',
+]
+const columns = 'account, id, revision, shape, doc, "by_status", "by_total", "by_createdAt", "by_updatedAt"'
+const status = (n: string) => `CASE ${n} % 3 WHEN 0 THEN 'new' WHEN 1 THEN 'paid' ELSE 'lost' END`
+
+test('R236: the advice is satisfied', () => assert.deepEqual(indexAdvice(orders), []))
+
+test('R236: SQLite reads a summary from its index alone', async (t) => {
+  const file = freshFile(t)
+  await (await openStore(shop, `sqlite:${file}`, 'apply')).close()
+  const db = new DatabaseSync(file)
+  db.exec(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2000)
+    INSERT INTO orders (${columns}) SELECT 'a', 'ord_' || n, 1, 1, printf('{"note":"%s"}', hex(zeroblob(200))), ${status('n')}, n,
+      '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM numbers; ANALYZE`)
+  for (const target of targets) {
+    const { text, values } = summaryStatement(sqliteDialect, target)
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(values as string[]))
+    assert.match(JSON.stringify(plan), /USING COVERING INDEX index__orders__account__by_status__by_createdAt__by_total/)
+  }
+  db.close()
+})
+
+test('R236: PostgreSQL reads a summary from its index alone', async () => {
+  const { url, drop } = await freshPostgres()
+  await (await openStore(shop, url, 'apply')).close()
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query(`INSERT INTO orders (${columns}) SELECT 'a', 'ord_' || n, 1, 1, '{"note":"' || repeat('x', 1200) || '"}',
+    ${status('n')}, n, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM generate_series(1, 20000) AS n`)
+  await client.query('CHECKPOINT') // the tests commit asynchronously, and rows of a commit that is not flushed are not visible to all
+  await client.query('VACUUM ANALYZE orders')
+  for (const target of targets) {
+    const { text, values } = summaryStatement(postgresDialect, target)
+    const { rows } = await client.query(`EXPLAIN (FORMAT JSON) ${text}`, [...values])
+    const plan = JSON.stringify(rows)
+    assert.match(plan, /Index Only Scan/, plan)
+    assert.match(plan, /index__orders__account__by_status__by_createdAt__by_total/, plan)
+    assert.doesNotMatch(plan, /Seq Scan/, plan)
+  }
+  await client.end()
+  await drop()
+})
+
+test('R236: on Citus a summary is one statement without subqueries, which each shard answers for itself', () => {
+  const { text } = summaryStatement(citusDialect, targets[0] as string)
+  assert.equal(text.match(/SELECT/g)?.length, 1, text)
+  assert.match(text, /GROUP BY "by_status", substr\("by_createdAt", 1, 7\) LIMIT 1001$/)
+})
