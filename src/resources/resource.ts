@@ -20,6 +20,7 @@ import {
 } from './declaration.ts'
 import { type Machine, machineOf, type OwnOperation, ownOperationsOf } from './machine.ts'
 import { collectionOperations } from './own-operations.ts'
+import { relatedResources, relationsOf } from './references.ts'
 import { collectionOf } from './resource-collection.ts'
 
 /** A field of a resource, declared or added by the service. */
@@ -63,6 +64,8 @@ export interface Resource {
   readonly byName: ReadonlyMap<string, Member>
   /** Whether some fields need a scope to be seen. */
   readonly hasScopedFields: boolean
+  /** Whether answers may embed other resources in its items. */
+  readonly carriesEmbedded: boolean
   readonly isId: IdCheck
   readonly methods: readonly Operation[]
   /** The operations that it declares besides its methods. */
@@ -112,6 +115,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     ...made,
     machine: machineOf(declaration, around, rules),
     hasScopedFields: members.some(({ read }) => read !== null),
+    carriesEmbedded: carriesEmbedded(name, around),
     ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, around, rules) },
     access: declaration.access,
     declaration,
@@ -119,6 +123,21 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     created: toCase('created-at', settings.naming),
     updated: toCase('updated-at', settings.naming),
   })
+}
+
+/** Whether the resource declares `embed`, or another one that embeds its items declares a deep name. */
+function carriesEmbedded(name: string, around: DeclarationContext): boolean {
+  if (around.resources[name]?.embed !== undefined) return true
+  const deep = Object.entries(around.resources).flatMap(([one, { embed }]) =>
+    (embed === true ? [] : (embed ?? [])).filter((path) => path.includes('.')).map((path) => [one, path] as const),
+  )
+  if (deep.length === 0) return false
+  const all = relatedResources(around)
+  return deep.some(([one, path]) =>
+    relationsOf(one, all, around.settings.naming).some(
+      (relation) => relation.resource === name && path.startsWith(`${relation.name}.`),
+    ),
+  )
 }
 
 /** The id checks of all resources, each created on first use, as resources may refer to each other. */
