@@ -4,7 +4,7 @@ import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 import { fieldDifferences, sharedTraffic } from './field-differences.ts'
 import type { OperationsOfContract } from './operation-contract.ts'
-import { dayText, deprecationDifferences, pathDifferences } from './path-differences.ts'
+import { dayText, deprecationDifferences, embedDifferences, pathDifferences } from './path-differences.ts'
 import { stateDifferences } from './state-differences.ts'
 import { type Weight, weighSetting } from './weight.ts'
 
@@ -182,9 +182,8 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
     ...changed('prefix', `Ids of ${name} begin with`),
     ...changed('key', `An item of ${name} is named by`),
     ...changed('parent', `The owner of ${name} is`),
-    ...pathDifferences(place, before, after),
-    ...deprecationDifferences(place, before, after),
-    ...[eventDifferences, stateDifferences, operationDifferences].flatMap((differ) => differ(place, before, after)),
+    ...[pathDifferences, deprecationDifferences, eventDifferences].flatMap((differ) => differ(place, before, after)),
+    ...[stateDifferences, operationDifferences, embedDifferences].flatMap((differ) => differ(place, before, after)),
     ...fieldDifferences(`${place}.fields`, before.fields, after.fields, traffic),
     ...ordered,
     ...sortDifferences(place, before, after, traffic.lists),

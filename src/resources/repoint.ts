@@ -80,7 +80,10 @@ export function withEmbedsBefore(
     const { embed, ...rest } = own
     if (typeof embed !== 'object') return [name, own]
     const now = Object.keys(given.resources).find((one) => oldName(one) === name) ?? name
-    const kept = embed.flatMap((path) => pathBefore(now, path.split('.'))?.join('.') ?? [])
+    const kept = [
+      ...embed.flatMap((path) => pathBefore(now, path.split('.'))?.join('.') ?? []),
+      ...(now === change.resource ? lostReferences(change, was(name)) : []),
+    ]
     if (kept.join() === embed.join()) return [name, own]
     return [name, kept.length === 0 ? rest : { ...rest, embed: kept }]
   })
@@ -89,12 +92,20 @@ export function withEmbedsBefore(
 
 type RelationsByName = (name: string) => readonly Relation[]
 
+/** The references that only the version before the change has; they stay embeddable there. */
+const lostReferences = ({ removed, moved }: EmbedChange, before: readonly Relation[]): string[] =>
+  before
+    .filter(({ by, field }) => by === 'field' && Object.hasOwn({ ...removed, ...moved }, field))
+    .map(({ name }) => name)
+
 /** The parts of a change that decide what is embedded. */
 interface EmbedChange {
   readonly resource: string
   readonly was?: string
   readonly renamed?: Readonly<Record<string, string>>
   readonly added?: readonly string[]
+  readonly removed?: object
+  readonly moved?: object
 }
 
 /** Renames fields in the key, the orders, indexes and uniques of a resource; null leaves a term out. */
