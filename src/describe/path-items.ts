@@ -10,8 +10,8 @@ import { type DocumentPart, withoutUndefined } from './components.ts'
 import { eventQueryParameters } from './event-bodies.ts'
 import { deprecationNotes } from './introduction.ts'
 import {
+  describedEmbeds,
   dryRunParameters,
-  embedParameters,
   endpointParameters,
   fieldsParameters,
   headerParameters,
@@ -64,7 +64,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   const own = resource.declaration.deprecations?.[route.operation as Operation]
   const below = isBelowOwner(place, resource) ? ` of one of ${resource.parent?.resource}` : ''
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
-  const listed = [...listQueryParameters(route, around), ...fieldsParameters(route), ...embedParameters(route)]
+  const listed = [...listQueryParameters(route, around), ...fieldsParameters(route), ...describedEmbeds(route)]
   const parameters = [
     ...(about.body === 'form' ? [] : listed.map((one) => sharedParameter(one, resource, around.components))),
     ...eventQueryParameters(route),

@@ -186,7 +186,7 @@ export function fieldsParameters({ fields }: Route): DocumentPart[] {
 }
 
 /** The parameter `embed` of reads. R232. */
-export function embedParameters({ embeds }: Route): DocumentPart[] {
+export function describedEmbeds({ embeds }: Route): DocumentPart[] {
   if (!embeds) return []
   const name = `(?:${embeds.names.map((one) => one.replaceAll('.', '\\.')).join('|')})`
   const description = `What is answered in \`_embedded\` too, at most ${mostEmbedded} names separated by commas: items that it refers to or belongs to, and the first pages of its lists.`

@@ -22,6 +22,7 @@ export const api = service({
         buyer: f.object({ name: f.text({ filter: true }) }, { default: { name: 'Ann' } }),
       },
       sorts: { worth: ['-total', 'note'] },
+      embed: ['orderLines'],
       states: {
         field: 'status',
         initial: 'draft',
