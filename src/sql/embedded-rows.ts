@@ -25,7 +25,7 @@ export function rowsByIdStatement(collection: Collection, dialect: Dialect): Sta
   const bind = (value: Cell): string => dialect.mark(values.push(value))
   const whose = collection.account === null ? '' : `account = ${bind(account)} AND `
   const shards = dialect.distribute ? `home = ANY(CAST(${bind(homes)} AS integer[])) AND ` : ''
-  const text = `SELECT id, doc, shape, hidden FROM ${tableByKey(collection, dialect)} WHERE ${whose}${shards}id ${isAmong(bind(ids), dialect)}`
+  const text = `SELECT doc, shape, hidden, id FROM ${tableByKey(collection, dialect)} WHERE ${whose}${shards}id ${isAmong(bind(ids), dialect)}`
   return { text, values }
 }
 
@@ -67,5 +67,5 @@ function numberedRows(
   const sorted = order.map((one) => orderTerm(one, binding)).join(', ')
   const place = `row_number() OVER (PARTITION BY ${composite ? 'home, ' : ''}${owner} ORDER BY ${sorted})`
   const numbered = `SELECT ${owner} AS owner, doc, shape, hidden, ${place} AS place FROM ${from} WHERE ${own}${shards}${owner} ${isAmong(bind(ids), dialect)}`
-  return `SELECT owner, doc, shape, hidden FROM (${numbered}) AS numbered WHERE place <= ${window.limit} ORDER BY owner, place`
+  return `SELECT doc, shape, hidden, owner FROM (${numbered}) AS numbered WHERE place <= ${window.limit} ORDER BY owner, place`
 }
