@@ -110,6 +110,7 @@ describe('a locked version', () => {
             access: 'public',
             order: ['a'],
             sorts: { s: ['a'] },
+            embed: ['b'],
             ...more,
           },
         },
@@ -125,6 +126,7 @@ describe('a locked version', () => {
       ['onDelete', of({}, { onDelete: 'cascade' })],
       ['unique', of({ fields: { a: f.text({ sort: true }), b: f.ref('others'), c: f.text() } })],
       ['uniques', of({ uniques: [] })],
+      ['embed', of({ embed: undefined })],
     ] as [string, Service][]) {
       const text = mistakesText(next, locks)
       assert.match(text, new RegExp(`Versions cannot differ in [^:]*\`${part}\``), `${part}: ${text}`)
