@@ -40,6 +40,8 @@ export interface Made {
   /** Creates owners, and returns the path of the list and of other lists. */
   readonly paths: (post: (path: string, json: object) => Promise<Row>) => Promise<readonly string[]>
   readonly keyed: boolean
+  /** Whether rows embed their hall, and halls their rows. */
+  readonly embeds?: true
   /** Whether the database is a file, where a thread reads lists without an index. */
   readonly file?: true
 }
@@ -80,6 +82,8 @@ const indexes = [
   ['day', 'name'],
 ] as const
 
+/** How many rows a hall embeds. */
+export const embeddedSize = 4
 const settings = { list: { maxPageSize: 50, or: true } }
 const last = () => 'last' as const
 
@@ -116,30 +120,42 @@ export const listedServices: readonly Made[] = [
     service: service({
       name: 'three',
       resources: {
-        halls: { fields: { label: f.text() }, access: 'public' },
-        rows: { parent: 'halls', fields, sorts: mixed, indexes, access: 'public' },
+        halls: { fields: { label: f.text() }, access: 'public', embed: ['rows'] },
+        rows: {
+          parent: 'halls',
+          fields,
+          sorts: mixed,
+          indexes,
+          order: ['-word', 'count'],
+          access: 'public',
+          embed: ['hall'],
+          settings: { list: { pageSize: embeddedSize } },
+        },
       },
       settings: { list: { ...settings.list, nullsDefault: 'first' } },
     }),
     customs: mixed,
-    usual: [],
+    usual: ['-word', 'count'],
     nulls: () => 'first',
     paths: owned,
     keyed: false,
+    embeds: true,
   },
   {
     name: 'a list of rows with a composite key',
     service: service({
       name: 'four',
       resources: {
-        halls: { fields: { label: f.text() }, access: 'public' },
+        halls: { fields: { label: f.text() }, access: 'public', embed: ['rows'] },
         rows: {
           parent: 'halls',
           key: 'number',
+          embed: ['hall'],
           fields: { number: f.integer({ min: 0 }), ...fields },
           sorts: mixed,
           indexes,
           access: 'public',
+          settings: { list: { pageSize: embeddedSize } },
         },
       },
       settings,
@@ -149,6 +165,7 @@ export const listedServices: readonly Made[] = [
     nulls: last,
     paths: owned,
     keyed: true,
+    embeds: true,
   },
 ]
 
@@ -166,6 +183,8 @@ export interface ServiceWithLists {
   readonly name: string
   readonly add: (inputs: readonly Input[]) => Promise<Row[]>
   readonly ask: (ask: Ask, window: Record<string, string>) => Promise<Page>
+  /** The rows that the hall of the list embeds; null without halls. */
+  readonly embedded: () => Promise<{ readonly ids: string[]; readonly hasMore: boolean } | null>
   readonly order: (ask: Ask) => Order[]
   readonly change: (deed: Deed, rows: Row[], touched: Set<string>) => Promise<void>
   /** The rows whose values changed, so that their position may have changed. */
@@ -254,7 +273,18 @@ export async function opened(made: Made, kind: Kind): Promise<ServiceWithLists> 
   return {
     name: made.name,
     add,
-    ask: (ask, window) => asked(send, path, ask, window),
+    ask: (ask, window) => asked(send, path, ask, made.embeds ? { ...window, embed: 'hall' } : window),
+    embedded: async () => {
+      if (!made.embeds) return null
+      const [, , id] = path.split('/')
+      const [item, list] = await Promise.all(
+        [`/halls/${id}?embed=rows`, '/halls?embed=rows'].map(async (at) => JSON.parse((await send('GET', at)).text)),
+      )
+      const listed = list.data.find((one: Row) => one.id === id)
+      assert.deepEqual(listed, item)
+      const { data, hasMore } = item._embedded.rows
+      return { ids: data.map((row: Row) => row.id), hasMore }
+    },
     order: (ask) => ordered(made, ask),
     change,
     moved,
@@ -289,5 +319,6 @@ async function asked(send: Send, path: string, ask: Ask, window: Record<string, 
   const { status, text } = await send('GET', `${path}?${query}`)
   assert.equal(status, 200, `${query}: ${text}`)
   const { data, pagination } = JSON.parse(text)
+  if (window.embed) for (const { _embedded } of data) assert.equal(`/halls/${_embedded.hall.id}/rows`, path)
   return { ids: data.map(({ id }: Row) => id), pagination }
 }
