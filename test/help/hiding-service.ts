@@ -20,7 +20,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
     urgent: f.boolean({ derived: true, read: 'pii' }),
   }
   const rooms = {
-    rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'authenticated' },
+    rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'authenticated', embed: ['bookings.room'] },
     bookings: {
       prefix: 'boo',
       owner: 'accountId',
@@ -62,12 +62,14 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           ...(derived && totals),
         },
         ...(derived && { derived: { urgent: ({ score }: { score: number }) => score > 5 } }),
+        embed: ['plan', 'visits.customer'],
         access: 'authenticated',
       },
       visits: {
         prefix: 'vis',
         parent: { resource: 'customers', onDelete: 'cascade' },
         fields: { text: f.text({ filter: true }), cost: f.integer({ default: 0, read: 'pii', filter: 'range' }) },
+        embed: ['customer.plan'],
         access: guardedVisits ? { read: 'authenticated', write: 'authenticated', remove: 'close' } : 'authenticated',
       },
       tags: {
