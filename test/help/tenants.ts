@@ -5,7 +5,12 @@ export const tenants = service({
   name: 'tenants',
   scopes: { 'deals:read': 'Read deals', 'deals:write': 'Change deals' },
   resources: {
-    products: { prefix: 'prd', fields: { name: f.text({ sort: true, filter: true }) }, access: 'authenticated' },
+    products: {
+      prefix: 'prd',
+      fields: { name: f.text({ sort: true, filter: true }) },
+      access: 'authenticated',
+      embed: ['reviews'],
+    },
     deals: {
       prefix: 'dea',
       owner: 'accountId',
@@ -17,18 +22,21 @@ export const tenants = service({
         labels: f.list(f.ref('deals')),
       },
       uniques: [['name', 'productId']],
+      embed: ['product.reviews', 'twin.seats', 'parts'],
       access: { read: 'deals:read', write: 'deals:write' },
     },
     parts: {
       prefix: 'par',
       parent: { resource: 'deals', onDelete: 'cascade' },
       fields: { text: f.text({ filter: true, sort: true }) },
+      embed: ['deal.twin'],
       access: 'authenticated',
     },
     seats: {
       parent: { resource: 'deals', onDelete: 'cascade' },
       key: 'number',
       fields: { number: f.text({ max: 8 }), note: f.text({ optional: true }) },
+      embed: true,
       access: 'authenticated',
     },
     tags: {
@@ -42,6 +50,7 @@ export const tenants = service({
       owner: 'accountId',
       parent: 'products',
       fields: { text: f.text() },
+      embed: ['product.reviews'],
       access: 'authenticated',
     },
   },
