@@ -1,4 +1,5 @@
 /** Services for tests of lists, with the same fields and different orders, settings and owners. */
+// long because: it declares every service that walks read
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

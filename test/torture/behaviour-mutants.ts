@@ -7,7 +7,7 @@ export interface BehaviourMutant {
   readonly tests: readonly string[]
 }
 
-const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, embed] = [
+const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, embed, embedChanges] = [
   'test/spec/14-states.test.ts',
   'test/spec/14-model.test.ts',
   'test/store/timers.test.ts',
@@ -17,6 +17,7 @@ const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, e
   'test/store/dry-run.test.ts',
   'test/store/event-order.test.ts',
   'test/spec/3-embed.test.ts',
+  'test/spec/3-embed-changes.test.ts',
 ]
 
 export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
@@ -386,7 +387,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       { file: 'corridor/cached-answer.ts', from: ', ...otherCollections, ...embedded]', to: ', ...otherCollections]' },
     ],
-    tests: [embed],
+    tests: [embedChanges],
   },
   'embedded-rows-without-tag': {
     about: 'the tag of an item does not depend on what is embedded',
@@ -397,7 +398,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
         to: '  if (ETag === undefined) headers.ETag = ',
       },
     ],
-    tests: [embed],
+    tests: [embedChanges],
   },
   'embedded-rows-for-all': {
     about: 'callers embed what they may not read',
