@@ -20,7 +20,7 @@ export function completeHeaders(method: string, route: Route, reply: Reply): Rep
   const { name, settings } = route.resource
   const groups = new Set([name, ...(reply.embedded?.resources ?? [])])
   if (settings.cache.groups)
-    headers[reads ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = [...groups].map((one) => `"${one}"`).join(', ') // R147
+    headers[route.safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = [...groups].map((one) => `"${one}"`).join(', ') // R147
   headers.Vary = isSameForAll(route, reply) ? 'Accept-Encoding' : varyByCaller(settings.auth) // R145
   if (route.streams) addVary(headers, ['Accept'])
   return reply

@@ -6,7 +6,7 @@ import type { Answer, Door } from './door.ts'
 export const shop = service({
   name: 'shop',
   scopes: { costs: 'See costs', staff: 'See the staff' },
-  settings: { methods: { query: true } },
+  settings: { methods: { query: true }, cache: { groups: true } },
   resources: {
     regions: { prefix: 'reg', fields: { name: f.text() }, access: 'public', embed: ['offices'] },
     offices: {

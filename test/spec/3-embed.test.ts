@@ -184,6 +184,16 @@ doors(
         assert.equal((await headers(`/regions?embed=offices`))['cache-control'], 'private, no-cache')
     })
 
+    spec('R232 R147', 'an answer is in the cache groups of all that it embeds', async () => {
+      for (const at of ['/orders', `/orders/${made.first}`]) {
+        assert.equal((await get('boss', at)).headers['cache-groups'], '"orders"')
+        for (let i = 0; i < 3; i++) {
+          const { headers } = await get('boss', `${at}?embed=customer.region,previous`)
+          assert.equal(headers['cache-groups'], '"orders", "customers", "regions"')
+        }
+      }
+    })
+
     spec('R232 R48', '`_embedded` in a body is ignored like `_links`', async () => {
       const at = `/orders/${made.second}`
       const read = (await get('boss', `${at}?embed=previous.slots`)).json
