@@ -1,7 +1,6 @@
 /** Lists the items of a collection, or those below an owner: GET, HEAD and QUERY. Part 4, list parameters. */
 import { hash } from 'node:crypto'
 import { restrictedFieldRefusal } from '../auth/allow.ts'
-import type { Representation } from '../changes/representation.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import { invalidQuery, Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
@@ -24,7 +23,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Embedder, embedderOf, withEmbedded } from '../views/embedder.ts'
 import { convertedRows, shownRows, viewNow } from '../views/shown-rows.ts'
-import { listRulesOf } from '../views/version-lists.ts'
+import { listRulesOf, restrictedColumns } from '../views/version-lists.ts'
 import { omitUnseen } from '../views/view.ts'
 import { orBrokenPage } from './broken-page.ts'
 import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
@@ -116,19 +115,6 @@ function planList({ resource, representation }: EndpointContext, intent: Intent,
   }
   return joined.length === 0 ? list : { ...list, joined }
 }
-
-/** The columns of fields that need a scope to be read, with the field and the scope. */
-const restrictedColumns = ({
-  today: { byName, collection },
-  names,
-}: Representation): ReadonlyMap<string, readonly [field: string, scope: string]> =>
-  new Map(
-    collection.columns.flatMap(({ name, field }) => {
-      const top = field.split('.', 1)[0] as string
-      const read = byName.get(top)?.read
-      return read == null ? [] : [[name, [names(top)[0] ?? field, read]] as const]
-    }),
-  )
 
 /** A caller may not filter or sort by a field it cannot read: the result would reveal its values. R169. */
 function admitRestrictedFields(

@@ -13,7 +13,7 @@ import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import { type Relation, relationsOf } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import { convertedRows, type ShownResource, shownRows, viewNow } from './shown-rows.ts'
-import { listRulesOf } from './version-lists.ts'
+import { listRulesOf, restrictedColumns } from './version-lists.ts'
 
 /** A resource that embeds others, and the resources of its version, which are complete when the first request arrives. */
 export interface EmbeddingResource extends ShownResource {
@@ -31,8 +31,8 @@ interface Embedded {
   readonly relation: Relation
   readonly shown: ShownResource
   readonly rule: AccessRule | undefined
-  /** The scope that the field needs through which it is found; null for none. */
-  readonly read: string | null
+  /** The scopes that are needed for the field through which it is found, and for those that its list is sorted by. */
+  readonly scopes: readonly string[]
   /** The first page of a list; null for single rows. */
   readonly list: ListRows | null
   readonly below: EmbedLevel
@@ -85,15 +85,12 @@ function levelOf(from: ShownResource, root: EmbeddingResource): EmbedLevel {
 function embeddedOf({ resource, resources }: ShownResource, root: EmbeddingResource, name: string): Embedded {
   const relation = relationAt(resource, name, resources)
   const shown = root.scenes.get(relation.resource) as ShownResource
-  const isList = relation.by === 'list'
-  return {
-    relation,
-    shown,
-    rule: ruleFor(shown.resource.access, isList ? 'list' : 'read'),
-    read: (relation.by === 'field' && resource.byName.get(relation.field)?.read) || null,
-    list: isList ? firstPage(shown, resource) : null,
-    below: levelOf(shown, root),
-  }
+  const list = relation.by === 'list' ? firstPage(shown, resource) : null
+  const restricted = restrictedColumns(shown.representation)
+  const sorted = list?.order.flatMap(({ column }) => restricted.get(column)?.[1] ?? []) ?? []
+  const read = relation.by === 'field' ? resource.byName.get(relation.field)?.read : null
+  const rule = ruleFor(shown.resource.access, list ? 'list' : 'read')
+  return { relation, shown, rule, scopes: read == null ? sorted : [read], list, below: levelOf(shown, root) }
 }
 
 const relationAt = (own: Resource, name: string, resources: ReadonlyMap<string, Resource>): Relation =>
@@ -130,8 +127,8 @@ const collectionsOf = ({ shown: { resource, representation } }: Embedded): reado
   ...representation.joined.map(({ collection }) => collection),
 ]
 
-const isPersonal = ({ rule, read, shown: { resource } }: Embedded): boolean =>
-  rule !== 'public' || read !== null || resource.hasScopedFields || resource.collection.account !== null
+const isPersonal = ({ rule, scopes, shown: { resource } }: Embedded): boolean =>
+  rule !== 'public' || scopes.length > 0 || resource.hasScopedFields || resource.collection.account !== null
 
 /** The rules of a name; of an account's rows that of known callers, as only those have an account. */
 function rulesAt(
@@ -157,8 +154,9 @@ function admitNames(
   const asking = { caller, challenge: scene.challenge, auth: scene.resource.settings.auth }
   for (const [name, below] of tree) {
     const path = before + name
-    const { rule, read, shown, below: next } = level(name)
-    if (read !== null && !caller.scopes.has(read)) throw restrictedFieldRefusal(path, 'embed', [read], asking)
+    const { rule, scopes, shown, below: next } = level(name)
+    const lacks = scopes.filter((one) => !caller.scopes.has(one))
+    if (lacks.length > 0) throw restrictedFieldRefusal(path, 'embed', lacks, asking)
     if (!permits(caller, rule)) throw otherRowsRefusal(`embed ${path}`, rule, asking)
     allowAccount(caller, shown.resource)
     admitNames(next, below, `${path}.`, { caller, scene })
