@@ -1,7 +1,9 @@
 /** Part 9 of the contract: older versions embed rows in their form and under their names. */
 import assert from 'node:assert/strict'
 import { before } from 'node:test'
-import { f, service } from 'bylaw'
+import { f, type Service, service } from 'bylaw'
+import { contractOf } from '../../src/contract/contract.ts'
+import { declarationAt } from '../../src/resources/change.ts'
 import { doors, spec } from '../help/door.ts'
 
 const shop = service({
@@ -127,6 +129,18 @@ doors('embed in older versions', shop, (door) => {
     )
   })
 
+  spec('R232 R196', 'the contract of each version has its names', () => {
+    const { declaration, changes } = shop as unknown as Service
+    for (const [label, resource, names] of [
+      ['v3', 'orders', ['agent', 'buyer', 'buyer.orders', 'customer', 'customer.account']],
+      ['v2', 'orders', ['client', 'client.account', 'payer', 'payer.orders']],
+      ['v1', 'orders', ['client', 'client.account', 'payer', 'payer.orders']],
+      ['v1', 'clients', ['account', 'account.country', 'country', 'orders']],
+      ['v1', 'notes', ['order']],
+    ] as const)
+      assert.deepEqual(contractOf(declarationAt(declaration, changes, label)).resources[resource]?.embeds, names, label)
+  })
+
   spec('R232 R121', 'tags of older versions cover what is embedded too', async () => {
     for (const path of [
       `/v1/clients/${made.customer}?embed=country`,
@@ -140,5 +154,51 @@ doors('embed in older versions', shop, (door) => {
       }
       assert.equal(tags.size, 3, path)
     }
+  })
+})
+
+const broken = service({
+  name: 'broken',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+  resources: {
+    notes: {
+      prefix: 'not',
+      fields: { text: f.text(), parentId: f.ref('notes', { optional: true }) },
+      access: 'public',
+      embed: ['parent'],
+    },
+  },
+}).change('v2', 'notes', {
+  about: '`body` is called `text`.',
+  removed: { body: f.text() },
+  added: ['text'],
+  request: ({ body }) => ({ text: body }),
+  response: ({ text }) => {
+    if (text === 'bad') throw new Error('It cannot be shown.')
+    return { body: text }
+  },
+})
+
+doors('embed what a version cannot show', broken, (door) => {
+  spec('R232 R197', 'the answer fails, and not with the items around', async () => {
+    const post = async (json: object) => (await door.send('POST', '/v2/notes', { json })).json.id
+    const bad = await post({ text: 'bad' })
+    const good = await post({ text: 'good', parentId: bad })
+    for (const path of [`/v1/notes/${good}?embed=parent`, `/v1/notes?id=${good}&embed=parent`]) {
+      const { status, json, headers } = await door.send('GET', path)
+      assert.deepEqual([status, json.type], [500, 'version-conversion-failed'], path)
+      assert.equal(headers.link, undefined)
+      assert.match(json.message, /embedded item of notes/)
+      door.errors.length = 0
+    }
+    assert.equal((await door.send('GET', `/v1/notes/${good}`)).json.body, 'good')
+    const page = await door.send('GET', '/v1/notes?cursor=&limit=10&embed=parent')
+    assert.equal(page.json.pointer, '/data/0')
+    assert.match(page.headers.link ?? '', /rel="next"/)
+    door.errors.length = 0
+    const after = await door.send('GET', (page.headers.link ?? '').match(/<([^>]*)>; rel="next"/)?.[1] ?? '')
+    assert.equal(after.status, 500)
+    door.errors.length = 0
+    assert.equal((await door.send('GET', `/v2/notes/${good}?embed=parent`)).json._embedded.parent.text, 'bad')
   })
 })
