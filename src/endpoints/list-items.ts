@@ -28,7 +28,7 @@ import { omitUnseen } from '../views/view.ts'
 import { orBrokenPage } from './broken-page.ts'
 import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf } from './item.ts'
-import { admitEmbeds, admitSelection, contextOfFields, embeddableBy, embedsOf, selectableIn } from './read-item.ts'
+import { admitEmbeds, admitSelection, contextOfFields, embeddableBy, selectableIn, withEmbeds } from './read-item.ts'
 
 export function listItemsRoute(scene: EndpointContext): Route {
   const { resource } = scene
@@ -56,7 +56,7 @@ export function listItemsRoute(scene: EndpointContext): Route {
       const key = { id: '', parent: null, account: null }
       return { ...asked, key, time: 0, document: null, claim: null }
     },
-    plan: (intent) => ({ ...planList(scene, intent, owner(intent)), ...embedsOf(embedder, intent) }),
+    plan: (intent) => withEmbeds(planList(scene, intent, owner(intent)), embedder, intent),
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
       const page = outcome as Page

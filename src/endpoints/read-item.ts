@@ -4,7 +4,7 @@ import { restrictedFieldRefusal } from '../auth/allow.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { EmbedTree, FieldSelection, Intent, RequestContext } from '../flow/intent.ts'
-import type { Read } from '../flow/plan.ts'
+import type { ListRows, Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
@@ -38,7 +38,7 @@ export function readItemRoute(scene: EndpointContext): Route {
       admitEmbeds(embedder, asked)
       return { ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }
     },
-    plan: (intent) => ({ ...itemRead(scene, intent), ...embedsOf(embedder, intent) }),
+    plan: (intent) => withEmbeds(itemRead(scene, intent), embedder, intent),
     render: (intent, outcome) => {
       const row = presentItem(scene, intent, outcome as ReadResult)
       const reply = itemReply(contextOfFields(scene, selected(intent)), intent, 200, row)
@@ -71,9 +71,9 @@ export function admitEmbeds({ admit }: Embedder, { query, caller }: Pick<Request
   if (query?.embed) admit(query.embed, caller)
 }
 
-/** The part of a plan that reads what a request embeds. */
-export const embedsOf = ({ plan }: Embedder, intent: Intent): Pick<Read, 'embeds'> =>
-  intent.query?.embed ? { embeds: plan(intent.query.embed, intent) } : {}
+/** A plan that also reads what a request embeds. */
+export const withEmbeds = <P extends Read | ListRows>(read: P, { plan }: Embedder, intent: Intent): P =>
+  intent.query?.embed ? { ...read, embeds: plan(intent.query.embed, intent) } : read
 
 export const embeddableBy = ({ names, collections, rules }: Embedder): Pick<Route, 'embeds' | 'furtherRules'> =>
   names.length === 0 ? {} : { embeds: { names, collections }, furtherRules: rules }
