@@ -65,6 +65,29 @@ describe('lists', () => {
     assert.match(String(tag), /^"/)
     await shop.orders.list({ or: {}, fields: [] }).pages()[Symbol.asyncIterator]().next()
   })
+  test('R232: items and lists have what is embedded, on every page, and a write sends it back', async (t) => {
+    const { shop } = await shopOf(t)
+    for (const note of ['a', 'b']) {
+      const order = await shop.orders.create({ note })
+      await shop.orders(order)['order-lines'].create({ quantity: note === 'a' ? 1 : 2 })
+    }
+    const found = await Array.fromAsync(shop.orders.list({ embed: ['orderLines'], sort: 'note', pageSize: 1 }))
+    assert.deepEqual(
+      found.map(({ _embedded: { orderLines } }) => [
+        orderLines.data.map(({ quantity }) => quantity),
+        orderLines.hasMore,
+      ]),
+      [
+        [[1], false],
+        [[2], false],
+      ],
+    )
+    const order = await shop.orders.get(found[0]?.id ?? '', { embed: ['orderLines'], fields: ['note'] })
+    assert.equal(order._embedded.orderLines.data[0]?.quantity, 1)
+    const whole = await shop.orders.get(order.id, { embed: ['orderLines'] })
+    assert.equal((await shop.orders.update(whole, { note: 'c' })).note, 'c')
+    await assert.rejects(async () => shop.orders.update(whole, { note: 'd' }), /changed/)
+  })
   for (const list of [
     { links: 'body' },
     { links: 'none' },

@@ -272,6 +272,8 @@ const edits: [name: string, there: string, back: string, after: Declaration, bef
   ],
   ['unique', B, B, withFields({ email: f.email({ optional: true, unique: true }) })],
   ['unique together', B, B, withOrders({ uniques: [['number', 'customerId']] })],
+  ['embedded names', A, B, withOrders({ embed: ['customer'] })],
+  ['all embedded names', A, B, withOrders({ embed: true })],
   ['read-only', B, A, withFields({ note: f.text({ optional: true, max: 500, readOnly: true }) })],
   ['write-only', B, A, withFields({ note: f.text({ optional: true, max: 500, writeOnly: true }) })],
   ['folded', B, B, withFields({ number: f.text({ max: 20, filter: true, sort: true, fold: true }) })],

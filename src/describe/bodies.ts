@@ -2,47 +2,50 @@
 
 import type { FieldTerms } from '../fields/kind.ts'
 import { termsOf } from '../fields/value-terms.ts'
-import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
+import { embeddableNames } from '../lists/embed-names.ts'
 import { cursorInformationSchema, pageInformationSchemas } from '../lists/page-text.ts'
 import { isReadByWriters } from '../resources/declaration.ts'
 import type { InputField, OwnOperation, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
-import { linkNames } from '../views/item-links.ts'
-
-import { type ComponentRef, type DocumentPart, pascalCase, withoutUndefined } from './components.ts'
+import { embeddedProperty, ignoredMembers, ignoredSchema, keyProperty, linksProperty } from './added-members.ts'
+import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { addressSchema, fieldSchema, idSchema, requiredNames, type SchemaContext, unnamedMembers } from './schemas.ts'
 
 /** The schema of an item in answers. */
-export const itemRef = (resource: Resource, around: SchemaContext): ComponentRef =>
-  shownRef(resource, '', linksProperty(resource, around), around)
-
-/** The schema of an item as an event carries it, without links. */
-export const recordedRef = (resource: Resource, around: SchemaContext): ComponentRef => {
-  const hasLinks = linksProperty(resource, around) !== null
-  return hasLinks ? shownRef(resource, 'Recorded', null, around) : itemRef(resource, around)
+export function itemRef(resource: Resource, around: SchemaContext): ComponentRef {
+  const links = linksProperty(resource, around)
+  if (embeddableNames(resource, around.resources).length === 0)
+    return putBodySchema(resource, '', around, shownSchema(resource, links, around))
+  const { bodies, putRecursive } = around.components
+  const name = `item ${resource.name}`
+  return bodies.form(name, () =>
+    putRecursive('schemas', schemaNames(resource, ''), (ref) => {
+      bodies.form(name, () => ref)
+      const embedded = embeddedProperty(resource, around.resources, (one) => cachedBodyRef(itemRef, one, around))
+      return shownSchema(resource, { ...links, ...embedded }, around)
+    }),
+  )
 }
 
-function shownRef(resource: Resource, kind: string, links: DocumentPart | null, around: SchemaContext): ComponentRef {
+/** The schema of an item as an event carries it, without links and without what reads embed. */
+export const recordedRef = (resource: Resource, around: SchemaContext): ComponentRef => {
+  const hasMore = linksProperty(resource, around) !== null || embeddableNames(resource, around.resources).length > 0
+  if (!hasMore) return itemRef(resource, around)
+  return putBodySchema(resource, 'Recorded', around, shownSchema(resource, null, around))
+}
+
+function shownSchema(resource: Resource, more: DocumentPart | null, around: SchemaContext): DocumentPart {
   const seen = resource.members.filter(({ writeOnly }) => !writeOnly)
-  return putBodySchema(resource, kind, around, {
+  return {
     title: resource.title,
     description: resource.declaration.description,
     type: 'object',
-    properties: { ...propertySchemas(seen, (member) => answeredSchema(resource, member, around)), ...links },
+    properties: { ...propertySchemas(seen, (member) => answeredSchema(resource, member, around)), ...more },
     ...requiredNames([
       ...seen.filter(({ read }) => read === null).map(({ name }) => name),
-      ...(links === null ? [] : ['_links']),
+      ...(more?._links ? ['_links'] : []),
     ]),
-  })
-}
-
-/** The schema of the links of an item; links of actions are optional, as they depend on the caller and the state. */
-function linksProperty(resource: Resource, { resources }: SchemaContext): DocumentPart | null {
-  const names = linkNames(resource, resources)
-  const url = { type: 'string', format: 'uri-reference' }
-  const properties = Object.fromEntries(['self', ...(names ?? [])].map((name) => [name, url]))
-  const description = 'Relative URLs; that of an action is there only while this caller can use it.'
-  return names && { _links: { type: 'object', readOnly: true, description, properties, required: ['self'] } }
+  }
 }
 
 export function createRef(resource: Resource, around: SchemaContext): ComponentRef {
@@ -82,7 +85,7 @@ export function replaceRef(resource: Resource, around: SchemaContext): Component
     type: 'object',
     properties: {
       ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'sent', around)),
-      _links: ignoredSchema,
+      ...ignoredMembers(resource),
     },
     ...requiredNames(needed.map(({ name }) => name)),
     ...unnamedMembers(resource.settings),
@@ -95,7 +98,7 @@ export function changeRef(resource: Resource, around: SchemaContext): ComponentR
     type: 'object',
     properties: {
       ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'patched', around)),
-      _links: ignoredSchema,
+      ...ignoredMembers(resource),
       ...keyProperty(resource, 'change'),
     },
     ...unnamedMembers(resource.settings),
@@ -225,9 +228,13 @@ function putBodySchema(
   { components }: SchemaContext,
   part: DocumentPart,
 ): ComponentRef {
-  const names = [schemaName(resource) + what, `${pascalCase(resource.name)}Item${what}`] as const
-  return components.put('schemas', names, part)
+  return components.put('schemas', schemaNames(resource, what), part)
 }
+
+const schemaNames = (resource: Resource, what: string): readonly [string, string] => [
+  schemaName(resource) + what,
+  `${pascalCase(resource.name)}Item${what}`,
+]
 
 const propertySchemas = (members: readonly Member[], schema: (member: Member) => DocumentPart): DocumentPart =>
   Object.fromEntries(members.map((member) => [member.name, schema(member)]))
@@ -253,8 +260,6 @@ function answeredSchema(resource: Resource, { name }: Member, around: SchemaCont
   return owner ? { ...idSchema(owner, around), readOnly: true } : storedSchema(resource, name, 'answered', around)
 }
 
-const ignoredSchema = { readOnly: true, description: 'Set by the service; ignored here.' }
-
 /** A field in a PUT or PATCH. A field of the URL must agree with it; a field that the service sets is ignored. R48. */
 function returnedSchema(
   resource: Resource,
@@ -271,17 +276,6 @@ function returnedSchema(
     ...schema
   } = name === resource.key ? declaredSchema(resource, name, way, around) : answeredSchema(resource, member, around)
   return { ...schema, readOnly: true, description: 'As in the address, or left out.' }
-}
-
-/** The property of the idempotency key, if bodies may have one. R93. */
-function keyProperty({ settings }: Resource, operation: 'create' | 'change' | 'transition'): DocumentPart {
-  const name = idempotencyKeyField(settings)
-  const takes = operation !== 'change' || settings.idempotency.methods.includes('PATCH')
-  if (name === null || !takes) return {}
-  const description = 'The idempotency key, where the header does not carry it.'
-  return {
-    [name]: withoutUndefined({ type: 'string', pattern: idempotencyKeyPattern.source, writeOnly: true, description }),
-  }
 }
 
 /** The schema of a body, made once for each OpenAPI document. */

@@ -10,6 +10,7 @@ import { type DocumentPart, withoutUndefined } from './components.ts'
 import { eventQueryParameters } from './event-bodies.ts'
 import { deprecationNotes } from './introduction.ts'
 import {
+  describedEmbeds,
   dryRunParameters,
   endpointParameters,
   fieldsParameters,
@@ -63,7 +64,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   const own = resource.declaration.deprecations?.[route.operation as Operation]
   const below = isBelowOwner(place, resource) ? ` of one of ${resource.parent?.resource}` : ''
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
-  const listed = [...listQueryParameters(route, around), ...fieldsParameters(route)]
+  const listed = [...listQueryParameters(route, around), ...fieldsParameters(route), ...describedEmbeds(route)]
   const parameters = [
     ...(about.body === 'form' ? [] : listed.map((one) => sharedParameter(one, resource, around.components))),
     ...eventQueryParameters(route),

@@ -2,6 +2,7 @@
 import type { Endpoint, ListOffer, RequestHeader, Route, ServedVersion } from '../flow/route.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { mostAlternatives } from '../lists/alternatives.ts'
+import { mostEmbedded } from '../lists/embed-names.ts'
 import { filterParameter } from '../lists/list-rules.ts'
 import { dryRunName } from '../lists/query-string.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -184,6 +185,16 @@ export function fieldsParameters({ fields }: Route): DocumentPart[] {
   return [{ name: 'fields', in: 'query', description, schema: { type: 'string', pattern: `^${name}(?:,${name})*$` } }]
 }
 
+/** The parameter `embed` of reads. R232. */
+export function describedEmbeds({ embeds }: Route): DocumentPart[] {
+  if (!embeds) return []
+  const name = `(?:${embeds.names.map((one) => one.replaceAll('.', '\\.')).join('|')})`
+  const description = `What is answered in \`_embedded\` too, at most ${mostEmbedded} names separated by commas: items that it refers to or belongs to, and the first pages of its lists.`
+  const double = '(?:[^,]*,){0,4}([^,]+),(?:[^,]*,){0,3}\\1(?:,|$)'
+  const pattern = `^(?!${double})${name}(?:,${name}){0,${mostEmbedded - 1}}$`
+  return [{ name: 'embed', in: 'query', description, schema: { type: 'string', pattern } }]
+}
+
 /** Lists of all resources have the parameters of pages and of times in common; these are stored once. */
 export function sharedParameter(
   part: DocumentPart,
@@ -192,7 +203,8 @@ export function sharedParameter(
 ): DocumentPart {
   const name = String(part.name)
   const [base = ''] = name.split('[', 1)
-  if (name === 'fields') return { ...components.put('parameters', [pascalCase(`${title} fields`)], part) }
+  if (name === 'fields' || name === 'embed')
+    return { ...components.put('parameters', [pascalCase(`${title} ${name}`)], part) }
   if (base !== created && base !== updated && !pageParameters.includes(name)) return part
   return { ...components.put('parameters', [pascalCase(name), pascalCase(`${title} ${name}`)], part) }
 }

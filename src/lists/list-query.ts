@@ -70,6 +70,7 @@ export function readListQuery(given: QueryParameters, rules: ListRules, list: st
   const terms = readSort(values, rules, faults)
   const bound = cursorBound(asked, terms, rules)
   const fields = rules.readFields(values.get('fields'), faults)
+  const embed = rules.readEmbed(values.get('embed'), faults)
   const { style, window } = readWindow(values, { rules, list, bound, order: terms, world }, faults)
   if (faults.length > 0) throw invalidQuery(inParameterOrder(faults, given))
   const { totals, countLimit } = settings.list.pagination
@@ -77,6 +78,7 @@ export function readListQuery(given: QueryParameters, rules: ListRules, list: st
   return {
     where,
     fields,
+    embed,
     order: terms,
     window,
     style,

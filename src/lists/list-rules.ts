@@ -8,6 +8,7 @@ import type { Condition, JoinedColumn } from '../flow/plan.ts'
 import type { Comparison } from '../resources/change.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Cell, type Column, columnOf } from '../rows/collection.ts'
+import { embeddableNames, embedReader } from './embed-names.ts'
 import { fieldSelectionReader } from './field-selection.ts'
 
 /** A field that rows can be filtered by. */
@@ -41,9 +42,16 @@ export const windowParameters: readonly string[] = [...new Set(Object.values(sty
 export const listParameterNames: readonly string[] = ['sort', 'order', 'nulls', 'custom_sort', ...windowParameters]
 /** Parameters that settings turn on and off. */
 const settableNames = ['or', 'fields'] as const
+/** The parameter that resources declare. */
+const embedName = 'embed'
 
 /** Names that are never filters, even if a field has the same name. R55. */
-export const reservedNames: ReadonlySet<string> = new Set([...listParameterNames, ...settableNames, 'version'])
+export const reservedNames: ReadonlySet<string> = new Set([
+  ...listParameterNames,
+  ...settableNames,
+  embedName,
+  'version',
+])
 
 /** The parameter that filters by a field: with its operator if the name alone is reserved. R55. */
 export const filterParameter = (field: string): string => (reservedNames.has(field) ? `${field}[eq]` : field)
@@ -75,6 +83,8 @@ export interface ListRules {
   readonly parameterNames: readonly string[]
   /** Reads the parameter `fields`. */
   readonly readFields: ReturnType<typeof fieldSelectionReader>
+  /** Reads the parameter `embed`. */
+  readonly readEmbed: ReturnType<typeof embedReader>
   /** The version that cursors are bound to. R83. */
   readonly major: number
 }
@@ -94,6 +104,7 @@ interface NamedField {
 
 export function listRules(resource: Resource, resources: ReadonlyMap<string, Resource>, major = 1): ListRules {
   const all = resource.members.flatMap(withNestedFields)
+  const embeddable = embeddableNames(resource, resources)
   const sortable = new Map(all.map((one) => [one.name, sortColumnOf(one, resource)]))
   const own = new Map([...sortable].map(([name, one]): [string, SortKey] => [name, { ...one, descending: false }]))
   const keys = (terms: readonly string[]) => terms.map((term) => sortKeyOf(term, sortable))
@@ -119,8 +130,13 @@ export function listRules(resource: Resource, resources: ReadonlyMap<string, Res
     customSorts: new Map(Object.entries(sorts).map(([name, terms]) => [name, keys(terms)])),
     defaultOrder: keys(order),
     columns: new Map([...own.values()].map((one) => [one.column, one])),
-    parameterNames: [...filtered.map(({ name }) => filterParameter(name)), ...otherParameters(resource)],
+    parameterNames: [
+      ...filtered.map(({ name }) => filterParameter(name)),
+      ...otherParameters(resource),
+      ...(embeddable.length > 0 ? [embedName] : []),
+    ],
     readFields: fieldSelectionReader(resource),
+    readEmbed: embedReader(embeddable),
     major,
   }
 }

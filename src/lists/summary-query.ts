@@ -28,7 +28,7 @@ export function summaryQueryReader(rules: ListRules, order: ListRows['order'], m
     if (faults.length > 0) throw invalidQuery(inParameterOrder(faults, parameters))
     const window = { from: 'offset', offset: 0, limit: most } as const
     return {
-      ...{ where, order, window, parameters, fields: null, countTo: null, style: 'offset' },
+      ...{ where, order, window, parameters, fields: null, embed: null, countTo: null, style: 'offset' },
       ...{ list: '', bound: '', prepared: new Prepared() },
     }
   }

@@ -62,9 +62,10 @@ function withoutNull(given: Schema, resolve: ResolvePart): { readonly schema: Sc
   return { schema: { ...rest, ...values, type: type.find((one) => one !== 'null') }, nullable: true }
 }
 
-/** The fields of an object, those of nested objects after them with dotted names. */
+/** The fields of an object, those of nested objects after them with dotted names, without those of embedded items. */
 export const fieldsOf = (given: Schema, resolve: ResolvePart, before = ''): NamedSchema[] =>
   Object.entries(resolve(given).properties ?? {}).flatMap(([own, one]) => {
+    if (own === '_embedded') return []
     const name = before + own
     const found = withoutNull(one, resolve)
     const items = found.schema.items && withoutNull(found.schema.items, resolve).schema

@@ -172,7 +172,7 @@ type SingularOf<D, R extends string> = R extends string
   : never
 /** The first part of the types of a resource's events: `order-lines` as `orderLine`. R205. */
 export type EventPrefix<D, R extends string> = InCase<D, SingularOf<D, R>>
-type InCase<D, Name extends string> = D extends { readonly settings: { readonly naming: 'snake' } }
+export type InCase<D, Name extends string> = D extends { readonly settings: { readonly naming: 'snake' } }
   ? Snake<Name>
   : Camel<Name>
 type Snake<Name extends string> = Name extends `${infer A}-${infer B}` ? `${A}_${Snake<B>}` : Name

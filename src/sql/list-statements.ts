@@ -12,6 +12,10 @@ export const fillSlots = ({ text, values }: Statement, cells: readonly Cell[]): 
   values: values.map((value) => (isSlot(value) ? (cells[value.slot] as Cell) : value)),
 })
 
+/** Values as the text of an array of PostgreSQL. */
+export const arrayText = (values: readonly unknown[]): string =>
+  `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`
+
 export interface OffsetAndLimit {
   readonly offset: Cell
   readonly limit: number
@@ -131,7 +135,7 @@ const limitClause = (limit: number): string => ` LIMIT 0 + ${Math.trunc(limit)}`
 const orderClause = ({ order }: KeyRange, binding: StatementBinding): string =>
   order.length === 0 ? '' : ` ORDER BY ${order.map((one) => orderTerm(one, binding)).join(', ')}`
 
-function selectDirectly(
+export function selectDirectly(
   { what, collection, plan, range, cut: { offset, limit }, dialect }: Selection,
   binding_ = statementBinding(dialect, collection, plan),
 ): Statement {

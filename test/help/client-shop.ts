@@ -23,6 +23,7 @@ export const api = service({
       },
       sorts: { worth: ['-total', 'note'] },
       summaries: { byStatus: { group: ['status'], sum: ['total'], average: ['lineCount'] } },
+      embed: ['orderLines'],
       states: {
         field: 'status',
         initial: 'draft',

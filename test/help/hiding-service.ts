@@ -20,7 +20,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
     urgent: f.boolean({ derived: true, read: 'pii' }),
   }
   const rooms = {
-    rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'authenticated' },
+    rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'authenticated', embed: ['bookings.room'] },
     bookings: {
       prefix: 'boo',
       owner: 'accountId',
@@ -70,6 +70,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           ...(derived && { spending: { sum: ['spent'] } }),
         },
         ...(derived && { derived: { urgent: ({ score }: { score: number }) => score > 5 } }),
+        embed: ['plan', 'visits.customer'],
         access: 'authenticated',
       },
       visits: {
@@ -77,6 +78,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         parent: { resource: 'customers', onDelete: 'cascade' },
         fields: { text: f.text({ filter: true }), cost: f.integer({ default: 0, read: 'pii', filter: 'range' }) },
         summaries: { owners: { group: ['customerId'] }, expenses: { group: ['customerId'], sum: ['cost'] } },
+        embed: ['customer.plan'],
         access: guardedVisits ? { read: 'authenticated', write: 'authenticated', remove: 'close' } : 'authenticated',
       },
       tags: {

@@ -5,7 +5,12 @@ export const tenants = service({
   name: 'tenants',
   scopes: { 'deals:read': 'Read deals', 'deals:write': 'Change deals' },
   resources: {
-    products: { prefix: 'prd', fields: { name: f.text({ sort: true, filter: true }) }, access: 'authenticated' },
+    products: {
+      prefix: 'prd',
+      fields: { name: f.text({ sort: true, filter: true }) },
+      access: 'authenticated',
+      embed: ['reviews'],
+    },
     deals: {
       prefix: 'dea',
       owner: 'accountId',
@@ -18,6 +23,7 @@ export const tenants = service({
       },
       uniques: [['name', 'productId']],
       summaries: { names: { group: ['name', 'productId'] } },
+      embed: ['product.reviews', 'twin.seats', 'parts'],
       access: { read: 'deals:read', write: 'deals:write' },
     },
     parts: {
@@ -25,6 +31,7 @@ export const tenants = service({
       parent: { resource: 'deals', onDelete: 'cascade' },
       fields: { text: f.text({ max: 100, filter: true, sort: true }) },
       summaries: { texts: { group: ['text'] } },
+      embed: ['deal.twin'],
       access: 'authenticated',
     },
     seats: {
@@ -32,6 +39,7 @@ export const tenants = service({
       key: 'number',
       fields: { number: f.text({ max: 8 }), note: f.text({ max: 100, optional: true }) },
       summaries: { notes: { group: ['note'] } },
+      embed: true,
       access: 'authenticated',
     },
     tags: {
@@ -46,6 +54,7 @@ export const tenants = service({
       parent: 'products',
       fields: { text: f.text({ max: 100 }) },
       summaries: { texts: { group: ['text', 'productId'] } },
+      embed: ['product.reviews'],
       access: 'authenticated',
     },
   },

@@ -1,4 +1,5 @@
 /** Services for tests of lists, with the same fields and different orders, settings and owners. */
+// long because: it declares every service that walks read
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -41,6 +42,8 @@ export interface Made {
   /** Creates owners, and returns the path of the list and of other lists. */
   readonly paths: (post: (path: string, json: object) => Promise<Row>) => Promise<readonly string[]>
   readonly keyed: boolean
+  /** Whether rows embed their hall, and halls their rows. */
+  readonly embeds?: true
   /** Whether the database is a file, where a thread reads lists without an index. */
   readonly file?: true
 }
@@ -81,6 +84,8 @@ const indexes = [
   ['day', 'name'],
 ] as const
 
+/** How many rows a hall embeds. */
+export const embeddedSize = 4
 const settings = { list: { maxPageSize: 50, or: true } }
 const last = () => 'last' as const
 
@@ -117,31 +122,44 @@ export const listedServices: readonly Made[] = [
     service: service({
       name: 'three',
       resources: {
-        halls: { fields: { label: f.text() }, access: 'public' },
-        rows: { parent: 'halls', fields, sorts: mixed, summaries, indexes, access: 'public' },
+        halls: { fields: { label: f.text() }, access: 'public', embed: ['rows'] },
+        rows: {
+          parent: 'halls',
+          fields,
+          sorts: mixed,
+          summaries,
+          indexes,
+          order: ['-word', 'count'],
+          access: 'public',
+          embed: ['hall'],
+          settings: { list: { pageSize: embeddedSize } },
+        },
       },
       settings: { list: { ...settings.list, nullsDefault: 'first' } },
     }),
     customs: mixed,
-    usual: [],
+    usual: ['-word', 'count'],
     nulls: () => 'first',
     paths: owned,
     keyed: false,
+    embeds: true,
   },
   {
     name: 'a list of rows with a composite key',
     service: service({
       name: 'four',
       resources: {
-        halls: { fields: { label: f.text() }, access: 'public' },
+        halls: { fields: { label: f.text() }, access: 'public', embed: ['rows'] },
         rows: {
           parent: 'halls',
           key: 'number',
+          embed: ['hall'],
           fields: { number: f.integer({ min: 0 }), ...fields },
           sorts: mixed,
           summaries,
           indexes,
           access: 'public',
+          settings: { list: { pageSize: embeddedSize } },
         },
       },
       settings,
@@ -151,6 +169,7 @@ export const listedServices: readonly Made[] = [
     nulls: last,
     paths: owned,
     keyed: true,
+    embeds: true,
   },
 ]
 
@@ -169,6 +188,8 @@ export interface ServiceWithLists {
   readonly add: (inputs: readonly Input[]) => Promise<Row[]>
   readonly ask: (ask: Ask, window: Record<string, string>) => Promise<Page>
   readonly summarize: (name: string, ask: Ask) => Promise<unknown[]>
+  /** The rows that the hall of the list embeds; null without halls. */
+  readonly embedded: () => Promise<{ readonly ids: string[]; readonly hasMore: boolean } | null>
   readonly order: (ask: Ask) => Order[]
   readonly change: (deed: Deed, rows: Row[], touched: Set<string>) => Promise<void>
   /** The rows whose values changed, so that their position may have changed. */
@@ -257,11 +278,22 @@ export async function opened(made: Made, kind: Kind): Promise<ServiceWithLists> 
   return {
     name: made.name,
     add,
-    ask: (ask, window) => asked(send, path, ask, window),
     summarize: async (name, ask) => {
       const { status, text } = await send('GET', `${path}/summaries/${name}?${filtersOf(ask)}`)
       assert.equal(status, 200, text)
       return JSON.parse(text).data
+    },
+    ask: (ask, window) => asked(send, path, ask, made.embeds ? { ...window, embed: 'hall' } : window),
+    embedded: async () => {
+      if (!made.embeds) return null
+      const [, , id] = path.split('/')
+      const [item, list] = await Promise.all(
+        [`/halls/${id}?embed=rows`, '/halls?embed=rows'].map(async (at) => JSON.parse((await send('GET', at)).text)),
+      )
+      const listed = list.data.find((one: Row) => one.id === id)
+      assert.deepEqual(listed, item)
+      const { data, hasMore } = item._embedded.rows
+      return { ids: data.map((row: Row) => row.id), hasMore }
     },
     order: (ask) => ordered(made, ask),
     change,
@@ -287,5 +319,6 @@ async function asked(send: Send, path: string, ask: Ask, window: Record<string, 
   const { status, text } = await send('GET', `${path}?${query}`)
   assert.equal(status, 200, `${query}: ${text}`)
   const { data, pagination } = JSON.parse(text)
+  if (window.embed) for (const { _embedded } of data) assert.equal(`/halls/${_embedded.hall.id}/rows`, path)
   return { ids: data.map(({ id }: Row) => id), pagination }
 }
