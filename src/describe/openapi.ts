@@ -41,7 +41,7 @@ export function openapiDocument(
   const { settings, declaration } = service
   const openapiVersion = openapi ?? settings.openapi.version
   const parts = openComponents()
-  putErrorSchemas(parts)
+  putErrorSchemas(parts, settings)
   const around = schemaContextOf(service, edition, parts, (terms) => storedTerms(edition, terms, misfits, unfilled))
   const paths = pathItems({
     service,

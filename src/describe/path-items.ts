@@ -4,8 +4,8 @@ import { isBelowOwner } from '../endpoints/described.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { batchRef } from './batch-bodies.ts'
-import { cachedBodyRef, changeRef, createRef, inputRef, jsonPatchRef, replaceRef } from './bodies.ts'
+import { batchRef, jsonPatchRef } from './batch-bodies.ts'
+import { cachedBodyRef, changeRef, createRef, inputRef, replaceRef } from './bodies.ts'
 import { type DocumentPart, withoutUndefined } from './components.ts'
 import { eventQueryParameters } from './event-bodies.ts'
 import { deprecationNotes } from './introduction.ts'
@@ -42,13 +42,30 @@ function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
     described.length < all.length
       ? 'QUERY takes the parameters of GET as a form, application/x-www-form-urlencoded, in its content.'
       : undefined
+  const operations = described.map(
+    ([method, route]) => [method.toLowerCase(), operationPart(telling, place, route)] as const,
+  )
+  const common = commonParameters(operations.map(([, one]) => one))
+  const isOwn = (one: DocumentPart) => !common.includes(JSON.stringify(one))
   return withoutUndefined({
     description: unsaid,
-    parameters: endpointParameters(service, version, place, around),
+    parameters: [...endpointParameters(service, version, place, around), ...common.map((one) => JSON.parse(one))],
     ...Object.fromEntries(
-      described.map(([method, route]) => [method.toLowerCase(), operationPart(telling, place, route)]),
+      operations.map(([method, one]) => {
+        const own = parametersOf(one).filter(isOwn)
+        return [method, withoutUndefined({ ...one, parameters: own.length > 0 ? own : undefined })]
+      }),
     ),
   })
+}
+
+const parametersOf = ({ parameters = [] }: DocumentPart) => parameters as readonly DocumentPart[]
+
+/** The parameters that all of several operations have, as JSON: their path describes them once. */
+function commonParameters(operations: readonly DocumentPart[]): readonly string[] {
+  const [first, ...others] = operations.map((one) => parametersOf(one).map((own) => JSON.stringify(own)))
+  if (first === undefined || others.length === 0) return []
+  return first.filter((one) => others.every((all) => all.includes(one)))
 }
 
 /** The first part of operation ids; below a parent it names both: `orders.order-lines`. */
@@ -79,7 +96,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
     deprecated: left || undefined, // even before the date: a document does not change with time
     'x-deprecation': own && { ...own },
     security: security(route),
-    parameters: parameters.length > 0 ? parameters : undefined,
+    parameters,
     requestBody: requestBody(telling, route, listed),
     responses: responsesOf(telling, place, route),
   })
@@ -109,7 +126,7 @@ function operationNotes(route: Route): string[] {
 const bodyRefs = { create: createRef, replace: replaceRef, change: changeRef, batch: batchRef }
 
 function requestBody(
-  { around }: OperationContext,
+  { around, service }: OperationContext,
   route: Route,
   listed: readonly DocumentPart[],
 ): DocumentPart | undefined {
@@ -117,14 +134,15 @@ function requestBody(
   const { body, id, input = [] } = route.about
   if (body === null) return undefined
   const example = body === 'input' ? declaredAction(route)?.example : undefined
-  const description = `At most ${resource.settings.limits.body} bytes.`
+  const most = resource.settings.limits.body
+  const description = most === service.settings.limits.body ? undefined : `At most ${most} bytes.`
   const schema =
     body === 'form'
       ? queryForm(listed)
       : body === 'input'
         ? inputRef(resource, { name: id, input }, around)
         : cachedBodyRef(bodyRefs[body], resource, around)
-  return {
+  return withoutUndefined({
     description,
     required: contentOptional !== true,
     content: Object.fromEntries(
@@ -133,5 +151,5 @@ function requestBody(
         { schema: type === jsonPatchType ? jsonPatchRef(resource, around) : schema, ...(example && { example }) },
       ]),
     ),
-  }
+  })
 }

@@ -29,7 +29,11 @@ export function endpointParameters(
     })
     if (pattern !== undefined) return part('As answers have it.', { type: 'string', pattern })
     const owner = name === resource.parent?.field ? edition.resources.get(resource.parent.resource) : undefined
-    return part(`The id of one of ${(owner ?? resource).name}.`, idSchema(owner ?? resource, around))
+    const named = owner ?? resource
+    const names = [pascalCase(`${named.singular} ${owner ? 'parent' : ''} ${name}`)] as const
+    return {
+      ...around.components.put('parameters', names, part(`The id of one of ${named.name}.`, idSchema(named, around))),
+    }
   })
   return [
     ...inPath,
@@ -115,7 +119,8 @@ export function headerParameters(route: Route, components: Components): Document
     const { pattern, ...anyText } = schema
     const takesAll = route.safe && pattern !== undefined // reads ignore malformed tags: R128
     const partName = (longNames[one] ?? name.replaceAll('-', '')) + (takesAll ? 'OfRead' : '')
-    const part = { name, in: 'header', description, schema: takesAll ? anyText : schema }
+    const tags = pattern === undefined ? schema : { ...components.put('schemas', ['EntityTags'], schema) }
+    const part = { name, in: 'header', description, schema: takesAll ? anyText : tags }
     return { ...components.put('parameters', [partName], part) }
   })
   return route.claims === null ? found : [...found, keyParameter(route, components)]
@@ -179,9 +184,9 @@ export function listQueryParameters({ offer, resource }: Route, around: SchemaCo
 /** The parameter `fields` of reads. R233. */
 export function fieldsParameters({ fields }: Route): DocumentPart[] {
   if (!fields) return []
-  const name = `(?:${fields.map((one) => one.replaceAll('.', '\\.')).join('|')})`
-  const description = `The fields that are answered, separated by commas: the answer has only these and \`id\`, and no links.`
-  return [{ name: 'fields', in: 'query', description, schema: { type: 'string', pattern: `^${name}(?:,${name})*$` } }]
+  const description = 'The fields that are answered: the answer has only these and `id`, and no links.'
+  const schema = { type: 'array', minItems: 1, items: { type: 'string', enum: fields } }
+  return [{ ...{ name: 'fields', in: 'query', description, style: 'form', explode: false }, schema }]
 }
 
 /** Lists of all resources have the parameters of pages and of times in common; these are stored once. */

@@ -42,7 +42,7 @@ export interface PageOperation {
   readonly deprecated?: boolean
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly Parameter[]
-  readonly requestBody?: { readonly required: boolean; readonly description: string; readonly content: Content }
+  readonly requestBody?: { readonly required: boolean; readonly description?: string; readonly content: Content }
   readonly responses: Readonly<Record<string, DocumentResponse>>
 }
 
@@ -175,8 +175,8 @@ function answersPart({ responses }: PageOperation, { resolve }: PageContext): Ma
   const answers = Object.entries(responses).filter(([status]) => /^[23]/.test(status))
   return html`<h4>Answers</h4><dl>${answers.map(([status, one]) => {
     const { description, headers = {}, content = {} } = resolve(one)
-    const schema = content['application/json']?.schema
-    return html`<div><dt><code>${status}</code> <span>${schema && resolve(schema).title}</span></dt><dd>${description}</dd><dd>Headers: ${Object.keys(headers).join(', ')}</dd></div>`
+    const [schema, names] = [content['application/json']?.schema, Object.keys(headers)]
+    return html`<div><dt><code>${status}</code> <span>${schema && resolve(schema).title}</span></dt><dd>${description}</dd>${names.length > 0 && html`<dd>Headers: ${names.join(', ')}</dd>`}</div>`
   })}</dl>`
 }
 

@@ -135,7 +135,10 @@ doors('description', described() as Service, (door) => {
     assert.equal(item.properties.secret, undefined)
     assert.equal(create.properties.secret.writeOnly, true)
     assert.equal(item.properties.createdAt.readOnly, true)
-    assert.equal(item.properties.createdAt.format, 'date-time')
+    assert.deepEqual(
+      [item.properties.createdAt.$ref, schemas.Timestamp.format],
+      ['#/components/schemas/Timestamp', 'date-time'],
+    )
     assert.ok(item.required.includes('note'))
   })
 
@@ -147,7 +150,8 @@ doors('description', described() as Service, (door) => {
     assert.equal(json.components.securitySchemes.apiKeyHeader.name, 'X-Key')
     assert.match(json.components.parameters.IdempotencyKey.description, /2592000 seconds/)
     assert.match(json.info.description, /1000 requests in 3600 seconds/)
-    assert.match(post.requestBody.description, /1048576 bytes/)
+    assert.match(json.info.description, /content of 1048576 bytes/)
+    assert.equal(post.requestBody.description, undefined)
     const { put, patch } = json.paths['/orders/{id}']
     assert.deepEqual([put.deprecated, put['x-deprecation'].sunset, patch.deprecated], [true, '2027-01-01', undefined])
   })
