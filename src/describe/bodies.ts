@@ -65,7 +65,6 @@ export function createRef(resource: Resource, around: SchemaContext): ComponentR
   )
   const needed = taken.filter(({ name, absent }) => absent === undefined && name !== 'id')
   return putBodySchema(resource, 'Create', around, {
-    title: `${resource.title}, as it is created`,
     type: 'object',
     properties: {
       ...propertySchemas(taken, ({ name }) => {
@@ -89,7 +88,6 @@ export function replaceRef(resource: Resource, around: SchemaContext): Component
   const stays = ({ writeOnly, write, immutable }: Member) => writeOnly || write.length > 0 || (immutable && !isRead)
   const needed = resource.members.filter((one) => one.from === 'caller' && one.absent === undefined && !stays(one))
   return putBodySchema(resource, 'Replace', around, {
-    title: `${resource.title}, as it is replaced`,
     type: 'object',
     properties: {
       ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'sent', around)),
@@ -103,7 +101,6 @@ export function replaceRef(resource: Resource, around: SchemaContext): Component
 
 export function changeRef(resource: Resource, around: SchemaContext): ComponentRef {
   return putBodySchema(resource, 'Update', around, {
-    title: `${resource.title}, as it is changed: a merge patch`,
     type: 'object',
     properties: {
       ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'patched', around)),

@@ -1,6 +1,6 @@
 /** Errors: the schemas of error bodies in both formats, and of the conflict of a used idempotency key. Part 13; part 7. */
 
-import { catalogue, typeChain, typeTitle } from '../errors/catalogue.ts'
+import { catalogue, typeChain } from '../errors/catalogue.ts'
 import { problemPrefix, type Settings } from '../settings.ts'
 import { type ComponentRef, type Components, type DocumentPart, pascalCase } from './components.ts'
 import type { StatusRefusal } from './refusals.ts'
@@ -35,8 +35,6 @@ const detailSchemas: DocumentPart = {
 const oldIdSchema = { type: 'string', description: 'The id of the resource that the first request created.' }
 const policiesSchema = { type: 'array', items: { type: 'string' }, description: 'The quotas that are used up.' }
 
-const [exampleType, exampleMessage] = ['resource-not-found', 'There is no such resource.']
-
 // long because: one schema after the other
 const errorSchemas = (settings: Settings): Readonly<Record<string, DocumentPart>> => ({
   ErrorTypes: typesSchema,
@@ -52,7 +50,6 @@ const errorSchemas = (settings: Settings): Readonly<Record<string, DocumentPart>
       violatedPolicies: policiesSchema,
     },
     required: ['message', 'type', 'types'],
-    examples: [{ message: exampleMessage, type: exampleType, types: typeChain(catalogue, exampleType) }],
   },
   Problem: {
     description: 'Every error in the form of RFC 9457, where Accept names application/problem+json.',
@@ -71,9 +68,9 @@ const errorSchemas = (settings: Settings): Readonly<Record<string, DocumentPart>
     required: ['type', 'title', 'status', 'detail', 'instance', 'types'],
     examples: [
       {
-        ...{ type: `${problemPrefix(settings)}${exampleType}`, title: typeTitle(catalogue, exampleType), status: 404 },
-        ...{ detail: exampleMessage, instance: 'urn:uuid:01890a5d-ac96-774b-bcce-b302099a8057' },
-        types: typeChain(catalogue, exampleType),
+        ...{ type: `${problemPrefix(settings)}resource-not-found`, title: 'Resource not found', status: 404 },
+        ...{ detail: 'Not found.', instance: 'urn:uuid:01890a5d-ac96-774b-bcce-b302099a8057' },
+        types: typeChain(catalogue, 'resource-not-found'),
       },
     ],
   },
@@ -97,18 +94,18 @@ const oneOfTypes = (types: readonly string[]): DocumentPart =>
 export function refusalContent(
   refusal: Omit<StatusRefusal, 'status'>,
   minimal: boolean,
-  examples?: DocumentPart,
+  examples: DocumentPart,
 ): DocumentPart {
   const { types, violations, repeats } = refusal
   const inside = violations.length === 0 ? {} : { errors: { items: { properties: { type: oneOfTypes(violations) } } } }
   const plain = { allOf: [errorRef, { properties: { type: oneOfTypes(types), ...inside } }] }
   return {
-    'application/json': { schema: repeats ? repeatSchema(types, minimal) : plain, ...(examples && { examples }) },
+    'application/json': { schema: repeats ? repeatSchema(types, minimal) : plain, ...examples },
     'application/problem+json': { schema: schemaRef('Problem') },
   }
 }
 
-const repeatTypes = ['idempotency-key-reused', 'idempotency-key-payload-mismatch']
+export const repeatTypes = ['idempotency-key-reused', 'idempotency-key-payload-mismatch']
 
 /** The schema of a 409 that may report a used idempotency key, which has a shape of its own. R96, R97. */
 function repeatSchema(types: readonly string[], minimal: boolean): DocumentPart {

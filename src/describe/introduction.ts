@@ -22,7 +22,7 @@ export const introductionText = (service: Service, label: string): string =>
 function generalText({ settings }: Service): string {
   return [
     'Every GET has a HEAD with the same status and headers and no content, and every path an OPTIONS that says what is offered.',
-    'Every answer has Request-Id, its name in the logs of the service, and Version, the version that answered.',
+    'Every answer has Request-Id, its name in the logs of the service, and Version, the version that answered. A Request-Id of up to 128 letters, digits and `._-` that a request has is kept.',
     'In PUT and PATCH, fields that the service sets are ignored, and those of the address have its values or are left out.',
     'Answers with content also have Content-Type and X-Content-Type-Options, and Content-Encoding if it is compressed; Cache-Control and Vary say who may use an answer again, and errors have Content-Language. All answers to dry runs have Dry-Run.',
     'Errors are objects with `message`, `type` and `types`; where `Accept` names application/problem+json they have the form of RFC 9457.',
@@ -38,7 +38,7 @@ function filterText({ editions, settings }: Service, label: string): string {
   if (listed.length === 0) return ''
   const set = offered.includes('in') ? `, or a set of at most ${settings.list.maxSetSize}, as \`in:(a,"b, c")\`` : ''
   return [
-    `A filter is a parameter with the name of a field and a value${set}. Operators stand in brackets:\n`,
+    `A filter is a parameter with the name of a field and a value${set}. All filters of a request have to hold. Operators stand in brackets:\n`,
     ...listed.map(([operator, text]) => `- \`[${operator}]\`: the field ${text}`),
   ].join('\n')
 }

@@ -59,6 +59,7 @@ export function openapiDocument(
     externalDocs: declaration.externalDocs,
     servers: serverParts(service, label),
     tags: taggedResources(edition).map((one) => tagPart(one, service.settings.openapi.version)),
+    security: [], // operations that are not public name their own
     paths,
     webhooks: webhookItems(edition, around),
     components: parts.all(),

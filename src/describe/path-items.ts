@@ -35,37 +35,19 @@ export function pathItems(telling: OperationContext): DocumentPart {
 }
 
 function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
-  const { service, version, around, queries } = telling
+  const { queries } = telling
   const all = [...place.methods].filter(([method]) => method !== 'HEAD')
   const described = all.filter(([method]) => method !== 'QUERY' || queries)
   const unsaid =
     described.length < all.length
       ? 'QUERY takes the parameters of GET as a form, application/x-www-form-urlencoded, in its content.'
       : undefined
-  const operations = described.map(
-    ([method, route]) => [method.toLowerCase(), operationPart(telling, place, route)] as const,
-  )
-  const common = commonParameters(operations.map(([, one]) => one))
-  const isOwn = (one: DocumentPart) => !common.includes(JSON.stringify(one))
   return withoutUndefined({
     description: unsaid,
-    parameters: [...endpointParameters(service, version, place, around), ...common.map((one) => JSON.parse(one))],
     ...Object.fromEntries(
-      operations.map(([method, one]) => {
-        const own = parametersOf(one).filter(isOwn)
-        return [method, withoutUndefined({ ...one, parameters: own.length > 0 ? own : undefined })]
-      }),
+      described.map(([method, route]) => [method.toLowerCase(), operationPart(telling, place, route)]),
     ),
   })
-}
-
-const parametersOf = ({ parameters = [] }: DocumentPart) => parameters as readonly DocumentPart[]
-
-/** The parameters that all of several operations have, as JSON: their path describes them once. */
-function commonParameters(operations: readonly DocumentPart[]): readonly string[] {
-  const [first, ...others] = operations.map((one) => parametersOf(one).map((own) => JSON.stringify(own)))
-  if (first === undefined || others.length === 0) return []
-  return first.filter((one) => others.every((all) => all.includes(one)))
 }
 
 /** The first part of operation ids; below a parent it names both: `orders.order-lines`. */
@@ -82,11 +64,14 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
   const listed = [...listQueryParameters(route, around), ...fieldsParameters(route)]
   const parameters = [
+    // Swagger UI does not resolve references in the parameters of a path.
+    ...endpointParameters(service, version, place, around),
     ...(about.body === 'form' ? [] : listed.map((one) => sharedParameter(one, resource, around.components))),
     ...eventQueryParameters(route),
     ...dryRunParameters(route, around.components),
     ...headerParameters(route, around.components),
   ]
+  const needed = security(route)
   const summary = declaredAction(route)?.title ?? about.summary(below)
   return withoutUndefined({
     operationId: `${operationScope(place, resource)}.${about.id}`,
@@ -95,8 +80,8 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
     tags: [resource.name],
     deprecated: left || undefined, // even before the date: a document does not change with time
     'x-deprecation': own && { ...own },
-    security: security(route),
-    parameters,
+    security: needed.length > 0 ? needed : undefined,
+    parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: requestBody(telling, route, listed),
     responses: responsesOf(telling, place, route),
   })

@@ -10,7 +10,7 @@ import { type Components, type DocumentPart, pascalCase } from './components.ts'
 import { filterParameters } from './filters.ts'
 import { idSchema, type SchemaContext } from './schemas.ts'
 
-/** The parameters of all methods of an endpoint: those of the path, the version, and `Request-Id`. */
+/** The parameters of all methods of an endpoint: those of the path, and the version. */
 export function endpointParameters(
   service: Service,
   edition: ServedVersion,
@@ -35,21 +35,8 @@ export function endpointParameters(
       ...around.components.put('parameters', names, part(`The id of one of ${named.name}.`, idSchema(named, around))),
     }
   })
-  return [
-    ...inPath,
-    ...versionParameters(service, edition.label, around.components),
-    requestIdParameter(around.components),
-  ]
+  return [...inPath, ...versionParameters(service, edition.label, around.components)]
 }
-
-const requestIdParameter = (components: Components): DocumentPart => ({
-  ...components.put('parameters', ['RequestId'], {
-    name: 'Request-Id',
-    in: 'header',
-    description: 'A name for the request, which its answer and the logs have too; any other text is replaced.',
-    schema: { type: 'string' },
-  }),
-})
 
 /** The parameters that can name the version, where `servers` does not; one is required if it is not the default. R188, R192. */
 function versionParameters({ choice }: Service, label: string, components: Components): DocumentPart[] {

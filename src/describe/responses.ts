@@ -6,7 +6,7 @@ import type { Service } from '../service.ts'
 import { batchResultRef } from './batch-bodies.ts'
 import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef } from './bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
-import { refusalContent, statusName, statusTitle } from './errors.ts'
+import { refusalContent, repeatTypes, statusName, statusTitle } from './errors.ts'
 import { eventRef, eventsRef, streamContent } from './event-bodies.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
 import { type HeaderRefs, refusalHeaders } from './response-headers.ts'
@@ -57,7 +57,7 @@ function alikeRef(scene: ResponseContext): ComponentRef {
   return around.components.put('responses', ['RefusedRequest'], {
     description: `The request itself is refused, whatever it asks for: ${said}. 412 is only for reads, 413 and 415 for content.`,
     ...headers(all.flatMap((one) => one.headers)),
-    content: refusalContent({ types, violations: [], repeats: false }, false),
+    content: refusalContent({ types, violations: [], repeats: false }, false, refusalExample(types, version)),
   })
 }
 
@@ -83,7 +83,7 @@ const ownStatuses = [400, 409, 422]
 function refusalRef(scene: ResponseContext, refusal: StatusRefusal, route: Route): ComponentRef {
   const { status } = refusal
   const minimal = route.resource.settings.idempotency.conflictBody === 'minimal'
-  const content = refusalContent(refusal, minimal, declaredExamples(refusal, scene.service))
+  const content = refusalContent(refusal, minimal, refusalExamples(refusal, scene))
   const part = { description: statusTitle(status), ...scene.headers(refusalHeaders(refusal, route)), content }
   const [plain, ...own] = refusalNames(statusName(status), route)
   const names = ownStatuses.includes(status) ? own : [plain, ...own]
@@ -97,17 +97,21 @@ function refusalNames(name: string, { resource, about, most }: Route): [string, 
   return [name, ofKind, pascalCase(resource.singular) + ofKind]
 }
 
-/** The declared examples of the types of a refusal. */
-function declaredExamples(
-  { types }: StatusRefusal,
-  { errors, declaration: { errors: declared = {} } }: Service,
-): DocumentPart | undefined {
+/** The declared examples of the types of a refusal, or else one of its first type. */
+function refusalExamples({ types }: StatusRefusal, { service, version }: ResponseContext): DocumentPart {
+  const { errors: declared = {} } = service.declaration
   const examples = types.flatMap((type) => {
     const message = declared[type]?.example
-    const value = { message, type, types: typeChain(errors, type) }
-    return message === undefined ? [] : [[type, { summary: typeTitle(errors, type), value }] as const]
+    const value = { message, type, types: typeChain(version.errors, type) }
+    return message === undefined ? [] : [[type, { summary: typeTitle(version.errors, type), value }] as const]
   })
-  return examples.length === 0 ? undefined : Object.fromEntries(examples)
+  return examples.length === 0 ? refusalExample(types, version) : { examples: Object.fromEntries(examples) }
+}
+
+/** A repeated key has more members than others, so its types come last. */
+function refusalExample(types: readonly string[], { errors }: ServedVersion): DocumentPart {
+  const [type = ''] = [...types.filter((one) => !repeatTypes.includes(one)), ...types]
+  return { example: { message: `${typeTitle(errors, type)}.`, type, types: typeChain(errors, type) } }
 }
 
 const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef }

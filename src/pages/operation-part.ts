@@ -40,7 +40,8 @@ export interface PageOperation {
   readonly description?: string
   readonly tags: readonly string[]
   readonly deprecated?: boolean
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  /** Missing if it is public. */
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly required: boolean; readonly description?: string; readonly content: Content }
   readonly responses: Readonly<Record<string, DocumentResponse>>
@@ -56,15 +57,14 @@ export interface PageContext {
 
 const methods = ['get', 'query', 'post', 'put', 'patch', 'delete']
 
-/** All operations of a document, with the parameters of their paths. */
+/** All operations of a document. */
 export function documentOperations({ paths }: DocumentPart, resolve: ResolvePart): PageOperation[] {
   const items = Object.entries(paths as Readonly<Record<string, DocumentPart>>)
   return items.flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const own = item[method] as PageOperation | undefined
       if (!own) return []
-      const shared = (item.parameters ?? []) as readonly Parameter[]
-      const parameters = [...shared, ...(own.parameters ?? [])].map((one) => resolve(one))
+      const parameters = (own.parameters ?? []).map((one) => resolve(one))
       return [{ ...own, method: method.toUpperCase(), path, parameters }]
     }),
   )
@@ -89,7 +89,7 @@ export const errorsByStatus = (
     .map(([status, one]) => [status, errorTypesOf(resolve(one).content?.['application/json']?.schema)])
 
 function schemeNames(operation: PageOperation): string[] {
-  return operation.security.flatMap((one) => Object.keys(one))
+  return (operation.security ?? []).flatMap((one) => Object.keys(one))
 }
 
 /** The header that a key is sent in; null if the operation is public. */
@@ -102,7 +102,7 @@ function keyHeaderOf(operation: PageOperation, { document }: PageContext): strin
   return securitySchemes[first]?.type === 'apiKey' ? String(securitySchemes[first].name) : 'Authorization'
 }
 
-const accessText = ({ security }: PageOperation): Markup => {
+const accessText = ({ security = [] }: PageOperation): Markup => {
   if (security.length === 0) return html`Public: no key is needed.`
   const scopes = [...new Set(security.flatMap((one) => Object.values(one).flat()))]
   return scopes.length === 0

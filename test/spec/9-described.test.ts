@@ -145,7 +145,7 @@ doors('description', described() as Service, (door) => {
   spec('R217', 'access, retention of keys and deprecations come from the declaration', async () => {
     const { json } = await door.send('GET', '/openapi.json')
     const { get, post } = json.paths['/orders']
-    assert.deepEqual(get.security, [])
+    assert.deepEqual([json.security, get.security], [[], undefined])
     assert.deepEqual(post.security, [{ apiKey: ['orders:write'] }, { apiKeyHeader: ['orders:write'] }])
     assert.equal(json.components.securitySchemes.apiKeyHeader.name, 'X-Key')
     assert.match(json.components.parameters.IdempotencyKey.description, /2592000 seconds/)
