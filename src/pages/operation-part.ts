@@ -15,6 +15,8 @@ import {
 /** A parameter of the document. */
 interface Parameter {
   readonly $ref?: string
+  /** The name of the component that a reference led to. */
+  readonly component?: string
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
   readonly required?: boolean
@@ -26,6 +28,8 @@ type Content = Readonly<Record<string, { readonly schema?: Schema; readonly exam
 
 interface DocumentResponse {
   readonly $ref?: string
+  /** The name of the component that a reference led to. */
+  readonly component?: string
   readonly description: string
   readonly headers?: DocumentPart
   readonly content?: Content
@@ -79,14 +83,24 @@ function errorTypesOf(given: Schema | undefined): string[] {
   return [...new Set([...(own as string[]), ...inside])]
 }
 
-/** The refusals of an operation: each status with its types. */
-export const errorsByStatus = (
-  { responses }: PageOperation,
-  resolve: ResolvePart,
-): (readonly [status: string, types: readonly string[]])[] =>
+interface PageRefusal {
+  readonly status: string
+  readonly types: readonly string[]
+  /** The name of the response that operations share. */
+  readonly component: string | undefined
+}
+
+/** The refusals of an operation. */
+export const refusalsOfOperation = ({ responses }: PageOperation, resolve: ResolvePart): PageRefusal[] =>
   Object.entries(responses)
     .filter(([status]) => /^[45]/.test(status))
-    .map(([status, one]) => [status, errorTypesOf(resolve(one).content?.['application/json']?.schema)])
+    .map(([status, one]) => {
+      const { content, component } = resolve(one)
+      return { status, component, types: errorTypesOf(content?.['application/json']?.schema) }
+    })
+
+/** Whether the page lists the types of a refusal once, among all errors, as many operations have the same. */
+export const isListedOnce = ({ types, component }: PageRefusal): boolean => component !== undefined && types.length > 6
 
 function schemeNames(operation: PageOperation): string[] {
   return (operation.security ?? []).flatMap((one) => Object.keys(one))
@@ -130,7 +144,7 @@ function filtersPart(filters: readonly Parameter[], resolve: ResolvePart): Marku
   const groups = [...Map.groupBy(filters, ({ name }) => baseOf(name))]
   return html`<h4>Filters</h4><dl>${groups.map(([name, forms]) => {
     const { schema } = forms.find((one) => !one.name.endsWith('[null]')) as Parameter
-    const value = (schema.anyOf?.[0] ?? schema) as Schema
+    const value = (resolve(schema).anyOf?.[0] ?? schema) as Schema
     const notes = value.enum || resolve(value).enum ? schemaNotes(value, resolve) : []
     return html`<div><dt><code>${name}</code> <span>${typeText(value, resolve)}</span></dt><dd>${forms.map((one, i) => html`${i > 0 && ' '}<code>?${one.name}=</code>`)}</dd>${notes.map((note) => html`<dd>${note}</dd>`)}</div>`
   })}</dl>`
@@ -140,11 +154,18 @@ function filtersPart(filters: readonly Parameter[], resolve: ResolvePart): Marku
 const isFilter = ({ name, in: place }: Parameter, all: readonly Parameter[]): boolean =>
   place === 'query' && all.some((one) => one.name.startsWith(`${baseOf(name)}[`))
 
+const pageParameters = ['order', 'nulls', 'page', 'page_size', 'limit', 'offset', 'cursor']
+
+/** Whether all lists have this parameter, so that the page describes it once. */
+export const isOfAllLists = ({ name, component }: Parameter): boolean =>
+  pageParameters.includes(name) && component?.toLowerCase() === name.replace('_', '')
+
 function parametersPart({ parameters }: PageOperation, { resolve }: PageContext): Markup {
   const filters = parameters.filter((one) => isFilter(one, parameters))
+  const ofPages = parameters.filter(isOfAllLists)
   const of = (place: string) =>
     parameters
-      .filter((one) => one.in === place && !filters.includes(one))
+      .filter((one) => one.in === place && !filters.includes(one) && !ofPages.includes(one))
       .map(({ name, schema, required, description }) => ({
         name,
         schema,
@@ -152,7 +173,7 @@ function parametersPart({ parameters }: PageOperation, { resolve }: PageContext)
         marks: [required && 'required'],
       }))
   const [inPath, inQuery, headers] = [of('path'), of('query'), of('header')]
-  return html`${inPath.length > 0 && html`<h4>Path</h4>${definitions(inPath, resolve)}`}${filters.length > 0 && filtersPart(filters, resolve)}${inQuery.length > 0 && html`<h4>Query</h4>${definitions(inQuery, resolve)}`}${headers.length > 0 && html`<details><summary>Headers</summary>${definitions(headers, resolve)}</details>`}`
+  return html`${inPath.length > 0 && html`<h4>Path</h4>${definitions(inPath, resolve)}`}${filters.length > 0 && filtersPart(filters, resolve)}${inQuery.length > 0 && html`<h4>Query</h4>${definitions(inQuery, resolve)}`}${ofPages.length > 0 && html`<h4><a href="#lists">Pages</a></h4><p>${ofPages.map(({ name }, i) => html`${i > 0 && ' '}<code>${name}</code>`)}</p>`}${headers.length > 0 && html`<details><summary>Headers</summary>${definitions(headers, resolve)}</details>`}`
 }
 
 /** The content that is sent. Fields of a resource have their own list, so bodies name them only. */
@@ -184,8 +205,9 @@ export const typeLinks = (types: readonly string[], problems: string): Markup =>
   html`${types.map((type, i) => html`${i > 0 && ', '}<a href="${problems}/${type}">${type}</a>`)}`
 
 const errorsPart = (operation: PageOperation, { resolve, problems }: PageContext): Markup =>
-  html`<details><summary>Errors</summary><dl>${errorsByStatus(operation, resolve).map(
-    ([status, types]) => html`<div><dt><code>${status}</code></dt><dd>${typeLinks(types, problems)}</dd></div>`,
+  html`<details><summary>Errors</summary><dl>${refusalsOfOperation(operation, resolve).map(
+    (one) =>
+      html`<div><dt><code>${one.status}</code></dt><dd>${isListedOnce(one) ? html`<a href="#refused-${one.component}">${one.types.length} types</a>` : typeLinks(one.types, problems)}</dd></div>`,
   )}</dl></details>`
 
 /** What a sample sends, and the same for the form that sends a request from the page. */
