@@ -2,6 +2,7 @@
 import type { ServedVersion } from '../flow/route.ts'
 import type { Deprecation } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
+import { versionExamples } from '../versions/version-choice.ts'
 import { operatorTexts } from './filters.ts'
 
 /** The parts of the introduction in Markdown; an empty part does not apply. */
@@ -43,13 +44,9 @@ function filterText({ editions, settings }: Service, label: string): string {
   ].join('\n')
 }
 
-function versionText({ choice, declaration }: Service, label: string): string {
+function versionText({ choice, declaration, settings }: Service, label: string): string {
   const { carriers, usual, latest, fromFeatures } = choice
-  const ways = {
-    path: `the path (\`/${label}/…\`)`,
-    query: `the query (\`?version=${label}\`)`,
-    header: `a header (\`version: ${label}\`)`,
-  }
+  const ways = versionExamples(label, settings.server.basePath)
   const named = carriers.map((one) => ways[one]).join(', ')
   const none =
     fromFeatures !== null
