@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathOf, without } from '../test/help/programs.ts'
+import { wrongHovers } from './hovers.ts'
 import { executeWithSwaggerUi } from './swagger-ui.ts'
 
 const here = import.meta.dirname
@@ -216,7 +217,12 @@ for (const [name, declaration] of Object.entries(declarations)) {
     await attempt(`${name} (OpenAPI ${openapi}), ${tool}`, () => act(document, name))
   if (everything) await attempt(`${name}, Schemathesis`, () => served(declaration, attack))
 }
-for (const [name, declaration] of Object.entries({ readme: readmeExample(), orders: declarations.orders }))
+const readme = readmeExample()
+await attempt('hovers of TypeScript 5', () => {
+  const wrong = wrongHovers(join(folder, 'readme'), packages)
+  if (wrong.length > 0) throw new Error(wrong.join('\n'))
+})
+for (const [name, declaration] of Object.entries({ readme, orders: declarations.orders }))
   await attempt(`${name}, Swagger UI`, () => served(declaration, swaggerUi))
 rmSync(folder, { recursive: true })
 console.log(`${passed} passed, ${failed} failed`)
