@@ -175,6 +175,7 @@ function attack(url: string): void {
 function readmeExample(): string {
   mkdirSync(join(folder, 'readme/node_modules'), { recursive: true })
   symlinkSync(root, join(folder, 'readme/node_modules/bylaw'))
+  write('readme/package.json', '{"type":"module"}')
   const [, code = ''] = /\/\/ api\.ts\n([\s\S]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
   return write('readme/api.ts', code)
 }
