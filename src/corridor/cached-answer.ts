@@ -63,7 +63,7 @@ export const conditionsPhase = check({
     const applied = applyPreconditions(call, answer, coding, context.world)
     way.reply = applied
     if (coding === null || applied !== answer) return null
-    return encodeReply(call, answer, coding, known?.encoded).then((encoded) => {
+    return encodeReply(call, answer, coding, { kept: known?.encoded }).then((encoded) => {
       way.reply = encoded
     })
   },

@@ -156,7 +156,7 @@ function routeRefusals(
     ...(claims === 'replayed' || (claims !== null && mode === 'replay') ? [mismatch] : []),
     ...about.refusals,
     ...(service.ownHandlers && !safe ? handledTypes : []),
-    ...Object.keys(service.declaration.errors ?? {}),
+    ...(safe ? [] : Object.keys(service.declaration.errors ?? {})), // handlers, which no read runs, refuse with these
   ]
 }
 

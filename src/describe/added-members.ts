@@ -4,7 +4,7 @@ import { embeddableNames } from '../lists/embed-names.ts'
 import { relationsOf } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import { linkNames } from '../views/item-links.ts'
-import { type ComponentRef, type DocumentPart, withoutUndefined } from './components.ts'
+import type { ComponentRef, DocumentPart } from './components.ts'
 import type { SchemaContext } from './schemas.ts'
 
 /** The schema of a resource's items. */
@@ -65,15 +65,19 @@ export const ignoredMembers = ({ carriesEmbedded }: Resource): DocumentPart => (
   ...(carriesEmbedded && { _embedded: ignoredSchema }),
 })
 
-export const ignoredSchema = { readOnly: true, description: 'Set by the service; ignored here.' }
+/** The introduction says that it is ignored. */
+export const ignoredSchema = { readOnly: true }
 
 /** The property of the idempotency key, if bodies may have one. R93. */
-export function keyProperty({ settings }: Resource, operation: 'create' | 'change' | 'transition'): DocumentPart {
+export function keyProperty(
+  { settings }: Resource,
+  operation: 'create' | 'change' | 'transition',
+  { components }: SchemaContext,
+): DocumentPart {
   const name = idempotencyKeyField(settings)
   const takes = operation !== 'change' || settings.idempotency.methods.includes('PATCH')
   if (name === null || !takes) return {}
   const description = 'The idempotency key, where the header does not carry it.'
-  return {
-    [name]: withoutUndefined({ type: 'string', pattern: idempotencyKeyPattern.source, writeOnly: true, description }),
-  }
+  const schema = { type: 'string', pattern: idempotencyKeyPattern.source, writeOnly: true, description }
+  return { [name]: components.put('schemas', ['IdempotencyKey'], schema) }
 }

@@ -9,7 +9,17 @@ import type { InputField, OwnOperation, Transition } from '../resources/machine.
 import type { Member, Resource } from '../resources/resource.ts'
 import { embeddedProperty, ignoredMembers, ignoredSchema, keyProperty, linksProperty } from './added-members.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
-import { addressSchema, fieldSchema, idSchema, requiredNames, type SchemaContext, unnamedMembers } from './schemas.ts'
+import { changeExample, createExample, exampleInput, exampleValue } from './example-body.ts'
+import {
+  addressSchema,
+  exampleIds,
+  fieldSchema,
+  idForm,
+  idSchema,
+  requiredNames,
+  type SchemaContext,
+  unnamedMembers,
+} from './schemas.ts'
 
 /** The schema of an item in answers. */
 export function itemRef(resource: Resource, around: SchemaContext): ComponentRef {
@@ -58,17 +68,17 @@ export function createRef(resource: Resource, around: SchemaContext): ComponentR
   )
   const needed = taken.filter(({ name, absent }) => absent === undefined && name !== 'id')
   return putBodySchema(resource, 'Create', around, {
-    title: `${resource.title}, as it is created`,
     type: 'object',
     properties: {
       ...propertySchemas(taken, ({ name }) => {
-        const sent = name === 'id' ? idSchema(resource, around) : declaredSchema(resource, name, 'sent', around)
+        const sent = name === 'id' ? idForm(resource, around) : declaredSchema(resource, name, 'sent', around)
         return name === key ? addressSchema(sent) : sent
       }),
-      ...keyProperty(resource, 'create'),
+      ...keyProperty(resource, 'create', around),
     },
     ...requiredNames(needed.map(({ name }) => name)),
     ...unnamedMembers(settings),
+    ...listedExample(createExample(resource, exampleIds(around))),
   })
 }
 
@@ -81,7 +91,6 @@ export function replaceRef(resource: Resource, around: SchemaContext): Component
   const stays = ({ writeOnly, write, immutable }: Member) => writeOnly || write.length > 0 || (immutable && !isRead)
   const needed = resource.members.filter((one) => one.from === 'caller' && one.absent === undefined && !stays(one))
   return putBodySchema(resource, 'Replace', around, {
-    title: `${resource.title}, as it is replaced`,
     type: 'object',
     properties: {
       ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'sent', around)),
@@ -89,42 +98,20 @@ export function replaceRef(resource: Resource, around: SchemaContext): Component
     },
     ...requiredNames(needed.map(({ name }) => name)),
     ...unnamedMembers(resource.settings),
+    ...listedExample(changeExample(resource, exampleIds(around), false)),
   })
 }
 
 export function changeRef(resource: Resource, around: SchemaContext): ComponentRef {
   return putBodySchema(resource, 'Update', around, {
-    title: `${resource.title}, as it is changed: a merge patch`,
     type: 'object',
     properties: {
       ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'patched', around)),
       ...ignoredMembers(resource),
-      ...keyProperty(resource, 'change'),
+      ...keyProperty(resource, 'change', around),
     },
     ...unnamedMembers(resource.settings),
-  })
-}
-
-/** The operations of a JSON Patch. R118. */
-export function jsonPatchRef({ singular, settings }: Resource, { components }: SchemaContext): ComponentRef {
-  const pointer = { type: 'string', pattern: '^(/([^/~]|~[01])*)*$' }
-  const operation = (names: readonly string[], more: DocumentPart): DocumentPart => ({
-    type: 'object',
-    properties: { op: { type: 'string', enum: names }, path: pointer, ...more },
-    required: ['op', 'path', ...Object.keys(more)],
-  })
-  return components.put('schemas', ['JsonPatch', `${pascalCase(singular)}JsonPatch`], {
-    title: 'A JSON Patch (RFC 6902)',
-    description: 'Changes the item as its caller sees it: all operations are applied, or none is.',
-    type: 'array',
-    maxItems: settings.body.maxKeys,
-    items: {
-      anyOf: [
-        operation(['add', 'replace', 'test'], { value: {} }),
-        operation(['remove'], {}),
-        operation(['move', 'copy'], { from: pointer }),
-      ],
-    },
+    ...listedExample(changeExample(resource, exampleIds(around), true)),
   })
 }
 
@@ -165,10 +152,11 @@ export function inputRef(
     type: 'object',
     properties: {
       ...bodySchemas(resource, input, 'sent', around),
-      ...keyProperty(resource, 'transition'),
+      ...keyProperty(resource, 'transition', around),
     },
     ...requiredNames(needed),
     ...unnamedMembers(resource.settings),
+    ...listedExample(exampleInput(input, resource, exampleIds(around))),
   })
 }
 
@@ -254,10 +242,14 @@ const storedSchema = (
   around: SchemaContext,
 ): DocumentPart => fieldSchema(around.storedTermsOf(name)[own] as FieldTerms, way, around)
 
-function answeredSchema(resource: Resource, { name }: Member, around: SchemaContext): DocumentPart {
+function answeredSchema(resource: Resource, member: Member, around: SchemaContext): DocumentPart {
+  const { name, field } = member
   const owner = name === resource.parent?.field ? around.resources.get(resource.parent.resource) : undefined
   if (name === 'id') return { ...idSchema(resource, around), readOnly: true }
-  return owner ? { ...idSchema(owner, around), readOnly: true } : storedSchema(resource, name, 'answered', around)
+  if (owner) return { ...idSchema(owner, around), readOnly: true }
+  const schema = storedSchema(resource, name, 'answered', around)
+  const example = field.kind === 'text' ? exampleValue(member, resource.rules.kinds) : undefined
+  return example === undefined ? schema : { examples: [example], ...schema }
 }
 
 /** A field in a PUT or PATCH. A field of the URL must agree with it; a field that the service sets is ignored. R48. */
@@ -275,7 +267,7 @@ function returnedSchema(
     description: __,
     ...schema
   } = name === resource.key ? declaredSchema(resource, name, way, around) : answeredSchema(resource, member, around)
-  return { ...schema, readOnly: true, description: 'As in the address, or left out.' }
+  return { ...schema, readOnly: true }
 }
 
 /** The schema of a body, made once for each OpenAPI document. */
@@ -284,6 +276,9 @@ export const cachedBodyRef = (
   resource: Resource,
   around: SchemaContext,
 ): ComponentRef => around.components.bodies.form(`${make.name} ${resource.name}`, () => make(resource, around))
+
+/** The example of a body; it is left out if no fitting values are known. */
+const listedExample = (body: object | null): DocumentPart => (body === null ? {} : { examples: [body] })
 
 /** The schema itself if there is only one, else `anyOf` of all. */
 const anyOfSchemas = (schemas: readonly object[]): DocumentPart =>

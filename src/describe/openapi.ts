@@ -41,7 +41,7 @@ export function openapiDocument(
   const { settings, declaration } = service
   const openapiVersion = openapi ?? settings.openapi.version
   const parts = openComponents()
-  putErrorSchemas(parts)
+  putErrorSchemas(parts, settings)
   const around = schemaContextOf(service, edition, parts, (terms) => storedTerms(edition, terms, misfits, unfilled))
   const paths = pathItems({
     service,
@@ -59,6 +59,7 @@ export function openapiDocument(
     externalDocs: declaration.externalDocs,
     servers: serverParts(service, label),
     tags: taggedResources(edition).map((one) => tagPart(one, service.settings.openapi.version)),
+    security: [], // operations that are not public name their own
     paths,
     webhooks: webhookItems(edition, around),
     components: parts.all(),

@@ -4,8 +4,8 @@ import { isBelowOwner } from '../endpoints/described.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { batchRef } from './batch-bodies.ts'
-import { cachedBodyRef, changeRef, createRef, inputRef, jsonPatchRef, replaceRef } from './bodies.ts'
+import { batchRef, jsonPatchRef } from './batch-bodies.ts'
+import { cachedBodyRef, changeRef, createRef, inputRef, replaceRef } from './bodies.ts'
 import { type DocumentPart, withoutUndefined } from './components.ts'
 import { eventQueryParameters } from './event-bodies.ts'
 import { deprecationNotes } from './introduction.ts'
@@ -36,7 +36,7 @@ export function pathItems(telling: OperationContext): DocumentPart {
 }
 
 function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
-  const { service, version, around, queries } = telling
+  const { queries } = telling
   const all = [...place.methods].filter(([method]) => method !== 'HEAD')
   const described = all.filter(([method]) => method !== 'QUERY' || queries)
   const unsaid =
@@ -45,7 +45,6 @@ function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
       : undefined
   return withoutUndefined({
     description: unsaid,
-    parameters: endpointParameters(service, version, place, around),
     ...Object.fromEntries(
       described.map(([method, route]) => [method.toLowerCase(), operationPart(telling, place, route)]),
     ),
@@ -66,11 +65,14 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
   const listed = [...listQueryParameters(route, around), ...fieldsParameters(route), ...describedEmbeds(route)]
   const parameters = [
+    // Swagger UI does not resolve references in the parameters of a path.
+    ...endpointParameters(service, version, place, around),
     ...(about.body === 'form' ? [] : listed.map((one) => sharedParameter(one, resource, around.components))),
     ...eventQueryParameters(route),
     ...dryRunParameters(route, around.components),
     ...headerParameters(route, around.components),
   ]
+  const needed = security(route)
   const summary = declaredAction(route)?.title ?? about.summary(below)
   return withoutUndefined({
     operationId: `${operationScope(place, resource)}.${about.id}`,
@@ -79,7 +81,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
     tags: [resource.name],
     deprecated: left || undefined, // even before the date: a document does not change with time
     'x-deprecation': own && { ...own },
-    security: security(route),
+    security: needed.length > 0 ? needed : undefined,
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: requestBody(telling, route, listed),
     responses: responsesOf(telling, place, route),
@@ -110,7 +112,7 @@ function operationNotes(route: Route): string[] {
 const bodyRefs = { create: createRef, replace: replaceRef, change: changeRef, batch: batchRef }
 
 function requestBody(
-  { around }: OperationContext,
+  { around, service }: OperationContext,
   route: Route,
   listed: readonly DocumentPart[],
 ): DocumentPart | undefined {
@@ -118,14 +120,15 @@ function requestBody(
   const { body, id, input = [] } = route.about
   if (body === null) return undefined
   const example = body === 'input' ? declaredAction(route)?.example : undefined
-  const description = `At most ${resource.settings.limits.body} bytes.`
+  const most = resource.settings.limits.body
+  const description = most === service.settings.limits.body ? undefined : `At most ${most} bytes.`
   const schema =
     body === 'form'
       ? queryForm(listed)
       : body === 'input'
         ? inputRef(resource, { name: id, input }, around)
         : cachedBodyRef(bodyRefs[body], resource, around)
-  return {
+  return withoutUndefined({
     description,
     required: contentOptional !== true,
     content: Object.fromEntries(
@@ -134,5 +137,5 @@ function requestBody(
         { schema: type === jsonPatchType ? jsonPatchRef(resource, around) : schema, ...(example && { example }) },
       ]),
     ),
-  }
+  })
 }

@@ -11,7 +11,7 @@ import { type Components, type DocumentPart, pascalCase } from './components.ts'
 import { filterParameters } from './filters.ts'
 import { idSchema, type SchemaContext } from './schemas.ts'
 
-/** The parameters of all methods of an endpoint: those of the path, the version, and `Request-Id`. */
+/** The parameters of all methods of an endpoint: those of the path, and the version. */
 export function endpointParameters(
   service: Service,
   edition: ServedVersion,
@@ -30,23 +30,14 @@ export function endpointParameters(
     })
     if (pattern !== undefined) return part('As answers have it.', { type: 'string', pattern })
     const owner = name === resource.parent?.field ? edition.resources.get(resource.parent.resource) : undefined
-    return part(`The id of one of ${(owner ?? resource).name}.`, idSchema(owner ?? resource, around))
+    const named = owner ?? resource
+    const names = [pascalCase(`${named.singular} ${owner ? 'parent' : ''} ${name}`)] as const
+    return {
+      ...around.components.put('parameters', names, part(`The id of one of ${named.name}.`, idSchema(named, around))),
+    }
   })
-  return [
-    ...inPath,
-    ...versionParameters(service, edition.label, around.components),
-    requestIdParameter(around.components),
-  ]
+  return [...inPath, ...versionParameters(service, edition.label, around.components)]
 }
-
-const requestIdParameter = (components: Components): DocumentPart => ({
-  ...components.put('parameters', ['RequestId'], {
-    name: 'Request-Id',
-    in: 'header',
-    description: 'A name for the request, which its answer and the logs have too; any other text is replaced.',
-    schema: { type: 'string' },
-  }),
-})
 
 /** The parameters that can name the version, where `servers` does not; one is required if it is not the default. R188, R192. */
 function versionParameters({ choice }: Service, label: string, components: Components): DocumentPart[] {
@@ -116,7 +107,8 @@ export function headerParameters(route: Route, components: Components): Document
     const { pattern, ...anyText } = schema
     const takesAll = route.safe && pattern !== undefined // reads ignore malformed tags: R128
     const partName = (longNames[one] ?? name.replaceAll('-', '')) + (takesAll ? 'OfRead' : '')
-    const part = { name, in: 'header', description, schema: takesAll ? anyText : schema }
+    const tags = pattern === undefined ? schema : { ...components.put('schemas', ['EntityTags'], schema) }
+    const part = { name, in: 'header', description, schema: takesAll ? anyText : tags }
     return { ...components.put('parameters', [partName], part) }
   })
   return route.claims === null ? found : [...found, keyParameter(route, components)]
@@ -180,9 +172,9 @@ export function listQueryParameters({ offer, resource }: Route, around: SchemaCo
 /** The parameter `fields` of reads. R233. */
 export function fieldsParameters({ fields }: Route): DocumentPart[] {
   if (!fields) return []
-  const name = `(?:${fields.map((one) => one.replaceAll('.', '\\.')).join('|')})`
-  const description = `The fields that are answered, separated by commas: the answer has only these and \`id\`, and no links.`
-  return [{ name: 'fields', in: 'query', description, schema: { type: 'string', pattern: `^${name}(?:,${name})*$` } }]
+  const description = 'The fields that are answered: the answer has only these and `id`, and no links.'
+  const schema = { type: 'array', minItems: 1, items: { type: 'string', enum: fields } }
+  return [{ ...{ name: 'fields', in: 'query', description, style: 'form', explode: false }, schema }]
 }
 
 /** The parameter `embed` of reads. R232. */

@@ -77,7 +77,7 @@ function listDescription(scene: EndpointContext): OperationDescription {
     id: 'list',
     summary: (below) => `Lists ${name}${below}`,
     notes: [
-      `At most ${settings.list.maxFilters} filters at a time, all of which have to hold. Without sort the order is ${(declaration.order ?? ['id']).join(', ')}.`,
+      `At most ${settings.list.maxFilters} filters. Without sort the order is ${(declaration.order ?? ['id']).join(', ')}.`,
     ],
     body: null,
     headers: [...itemConditions, 'modifiedSince'],
