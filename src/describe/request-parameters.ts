@@ -4,6 +4,7 @@ import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.t
 import { mostAlternatives } from '../lists/alternatives.ts'
 import { filterParameter } from '../lists/list-rules.ts'
 import { dryRunName } from '../lists/query-string.ts'
+import { longestSearch, mostWords } from '../lists/search.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
 import { type Components, type DocumentPart, pascalCase } from './components.ts'
@@ -258,12 +259,16 @@ function listParameter(
           pattern: '^[A-Za-z0-9_-]*$',
         }),
       ]
+    case 'search':
+      return [own(name, searchText, { type: 'string', maxLength: longestSearch })]
     case 'or':
       return filters.length === 0 ? [] : [own(name, alternativesText, alternativesSchema(filters))]
     default:
       return []
   }
 }
+
+const searchText = `At most ${mostWords} words, all of which have to begin words of an item, without regard to case and diacritics. Without sort, the items that match best come first.`
 
 const alternativesText = `At most ${mostAlternatives} filters of which one has to match, as (status=paid;total[gte]=100), besides all other filters. In their values the characters ; ( ) and % are percent-encoded, once more than the parameter.`
 

@@ -1,8 +1,9 @@
 /** Column: a value of the document in a typed column of its own, for indexes. Part 2, resources. */
-import { lengthsOf } from '../fields/bounds.ts'
+import { lengthsOf, mostSearched } from '../fields/bounds.ts'
 import type { Field } from '../fields/field.ts'
 import { type Cell, type CellForm, type FieldKinds, fieldKind } from '../fields/kind.ts'
 import { isObject } from '../fields/value-check.ts'
+import { foldingVersion, wordsOf } from '../formats/search-words.ts'
 import type { Members } from './shape.ts'
 
 /** A typed column with a copy of one value of the document, for an index. */
@@ -21,6 +22,8 @@ export interface Column {
   readonly most: number | null
   /** Computes the value from the document, if no field has it: for a field of an older version. */
   readonly of?: (document: Members) => unknown
+  /** Set if it has the words of a field, which only `search` reads. R235. */
+  readonly isWords?: true
 }
 
 /** The text by which values of a field with `fold` are compared. R60. */
@@ -39,12 +42,49 @@ export function columnOf(name: string, field: Field, kinds: FieldKinds, optional
   }
 }
 
+/**
+ * The column with the words of a field: each once, with a space before it. Another folding makes another column, which is
+ * filled before it is used. R235.
+ */
+export const wordColumnOf = (name: string, longest: number): Column => ({
+  name: `words_${name}`,
+  field: `${wordsMark}${name}`,
+  type: 'text',
+  form: `${wordsForm}${foldingVersion}`,
+  of: (document) => valueAt(document, name),
+  cell: (value) => wordsCell(value, longest),
+  required: false,
+  most: null,
+  isWords: true,
+})
+
+/** The mark of columns of words in the names of their fields, which declared names never contain. */
+const [wordsMark, wordsForm] = ['words:', 'search ']
+
+/** The columns of words of a collection. */
+export const wordColumns = ({ columns }: { readonly columns: readonly Column[] }): readonly Column[] =>
+  columns.filter(({ isWords }) => isWords)
+
+const bytesOfCharacter = 10
+
+/** The words of a text or of a list of texts. Texts whose characters stand for many others are cut, as indexes are limited. */
+function wordsCell(value: unknown, longest: number): Cell {
+  const words = new Set([value ?? []].flat().flatMap((text) => wordsOf(text as string)))
+  const all = [...words].map((word) => ` ${word}`).join('')
+  const most = longest * bytesOfCharacter
+  if (Buffer.byteLength(all) <= most) return all === '' ? null : all
+  const cut = Buffer.from(all).toString('utf8', 0, most)
+  return cut.slice(0, cut.lastIndexOf(' '))
+}
+
 /** A column of a former declaration, restored from its stored form. */
 export function rememberedColumn(
   name: string,
   { type, form, field }: { type: string; form: string; field: string },
   kinds: FieldKinds,
 ): Column {
+  if (form.startsWith(wordsForm))
+    return { ...wordColumnOf(field.slice(wordsMark.length), mostSearched), name, field, form }
   const [kind, how = ''] = form.split(' ')
   const [precision, scale] = how.split('.').map(Number)
   const options = how === 'folded' ? { fold: true } : how === '' ? {} : { precision, scale }

@@ -1,5 +1,5 @@
 /** List statements: compiles lists, their totals and their pages into SQL. The cellar. */
-import type { ListRows } from '../flow/plan.ts'
+import { byRelevance, type ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import { alternativeParts, isSlot, type KeyRange, listParts, withStricterBounds } from './ranges.ts'
@@ -86,7 +86,9 @@ function selectStatement(selection: Selection): Statement {
   const { collection, plan, cut, dialect } = selection
   const parts = cut.offset === 0 ? alternativeParts(collection, plan, dialect) : []
   if (parts.length > 0) return selectViaParts(selection, parts)
-  const isFar = dialect.passesKeys && cut.offset !== 0 && !plan.order.some(({ reach }) => reach)
+  // A join, or a relevance, belongs to the rows that the keys are read from.
+  const isOwn = plan.order.every(({ column, reach }) => !reach && column !== byRelevance.column)
+  const isFar = dialect.passesKeys && cut.offset !== 0 && isOwn
   return isFar ? selectViaKeys(selection) : selectDirectly(selection)
 }
 

@@ -1,0 +1,117 @@
+/** Search index: finds rows by the beginnings of words, and says how well they match. Pure. The cellar. R235. */
+import { type Cell, type Collection, keyColumns, wordColumns } from '../rows/collection.ts'
+import { type Dialect, literal, quoted } from './dialect.ts'
+
+/** The table of an index, and its columns of words. */
+interface SearchIndex {
+  readonly name: string
+  readonly table: string
+  readonly key: readonly string[]
+  readonly columns: readonly string[]
+}
+
+const searchMark = 'search__'
+export const isSearchIndex = (name: string): boolean => name.startsWith(searchMark)
+
+/** The index of a collection and its columns; none without searched fields. */
+export function searchIndexOf(one: Collection): readonly [name: string, columns: readonly string[]][] {
+  const columns = wordColumns(one).map(({ name }) => name)
+  return columns.length === 0 ? [] : [[`${searchMark}${[one.table, ...columns].join('__')}`, columns]]
+}
+
+/** The words of all fields of a row, with a space before each. */
+const allWords = (columns: readonly string[], row = ''): string =>
+  columns.map((name) => `coalesce(${row}${quoted(name)}, '')`).join(' || ')
+
+/** Words as PostgreSQL indexes them. Their texts are cut already, so no configuration of its own reads them. */
+const wordVector = (columns: readonly string[]): string =>
+  `array_to_tsvector(string_to_array(substr(${allWords(columns)}, 2), ' '))`
+
+export const createSearchIndex = (index: SearchIndex, how: string, dialect: Dialect): readonly string[] =>
+  dialect.name === 'sqlite'
+    ? createOnSqlite(index)
+    : [`CREATE INDEX ${how}${quoted(index.name)} ON ${quoted(index.table)} USING gin ((${wordVector(index.columns)}))`]
+
+const triggerNames = (name: string): readonly string[] =>
+  ['insert', 'update', 'delete'].map((deed) => quoted(`${name}__${deed}`))
+
+/** The numbers of the rows of an index: SQLite may number the rows of the table itself anew. */
+const numbersTable = (name: string): string => quoted(`${name}__rows`)
+
+/** Words have no spaces, so all other characters are parts of them. */
+const tokenizer = `ascii tokenchars ${literal('!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~')}`
+
+/**
+ * SQLite has an index of words as a table of its own, which triggers keep. It stores neither the texts nor the positions of
+ * words, so that a row is taken out of it by its former words.
+ */
+function createOnSqlite({ name, table, key, columns }: SearchIndex): readonly string[] {
+  const [index, numbers, own] = [quoted(name), numbersTable(name), quoted(table)]
+  const [inserted, updated, deleted] = triggerNames(name)
+  const keys = key.join(', ')
+  const same = (row: string) => key.map((one) => `${one} = ${row}.${one}`).join(' AND ')
+  const add = (row: string) =>
+    `INSERT INTO ${index} (rowid, words) SELECT n, ${allWords(columns, `${row}.`)} FROM ${numbers} WHERE ${same(row)};`
+  const remove = `INSERT INTO ${index} (${index}, rowid, words) SELECT 'delete', n, ${allWords(columns, 'OLD.')} FROM ${numbers} WHERE ${same('OLD')};`
+  const changed = `${allWords(columns, 'OLD.')} <> ${allWords(columns, 'NEW.')}`
+  const joined = key.map((one) => `numbers.${one} = own.${one}`).join(' AND ')
+  return [
+    `CREATE TABLE ${numbers} (n INTEGER PRIMARY KEY, ${key.map((one) => `${one} TEXT NOT NULL`).join(', ')}, UNIQUE (${keys})) STRICT`,
+    `CREATE VIRTUAL TABLE ${index} USING fts5 (words, content = '', columnsize = 0, detail = none, tokenize = ${literal(tokenizer)})`,
+    `INSERT INTO ${numbers} (${keys}) SELECT ${keys} FROM ${own}`,
+    `INSERT INTO ${index} (rowid, words) SELECT n, ${allWords(columns, 'own.')} FROM ${own} AS own JOIN ${numbers} AS numbers ON ${joined}`,
+    `CREATE TRIGGER ${inserted} AFTER INSERT ON ${own} BEGIN INSERT INTO ${numbers} (${keys}) VALUES (${key.map((one) => `NEW.${one}`).join(', ')}); ${add('NEW')} END`,
+    `CREATE TRIGGER ${updated} AFTER UPDATE OF ${columns.map(quoted).join(', ')} ON ${own} WHEN ${changed} BEGIN ${remove} ${add('NEW')} END`,
+    `CREATE TRIGGER ${deleted} AFTER DELETE ON ${own} BEGIN ${remove} DELETE FROM ${numbers} WHERE ${same('OLD')}; END`,
+  ]
+}
+
+export const dropSearchIndex = (name: string, how: string, { name: store }: Dialect): readonly string[] =>
+  store === 'sqlite'
+    ? [
+        ...triggerNames(name).map((one) => `DROP TRIGGER IF EXISTS ${one}`),
+        `DROP TABLE IF EXISTS ${quoted(name)}`,
+        `DROP TABLE IF EXISTS ${numbersTable(name)}`,
+      ]
+    : [`DROP INDEX ${how}IF EXISTS ${quoted(name)}`]
+
+interface SearchBinding {
+  readonly dialect: Dialect
+  readonly bind: (value: Cell) => string
+}
+
+/** The condition that a row has words that begin with all of these. */
+export function searchCondition(
+  collection: Collection,
+  words: readonly string[],
+  { dialect, bind }: SearchBinding,
+): string {
+  const [[name, columns] = ['', []]] = searchIndexOf(collection)
+  if (dialect.name === 'postgres') {
+    const query = words.map((word) => `'${word.replace(/['\\]/g, '$&$&')}':*`).join(' & ')
+    return `${wordVector(columns)} @@ CAST(${bind(query)} AS tsquery)`
+  }
+  const query = words.map((word) => `"${word.replaceAll('"', '""')}" *`).join(' AND ')
+  const keys = keyColumns(collection).join(', ')
+  const found = `SELECT rowid FROM ${quoted(name)} WHERE ${quoted(name)} MATCH ${bind(query)}`
+  return `(${keys}) IN (SELECT ${keys} FROM ${numbersTable(name)} WHERE n IN (${found}))`
+}
+
+/** What a word costs that a field does not have: more than any place. */
+const missing = 1_000_000_000
+
+/**
+ * How well a row matches, the least number first: by how many fields have the words, then by how near to the beginning these
+ * stand, in characters. It does not depend on other rows, which the caller might not be allowed to see.
+ */
+export function relevanceOf(
+  collection: Collection,
+  words: readonly string[],
+  { dialect, bind }: SearchBinding,
+): string {
+  const at = dialect.name === 'sqlite' ? 'instr' : 'strpos'
+  const places = wordColumns(collection).flatMap(({ name }) =>
+    words.map((word) => `coalesce(nullif(${at}(${quoted(name)}, ${bind(` ${word}`)}), 0), ${missing})`),
+  )
+  return places.map((one) => `CAST(${one} AS ${dialect.name === 'sqlite' ? 'INTEGER' : 'bigint'})`).join(' + ')
+}
