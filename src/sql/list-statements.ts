@@ -61,7 +61,7 @@ export function listedDocuments(
   [homes, ids]: readonly [Cell, Cell],
   dialect: Dialect,
 ): Statement {
-  const binding = statementBinding(dialect, collection, plan)
+  const binding = statementBinding(dialect, collection, { ...plan, order: [] })
   const where = whereClause(collection, plan, [], binding) || ' WHERE 1 = 1'
   const own = `home = ANY(CAST(${binding.bind(homes)} AS integer[])) AND id = ANY(CAST(${binding.bind(ids)} AS text[]))`
   const text = `SELECT doc, shape, hidden, ${listKeys(collection)} FROM ${quoted(collection.table)}${where} AND ${own}`
@@ -178,9 +178,10 @@ export function countStatement(
   upTo: number,
   dialect: Dialect,
 ): Statement {
-  const binding_ = statementBinding(dialect, collection, plan)
+  const unordered = { ...plan, order: [] } // a count needs no order, so no joins
+  const binding_ = statementBinding(dialect, collection, range === null ? unordered : plan)
   const where = whereClause(collection, plan, range?.bounds ?? [], binding_)
-  const from = range === null ? quoted(collection.table) : binding_.from // a count needs no order, so no joins
+  const { from } = binding_
   if (dialect.distribute) return { text: `SELECT count(*) AS total FROM ${from}${where}`, values: binding_.values }
   const some = `SELECT 1 FROM ${from}${where} LIMIT ${binding_.bind(upTo)}`
   return { text: `SELECT count(*) AS total FROM (${some}) AS matching`, values: binding_.values }
