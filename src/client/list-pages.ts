@@ -19,6 +19,7 @@ export interface ListTerms {
   readonly pageSize?: number
   readonly fields?: readonly string[]
   readonly or?: Readonly<Record<string, unknown>>
+  readonly search?: string
 }
 
 interface ItemPage {
@@ -47,10 +48,11 @@ async function* pagesOf(
   options?: ClientCallOptions,
 ): AsyncGenerator<ItemPage> {
   const read = (query: string) => exchange.send({ method: 'GET', path, query }, exchange.begin(options))
-  const { where = {}, sort, nulls, customSort, pageSize, fields, or } = terms
+  const { where = {}, sort, nulls, customSort, pageSize, fields, or, search } = terms
   const asked = [
     ...whereParameters(where),
     ...alternativeParameters(or),
+    ...(search === undefined ? [] : [['search', search] as const]),
     ...fieldParameters(fields),
     ...sortParameters(sort),
     ...(nulls === undefined ? [] : [['nulls', nulls] as const]),

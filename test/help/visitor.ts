@@ -231,11 +231,22 @@ const filters: Partial<Record<Collection, readonly string[]>> = {
       'or=(rank=gold)&limit=1&cursor=',
     ],
     ...['fields=rank,ssn', 'fields=contact.city', 'fields=rank', 'fields=pin', 'fields=planId&limit=1&cursor='],
+    ...['search=n', 'search=N0&limit=1&cursor=', 'search=a%201&sort=name', 'search=secret', 'search=left&page_size=1'],
   ],
-  visits: ['text=a', 'cost[gte]=1', 'or=(text=a;cost[gte]=1)', 'or=(text=a;text=x)', 'fields=cost', 'fields=text'],
-  tags: ['hue=red', 'page_size=1', 'or=(hue=red;hue=dark)', 'fields=note', 'fields=hue'],
+  visits: [
+    'text=a',
+    'cost[gte]=1',
+    'or=(text=a;cost[gte]=1)',
+    'or=(text=a;text=x)',
+    'fields=cost',
+    'fields=text',
+    'search=a',
+    'search=x',
+  ],
+  tags: ['hue=red', 'page_size=1', 'or=(hue=red;hue=dark)', 'fields=note', 'fields=hue', 'search=red', 'search=a'],
+  labels: ['search=lab', 'search=l&limit=1&cursor='],
   plans: ['fields=cost', 'fields=title,price'],
-  drops: ['fields=seal', 'fields=text'],
+  drops: ['fields=seal', 'fields=text', 'search=a'],
 }
 /** Selections of fields of single items. */
 const selections = [

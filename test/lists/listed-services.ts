@@ -13,7 +13,7 @@ import { serviceWorld } from '../../src/flow/world.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { freshPostgres } from '../help/postgres.ts'
-import type { Filter, Order, Row } from './model.ts'
+import { byRelevance, type Filter, type Order, type Row } from './model.ts'
 import type { Deed, Input } from './samples.ts'
 
 export type Kind = 'SQLite' | 'PostgreSQL'
@@ -26,6 +26,8 @@ export interface Ask {
   readonly filters: readonly Filter[]
   /** Filters of which one has to match; null without `or`. */
   readonly any: readonly Filter[] | null
+  /** Beginnings of words that all have to stand in `said`; null without `search`. */
+  readonly search: readonly string[] | null
   readonly limit: number
   readonly offset: number
 }
@@ -59,6 +61,7 @@ const fields = {
   flag: f.boolean({ optional: true, filter: ['ne'], sort: true }),
   day: f.date({ optional: true, filter: measured, sort: true }),
   spot: f.object({ depth: f.integer({ optional: true, filter: measured, sort: true }) }, { optional: true }),
+  said: f.text({ max: 100, optional: true, search: true }),
 }
 
 const mixed = {
@@ -262,7 +265,8 @@ export async function opened(made: Made, kind: Kind): Promise<ServiceWithLists> 
   }
 }
 
-function ordered(made: Made, { sort, order, nulls }: Ask): Order[] {
+function ordered(made: Made, { sort, order, nulls, search }: Ask): Order[] {
+  if (search && !sort) return [{ field: byRelevance, descending: false, nulls: 'last' }]
   const terms = sort === null ? made.usual : sort.by === 'field' ? [sort.name] : (made.customs[sort.name] ?? [])
   return terms.map((term) => {
     const descending = term.startsWith('-') !== (order === 'desc')
@@ -282,6 +286,7 @@ async function asked(send: Send, path: string, ask: Ask, window: Record<string, 
     const escaped = (text: string) => text.replace(/[%;()]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
     query.set('or', `(${ask.any.map((filter) => parameterOf(filter).map(escaped).join('=')).join(';')})`)
   }
+  if (ask.search) query.set('search', ask.search.join(' '))
   if (ask.sort) query.set(ask.sort.by === 'field' ? 'sort' : 'custom_sort', ask.sort.name)
   if (ask.order) query.set('order', ask.order)
   if (ask.nulls) query.set('nulls', ask.nulls)

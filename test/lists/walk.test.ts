@@ -14,7 +14,7 @@ const changing = runsOf(80)
 
 /** The rows that a request should return, in order. */
 function expected(opening: ServiceWithLists, rows: readonly Row[], ask: Ask): string[] {
-  return sorted(matching(rows, ask.filters, ask.any), opening.order(ask)).map(({ id }) => id)
+  return sorted(matching(rows, ask), opening.order(ask), ask.search).map(({ id }) => id)
 }
 
 async function comparePages(opening: ServiceWithLists, ask: Ask, ids: readonly string[]): Promise<void> {
