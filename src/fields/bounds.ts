@@ -48,11 +48,11 @@ export const mostSearched = 100_000
 export const searchedLength = (field: Field, kinds: FieldKinds): number =>
   lengthsOf(field, fieldKind(field.kind, kinds).length ?? 0).max * (field.item ? searchedLength(field.item, kinds) : 1)
 
-/** A field and the fields inside it that are searched. */
-export const searchedIn = (field: Field): readonly Field[] => [
-  ...(field.options.search ? [field] : []),
-  ...Object.values(field.fields ?? {}).flatMap(searchedIn),
-]
+/** A field and the fields inside it that are searched; the field need not be valid. */
+export const searchedIn = (field: Field | undefined): readonly Field[] =>
+  field?.options
+    ? [...(field.options.search ? [field] : []), ...Object.values(field.fields ?? {}).flatMap(searchedIn)]
+    : []
 
 type BoundTerms = Pick<FieldTerms, 'min' | 'max' | 'pattern'>
 

@@ -80,21 +80,24 @@ interface SearchBinding {
   readonly bind: (value: Cell) => string
 }
 
-/** The condition that a row has words that begin with all of these. */
-export function searchCondition(
+/** The rows of a list whose words begin with all of these: what to join before the table, and the condition. */
+export function searchJoin(
   collection: Collection,
   words: readonly string[],
   { dialect, bind }: SearchBinding,
-): string {
+): { readonly join: string; readonly condition: string } {
   const [[name, columns] = ['', []]] = searchIndexOf(collection)
   if (dialect.name === 'postgres') {
     const query = words.map((word) => `'${word.replace(/['\\]/g, '$&$&')}':*`).join(' & ')
-    return `${wordVector(columns)} @@ CAST(${bind(query)} AS tsquery)`
+    return { join: '', condition: `${wordVector(columns)} @@ CAST(${bind(query)} AS tsquery)` }
   }
   const query = words.map((word) => `"${word.replaceAll('"', '""')}" *`).join(' AND ')
-  const keys = keyColumns(collection).join(', ')
-  const found = `SELECT rowid FROM ${quoted(name)} WHERE ${quoted(name)} MATCH ${bind(query)}`
-  return `(${keys}) IN (SELECT ${keys} FROM ${numbersTable(name)} WHERE n IN (${found}))`
+  const [index, numbers] = [quoted(name), numbersTable(name)]
+  const keys = keyColumns(collection).map((one, i) => [one, `matched${i}`] as const)
+  const named = keys.map(([one, as]) => `${numbers}.${one} AS ${as}`).join(', ')
+  // SQLite joins in the order of cross joins; by itself it might read all rows of an account, or all in the order of the list.
+  const matched = `SELECT ${named} FROM ${index} CROSS JOIN ${numbers} ON n = ${index}.rowid WHERE ${index} MATCH ${bind(query)}`
+  return { join: `(${matched}) AS matched CROSS JOIN `, condition: keys.map((pair) => pair.join(' = ')).join(' AND ') }
 }
 
 /** What a word costs that a field does not have: more than any place. */

@@ -6,7 +6,7 @@ import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import { indexPrefixes, prefixConditions } from './index-width.ts'
 import { isSlot, type KeyBound, slot, slotAt } from './ranges.ts'
-import { relevanceOf, searchCondition } from './search-index.ts'
+import { relevanceOf, searchJoin } from './search-index.ts'
 
 /** Numbers the values of a statement while its text is written, and gives the SQL of its columns. */
 export function statementBinding(dialect: Dialect, collection: Collection, { order, account, where }: ListRows) {
@@ -22,13 +22,12 @@ export function statementBinding(dialect: Dialect, collection: Collection, { ord
     values.push(value)
     return dialect.mark(values.length)
   }
-  const search = order.some(({ column }) => column === byRelevance.column)
-    ? where.find(({ is }) => is === 'search')
-    : null
-  const own =
-    search?.is === 'search' ? rowsWithRelevance(collection, search.words, { dialect, bind }) : quoted(collection.table)
-  const from = [own, ...reached.map(({ reach }, i) => joinClause(reach, i))].join(' LEFT JOIN ')
-  return { values, bind, dialect, say, from, account }
+  const words = where.flatMap((one) => (one.is === 'search' ? one.words : []))
+  const search = words.length === 0 ? null : searchJoin(collection, words, { dialect, bind })
+  const isRanked = search !== null && order.some(({ column }) => column === byRelevance.column)
+  const own = isRanked ? rowsWithRelevance(collection, words, { dialect, bind }) : quoted(collection.table)
+  const joined = [own, ...reached.map(({ reach }, i) => joinClause(reach, i))].join(' LEFT JOIN ')
+  return { values, bind, dialect, say, from: (search?.join ?? '') + joined, account, search }
 }
 
 /** The rows of a table, with how well each matches a search as one more column. */
@@ -69,7 +68,7 @@ export function whereClause(
     ...(home === null ? [] : [`home = ${binding.bind(home)}`]),
     ...whose,
     ...owner,
-    ...where.flatMap((one) => (one.is === 'search' ? [searchCondition(collection, one.words, binding)] : [])),
+    ...(binding.search ? [binding.search.condition] : []),
     ...where.flatMap((one) => prefixConditions(prefixes, one, binding.bind)),
     ...where.flatMap((one) =>
       conditionTexts(one, impliedBound(one.column, bounds), binding).map((text) => rare(one.is, text)),
