@@ -74,11 +74,8 @@ const filterForms: readonly string[] = ['range', 'like', 'gt', 'lt', 'ne']
 
 /** The faults of `filter`, `sort`, `unique` and `search`. */
 function* queryFaults(field: Field, { kinds }: ValueRules): Generator<DeclarationFault> {
-  const {
-    kind,
-    item,
-    options: { filter, sort, unique, search, writeOnly, read },
-  } = field
+  const { kind } = field
+  const { filter, sort, unique, writeOnly } = field.options
   const { order, options } = fieldKind(kind, kinds)
   const forms = filterForms.filter(
     (form) => form === 'ne' || (form === 'like' ? options.includes('fold') : order === 'range'),
@@ -100,13 +97,7 @@ function* queryFaults(field: Field, { kinds }: ValueRules): Generator<Declaratio
   if (sort && (order === 'none' || order === 'equality'))
     yield [`Lists cannot be sorted by a field of kind ${kind}.`, 'Leave `sort` out.']
   if (unique && order === 'none') yield [`A field of kind ${kind} cannot be unique.`, 'Leave `unique` out.']
-  if (search && item && !fieldKind(item.kind, kinds).options.includes('fold'))
-    yield [`A list of fields of kind ${item.kind} has no words to search.`, 'Leave `search` out.']
-  if (read && searchedIn(field).length > 0)
-    yield [
-      'The field needs a scope to be read, but `search` would tell every caller about its words.',
-      'Leave `search` out, or `read`.',
-    ]
+  yield* searchFaults(field, kinds)
   const tells = Object.entries({ filter, sort, unique, search: searchedIn(field).length > 0 })
     .filter(([, value]) => value)
     .map(([name]) => name)
@@ -114,6 +105,18 @@ function* queryFaults(field: Field, { kinds }: ValueRules): Generator<Declaratio
     yield [
       `The field is \`writeOnly\`, but \`${listInWords(tells, 'and')}\` would reveal its value.`,
       `Leave ${listInWords(tells, 'and')} out, or \`writeOnly\`.`,
+    ]
+}
+
+/** The faults of `search`, also of the fields inside. R235. */
+function* searchFaults(field: Field, kinds: ValueRules['kinds']): Generator<DeclarationFault> {
+  const { item, options } = field
+  if (options.search && item && !fieldKind(item.kind, kinds).options.includes('fold'))
+    yield [`A list of fields of kind ${item.kind} has no words to search.`, 'Leave `search` out.']
+  if (options.read && searchedIn(field).length > 0)
+    yield [
+      'The field needs a scope to be read, but `search` would tell every caller about its words.',
+      'Leave `search` out, or `read`.',
     ]
 }
 

@@ -260,13 +260,16 @@ function listParameter(
         }),
       ]
     case 'search':
-      return [own(name, searchText, { type: 'string', maxLength: longestSearch })]
+      return [own(name, searchText, { type: 'string', maxLength: longestSearch, pattern: wordPattern })]
     case 'or':
       return filters.length === 0 ? [] : [own(name, alternativesText, alternativesSchema(filters))]
     default:
       return []
   }
 }
+
+/** A letter, a digit, or a character of another script. */
+const wordPattern = '[^\\x00-/:-@\\[-`{-\\x7f]'
 
 const searchText = `At most ${mostWords} words, all of which have to begin words of an item, without regard to case and diacritics. Without sort, the items that match best come first.`
 

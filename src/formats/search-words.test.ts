@@ -39,7 +39,7 @@ test('R235: the words of many scripts', () => {
     ['한국어 하', '한국어 하'],
     ['👨‍👩‍👧 👍🏽 ❤️ 🇮🇹🇫🇷', '👨 👩 👧 👍 ❤ 🇮🇹 🇫🇷'],
     ['1️⃣ ½ ²', '1 1⁄2 2'],
-    [' ,.- \t', ''],
+    [' ,.- \t _ __', ''],
     ['a A á', 'a'],
   ]
   for (const [text, words, asked = words] of table) {

@@ -61,7 +61,8 @@ function* eachWord(text: string, withLast: boolean): Generator<string> {
 function* spacedWords(text: string): Generator<string> {
   if (text.trim() === '') return
   for (const { segment, isWordLike } of segmenter.segment(text))
-    if (isWordLike) yield segment.length <= longestWord ? segment : [...segment].slice(0, longestWord).join('')
+    if (isWordLike && /[\p{L}\p{N}]/u.test(segment))
+      yield segment.length <= longestWord ? segment : [...segment].slice(0, longestWord).join('')
 }
 
 /** Every two neighbours; `withLast` adds the last character, so that it is found by itself. */

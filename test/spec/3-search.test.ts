@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import { f, service } from 'bylaw'
-import { type Door, doors, spec } from '../help/door.ts'
-import { isFound, randomBelow, randomSearch, randomText, relevance, type SearchedText } from '../help/searched-texts.ts'
+import { doors, spec } from '../help/door.ts'
 
 const shop = service({
   name: 'shop',
@@ -215,97 +214,69 @@ doors(
   { holders },
 )
 
-const pile = service({
-  name: 'pile',
+const library = service({
+  name: 'library',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' }, v3: { released: '2026-06-01' } },
   resources: {
+    shelves: { prefix: 'shf', fields: { place: f.text({ max: 50, search: true }) }, access: 'public' },
     books: {
       prefix: 'bok',
       fields: {
-        title: f.text({ max: 500, search: true }),
-        note: f.text({ max: 500, optional: true, search: true }),
-        number: f.integer({ sort: true }),
+        heading: f.text({ max: 100, search: true, sort: true }),
+        firstName: f.text({ max: 50, search: true, default: '' }),
+        lastName: f.text({ max: 50, search: true, default: '' }),
+        shelfId: f.ref('shelves', { optional: true }),
       },
       access: 'public',
     },
   },
 })
+  .change('v3', 'books', {
+    about: 'The place is that of the shelf, and the writer has two names.',
+    moved: { place: { by: 'shelfId', to: 'place', field: f.text({ max: 50, optional: true }) } },
+    removed: { writer: f.text({ max: 101, default: '' }) },
+    added: ['firstName', 'lastName'],
+    request: ({ writer }: { writer: string }) => {
+      const [firstName = '', lastName = ''] = writer.split(' ')
+      return { firstName, lastName }
+    },
+    response: ({ firstName, lastName }: { firstName: string; lastName: string }) => ({
+      writer: `${firstName} ${lastName}`,
+    }),
+  } as never)
+  .change('v2', 'books', { about: 'A `title` is a heading.', was: 'volumes', renamed: { title: 'heading' } } as never)
 
-doors('search against a plain model', pile, (door: Door) => {
-  interface Row {
-    readonly id: string
-    readonly number: number
-    readonly texts: SearchedText[]
-  }
-  const rows: Row[] = []
-  const seed = Number(process.env.BYLAW_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
-  const below = randomBelow(seed)
-  before(async () => {
-    for (let number = 0; number < 120; number++) {
-      const texts = [randomText(below), randomText(below)]
-      const [title, note] = texts.map(({ text }) => text)
-      const { status, json, text } = await door.send('POST', '/books', { json: { title, note, number } })
-      assert.equal(status, 201, text)
-      rows.push({ id: json.id, number, texts })
+doors('search in older versions', library, (door) => {
+  spec('R235 R194', 'each version writes words and searches the fields of the newest one', async () => {
+    const send = async (method: string, path: string, json?: object) => {
+      const answer = await door.send(method, path, json ? { json } : {})
+      assert.ok(answer.status < 300, `${path}: ${answer.text}`)
+      return answer.json
     }
-  })
-  const byId = (a: Row, b: Row) => (a.id < b.id ? -1 : 1)
-
-  spec('R235', 'many scripts: the rows, their order by relevance, and all pages are those of the model', async () => {
-    for (let i = 0; i < 150; i++) {
-      const { text, asked: words } = randomSearch(below)
-      const says = `seed ${seed}: ${JSON.stringify(text)} ${words.join(' ')}`
-      const found = rows.filter(({ texts }) => isFound(texts, words))
-      const ranks = new Map(found.map((row) => [row, relevance(row.texts, words)]))
-      const best = found.toSorted((a, b) => {
-        const [one, other] = [ranks.get(a) as readonly number[], ranks.get(b) as readonly number[]]
-        return (one[0] as number) - (other[0] as number) || (one[1] as number) - (other[1] as number) || byId(a, b)
-      })
-      const numbers = best.map(({ number }) => number)
-      const query = `/books?search=${encodeURIComponent(text)}`
-      const get = async (path: string): Promise<any> => {
-        const { status, json, text: answer, headers } = await door.send('GET', path)
-        assert.equal(status, 200, `${says} ${answer}`)
-        return { numbers: json.data.map(({ number }: Row) => number), json, headers }
-      }
-      const whole = await get(`${query}&page_size=100`)
-      assert.deepEqual(whole.numbers, numbers.slice(0, 100), says)
-      assert.equal(whole.json.pagination.totalRecords, numbers.length)
-      const sorted = await get(`${query}&page_size=100&sort=number&order=desc`)
-      assert.deepEqual(sorted.numbers, numbers.toSorted((a, b) => b - a).slice(0, 100), says)
-      if (i % 5 > 0) continue
-      const size = 1 + below(5)
-      assert.deepEqual((await get(`${query}&limit=${size}&offset=2`)).numbers, numbers.slice(2, 2 + size), says)
-      assert.deepEqual((await get(`${query}&page_size=${size}&page=2`)).numbers, numbers.slice(size, 2 * size), says)
-      const walked: number[] = []
-      let path: string | undefined = `${query}&limit=${size}&cursor=`
-      let last = path
-      while (path !== undefined) {
-        const page: any = await get(path)
-        walked.push(...page.numbers)
-        last = path
-        path = /<([^>]+)>; rel="next"/.exec(page.headers.link ?? '')?.[1]
-      }
-      assert.deepEqual(walked, numbers, says)
-      const back: number[] = []
-      let at: string | undefined = last
-      while (at !== undefined) {
-        const page: any = await get(at)
-        back.unshift(...page.numbers)
-        at = /<([^>]+)>; rel="prev"/.exec(page.headers.link ?? '')?.[1]
-      }
-      assert.deepEqual(back, numbers, says)
+    const found = async (path: string) =>
+      (await send('GET', path)).data.map(({ title, heading }: Record<string, string>) => title ?? heading)
+    const shelf = await send('POST', '/v3/shelves', { place: 'Cellar' })
+    await send('POST', '/v3/books', { heading: 'Newest Whale', firstName: 'Zoë', lastName: 'Lee', shelfId: shelf.id })
+    const { id } = await send('POST', '/v1/volumes', { title: 'Oldest whale', writer: 'Ann Lee' })
+    for (const path of ['/v1/volumes', '/v2/books', '/v3/books']) {
+      assert.deepEqual(
+        await found(`${path}?search=whale`),
+        ['Newest Whale', 'Oldest whale'].toReversed().toSorted(),
+        path,
+      )
+      assert.deepEqual(await found(`${path}?search=ann%20lee`), ['Oldest whale'], path)
+      assert.deepEqual(await found(`${path}?search=zoe%20whale`), ['Newest Whale'], path)
+      assert.deepEqual(await found(`${path}?search=cellar`), [], path)
     }
-  })
-
-  spec('R235 R83', 'a cursor belongs to its search', async () => {
-    const { json } = await door.send('GET', '/books?search=a&limit=1&cursor=')
-    const cursor = json.pagination.nextCursor
-    assert.equal((await door.send('GET', `/books?search=a&limit=1&cursor=${cursor}`)).status, 200)
-    for (const path of [
-      `/books?search=b&cursor=${cursor}`,
-      `/books?cursor=${cursor}`,
-      `/books?search=a&sort=number&cursor=${cursor}`,
-    ])
-      assert.equal((await door.send('GET', path)).json.errors[0].type, 'cursor-mismatch')
+    assert.deepEqual(await found('/v1/volumes?search=whale&sort=title&order=desc'), ['Oldest whale', 'Newest Whale'])
+    await send('PATCH', `/v1/volumes/${id}`, { title: 'Changed', writer: 'Eve Fox' })
+    for (const path of ['/v1/volumes', '/v2/books', '/v3/books']) {
+      assert.deepEqual(await found(`${path}?search=changed%20fox`), ['Changed'], path)
+      assert.deepEqual(await found(`${path}?search=ann`), [], path)
+    }
+    const { json } = await door.send('GET', '/v1/volumes?search=whale&limit=1&cursor=')
+    assert.equal(json.data[0].title, 'Newest Whale')
+    const described = await send('GET', '/openapi/v1.json')
+    assert.match(JSON.stringify(described.paths['/v1/volumes'] ?? described.paths['/volumes']), /"name":"search"/)
   })
 })
