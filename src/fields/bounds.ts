@@ -41,8 +41,11 @@ export function lengthsOf(
   return { min: Number(min), max: Number(max ?? (sort ? Math.min(length, longestSorted) : length)) }
 }
 
-/** How many characters all searched fields of a row may have together, as an index of PostgreSQL takes 1 MB of words. */
-export const mostSearched = 100_000
+/**
+ * How many characters all searched fields of a row may have together, as an index of PostgreSQL takes 1 MB of words, each with
+ * eight characters for its account.
+ */
+export const mostSearched = 50_000
 
 /** The greatest number of characters of a text or a list of texts. */
 export const searchedLength = (field: Field, kinds: FieldKinds): number =>

@@ -19,18 +19,27 @@ export function searchIndexOf(one: Collection): readonly [name: string, columns:
   return columns.length === 0 ? [] : [[`${searchMark}${[one.table, ...columns].join('__')}`, columns]]
 }
 
-/** The words of all fields of a row, with a space before each. */
-const allWords = (columns: readonly string[], row = ''): string =>
-  columns.map((name) => `coalesce(${row}${quoted(name)}, '')`).join(' || ')
+/**
+ * The words of all fields of a row, with a space before each. Where rows have accounts, each begins with a mark of its account,
+ * so that a search costs only what the words of its own account do.
+ */
+function allWords({ key, columns }: Pick<SearchIndex, 'key' | 'columns'>, row: string, dialect: Dialect): string {
+  const words = columns.map((name) => `coalesce(${row}${quoted(name)}, '')`).join(' || ')
+  return key.includes('account') ? `replace(${words}, ' ', ' ' || ${accountMark(`${row}account`, dialect)})` : words
+}
+
+/** Two accounts may have the same mark, as their rows are told apart by the account too. */
+const accountMark = (account: string, { name }: Dialect): string =>
+  name === 'sqlite' ? `hex(${account})` : `left(md5(CAST(${account} AS text)), 8)`
 
 /** Words as PostgreSQL indexes them. Their texts are cut already, so no configuration of its own reads them. */
-const wordVector = (columns: readonly string[]): string =>
-  `array_to_tsvector(string_to_array(substr(${allWords(columns)}, 2), ' '))`
+const wordVector = (index: Pick<SearchIndex, 'key' | 'columns'>, dialect: Dialect): string =>
+  `array_to_tsvector(string_to_array(substr(${allWords(index, '', dialect)}, 2), ' '))`
 
 export const createSearchIndex = (index: SearchIndex, how: string, dialect: Dialect): readonly string[] =>
   dialect.name === 'sqlite'
-    ? createOnSqlite(index)
-    : [`CREATE INDEX ${how}${quoted(index.name)} ON ${quoted(index.table)} USING gin ((${wordVector(index.columns)}))`]
+    ? createOnSqlite(index, dialect)
+    : [`CREATE INDEX ${how}${quoted(index.name)} ON ${quoted(index.table)} USING gin ((${wordVector(index, dialect)}))`]
 
 const triggerNames = (name: string): readonly string[] =>
   ['insert', 'update', 'delete'].map((deed) => quoted(`${name}__${deed}`))
@@ -45,21 +54,23 @@ const tokenizer = `ascii tokenchars ${literal('!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}
  * SQLite has an index of words as a table of its own, which triggers keep. It stores neither the texts nor the positions of
  * words, so that a row is taken out of it by its former words.
  */
-function createOnSqlite({ name, table, key, columns }: SearchIndex): readonly string[] {
+function createOnSqlite(one: SearchIndex, dialect: Dialect): readonly string[] {
+  const { name, table, key, columns } = one
+  const words = (row: string) => allWords(one, row, dialect)
   const [index, numbers, own] = [quoted(name), numbersTable(name), quoted(table)]
   const [inserted, updated, deleted] = triggerNames(name)
   const keys = key.join(', ')
   const same = (row: string) => key.map((one) => `${one} = ${row}.${one}`).join(' AND ')
   const add = (row: string) =>
-    `INSERT INTO ${index} (rowid, words) SELECT n, ${allWords(columns, `${row}.`)} FROM ${numbers} WHERE ${same(row)};`
-  const remove = `INSERT INTO ${index} (${index}, rowid, words) SELECT 'delete', n, ${allWords(columns, 'OLD.')} FROM ${numbers} WHERE ${same('OLD')};`
-  const changed = `${allWords(columns, 'OLD.')} <> ${allWords(columns, 'NEW.')}`
+    `INSERT INTO ${index} (rowid, words) SELECT n, ${words(`${row}.`)} FROM ${numbers} WHERE ${same(row)};`
+  const remove = `INSERT INTO ${index} (${index}, rowid, words) SELECT 'delete', n, ${words('OLD.')} FROM ${numbers} WHERE ${same('OLD')};`
+  const changed = `${words('OLD.')} <> ${words('NEW.')}`
   const joined = key.map((one) => `numbers.${one} = own.${one}`).join(' AND ')
   return [
     `CREATE TABLE ${numbers} (n INTEGER PRIMARY KEY, ${key.map((one) => `${one} TEXT NOT NULL`).join(', ')}, UNIQUE (${keys})) STRICT`,
     `CREATE VIRTUAL TABLE ${index} USING fts5 (words, content = '', columnsize = 0, detail = none, tokenize = ${literal(tokenizer)})`,
     `INSERT INTO ${numbers} (${keys}) SELECT ${keys} FROM ${own}`,
-    `INSERT INTO ${index} (rowid, words) SELECT n, ${allWords(columns, 'own.')} FROM ${own} AS own JOIN ${numbers} AS numbers ON ${joined}`,
+    `INSERT INTO ${index} (rowid, words) SELECT n, ${words('own.')} FROM ${own} AS own JOIN ${numbers} AS numbers ON ${joined}`,
     `CREATE TRIGGER ${inserted} AFTER INSERT ON ${own} BEGIN INSERT INTO ${numbers} (${keys}) VALUES (${key.map((one) => `NEW.${one}`).join(', ')}); ${add('NEW')} END`,
     `CREATE TRIGGER ${updated} AFTER UPDATE OF ${columns.map(quoted).join(', ')} ON ${own} WHEN ${changed} BEGIN ${remove} ${add('NEW')} END`,
     `CREATE TRIGGER ${deleted} AFTER DELETE ON ${own} BEGIN ${remove} DELETE FROM ${numbers} WHERE ${same('OLD')}; END`,
@@ -78,26 +89,46 @@ export const dropSearchIndex = (name: string, how: string, { name: store }: Dial
 interface SearchBinding {
   readonly dialect: Dialect
   readonly bind: (value: Cell) => string
+  readonly account: Cell
 }
+
+/** Stands in queries for the mark of the account; no word contains it. */
+const placeOfAccount = '\u0001'
 
 /** The rows of a list whose words begin with all of these: what to join before the table, and the condition. */
 export function searchJoin(
   collection: Collection,
   words: readonly string[],
-  { dialect, bind }: SearchBinding,
+  binding: SearchBinding,
 ): { readonly join: string; readonly condition: string } {
+  const { dialect } = binding
   const [[name, columns] = ['', []]] = searchIndexOf(collection)
+  const key = keyColumns(collection)
   if (dialect.name === 'postgres') {
-    const query = words.map((word) => `'${word.replace(/['\\]/g, '$&$&')}':*`).join(' & ')
-    return { join: '', condition: `${wordVector(columns)} @@ CAST(${bind(query)} AS tsquery)` }
+    const query = searchQuery(key, words, (word) => `'${word.replace(/['\\]/g, '$&$&')}':*`, ' & ', binding)
+    return { join: '', condition: `${wordVector({ key, columns }, dialect)} @@ CAST(${query} AS tsquery)` }
   }
-  const query = words.map((word) => `"${word.replaceAll('"', '""')}" *`).join(' AND ')
+  const query = searchQuery(key, words, (word) => `"${word.replaceAll('"', '""')}" *`, ' AND ', binding)
   const [index, numbers] = [quoted(name), numbersTable(name)]
-  const keys = keyColumns(collection).map((one, i) => [one, `matched${i}`] as const)
+  const keys = key.map((one, i) => [one, `matched${i}`] as const)
   const named = keys.map(([one, as]) => `${numbers}.${one} AS ${as}`).join(', ')
   // SQLite joins in the order of cross joins; by itself it might read all rows of an account, or all in the order of the list.
-  const matched = `SELECT ${named} FROM ${index} CROSS JOIN ${numbers} ON n = ${index}.rowid WHERE ${index} MATCH ${bind(query)}`
+  const matched = `SELECT ${named} FROM ${index} CROSS JOIN ${numbers} ON n = ${index}.rowid WHERE ${index} MATCH ${query}`
   return { join: `(${matched}) AS matched CROSS JOIN `, condition: keys.map((pair) => pair.join(' = ')).join(' AND ') }
+}
+
+/** The query for words, as SQL. */
+function searchQuery(
+  key: readonly string[],
+  words: readonly string[],
+  prefix: (word: string) => string,
+  and: string,
+  { bind, dialect, account }: SearchBinding,
+): string {
+  if (!key.includes('account')) return bind(words.map(prefix).join(and))
+  const query = bind(words.map((word) => prefix(placeOfAccount + word)).join(and))
+  const mark = accountMark(bind(account), dialect)
+  return dialect.name === 'sqlite' ? `replace(${query}, char(1), ${mark})` : `replace(${query}, chr(1), ${mark})`
 }
 
 /** What a word costs that a field does not have: more than any place. */
@@ -110,7 +141,7 @@ const missing = 1_000_000_000
 export function relevanceOf(
   collection: Collection,
   words: readonly string[],
-  { dialect, bind }: SearchBinding,
+  { dialect, bind }: Omit<SearchBinding, 'account'>,
 ): string {
   const at = dialect.name === 'sqlite' ? 'instr' : 'strpos'
   const places = wordColumns(collection).flatMap(({ name }) =>

@@ -23,7 +23,7 @@ export function statementBinding(dialect: Dialect, collection: Collection, { ord
     return dialect.mark(values.length)
   }
   const words = where.flatMap((one) => (one.is === 'search' ? one.words : []))
-  const search = words.length === 0 ? null : searchJoin(collection, words, { dialect, bind })
+  const search = words.length === 0 ? null : searchJoin(collection, words, { dialect, bind, account })
   const isRanked = search !== null && order.some(({ column }) => column === byRelevance.column)
   const own = isRanked ? rowsWithRelevance(collection, words, { dialect, bind }) : quoted(collection.table)
   const joined = [own, ...reached.map(({ reach }, i) => joinClause(reach, i))].join(' LEFT JOIN ')
