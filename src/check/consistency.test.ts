@@ -184,22 +184,6 @@ table('orders, indexes and what is unique together', [
     'resources.orders.fields.at.x',
   ],
   [
-    'more characters to search than an index takes',
-    () =>
-      orders({
-        fields: { a: f.text({ search: true, max: 30_000 }), b: f.object({ c: f.text({ search: true, max: 25_000 }) }) },
-      }),
-    'resources.orders.fields',
-    '55000 characters together, which is more than 50000',
-  ],
-  [
-    'a list of long texts to search',
-    () => orders({ fields: { a: f.list(f.text(), { search: true }) } }),
-    'resources.orders.fields',
-    'a smaller `max`',
-  ],
-  ['as many as it takes', () => orders({ fields: { a: f.text({ search: true, max: 50_000 }) } }), ''],
-  [
     'more sorts than a list may have',
     () =>
       orders({

@@ -43,9 +43,10 @@ export function lengthsOf(
 
 /**
  * How many characters all searched fields of a row may have together, as an index of PostgreSQL takes 1 MB of words, each with
- * eight characters for its account.
+ * eight characters for its account; and how many of these fields a resource has, as an order by relevance has a term for each.
  */
 export const mostSearched = 50_000
+export const mostSearchedFields = 16
 
 /** The greatest number of characters of a text or a list of texts. */
 export const searchedLength = (field: Field, kinds: FieldKinds): number =>

@@ -5,14 +5,15 @@ import { foldText, longestWord, searchedWords, wordsOf } from './search-words.ts
 
 test('R235: a folded text folds to itself, and so do its upper and its lower case', () => {
   const greekWithIota = /[\u0345\u1f80-\u1fff]/ // its upper case has a letter for the mark
-  for (let code = 1; code < 0x110000; code++) {
+  // Behind the first two planes there are only ideographs, and characters without letters.
+  for (let code = 1; code < 0x110000; code += code < 0x20000 ? 1 : 1009) {
     if (code >= 0xd800 && code < 0xe000) continue
     const one = String.fromCodePoint(code)
     const is = foldText(one)
     assert.equal(foldText(is), is, code.toString(16))
     assert.equal(foldText(one.toLowerCase()), is, code.toString(16))
     if (!greekWithIota.test(one)) assert.equal(foldText(one.toUpperCase()), is, code.toString(16))
-    for (const word of wordsOf(`${one} x${one}`)) assert.match(word, /^[^\s\0]+$/u, code.toString(16))
+    for (const word of wordsOf(`${one} x${one}`)) assert.match(word, /^[^\s\p{Cc}]+$/u, code.toString(16))
   }
 })
 

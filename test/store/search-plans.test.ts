@@ -67,11 +67,12 @@ const queries = [
 ]
 const pages = queries.flatMap((query) => [false, true].map((after) => [query, after] as const))
 
-/** The values of the statement that inserts a row. */
+/** The values of the statement that inserts a row. The rows of the other account all have the word that is searched. */
 function rowValues(i: number) {
   const at = '2026-01-01T00:00:00.000Z'
   const id = `bok_${String(i).padStart(26, '0')}`
-  const title = `Word${i} ${i % 2 ? 'odd' : 'even'}`
+  const other = i % 3 === 1
+  const title = `Word${other ? 777 : i} ${i % 2 ? 'odd' : 'even'}`
   const { doc, hidden, cells } = encodeRow(books, {
     id,
     title,
@@ -80,7 +81,7 @@ function rowValues(i: number) {
     createdAt: at,
     updatedAt: at,
   })
-  return ['a', id, 1, 1, doc, hidden, ...cells]
+  return [other ? 'b' : 'a', id, 1, 1, doc, hidden, ...cells]
 }
 
 test('R235: SQLite reads the rows of a search by its index', async (t) => {
@@ -139,6 +140,7 @@ test('R235: PostgreSQL reads the rows of a search by its index', async (t) => {
     const says = `${query} ${after}: ${text}\n${JSON.stringify(found, null, 1)}`
     const scan = nodes.find((node) => node['Index Name']?.startsWith('search__books'))
     assert.equal(scan?.['Node Type'], 'Bitmap Index Scan', says)
+    assert.ok(scan['Actual Rows'] <= 2, `it reads words of other accounts: ${says}`)
     assert.ok(!nodes.some((node) => node['Node Type'] === 'Seq Scan'), says)
   }
   await client.end()
