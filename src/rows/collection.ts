@@ -6,6 +6,7 @@ export { type Behaviour, isSameBehaviour, type Waiting, waitingParts, withUnknow
 export {
   type Column,
   cellIn,
+  cellsAfter,
   cellsIn,
   columnOf,
   compareCells,

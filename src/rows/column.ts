@@ -4,7 +4,7 @@ import type { Field } from '../fields/field.ts'
 import { type Cell, type CellForm, type FieldKinds, fieldKind } from '../fields/kind.ts'
 import { isObject } from '../fields/value-check.ts'
 import { foldingVersion, wordsOf } from '../formats/search-words.ts'
-import type { Members } from './shape.ts'
+import { isSameJson, type Members } from './shape.ts'
 
 /** A typed column with a copy of one value of the document, for an index. */
 export interface Column {
@@ -118,6 +118,18 @@ export const cellsIn = (
   { columns }: { readonly columns: readonly Column[] },
   document: Record<string, unknown>,
 ): readonly Cell[] => columns.map((column) => cellIn(column, document))
+
+/** The values of columns after a change of a document; words of texts that stay are not made again, as that takes longer than the rest. */
+export const cellsAfter = (
+  { columns }: { readonly columns: readonly Column[] },
+  document: Record<string, unknown>,
+  { before, cells }: { readonly before: Record<string, unknown>; readonly cells: readonly Cell[] },
+): readonly Cell[] =>
+  columns.map((column, i) =>
+    column.isWords && isSameJson(column.of?.(before), column.of?.(document))
+      ? (cells[i] as Cell)
+      : cellIn(column, document),
+  )
 
 export function compareCells(a: Cell, b: Cell): number {
   if (typeof a === 'string' || typeof b === 'string')
