@@ -44,7 +44,11 @@ export const createSearchIndex = (index: SearchIndex, how: string, dialect: Dial
 const triggerNames = (name: string): readonly string[] =>
   ['insert', 'update', 'delete'].map((deed) => quoted(`${name}__${deed}`))
 
-/** The numbers of the rows of an index: SQLite may number the rows of the table itself anew. */
+/**
+ * The numbers of the rows in an index. They are the rowids of the table until SQLite numbers its rows anew, closing gaps in
+ * their order (VACUUM may do that, and copies by `.dump` do). From then on rows have lower rowids than numbers, the last one
+ * first of all, so that new rows do not get their rowids as numbers either until the last numbers agree again.
+ */
 const numbersTable = (name: string): string => quoted(`${name}__rows`)
 
 /** Words have no spaces, so all other characters are parts of them. */
@@ -65,13 +69,14 @@ function createOnSqlite(one: SearchIndex, dialect: Dialect): readonly string[] {
     `INSERT INTO ${index} (rowid, words) SELECT n, ${words(`${row}.`)} FROM ${numbers} WHERE ${same(row)};`
   const remove = `INSERT INTO ${index} (${index}, rowid, words) SELECT 'delete', n, ${words('OLD.')} FROM ${numbers} WHERE ${same('OLD')};`
   const changed = `${words('OLD.')} <> ${words('NEW.')}`
-  const joined = key.map((one) => `numbers.${one} = own.${one}`).join(' AND ')
+  const last = `coalesce((SELECT max(n) FROM ${numbers}), 0)`
+  const next = `iif(${last} = coalesce((SELECT max(rowid) FROM ${own} WHERE rowid < NEW.rowid), 0), NEW.rowid, ${last} + 1)`
   return [
     `CREATE TABLE ${numbers} (n INTEGER PRIMARY KEY, ${key.map((one) => `${one} TEXT NOT NULL`).join(', ')}, UNIQUE (${keys})) STRICT`,
     `CREATE VIRTUAL TABLE ${index} USING fts5 (words, content = '', columnsize = 0, detail = none, tokenize = ${literal(tokenizer)})`,
-    `INSERT INTO ${numbers} (${keys}) SELECT ${keys} FROM ${own}`,
-    `INSERT INTO ${index} (rowid, words) SELECT n, ${words('own.')} FROM ${own} AS own JOIN ${numbers} AS numbers ON ${joined}`,
-    `CREATE TRIGGER ${inserted} AFTER INSERT ON ${own} BEGIN INSERT INTO ${numbers} (${keys}) VALUES (${key.map((one) => `NEW.${one}`).join(', ')}); ${add('NEW')} END`,
+    `INSERT INTO ${numbers} (n, ${keys}) SELECT rowid, ${keys} FROM ${own}`,
+    `INSERT INTO ${index} (rowid, words) SELECT rowid, ${words('')} FROM ${own}`,
+    `CREATE TRIGGER ${inserted} AFTER INSERT ON ${own} BEGIN INSERT INTO ${numbers} (n, ${keys}) VALUES (${next}, ${key.map((one) => `NEW.${one}`).join(', ')}); ${add('NEW')} END`,
     `CREATE TRIGGER ${updated} AFTER UPDATE OF ${columns.map(quoted).join(', ')} ON ${own} WHEN ${changed} BEGIN ${remove} ${add('NEW')} END`,
     `CREATE TRIGGER ${deleted} AFTER DELETE ON ${own} BEGIN ${remove} DELETE FROM ${numbers} WHERE ${same('OLD')}; END`,
   ]
@@ -109,12 +114,15 @@ export function searchJoin(
     return { join: '', condition: `${wordVector({ key, columns }, dialect)} @@ CAST(${query} AS tsquery)` }
   }
   const query = searchQuery(key, words, (word) => `"${word.replaceAll('"', '""')}" *`, ' AND ', binding)
-  const [index, numbers] = [quoted(name), numbersTable(name)]
-  const keys = key.map((one, i) => [one, `matched${i}`] as const)
-  const named = keys.map(([one, as]) => `${numbers}.${one} AS ${as}`).join(', ')
-  // SQLite joins in the order of cross joins; by itself it might read all rows of an account, or all in the order of the list.
-  const matched = `SELECT ${named} FROM ${index} CROSS JOIN ${numbers} ON n = ${index}.rowid WHERE ${index} MATCH ${query}`
-  return { join: `(${matched}) AS matched CROSS JOIN `, condition: keys.map((pair) => pair.join(' = ')).join(' AND ') }
+  const [index, numbers, table] = [quoted(name), numbersTable(name), quoted(collection.table)]
+  const same = key.map((one) => `own.${one} = ${numbers}.${one}`).join(' AND ')
+  const byKey = `SELECT own.rowid FROM ${numbers} JOIN ${table} AS own ON ${same} WHERE n = ${index}.rowid`
+  const isNumbered = `(SELECT max(n) FROM ${numbers}) = (SELECT max(rowid) FROM ${table})`
+  // SQLite joins in the order of a cross join; by itself it might read all rows of an account, or all in the order of the list.
+  return {
+    join: `${index} CROSS JOIN `,
+    condition: `${index} MATCH ${query} AND ${table}.rowid = CASE WHEN ${isNumbered} THEN ${index}.rowid ELSE (${byKey}) END`,
+  }
 }
 
 /** The query for words, as SQL. */

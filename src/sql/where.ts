@@ -37,7 +37,8 @@ function rowsWithRelevance(
   binding: Parameters<typeof relevanceOf>[2],
 ): string {
   const table = quoted(collection.table)
-  return `(SELECT *, ${relevanceOf(collection, words, binding)} AS ${byRelevance.column} FROM ${table}) AS ${table}`
+  const rowid = binding.dialect.name === 'sqlite' ? 'rowid, ' : ''
+  return `(SELECT *, ${rowid}${relevanceOf(collection, words, binding)} AS ${byRelevance.column} FROM ${table}) AS ${table}`
 }
 
 /** Joins the rows that an own column refers to, with aliases that no own column has. */
