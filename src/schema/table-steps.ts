@@ -58,7 +58,9 @@ const isUniqueIndex = (name: string): boolean => name.startsWith('unique')
 function expandSteps(difference: TableDifference): SchemaStep[] {
   const { one, was, is, dialect, freshColumns, freshIndexes, goneIndexes } = difference
   const relaxed = goneIndexes.filter(isUniqueIndex)
-  const again = is.shape !== was.shape && was.shapes.includes(is.shapes[is.shape - 1] as string)
+  const structure = is.shapes[is.shape - 1] as string
+  // Only columns are new if the structure stays: the documents and their tags do too.
+  const again = is.shape !== was.shape && structure !== was.shapes[was.shape - 1] && was.shapes.includes(structure)
   const changed = goneIndexes.filter((name) => !isUniqueIndex(name) && freshIndexes.includes(name))
   const ready = freshIndexes.filter((name) => !isUniqueIndex(name))
   const columnTexts = freshColumns.map(

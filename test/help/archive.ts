@@ -136,14 +136,7 @@ export const museum = service({
       prefix: 'pce',
       owner: 'account_id',
       fields: {
-        title: f.text({
-          min: 1,
-          max: 80,
-          fold: true,
-          search: true,
-          filter: ['like', 'range', 'gt', 'lt', 'ne'],
-          sort: true,
-        }),
+        title: f.text({ min: 1, max: 80, fold: true, filter: ['like', 'range', 'gt', 'lt', 'ne'], sort: true }),
         mark: f.text({ pattern: '^[A-Z]{3}$', unique: true, immutable: true, filter: true }),
         email: f.email({ optional: true, filter: true }),
         site: f.url({ optional: true, max: 200 }),
