@@ -1,5 +1,5 @@
 /** Sample request: a curl line for newcomers, made from the declaration. Part 4, endpoints. */
-import { exampleBody, isRepeatable } from '../describe/example-body.ts'
+import { exampleBody, isRepeatable } from '../bodies/example-body.ts'
 import type { Route } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import { newestVersionUrl } from '../versions/version-choice.ts'

@@ -322,6 +322,8 @@ interface ListQuery<D, R extends ResourceName<D>> {
   readonly where?: Where<D, R>
   /** Filters of which one has to match, where `list.or` is on: `or: { state: 'done', total: { gte: '5' } }`. */
   readonly or?: Where<D, R>
+  /** Words that all have to begin words of the searched fields: `search: 'blue whale'`. */
+  readonly search?: string
   /** A sortable field; with a minus sign descending: `sort: '-createdAt'`. */
   readonly sort?: SortName<D, R> | `-${SortName<D, R> & string}`
   /** Where items without a value of the sort come: `nulls: 'first'`. */

@@ -38,6 +38,15 @@ describe('lists', () => {
     for await (const order of shop.orders.list({ pageSize: 1 })) if (order.note === 'a') break
     assert.equal(proxy.seen.length, 1)
   })
+  test('R235: a list is searched for words', async (t) => {
+    const { shop } = await shopOf(t)
+    for (const note of ['Blue whale', 'whale', 'blue']) await shop.orders.create({ note })
+    const found = await Array.fromAsync(shop.orders.list({ search: 'BLUE wh', pageSize: 1 }))
+    assert.deepEqual(
+      found.map(({ note }) => note),
+      ['Blue whale'],
+    )
+  })
   test('R233, R234: items have the selected fields, on every page, and match one of the filters of or', async (t) => {
     const { shop } = await shopOf(t)
     for (const [note, total] of [

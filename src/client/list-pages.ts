@@ -21,6 +21,7 @@ export interface ListTerms {
   readonly fields?: readonly string[]
   readonly embed?: readonly string[]
   readonly or?: Readonly<Record<string, unknown>>
+  readonly search?: string
 }
 
 interface ItemPage {
@@ -49,10 +50,11 @@ async function* pagesOf(
   options?: ClientCallOptions,
 ): AsyncGenerator<ItemPage> {
   const read = (query: string) => exchange.send({ method: 'GET', path, query }, exchange.begin(options))
-  const { where = {}, sort, nulls, customSort, pageSize, fields, embed, or } = terms
+  const { where = {}, sort, nulls, customSort, pageSize, fields, embed, or, search } = terms
   const asked = [
     ...whereParameters(where),
     ...alternativeParameters(or),
+    ...(search === undefined ? [] : [['search', search] as const]),
     ...fieldParameters(fields),
     ...embedParameters(embed),
     ...sortParameters(sort),

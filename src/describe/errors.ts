@@ -1,8 +1,8 @@
 /** Errors: the schemas of error bodies in both formats, and of the conflict of a used idempotency key. Part 13; part 7. */
 
+import { type ComponentRef, type Components, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import { catalogue, typeChain } from '../errors/catalogue.ts'
 import { problemPrefix, type Settings } from '../settings.ts'
-import { type ComponentRef, type Components, type DocumentPart, pascalCase } from './components.ts'
 import type { StatusRefusal } from './refusals.ts'
 
 const typeSchema = { type: 'string', pattern: '^[a-z][a-z0-9-]*$' }

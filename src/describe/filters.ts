@@ -1,10 +1,11 @@
 /** Filters: describes each form of a filter as a parameter with its literal name. Part 13; part 4, filtering. */
+
+import type { ComponentRef, DocumentPart } from '../bodies/components.ts'
+import { fieldSchema, idSchema, type SchemaContext } from '../bodies/schemas.ts'
 import { type FieldKind, type FieldTerms, fieldKind } from '../fields/kind.ts'
 import type { ListOffer } from '../flow/route.ts'
 import { filterParameter } from '../lists/list-rules.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { ComponentRef, DocumentPart } from './components.ts'
-import { fieldSchema, idSchema, type SchemaContext } from './schemas.ts'
 
 /** What each operator compares, as the end of a sentence. */
 export const operatorTexts: Readonly<Record<string, string>> = {

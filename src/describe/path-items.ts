@@ -1,12 +1,13 @@
 /** Path items: the endpoints of a version with their operations. Part 13; part 4, endpoints. */
+
+import { batchRef, jsonPatchRef } from '../bodies/batch-bodies.ts'
+import { cachedBodyRef, changeRef, createRef, inputRef, replaceRef } from '../bodies/bodies.ts'
+import { type DocumentPart, withoutUndefined } from '../bodies/components.ts'
 import { jsonPatchType } from '../endpoints/content-negotiation.ts'
 import { isBelowOwner } from '../endpoints/described.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { batchRef, jsonPatchRef } from './batch-bodies.ts'
-import { cachedBodyRef, changeRef, createRef, inputRef, replaceRef } from './bodies.ts'
-import { type DocumentPart, withoutUndefined } from './components.ts'
 import { eventQueryParameters } from './event-bodies.ts'
 import { deprecationNotes } from './introduction.ts'
 import {

@@ -1,15 +1,17 @@
 /** Request parameters: describes the path, the headers and the query of operations. Part 13; part 4. */
+
+import { type Components, type DocumentPart, pascalCase } from '../bodies/components.ts'
+import { idSchema, type SchemaContext } from '../bodies/schemas.ts'
 import type { Endpoint, ListOffer, RequestHeader, Route, ServedVersion } from '../flow/route.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { mostAlternatives } from '../lists/alternatives.ts'
 import { mostEmbedded } from '../lists/embed-names.ts'
 import { filterParameter } from '../lists/list-rules.ts'
 import { dryRunName } from '../lists/query-string.ts'
+import { longestSearch, mostWords } from '../lists/search.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
-import { type Components, type DocumentPart, pascalCase } from './components.ts'
 import { filterParameters } from './filters.ts'
-import { idSchema, type SchemaContext } from './schemas.ts'
 
 /** The parameters of all methods of an endpoint: those of the path, and the version. */
 export function endpointParameters(
@@ -262,12 +264,19 @@ function listParameter(
           pattern: '^[A-Za-z0-9_-]*$',
         }),
       ]
+    case 'search':
+      return [own(name, searchText, { type: 'string', maxLength: longestSearch, pattern: wordPattern })]
     case 'or':
       return filters.length === 0 ? [] : [own(name, alternativesText, alternativesSchema(filters))]
     default:
       return []
   }
 }
+
+/** A letter, a digit, or a character of another script. */
+const wordPattern = '[^\\x00-/:-@\\[-`{-\\x7f]'
+
+const searchText = `At most ${mostWords} words, all of which have to begin words of an item, without regard to case and diacritics. Without sort, the items that match best come first.`
 
 const alternativesText = `At most ${mostAlternatives} filters of which one has to match, as (status=paid;total[gte]=100), besides all other filters. In their values the characters ; ( ) and % are percent-encoded, once more than the parameter.`
 

@@ -1,7 +1,8 @@
 /** Response headers: the meaning of each header, and the answers that have it. Part 13; parts 5, 7, 8 and 9. */
+
+import type { ComponentRef, Components, DocumentPart } from '../bodies/components.ts'
 import type { Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
-import type { ComponentRef, Components, DocumentPart } from './components.ts'
 import type { StatusRefusal } from './refusals.ts'
 
 const textHeader = (description: string): DocumentPart => ({ description, schema: { type: 'string' } })

@@ -1,17 +1,17 @@
 /** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
 
+import { batchResultRef } from '../bodies/batch-bodies.ts'
+import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef } from '../bodies/bodies.ts'
+import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
+import type { SchemaContext } from '../bodies/schemas.ts'
+import { summaryRef } from '../bodies/summary-bodies.ts'
 import { typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
-import { batchResultRef } from './batch-bodies.ts'
-import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef } from './bodies.ts'
-import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { refusalContent, repeatTypes, statusName, statusTitle } from './errors.ts'
 import { eventRef, eventsRef, streamContent } from './event-bodies.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
 import { type HeaderRefs, refusalHeaders } from './response-headers.ts'
-import type { SchemaContext } from './schemas.ts'
-import { summaryRef } from './summary-bodies.ts'
 
 /** The context for describing answers. */
 export interface ResponseContext {

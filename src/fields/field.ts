@@ -97,6 +97,8 @@ interface TextOptions extends SortableOptions<string, FilterForm> {
   readonly pattern?: string
   /** Filters, sorting and `unique` ignore case and Unicode composition: `f.email({ unique: true, fold: true })`. R60. */
   readonly fold?: boolean
+  /** Lists can be searched for its words, as in `?search=blue`: `f.text({ max: 200, search: true })`. R235. */
+  readonly search?: boolean
 }
 interface IntegerOptions extends SortableOptions<number, OrderedFilterForm> {
   /** The least value: `f.integer({ min: 0 })`. */
@@ -129,6 +131,8 @@ interface ListOptions<T> extends FieldOptions<readonly T[]> {
   readonly min?: number
   /** The greatest number of items; 1,000 by default: `f.list(f.text(), { max: 10 })`. */
   readonly max?: number
+  /** Lists can be searched for the words of its texts: `f.list(f.text({ max: 50 }), { max: 10, search: true })`. R235. */
+  readonly search?: boolean
 }
 /** A field that uses a concept may have any option; whether it fits the concept is checked at start. */
 interface ConceptOptions extends SortableOptions<unknown, FilterForm> {
@@ -140,6 +144,8 @@ interface ConceptOptions extends SortableOptions<unknown, FilterForm> {
   readonly pattern?: string
   /** Filters, sorting and `unique` ignore case and Unicode composition; for concepts of texts. R60. */
   readonly fold?: boolean
+  /** Lists can be searched for its words; for concepts of texts and of lists of texts. R235. */
+  readonly search?: boolean
 }
 interface AnyOptions extends ConceptOptions {
   readonly precision?: number

@@ -24,7 +24,7 @@ const mostItems = 1000
 
 export const list: FieldKind = {
   ...structure,
-  options: boundedOptions,
+  options: [...boundedOptions, 'search'],
   length: mostItems,
   bound: () => [countBound(0), 'a whole number from 0, as 1'],
   check: listCheck,

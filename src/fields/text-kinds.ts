@@ -17,7 +17,7 @@ import { pickSample, sampleLetters, sampleSome, sampleWord } from './sample.ts'
 import { codePoints, stringCheck, type ValueCheck } from './value-check.ts'
 
 const textual = (length: number) => ({
-  options: [...boundedOptions, 'pattern', 'fold'],
+  options: [...boundedOptions, 'pattern', 'fold', 'search'],
   order: 'range' as const,
   length,
   bound: (): BoundReader => [countBound(0), 'a whole number from 0, as 1'],

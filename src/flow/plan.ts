@@ -82,6 +82,11 @@ export type Condition =
     }
   /** At least one of several lists of conditions is met completely. */
   | { readonly column: string; readonly is: 'any'; readonly of: readonly (readonly Condition[])[] }
+  /** The words of a row begin with all of these. The column of the condition has no meaning. */
+  | { readonly column: string; readonly is: 'search'; readonly words: readonly string[] }
+
+/** The term of an order by how well rows match a search. R235. */
+export const byRelevance: Term = { column: 'relevance', descending: false, nulls: 'none' }
 
 /** The columns of a condition, those of its alternatives included. */
 export const columnsOfCondition = (one: Condition): readonly string[] =>

@@ -4,10 +4,10 @@ import type { Field, FilterForm } from '../fields/field.ts'
 import { fieldKind } from '../fields/kind.ts'
 import { valueCheckOf } from '../fields/value-check.ts'
 import type { PaginationStyle } from '../flow/intent.ts'
-import type { Condition, JoinedColumn } from '../flow/plan.ts'
+import { byRelevance, type Condition, type JoinedColumn } from '../flow/plan.ts'
 import type { Comparison } from '../resources/change.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type Cell, type Column, columnOf } from '../rows/collection.ts'
+import { type Cell, type Column, columnOf, wordColumns } from '../rows/collection.ts'
 import { embeddableNames, embedReader } from './embed-names.ts'
 import { fieldSelectionReader } from './field-selection.ts'
 
@@ -50,6 +50,7 @@ export const reservedNames: ReadonlySet<string> = new Set([
   ...listParameterNames,
   ...settableNames,
   embedName,
+  'search',
   'version',
 ])
 
@@ -110,7 +111,7 @@ export function listRules(resource: Resource, resources: ReadonlyMap<string, Res
   const keys = (terms: readonly string[]) => terms.map((term) => sortKeyOf(term, sortable))
   const { order = ['id'], sorts = {} } = resource.declaration
   const hidden = new Set(resource.members.filter((one) => one.writeOnly).map(({ name }) => name))
-  const beneath = resource.collection.columns.filter(({ field, of }) => of || hidden.has(field))
+  const beneath = resource.collection.columns.filter(({ field, of, isWords }) => !isWords && (of || hidden.has(field)))
   for (const { field, name: column, type, form } of beneath)
     own.set(field, { column, type, form: form.replace(/ (made|else) .*/, ''), nullable: true, descending: false })
   const filtered = all.filter(({ name, field }) => field.options.filter && !hidden.has(name))
@@ -129,7 +130,7 @@ export function listRules(resource: Resource, resources: ReadonlyMap<string, Res
     keys: own,
     customSorts: new Map(Object.entries(sorts).map(([name, terms]) => [name, keys(terms)])),
     defaultOrder: keys(order),
-    columns: new Map([...own.values()].map((one) => [one.column, one])),
+    columns: new Map([...[...own.values()].map((one) => [one.column, one] as const), ...relevanceColumns(resource)]),
     parameterNames: [
       ...filtered.map(({ name }) => filterParameter(name)),
       ...otherParameters(resource),
@@ -142,12 +143,19 @@ export function listRules(resource: Resource, resources: ReadonlyMap<string, Res
 }
 
 /** The parameters that are not filters. R74. */
-export function otherParameters({ settings, declaration }: Resource): ReadonlySet<string> {
+export function otherParameters({ settings, declaration, collection }: Resource): ReadonlySet<string> {
   const { styles } = settings.list.pagination
   const names = new Set(['sort', 'order', 'nulls', ...styles.flatMap((style) => styleParameters[style])])
   if (declaration.sorts) names.add('custom_sort')
   for (const name of settableNames) if (settings.list[name]) names.add(name)
+  if (wordColumns(collection).length > 0) names.add('search')
   return names
+}
+
+/** What cursors of lists by relevance depend on. */
+function relevanceColumns({ collection }: Resource): [string, Pick<Column, 'type' | 'form'>][] {
+  const form = wordColumns(collection).map(({ field, form }) => `${field} ${form}`)
+  return form.length === 0 ? [] : [[byRelevance.column, { type: 'integer', form: form.join() }]]
 }
 
 function withNestedFields({ name, field }: NamedField): NamedField[] {

@@ -1,5 +1,5 @@
 /** Operation part: one operation of the reference page, with its parameters, answers, errors and code. Part 13. */
-import type { DocumentPart } from '../describe/components.ts'
+import type { DocumentPart } from '../bodies/components.ts'
 import { samplesOf } from './code-samples.ts'
 import { html, inline, type Markup, markdown } from './markup.ts'
 import {

@@ -1,5 +1,5 @@
 /** Problem page: what an error type means, for people who follow the `type` of an error. Part 7, error body. */
-import type { DocumentPart } from '../describe/components.ts'
+import type { DocumentPart } from '../bodies/components.ts'
 import { statusTitle } from '../describe/errors.ts'
 import { type Catalogue, typeChain, typeStatus, typeTitle } from '../errors/catalogue.ts'
 import type { Service } from '../service.ts'

@@ -1,5 +1,5 @@
 /** Reference page: the OpenAPI document of a version as one page for people, with nothing from another host. Part 13. */
-import type { DocumentPart } from '../describe/components.ts'
+import type { DocumentPart } from '../bodies/components.ts'
 import { operatorTexts } from '../describe/filters.ts'
 import { introductionParts } from '../describe/introduction.ts'
 import { stateArrows, stateDiagram } from '../describe/state-diagram.ts'

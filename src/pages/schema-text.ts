@@ -1,5 +1,5 @@
 /** Schema text: the schemas of an OpenAPI document in words, and example values that fit them. Part 13. */
-import type { DocumentPart } from '../describe/components.ts'
+import type { DocumentPart } from '../bodies/components.ts'
 import { sentenceCase } from '../formats/naming.ts'
 import { html, inline, type Markup } from './markup.ts'
 

@@ -51,7 +51,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         prefix: 'cus',
         owner: 'accountId',
         fields: {
-          name: f.text({ max: 50, filter: 'like', sort: true }),
+          name: f.text({ max: 50, filter: 'like', sort: true, search: true }),
           ssn: f.text({ max: 20, optional: true, read: 'pii', filter: true, sort: true }),
           contact: f.object({ city: f.text({ max: 40, filter: true }) }, { optional: true, read: 'pii' }),
           score: f.integer({ default: 0, read: 'pii', filter: 'range', sort: true }),
@@ -76,7 +76,10 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
       visits: {
         prefix: 'vis',
         parent: { resource: 'customers', onDelete: 'cascade' },
-        fields: { text: f.text({ filter: true }), cost: f.integer({ default: 0, read: 'pii', filter: 'range' }) },
+        fields: {
+          text: f.text({ filter: true, search: true }),
+          cost: f.integer({ default: 0, read: 'pii', filter: 'range' }),
+        },
         summaries: { owners: { group: ['customerId'] }, expenses: { group: ['customerId'], sum: ['cost'] } },
         embed: ['customer.plan'],
         access: guardedVisits ? { read: 'authenticated', write: 'authenticated', remove: 'close' } : 'authenticated',
@@ -86,7 +89,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         owner: 'accountId',
         fields: {
           name: f.text({ max: 20 }),
-          hue: f.text({ optional: true, filter: true }),
+          hue: f.text({ optional: true, filter: true, search: true }),
           note: f.text({ max: 99, optional: true, read: 'pii' }),
         },
         summaries: { days: { group: [{ day: 'createdAt' }] }, notes: { group: ['note'] } },
@@ -95,14 +98,14 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
       labels: {
         prefix: 'lab',
         owner: 'accountId',
-        fields: { text: f.text() },
+        fields: { text: f.text({ search: true }) },
         access: 'authenticated',
         settings: { resource: { id: 'client' } },
       },
       drops: {
         prefix: 'drp',
         owner: 'accountId',
-        fields: { text: f.text(), seal: f.text({ optional: true, immutable: true }) },
+        fields: { text: f.text({ search: true }), seal: f.text({ optional: true, immutable: true }) },
         access: { read: 'pii', write: 'authenticated' },
       },
       ...(sharedRooms && rooms),

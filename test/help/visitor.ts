@@ -232,6 +232,7 @@ const filters: Partial<Record<Collection, readonly string[]>> = {
     ],
     ...['fields=rank,ssn', 'fields=contact.city', 'fields=rank', 'fields=pin', 'fields=planId&limit=1&cursor='],
     ...['embed=plan', 'embed=visits.customer,plan', 'embed=plan&limit=1&cursor=', 'fields=name&embed=visits'],
+    ...['search=n', 'search=N0&limit=1&cursor=', 'search=a%201&sort=name', 'search=secret', 'search=left&page_size=1'],
   ],
   visits: [
     'text=a',
@@ -241,11 +242,14 @@ const filters: Partial<Record<Collection, readonly string[]>> = {
     'fields=cost',
     'fields=text',
     'embed=customer.plan',
+    'search=a',
+    'search=x',
   ],
   rooms: ['embed=bookings.room', 'embed=bookings&limit=1&cursor='],
-  tags: ['hue=red', 'page_size=1', 'or=(hue=red;hue=dark)', 'fields=note', 'fields=hue'],
+  tags: ['hue=red', 'page_size=1', 'or=(hue=red;hue=dark)', 'fields=note', 'fields=hue', 'search=red', 'search=a'],
+  labels: ['search=lab', 'search=l&limit=1&cursor='],
   plans: ['fields=cost', 'fields=title,price'],
-  drops: ['fields=seal', 'fields=text'],
+  drops: ['fields=seal', 'fields=text', 'search=a'],
 }
 /** Summaries of lists, of which some need a scope. */
 const summaries: Partial<Record<Collection, readonly string[]>> = {

@@ -14,7 +14,7 @@ import { serviceWorld } from '../../src/flow/world.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { freshPostgres } from '../help/postgres.ts'
-import type { Filter, Order, Row } from './model.ts'
+import { byRelevance, type Filter, type Order, type Row } from './model.ts'
 import type { Deed, Input } from './samples.ts'
 import { filtersOf, summaries } from './summaries.ts'
 
@@ -28,6 +28,8 @@ export interface Ask {
   readonly filters: readonly Filter[]
   /** Filters of which one has to match; null without `or`. */
   readonly any: readonly Filter[] | null
+  /** Beginnings of words that all have to stand in `said`; null without `search`. */
+  readonly search: readonly string[] | null
   readonly limit: number
   readonly offset: number
 }
@@ -63,6 +65,7 @@ const fields = {
   flag: f.boolean({ optional: true, filter: ['ne'], sort: true }),
   day: f.date({ optional: true, filter: measured, sort: true }),
   spot: f.object({ depth: f.integer({ optional: true, filter: measured, sort: true }) }, { optional: true }),
+  said: f.text({ max: 100, optional: true, search: true }),
 }
 
 const mixed = {
@@ -302,7 +305,8 @@ export async function opened(made: Made, kind: Kind): Promise<ServiceWithLists> 
   }
 }
 
-function ordered(made: Made, { sort, order, nulls }: Ask): Order[] {
+function ordered(made: Made, { sort, order, nulls, search }: Ask): Order[] {
+  if (search && !sort) return [{ field: byRelevance, descending: false, nulls: 'last' }]
   const terms = sort === null ? made.usual : sort.by === 'field' ? [sort.name] : (made.customs[sort.name] ?? [])
   return terms.map((term) => {
     const descending = term.startsWith('-') !== (order === 'desc')

@@ -22,7 +22,7 @@ const changing = runsOf(80)
 
 /** The rows that a request should return, in order. */
 function expected(opening: ServiceWithLists, rows: readonly Row[], ask: Ask): string[] {
-  return sorted(matching(rows, ask.filters, ask.any), opening.order(ask)).map(({ id }) => id)
+  return sorted(matching(rows, ask), opening.order(ask), ask.search).map(({ id }) => id)
 }
 
 async function comparePages(opening: ServiceWithLists, ask: Ask, ids: readonly string[]): Promise<void> {
@@ -91,7 +91,7 @@ async function compare(opening: ServiceWithLists, rows: readonly Row[], ask: Ask
 
 /** A hall embeds the first rows in the default order. */
 async function compareEmbedded(opening: ServiceWithLists, rows: readonly Row[]): Promise<void> {
-  const plain: Ask = { sort: null, order: null, nulls: null, filters: [], any: null, limit: 1, offset: 0 }
+  const plain: Ask = { sort: null, order: null, nulls: null, filters: [], any: null, search: null, limit: 1, offset: 0 }
   const ids = expected(opening, rows, plain)
   const found = await opening.embedded()
   const wanted = { ids: ids.slice(0, embeddedSize), hasMore: ids.length > embeddedSize }
