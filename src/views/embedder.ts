@@ -146,6 +146,8 @@ function rulesAt(
   return [rule, ...(read == null ? [] : [read]), ...(needsAccount ? [undefined] : []), ...further]
 }
 
+const inEmbed = { in: 'query', name: 'embed' } as const
+
 function admitNames(
   level: EmbedLevel,
   tree: EmbedTree,
@@ -157,7 +159,7 @@ function admitNames(
     const path = before + name
     const { rule, scopes, shown, below: next } = level(name)
     const lacks = scopes.filter((one) => !caller.scopes.has(one))
-    if (lacks.length > 0) throw restrictedFieldRefusal(path, 'embed', lacks, asking)
+    if (lacks.length > 0) throw restrictedFieldRefusal(path, 'embed', lacks, asking, inEmbed)
     if (!permits(caller, rule)) throw otherRowsRefusal(`embed ${path}`, rule, asking)
     allowAccount(caller, shown.resource)
     admitNames(next, below, `${path}.`, { caller, scene })
