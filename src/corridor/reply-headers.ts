@@ -20,7 +20,7 @@ export function completeHeaders(method: string, route: Route, reply: Reply): Rep
   const { name, settings } = route.resource
   if (settings.cache.groups) headers[reads ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = `"${name}"` // R147
   headers.Vary = isSameForAll(route) ? 'Accept-Encoding' : varyByCaller(settings.auth) // R145
-  if (route.streams) addVary(headers, ['Accept'])
+  if (route.streams?.length) addVary(headers, ['Accept'])
   return reply
 }
 

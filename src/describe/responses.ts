@@ -107,6 +107,20 @@ function answerSchema(
   return body && { ...cachedBodyRef(bodyRefs[body], answered, around) }
 }
 
+const itemsOnLines: DocumentPart = {
+  schema: { type: 'string', description: 'All items that match, each as a JSON object on a line of its own.' },
+}
+const itemsAsCsv: DocumentPart = {
+  schema: { type: 'string', description: 'All items that match, as CSV (RFC 4180) with a line of names.' },
+}
+
+/** The streams that a route answers with in place of a body. R213, R238. */
+function streamContents({ streams = [] }: Route, body: DescribedAnswer['body']): DocumentPart {
+  if (streams.length === 0) return {}
+  if (body === 'events') return streamContent
+  return body === 'page' ? { 'application/x-ndjson': itemsOnLines, 'text/csv': itemsAsCsv } : {}
+}
+
 /** The successful answers of a route. */
 function successResponses({ headers, around }: ResponseContext, route: Route): DocumentPart {
   const { resource, safe, about } = route
@@ -117,7 +131,7 @@ function successResponses({ headers, around }: ResponseContext, route: Route): D
       description: says,
       headers: headers([...groups, ...own]),
       ...(schema && {
-        content: { 'application/json': { schema }, ...(route.streams && body === 'events' && streamContent) },
+        content: { 'application/json': { schema }, ...streamContents(route, body) },
       }),
     }
     return name === undefined ? part : { ...around.components.put('responses', [pascalCase(about.id) + name], part) }

@@ -177,8 +177,9 @@ export function readOfOwner(owner: ListRows['parent'], { caller, world }: Reques
   return { do: 'read', collection: owner.collection, key, time: world.now() }
 }
 
-function pageReply(scene: EndpointContext, { call, caller, carried, world, query }: Intent, found: Page): Reply {
-  const { resource, representation, linker } = scene
+/** The items of a page as the version shows them to the caller, joined by commas. */
+export function shownItems(scene: EndpointContext, { caller, carried, world }: Intent, found: Page): string {
+  const { representation, linker } = scene
   const view = viewNow(scene, caller, world)
   const read = view.masked.size === 0 ? found.documents : undefined
   const data =
@@ -186,7 +187,14 @@ function pageReply(scene: EndpointContext, { call, caller, carried, world, query
       ? found.data
       : representation.answers(maskDocuments(view, found.data), maskJoinedPages(view, found.joined ?? []), read)
   const seen = omitUnseen(view, data)
-  const page = { ...found, data: linker ? linker.toPage(view, carried, found.data, seen) : seen }
+  return linker ? linker.toPage(view, carried, found.data, seen) : seen
+}
+
+function pageReply(scene: EndpointContext, intent: Intent, found: Page): Reply {
+  const { resource } = scene
+  const { call, caller, world, query } = intent
+  const { mode } = viewNow(scene, caller, world)
+  const page = { ...found, data: shownItems(scene, intent, found) }
   const { settings } = resource
   const { basePath } = settings.server
   const { links: where, maxOffset } = settings.list
@@ -198,7 +206,7 @@ function pageReply(scene: EndpointContext, { call, caller, carried, world, query
   const headers: Record<string, string> = {}
   const link = around && where !== 'body' ? linkHeader(around) : ''
   if (link !== '') headers.Link = link
-  if (view.mode !== 'off') headers.ETag = listTag(view.mode, body, world)
+  if (mode !== 'off') headers.ETag = listTag(mode, body, world)
   return { status: 200, headers, body }
 }
 

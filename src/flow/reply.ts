@@ -17,8 +17,10 @@ export interface StreamTarget {
   readonly unread: () => number
   /** Ends the answer. */
   readonly end: () => void
-  /** Breaks the connection, so that the answer is not taken for complete. R162. */
-  readonly cut: () => void
+  /** Waits until the client has read what was written, or has gone. */
+  readonly ready: () => Promise<void>
+  /** Breaks the connection, so that the answer is not taken for complete; the failure is logged. R162. */
+  readonly cut: (failure?: unknown) => void
 }
 
 /** A body that is made while it is sent. */

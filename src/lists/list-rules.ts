@@ -77,6 +77,8 @@ export interface ListRules {
   readonly readFields: ReturnType<typeof fieldSelectionReader>
   /** The version that cursors are bound to. R83. */
   readonly major: number
+  /** Set for exports, which have all rows and no pages. R238. */
+  readonly whole?: true
 }
 
 /** One key of a declared order. */
