@@ -10,6 +10,8 @@ import type { Resource } from '../resources/resource.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { Settings } from '../settings.ts'
 import {
+  type ExportsOfContract,
+  exportContract,
   type OperationsOfContract,
   operationContract,
   type SummariesOfContract,
@@ -56,7 +58,11 @@ export interface DeprecationDates {
   readonly sunset: string | null
 }
 
-export interface ResourceContract extends StatesOfContract, OperationsOfContract, SummariesOfContract {
+export interface ResourceContract
+  extends StatesOfContract,
+    OperationsOfContract,
+    SummariesOfContract,
+    ExportsOfContract {
   /** The prefix of ids; null if a key takes their place. */
   readonly prefix: string | null
   readonly key: string | null
@@ -102,7 +108,7 @@ const knownResourceParts = [
     'deprecations',
     'events',
   ],
-  ...['order', 'sorts', 'summaries', 'indexes', 'uniques', 'settings', 'title', 'description'],
+  ...['order', 'sorts', 'summaries', 'exports', 'indexes', 'uniques', 'settings', 'title', 'description'],
 ]
 
 export function contractOf(declaration: Declaration): Contract {
@@ -164,6 +170,7 @@ function resourceContract(
     ...stateContract(resource),
     ...operationContract(resource),
     ...summaryContract(resource),
+    ...exportContract(resource),
     fields: sortMembers(
       Object.entries(fieldTermsOf(resource, resources)).map(([name, terms]) => [name, promisedTerms(terms)]),
     ),

@@ -25,6 +25,21 @@ export function operationContract({ operations, rules }: Resource): OperationsOf
   return calls.length === 0 ? {} : { calls: sortMembers([...calls]) }
 }
 
+/** Whether lists of a resource are exported; missing if not. */
+export interface ExportsOfContract {
+  readonly exports?: true
+}
+
+export const exportContract = ({ exports }: Resource): ExportsOfContract => (exports ? { exports } : {})
+
+export const exportDifferences = (place: string, had: ExportsOfContract, has: ExportsOfContract): Difference[] => {
+  if (had.exports === has.exports) return []
+  const at = `${place}.exports`
+  return has.exports
+    ? [makeDifference(at, 'additive', 'Its list can be exported.')]
+    : [makeDifference(at, 'breaking', 'Its list cannot be exported any more.', 'Leave `exports: true`.', 'fixed')]
+}
+
 /** The declared summaries of a resource by the last part of their URLs; missing if there are none. */
 export interface SummariesOfContract {
   readonly summaries?: { readonly [segment: string]: SummaryContract }

@@ -123,7 +123,7 @@ function streamContents({ streams = [] }: Route, body: DescribedAnswer['body']):
 
 /** The successful answers of a route. */
 function successResponses({ headers, around }: ResponseContext, route: Route): DocumentPart {
-  const { resource, safe, about } = route
+  const { resource, safe, about, streams = [] } = route
   const groups = resource.settings.cache.groups ? [safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] : []
   const response = ({ body, says, headers: own, name }: DescribedAnswer): DocumentPart => {
     const schema = answerSchema(body, route, around)
@@ -134,7 +134,9 @@ function successResponses({ headers, around }: ResponseContext, route: Route): D
         content: { 'application/json': { schema }, ...streamContents(route, body) },
       }),
     }
-    return name === undefined ? part : { ...around.components.put('responses', [pascalCase(about.id) + name], part) }
+    if (name === undefined) return part
+    const whose = streams.length > 0 ? pascalCase(resource.singular) : '' // only some lists have exports
+    return { ...around.components.put('responses', [whose + pascalCase(about.id) + name], part) }
   }
   return Object.fromEntries(about.answers.map((answer) => [answer.status, response(answer)]))
 }

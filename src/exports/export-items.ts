@@ -25,7 +25,9 @@ export function withExport(scene: EndpointContext, route: Route): Route {
     ...route,
     streams: exportTypes,
     query: (call, world, carried) =>
-      typeFor(call) === null ? route.query(call, world, carried) : read(call.target.slice(carried.inPath.length), world),
+      typeFor(call) === null
+        ? route.query(call, world, carried)
+        : read(call.target.slice(carried.inPath.length), world),
     plan: (intent) => {
       const list = route.plan(intent) as ListRows
       if (typeFor(intent.call) === null) return list
@@ -34,7 +36,9 @@ export function withExport(scene: EndpointContext, route: Route): Route {
     },
     render: (intent, outcome) => {
       const type = typeFor(intent.call)
-      return type === null || isAbsent(outcome) ? route.render(intent, outcome) : exportReply(scene, intent, type, outcome as Page | PageStream)
+      return type === null || isAbsent(outcome)
+        ? route.render(intent, outcome)
+        : exportReply(scene, intent, type, outcome as Page | PageStream)
     },
     about: { ...route.about, notes: [...route.about.notes, exportNote] },
   }
@@ -61,7 +65,10 @@ function exportReply(scene: EndpointContext, intent: Intent, type: string, found
 const jsonLines = (items: string): string =>
   items === '' ? '' : `${items.includes('\n') ? items.replaceAll(documentSeparator, '\n') : linesOf(items)}\n`
 
-const linesOf = (items: string): string => parsed(items).map((item) => JSON.stringify(item)).join('\n')
+const linesOf = (items: string): string =>
+  parsed(items)
+    .map((item) => JSON.stringify(item))
+    .join('\n')
 
 const parsed = (items: string): unknown[] => JSON.parse(`[${items}]`)
 
@@ -83,7 +90,12 @@ function csvWriter(scene: EndpointContext, intent: Intent): (page: Page) => stri
  */
 const [grace, pace] = [20_000, 64]
 
-const exportStream = (first: string, found: PageStream, textOf: (page: Page) => string, world: World): AnswerStream => ({
+const exportStream = (
+  first: string,
+  found: PageStream,
+  textOf: (page: Page) => string,
+  world: World,
+): AnswerStream => ({
   open: (target) => {
     void sendExport(first, found, textOf, target, world)
     return found.close
@@ -101,7 +113,8 @@ async function sendExport(
   const send = async (text: string): Promise<void> => {
     target.write(text)
     const since = world.monotonic()
-    await within(world, (left += text.length / pace), target.ready(), () => {
+    left += text.length / pace
+    await within(world, left, target.ready(), () => {
       throw new Error('The export was read too slowly.')
     })
     left -= world.monotonic() - since

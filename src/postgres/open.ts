@@ -76,7 +76,16 @@ export async function openPostgres(
     )
     const times = address.pooled ? requestTimeouts : null
     const apart = () => connect(address, exportTimeouts, world)
-    return postgresStore({ ...prepared, world, pool, connect: apart, patience, caches, tells: caches && prepared.tells, times })
+    return postgresStore({
+      ...prepared,
+      world,
+      pool,
+      connect: apart,
+      patience,
+      caches,
+      tells: caches && prepared.tells,
+      times,
+    })
   })
 }
 

@@ -62,7 +62,8 @@ const readWhole = (looking: PostgresReadDeps, plan: ListRows): Promise<Outcome> 
     const begun = connection.ask(looking.snapshot.long)
     begun.catch(() => {}) // the first page fails too
     return {
-      read: (page) => performWith(looking, page)(connection.ask).catch((error) => Promise.reject(postgresFailure(error))),
+      read: (page) =>
+        performWith(looking, page)(connection.ask).catch((error) => Promise.reject(postgresFailure(error))),
       close: () => connection.close(),
     }
   })

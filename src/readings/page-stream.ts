@@ -97,7 +97,4 @@ function nextPlan(cellar: StoreContext, plan: ListRows, { last, hasAfter }: Page
 }
 
 const tooManyExports = (): Problem =>
-  new Problem(
-    'overloaded',
-    `This process sends ${mostOpen} exports already. Try again when one of them has ended.`,
-  )
+  new Problem('overloaded', `This process sends ${mostOpen} exports already. Try again when one of them has ended.`)
