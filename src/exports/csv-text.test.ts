@@ -23,7 +23,10 @@ function cellsOf(text: string): (string | null)[][] {
 const plainText = (text: string): string => (/^'+[=+\-@\t\r]/.test(text) ? text.slice(1) : text)
 
 const columns = [['id'], ['note'], ['size', 'width'], ['tags']]
-const character = fc.oneof(fc.constantFrom(...'\'"=+-@,;\t\r\n 0.1a\uFEFFé🙂'), fc.string({ unit: 'grapheme', maxLength: 1 }))
+const character = fc.oneof(
+  fc.constantFrom(...'\'"=+-@,;\t\r\n 0.1a\uFEFFé🙂'),
+  fc.string({ unit: 'grapheme', maxLength: 1 }),
+)
 const note = fc.option(fc.string({ unit: character, maxLength: 8 }))
 const item = fc.record({
   id: fc.constant('ord_1'),

@@ -47,12 +47,10 @@ doors(
       assert.match(ann.text, /^id,name,createdAt,updatedAt\r\n[^,]*,own,[^\r]*\r\n$/)
       const [one, ...more] = (await get('ann', '/stalls', lines)).text.trimEnd().split('\n')
       assert.deepEqual(more, [])
-      assert.deepEqual(Object.keys(JSON.parse(one as string)).filter((name) => name !== '_links'), [
-        'id',
-        'name',
-        'createdAt',
-        'updatedAt',
-      ])
+      assert.deepEqual(
+        Object.keys(JSON.parse(one as string)).filter((name) => name !== '_links'),
+        ['id', 'name', 'createdAt', 'updatedAt'],
+      )
       const boss = await get('boss', '/stalls')
       assert.match(boss.text, /^id,name,rent,createdAt,updatedAt\r\n[^,]*,own,7\.77,[^\r]*\r\n$/)
       assert.match((await get('eve', '/stalls', lines)).text, /"foreign"[^\n]*\n$/)
