@@ -10,12 +10,10 @@ import type { Resource } from '../resources/resource.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { Settings } from '../settings.ts'
 import {
-  type ExportsOfContract,
-  exportContract,
+  type ListsOfContract,
+  listContract,
   type OperationsOfContract,
   operationContract,
-  type SummariesOfContract,
-  summaryContract,
 } from './operation-contract.ts'
 import { type StatesOfContract, stateContract } from './state-contract.ts'
 import { fieldTermsOf } from './terms.ts'
@@ -58,11 +56,7 @@ export interface DeprecationDates {
   readonly sunset: string | null
 }
 
-export interface ResourceContract
-  extends StatesOfContract,
-    OperationsOfContract,
-    SummariesOfContract,
-    ExportsOfContract {
+export interface ResourceContract extends StatesOfContract, OperationsOfContract, ListsOfContract {
   /** The prefix of ids; null if a key takes their place. */
   readonly prefix: string | null
   readonly key: string | null
@@ -169,8 +163,7 @@ function resourceContract(
     ...deprecationDates(declaration),
     ...stateContract(resource),
     ...operationContract(resource),
-    ...summaryContract(resource),
-    ...exportContract(resource),
+    ...listContract(resource),
     fields: sortMembers(
       Object.entries(fieldTermsOf(resource, resources)).map(([name, terms]) => [name, promisedTerms(terms)]),
     ),

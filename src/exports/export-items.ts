@@ -90,19 +90,24 @@ function csvWriter(scene: EndpointContext, intent: Intent): (page: Page) => stri
  */
 const [grace, pace] = [20_000, 64]
 
-const exportStream = (
-  first: string,
-  found: PageStream,
-  textOf: (page: Page) => string,
-  world: World,
-): AnswerStream => ({
-  open: (target) => {
-    void sendExport(first, found, textOf, target, world)
-    return found.close
-  },
-})
+function exportStream(first: string, found: PageStream, textOf: (page: Page) => string, world: World): AnswerStream {
+  return {
+    open: (target) => {
+      let hasLeft = false
+      const failed = (failure?: unknown): void => {
+        if (!hasLeft) target.cut(failure)
+      }
+      void sendPages(first, found, textOf, target, world).catch(failed)
+      return () => {
+        hasLeft = true
+        found.close()
+      }
+    },
+  }
+}
 
-async function sendExport(
+/** Sends the pages as they are read; one that is read too slowly is cut without a failure. */
+async function sendPages(
   first: string,
   { rest, close }: PageStream,
   textOf: (page: Page) => string,
@@ -110,21 +115,25 @@ async function sendExport(
   world: World,
 ): Promise<void> {
   let left = grace
-  const send = async (text: string): Promise<void> => {
+  const isRead = async (text: string): Promise<boolean> => {
     target.write(text)
-    const since = world.monotonic()
     left += text.length / pace
-    await within(world, left, target.ready(), () => {
-      throw new Error('The export was read too slowly.')
-    })
+    const since = world.monotonic()
+    const inTime = await within(
+      world,
+      left,
+      target.ready().then(() => true),
+      () => false,
+    )
     left -= world.monotonic() - since
+    return inTime
   }
   try {
-    await send(first)
-    for await (const page of rest) await send(textOf(page))
-    target.end()
-  } catch (error) {
-    target.cut(error)
+    let goesOn = await isRead(first)
+    for (let next = await rest.next(); goesOn && !next.done; next = await rest.next())
+      goesOn = await isRead(textOf(next.value))
+    if (goesOn) target.end()
+    else target.cut()
   } finally {
     close()
   }

@@ -75,6 +75,7 @@ function streamOf(body: string | Uint8Array, stay: Reply['held'], context: Serve
 }
 
 /** A body that is made while it is read. It ends when its reader cancels it, or when the request is aborted. */
+// long because: its steps share the state of the stream
 function openedStream(
   stream: AnswerStream,
   signal: AbortSignal,

@@ -25,53 +25,65 @@ const mostOpen = 2
 const mostIdle = 30_000
 
 /** The states of a store that are being read. */
+// long because: its steps share the state and its end
 export function openReadings(cellar: StoreContext, { inBackground }: Pick<World, 'inBackground'>): Readings {
   const open = new Set<() => void>()
   return {
     open: async (plan, begin) => {
       if (open.size >= mostOpen) throw tooManyExports()
-      const hold: { reading?: Reading; idle?: Cancel } = {}
+      let reading: Reading | null = null
+      let cancelIdle: Cancel | null = null
       const close = (): void => {
-        hold.idle?.()
-        if (open.delete(close)) hold.reading?.close()
+        cancelIdle?.()
+        if (open.delete(close)) reading?.close()
+      }
+      const idle = (): void => {
+        cancelIdle?.()
+        cancelIdle = inBackground(mostIdle, close)
       }
       open.add(close)
       try {
-        hold.reading = await begin()
-        if (!open.has(close)) hold.reading.close()
-        const first = await hold.reading.read(plan)
-        if (first.is === 'page') return streamFrom(first, hold.reading)
+        reading = await begin()
+        if (!open.has(close)) reading.close() // meanwhile the store was closed
+        const first = await reading.read(plan)
+        if (first.is === 'page')
+          return {
+            is: 'pages',
+            first,
+            rest: following(cellar, plan, first, { read: reading.read, idle, close }),
+            close,
+          }
         close()
         return first
       } catch (error) {
         close()
         throw error
-      }
-
-      function streamFrom(first: Page, { read }: Reading): PageStream {
-        const wait = (): void => {
-          hold.idle = inBackground(mostIdle, close)
-        }
-        async function* following(): PageStream['rest'] {
-          try {
-            for (let next = nextPlan(cellar, plan, first); next; ) {
-              hold.idle?.()
-              const page = (await read(next)) as Page
-              wait()
-              yield page
-              next = nextPlan(cellar, plan, page)
-            }
-          } finally {
-            close()
-          }
-        }
-        wait()
-        return { is: 'pages', first, rest: following(), close }
+      } finally {
+        if (open.has(close)) idle()
       }
     },
     close: () => {
       for (const close of [...open]) close()
     },
+  }
+}
+
+/** The pages after the first one. */
+async function* following(
+  cellar: StoreContext,
+  plan: ListRows,
+  first: Page,
+  { read, idle, close }: Reading & { readonly idle: () => void },
+): PageStream['rest'] {
+  try {
+    for (let next = nextPlan(cellar, plan, first); next; ) {
+      const page = (await read(next)) as Page
+      idle()
+      yield page
+      next = nextPlan(cellar, plan, page)
+    }
+  } finally {
+    close()
   }
 }
 

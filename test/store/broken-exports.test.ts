@@ -1,6 +1,8 @@
 /** R162, R238: an export that fails after its first rows never ends as if it were complete. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
+import type { PageStream } from '../../src/flow/outcome.ts'
+import type { Plan } from '../../src/flow/plan.ts'
 import type { Store } from '../../src/flow/store.ts'
 import { doors, spec } from '../help/door.ts'
 
@@ -12,10 +14,10 @@ const shop = service({
 /** A store whose connection is lost after the first page of an export. */
 const losing = (store: Store): Store => ({
   ...store,
-  execute: async (plan, follows) => {
-    const outcome = await store.execute(plan, follows)
+  execute: async (plan: Plan) => {
+    const outcome = await store.execute(plan)
     if (outcome.is !== 'pages') return outcome
-    async function* lost(): typeof outcome.rest {
+    async function* lost(): PageStream['rest'] {
       if (outcome.is === 'pages') yield outcome.first
       throw new Error('The connection was lost.')
     }
