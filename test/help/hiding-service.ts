@@ -42,6 +42,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           price: f.decimal({ scale: 2, default: '0.00' }),
           cost: f.integer({ default: 0, read: 'pii' }),
         },
+        exports: true,
         summaries: { prices: { sum: ['price'] }, costs: { sum: ['cost'] } },
         ...(sharedPlans
           ? { access: { read: 'authenticated', write: 'prices' } }
@@ -62,6 +63,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           planId: f.ref('plans', { filter: true }),
           ...(derived && totals),
         },
+        exports: true,
         summaries: {
           ranks: { group: ['rank', 'planId'] },
           numbers: { group: ['ssn'] },
@@ -76,6 +78,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         prefix: 'vis',
         parent: { resource: 'customers', onDelete: 'cascade' },
         fields: { text: f.text({ filter: true }), cost: f.integer({ default: 0, read: 'pii', filter: 'range' }) },
+        exports: true,
         summaries: { owners: { group: ['customerId'] }, expenses: { group: ['customerId'], sum: ['cost'] } },
         access: guardedVisits ? { read: 'authenticated', write: 'authenticated', remove: 'close' } : 'authenticated',
       },
@@ -87,6 +90,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           hue: f.text({ optional: true, filter: true }),
           note: f.text({ max: 99, optional: true, read: 'pii' }),
         },
+        exports: true,
         summaries: { days: { group: [{ day: 'createdAt' }] }, notes: { group: ['note'] } },
         access: 'authenticated',
       },
@@ -101,6 +105,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         prefix: 'drp',
         owner: 'accountId',
         fields: { text: f.text(), seal: f.text({ optional: true, immutable: true }) },
+        exports: true,
         access: { read: 'pii', write: 'authenticated' },
       },
       ...(sharedRooms && rooms),

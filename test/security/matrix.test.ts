@@ -73,6 +73,16 @@ doors(
                     ? {}
                     : undefined
               const headers: Record<string, string> = method === 'PUT' ? { 'if-match': '*' } : {}
+              // A list is exported too; its refusals are those of the list.
+              for (const accept of method === 'GET' && route.operation === 'list' ? (route.streams ?? []) : []) {
+                const exported = await send(who, method, path, { headers: { accept } })
+                assert.ok(exported.status < 500, `${path}: ${exported.status}`)
+                judge(who, route, kind, exported, mark)
+                assert.equal(
+                  exported.text.includes(mark),
+                  (await send(who, method, path)).text.includes(mark) && exported.status === 200,
+                )
+              }
               const answer = await send(who, method, path, { ...(json && { json: keyed(path, name, json) }), headers })
               assert.ok(answer.status < 500, `${path}: ${answer.status}`)
               seen.set(
