@@ -5,6 +5,7 @@ import { isObject } from '../fields/value-check.ts'
 import { promisedTerms, sortMembers } from '../fields/value-terms.ts'
 import type { Endpoint } from '../flow/route.ts'
 import type { Quotas, Tier } from '../limits/tier.ts'
+import { embeddableNames } from '../lists/embed-names.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Declaration, type Service, service } from '../service.ts'
@@ -69,6 +70,8 @@ export interface ResourceContract extends StatesOfContract, OperationsOfContract
   /** The dates of deprecated operations; missing if there are none. */
   readonly deprecations?: { readonly [operation: string]: DeprecationDates }
   readonly fields: { readonly [name: string]: FieldTerms }
+  /** The names that can be embedded; missing if there are none. */
+  readonly embeds?: readonly string[]
   readonly order: readonly string[]
   readonly sorts: { readonly [name: string]: readonly string[] }
   /** Fields that are unique together. */
@@ -102,7 +105,7 @@ const knownResourceParts = [
     'deprecations',
     'events',
   ],
-  ...['order', 'sorts', 'summaries', 'exports', 'indexes', 'uniques', 'settings', 'title', 'description'],
+  ...['embed', 'order', 'sorts', 'summaries', 'exports', 'indexes', 'uniques', 'settings', 'title', 'description'],
 ]
 
 export function contractOf(declaration: Declaration): Contract {
@@ -153,6 +156,7 @@ function resourceContract(
   const differing = noticeableSettings(settings).filter(
     (path) => !isSameValue(contractSetting(settings, path), contractSetting(around, path)),
   )
+  const embeds = embeddableNames(resource, resources)
   return {
     prefix,
     key,
@@ -167,6 +171,7 @@ function resourceContract(
     fields: sortMembers(
       Object.entries(fieldTermsOf(resource, resources)).map(([name, terms]) => [name, promisedTerms(terms)]),
     ),
+    ...(embeds.length > 0 && { embeds: embeds.toSorted() }),
     order: declaration.order ?? ['id'],
     sorts: sortMembers(Object.entries(declaration.sorts ?? {})),
     uniques: (declaration.uniques ?? []).map((names) => names.toSorted()).toSorted(compareNames),

@@ -4,7 +4,7 @@ import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 import { fieldDifferences, sharedTraffic } from './field-differences.ts'
 import { listDifferences, type OperationsOfContract } from './operation-contract.ts'
-import { dayText, deprecationDifferences, pathDifferences } from './path-differences.ts'
+import { dayText, deprecationDifferences, embedDifferences, pathDifferences } from './path-differences.ts'
 import { stateDifferences } from './state-differences.ts'
 import { type Weight, weighSetting } from './weight.ts'
 
@@ -293,4 +293,7 @@ const asynchronousDifference = (place: string, now: boolean): Difference =>
     'fixed',
   )
 
-const partDifferences = [eventDifferences, stateDifferences, operationDifferences, listDifferences]
+const partDifferences = [
+  ...[eventDifferences, stateDifferences, operationDifferences],
+  ...[embedDifferences, listDifferences],
+]

@@ -1,15 +1,15 @@
 /** Event bodies: the schemas of events, one for each resource, and the webhooks that deliver them. Part 13; part 6. R207, R208. */
 
+import { recordedRef } from '../bodies/bodies.ts'
+import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
+import type { SchemaContext } from '../bodies/schemas.ts'
 import { streamType } from '../endpoints/content-negotiation.ts'
 import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endpointResource } from '../resources/service-fields.ts'
-import { recordedRef } from './bodies.ts'
-import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { setSchema } from './filters.ts'
-import type { SchemaContext } from './schemas.ts'
 
 type DescribedEvents = NonNullable<OperationDescription['events']>
 

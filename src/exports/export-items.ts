@@ -1,7 +1,7 @@
 /** Exports the items of a list: all that match, as lines of JSON or CSV, from one state of the store. Part 4. R238. */
 import { preferredStream } from '../endpoints/content-negotiation.ts'
-import { type EndpointContext, isAbsent, viewNow } from '../endpoints/item.ts'
-import { listRulesOf, shownItems } from '../endpoints/list-items.ts'
+import { type EndpointContext, isAbsent } from '../endpoints/item.ts'
+import { shownItems } from '../endpoints/list-items.ts'
 import { contextOfFields } from '../endpoints/read-item.ts'
 import type { Call } from '../flow/call.ts'
 import type { Intent, ListQuery } from '../flow/intent.ts'
@@ -11,6 +11,9 @@ import type { AnswerStream, Reply, StreamTarget } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import { type World, within } from '../flow/world.ts'
 import { listQueryReader } from '../lists/list-query.ts'
+import { type Embedder, embedderOf } from '../views/embedder.ts'
+import { viewNow } from '../views/shown-rows.ts'
+import { listRulesOf } from '../views/version-lists.ts'
 import { csvColumns, csvHeader, csvLines } from './csv-text.ts'
 
 const csvType = 'text/csv'
@@ -19,7 +22,10 @@ const exportTypes = ['application/x-ndjson', csvType]
 /** The route of a list that also answers with all of its items, if its resource declares exports. */
 export function withExport(scene: EndpointContext, route: Route): Route {
   if (!scene.resource.exports) return route
-  const read = listQueryReader({ ...listRulesOf(scene), whole: true })
+  const { parameterNames, ...rules } = listRulesOf(scene)
+  const names = parameterNames.filter((name) => name !== 'embed') // CSV could not show the rows
+  const read = listQueryReader({ ...rules, parameterNames: names, whole: true })
+  const embedder = embedderOf(scene)
   const typeFor = (call: Call) => preferredStream(call, exportTypes)
   return {
     ...route,
@@ -38,7 +44,7 @@ export function withExport(scene: EndpointContext, route: Route): Route {
       const type = typeFor(intent.call)
       return type === null || isAbsent(outcome)
         ? route.render(intent, outcome)
-        : exportReply(scene, intent, type, outcome as Page | PageStream)
+        : exportReply(scene, intent, type, outcome as Page | PageStream, embedder)
     },
     about: { ...route.about, notes: [...route.about.notes, exportNote] },
   }
@@ -48,9 +54,18 @@ const exportNote =
   'With `Accept: application/x-ndjson` or `text/csv` it answers with all items that match, without pages, from one state of the data.'
 
 /** A page of another request than GET is read only to see whether there is a list. The first page may still be refused. */
-function exportReply(scene: EndpointContext, intent: Intent, type: string, found: Page | PageStream): Reply {
+function exportReply(
+  scene: EndpointContext,
+  intent: Intent,
+  type: string,
+  found: Page | PageStream,
+  embedder: Embedder,
+): Reply {
   const own = contextOfFields(scene, (intent.query as ListQuery).fields)
-  const textOf = type === csvType ? csvWriter(own, intent) : (page: Page) => jsonLines(shownItems(own, intent, page))
+  const textOf =
+    type === csvType
+      ? csvWriter(own, intent, embedder)
+      : (page: Page) => jsonLines(shownItems(own, intent, page, embedder))
   const headers = { 'Content-Type': type === csvType ? `${csvType}; charset=utf-8` : type }
   if (found.is === 'page') return { status: 200, headers, body: null, stream: { open: () => () => {} } }
   try {
@@ -73,12 +88,12 @@ const linesOf = (items: string): string =>
 const parsed = (items: string): unknown[] => JSON.parse(`[${items}]`)
 
 /** Writes pages as CSV, the first one with the names of the columns. Items have no links there. */
-function csvWriter(scene: EndpointContext, intent: Intent): (page: Page) => string {
+function csvWriter(scene: EndpointContext, intent: Intent, embedder: Embedder): (page: Page) => string {
   const own = { ...scene, linker: null }
   const columns = csvColumns(scene.resource, viewNow(scene, intent.caller, intent.world))
   let header = csvHeader(columns)
   return (page) => {
-    const text = header + csvLines(columns, parsed(shownItems(own, intent, page)))
+    const text = header + csvLines(columns, parsed(shownItems(own, intent, page, embedder)))
     header = ''
     return text
   }

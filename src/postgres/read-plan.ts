@@ -52,7 +52,9 @@ const [patience, longestRest] = [3000, 250]
 export const runPostgresRead = (looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> =>
   retryRead(() => {
     if (plan.do === 'list' && plan.whole) return readWhole(looking, plan)
-    return plan.do === 'list' ? readList(looking, plan) : readInOneStatement(looking, plan)
+    if (plan.do === 'list') return readList(looking, plan)
+    const isLone = plan.do !== 'read' || plan.embeds === undefined
+    return isLone ? readInOneStatement(looking, plan) : inSnapshot(looking, true, performWith(looking, plan))
   }, looking.world)
 
 /** Reads all rows in a snapshot on a connection of its own, as its reader may be slow, and requests need those of the pool. */
@@ -98,7 +100,12 @@ async function readList(looking: PostgresReadDeps, plan: ListRows): Promise<Outc
   const short = isBounded(own.collection, resolveList(cellar, plan), cellar.dialect)
   if (plan.countTo !== null && looking.counts) return readCountedList(looking, looking.counts, plan, short)
   const isLone =
-    short && !cellar.dialect.distribute && plan.countTo === null && plan.parent === null && plan.joined === undefined
+    short &&
+    !cellar.dialect.distribute &&
+    plan.countTo === null &&
+    plan.parent === null &&
+    plan.joined === undefined &&
+    plan.embeds === undefined
   return isLone ? readInOneStatement(looking, plan) : inSnapshot(looking, short, performWith(looking, plan))
 }
 

@@ -48,7 +48,7 @@ export const runSqliteRead = (looking: SqliteReadDeps, plan: ReadOnlyPlan): Outc
   looking.snapshot.within(() => {
     if (plan.do === 'list' && plan.whole) return readWhole(looking, plan)
     if (plan.do === 'list') return plan.summary ? readSummary(looking, plan, plan.summary) : readList(looking, plan)
-    return plan.do === 'read' ? readWithJoined(looking, plan) : readInLoop(looking, plan)
+    return plan.do === 'read' && !plan.embeds ? readWithJoined(looking, plan) : readInLoop(looking, plan)
   })
 
 const readInLoop = ({ cellar, run }: SqliteReadDeps, plan: ReadOnlyPlan): Outcome =>

@@ -20,7 +20,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
     urgent: f.boolean({ derived: true, read: 'pii' }),
   }
   const rooms = {
-    rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'authenticated' },
+    rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'authenticated', embed: ['bookings.room'] },
     bookings: {
       prefix: 'boo',
       owner: 'accountId',
@@ -52,7 +52,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         prefix: 'cus',
         owner: 'accountId',
         fields: {
-          name: f.text({ max: 50, filter: 'like', sort: true }),
+          name: f.text({ max: 50, filter: 'like', sort: true, search: true }),
           ssn: f.text({ max: 20, optional: true, read: 'pii', filter: true, sort: true }),
           contact: f.object({ city: f.text({ max: 40, filter: true }) }, { optional: true, read: 'pii' }),
           score: f.integer({ default: 0, read: 'pii', filter: 'range', sort: true }),
@@ -72,14 +72,19 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           ...(derived && { spending: { sum: ['spent'] } }),
         },
         ...(derived && { derived: { urgent: ({ score }: { score: number }) => score > 5 } }),
+        embed: ['plan', 'visits.customer'],
         access: 'authenticated',
       },
       visits: {
         prefix: 'vis',
         parent: { resource: 'customers', onDelete: 'cascade' },
-        fields: { text: f.text({ filter: true }), cost: f.integer({ default: 0, read: 'pii', filter: 'range' }) },
+        fields: {
+          text: f.text({ filter: true, search: true }),
+          cost: f.integer({ default: 0, read: 'pii', filter: 'range' }),
+        },
         exports: true,
         summaries: { owners: { group: ['customerId'] }, expenses: { group: ['customerId'], sum: ['cost'] } },
+        embed: ['customer.plan'],
         access: guardedVisits ? { read: 'authenticated', write: 'authenticated', remove: 'close' } : 'authenticated',
       },
       tags: {
@@ -87,7 +92,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         owner: 'accountId',
         fields: {
           name: f.text({ max: 20 }),
-          hue: f.text({ optional: true, filter: true }),
+          hue: f.text({ optional: true, filter: true, search: true }),
           note: f.text({ max: 99, optional: true, read: 'pii' }),
         },
         exports: true,
@@ -97,14 +102,14 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
       labels: {
         prefix: 'lab',
         owner: 'accountId',
-        fields: { text: f.text() },
+        fields: { text: f.text({ search: true }) },
         access: 'authenticated',
         settings: { resource: { id: 'client' } },
       },
       drops: {
         prefix: 'drp',
         owner: 'accountId',
-        fields: { text: f.text(), seal: f.text({ optional: true, immutable: true }) },
+        fields: { text: f.text({ search: true }), seal: f.text({ optional: true, immutable: true }) },
         exports: true,
         access: { read: 'pii', write: 'authenticated' },
       },

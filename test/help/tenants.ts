@@ -5,7 +5,12 @@ export const tenants = service({
   name: 'tenants',
   scopes: { 'deals:read': 'Read deals', 'deals:write': 'Change deals' },
   resources: {
-    products: { prefix: 'prd', fields: { name: f.text({ sort: true, filter: true }) }, access: 'authenticated' },
+    products: {
+      prefix: 'prd',
+      fields: { name: f.text({ sort: true, filter: true }) },
+      access: 'authenticated',
+      embed: ['reviews'],
+    },
     deals: {
       prefix: 'dea',
       owner: 'accountId',
@@ -19,6 +24,7 @@ export const tenants = service({
       uniques: [['name', 'productId']],
       exports: true,
       summaries: { names: { group: ['name', 'productId'] } },
+      embed: ['product.reviews', 'twin.seats', 'parts'],
       access: { read: 'deals:read', write: 'deals:write' },
     },
     parts: {
@@ -27,6 +33,7 @@ export const tenants = service({
       fields: { text: f.text({ max: 100, filter: true, sort: true }) },
       exports: true,
       summaries: { texts: { group: ['text'] } },
+      embed: ['deal.twin'],
       access: 'authenticated',
     },
     seats: {
@@ -35,6 +42,7 @@ export const tenants = service({
       fields: { number: f.text({ max: 8 }), note: f.text({ max: 100, optional: true }) },
       exports: true,
       summaries: { notes: { group: ['note'] } },
+      embed: true,
       access: 'authenticated',
     },
     tags: {
@@ -50,6 +58,7 @@ export const tenants = service({
       fields: { text: f.text({ max: 100 }) },
       exports: true,
       summaries: { texts: { group: ['text', 'productId'] } },
+      embed: ['product.reviews'],
       access: 'authenticated',
     },
   },
