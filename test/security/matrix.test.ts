@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { Route } from '../../src/flow/route.ts'
 import { type Answer, type Door, doors, type Sent } from '../help/door.ts'
-import { holders, known, tenants } from '../help/tenants.ts'
+import { holders, known, exportedTenants as tenants } from '../help/tenants.ts'
 
 type Who = keyof typeof holders
 type Kind = 'own' | 'foreign' | 'unknown' | 'gone' | 'gone of others'
