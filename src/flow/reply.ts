@@ -25,6 +25,8 @@ export interface StreamTarget {
 
 /** A body that is made while it is sent. */
 export interface AnswerStream {
+  /** Set if it goes on until its client leaves, so that it holds no slot of running requests. */
+  readonly endless?: true
   /** Begins; the returned function is called when the client has gone. */
   readonly open: (target: StreamTarget) => () => void
 }

@@ -26,8 +26,8 @@ export function fetchDoor(
     const { status, headers, body, held } = reply
     if (logs) logAnswer(call, reply, context, started)
     if (reply.stream && call.method !== 'HEAD') {
-      held?.leave()
-      return new Response(openedStream(reply.stream, request.signal, brokenStream(call, context)), { status, headers })
+      const opened = openedStream(reply.stream, held, request.signal, brokenStream(call, context))
+      return new Response(opened, { status, headers })
     }
     const sent = call.method === 'HEAD' || !body ? null : body
     if (sent !== null && sent.length > smallAnswer)
@@ -78,6 +78,7 @@ function streamOf(body: string | Uint8Array, stay: Reply['held'], context: Serve
 // long because: its steps share the state of the stream
 function openedStream(
   stream: AnswerStream,
+  held: Reply['held'],
   signal: AbortSignal,
   failed: (error: unknown) => void,
 ): ReadableStream<Uint8Array> {
@@ -90,7 +91,9 @@ function openedStream(
     signal.removeEventListener('abort', aborted)
     ended()
     drained()
+    held?.leave()
   }
+  if (stream.endless) held?.leave()
   return new ReadableStream<Uint8Array>(
     {
       start: (control) => {

@@ -159,19 +159,20 @@ export const brokenStream =
   (err: unknown): void =>
     log.error({ requestId: id, err }, 'The answer was broken off.')
 
-/** Sends a body that is made while it is sent. It may last for days, so it holds no slot of running requests. */
+/** Sends a body that is made while it is sent. One without an end may last for days. */
 export function openStream(
   socket: Socket,
   answer: ServerResponse,
   { held, stream }: Reply,
   { readers, failed }: Pick<StreamOptions, 'readers' | 'failed'>,
 ): void {
-  held?.leave()
+  const { endless, open } = stream as AnswerStream
+  if (endless) held?.leave()
   let drained = (): void => {}
   if (socket.destroyed) return void answer.destroy()
   readers.keep(socket, answer)
   answer.flushHeaders() // sent together with content, they would stay in memory in 34 pieces as long as the stream is open
-  const ended = (stream as AnswerStream).open({
+  const ended = open({
     write: (text) => void answer.write(text),
     unread: () => answer.writableLength,
     ready: () =>
@@ -190,7 +191,7 @@ export function openStream(
     ended()
     drained()
   })
-  socket.once('end', () => socket.destroy()) // a stream has no end for which a client that half-closes could wait
+  if (endless) socket.once('end', () => socket.destroy()) // there is no end for which a client that half-closes could wait
 }
 
 const pieceSize = MiB / 16

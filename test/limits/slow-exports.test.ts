@@ -1,16 +1,20 @@
 /** R238: an export whose reader is too slow is cut, and one that is read goes on for as long as it takes. */
 import assert from 'node:assert/strict'
+import { get, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
 import { callerGate } from '../../src/corridor/server-context.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
+import { listen } from '../../src/http/node.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { testWorld } from '../help/world.ts'
 
 const shop = service({
   name: 'shop',
-  resources: { notes: { prefix: 'not', fields: { text: f.text() }, exports: true, access: 'public' } },
+  resources: { notes: { prefix: 'not', fields: { text: f.text({ max: 100_000 }) }, exports: true, access: 'public' } },
 })
 
 /** A service whose list has 600 items, and its door. */
@@ -50,4 +54,47 @@ test('R238: one that pauses for less gets everything', async (t) => {
     await world.pass(3000)
   }
   assert.ok(bytes > 600 * 50)
+})
+
+/** A service that listens, whose list is too long for the buffers of the system. */
+async function listening(t: { after: (act: () => unknown) => void }) {
+  const store = await openStore(shop, 'sqlite::memory:', 'apply')
+  const world = serviceWorld(realWorld, store)
+  const log = { error: () => {}, warn: () => {}, info: () => {} }
+  const context = { service: shop, store, world, authenticate: callerGate(shop, store, world), log, open: () => true }
+  const [door, server] = [fetchDoor(context), await listen(context, { port: 0, host: '127.0.0.1' })]
+  const [headers, body] = [{ 'content-type': 'application/json' }, JSON.stringify({ text: 'x'.repeat(100_000) })]
+  const send = () => door(new Request('http://a/notes', { method: 'POST', headers, body }))
+  for (let i = 0; i < 300; i += 50) await Promise.all(Array.from({ length: 50 }, send))
+  t.after(async () => {
+    await server.stop(100)
+    await store.close()
+  })
+  return server
+}
+
+test('R162, R186, R238: an export that is not read when the process stops is broken off', async (t) => {
+  const server = await listening(t)
+  const answer = await new Promise<IncomingMessage>((resolve) =>
+    get(`${server.url}/notes`, { headers: { accept: 'application/x-ndjson' } }, resolve).on('error', () => {}),
+  )
+  answer.on('error', () => {})
+  await server.stop(100)
+  await assert.rejects(async () => {
+    for await (const _ of answer);
+  })
+  assert.equal(answer.complete, false)
+})
+
+test('R238: a client that has closed its half of the connection gets the whole export', async (t) => {
+  const server = await listening(t)
+  const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', allowHalfOpen: true })
+  socket.end('GET /notes HTTP/1.1\r\nHost: a\r\nAccept: application/x-ndjson\r\n\r\n')
+  let [length, end] = [0, '']
+  for await (const bytes of socket) {
+    length += bytes.length
+    end = `${end}${bytes.subarray(-10)}`.slice(-10)
+  }
+  assert.ok(length > 300 * 100_000, String(length))
+  assert.match(end, /\r\n0\r\n\r\n$/)
 })

@@ -11,12 +11,13 @@ const shop = service({
       fields: {
         status: f.enum(['draft', 'paid'], { default: 'draft', filter: true }),
         number: f.integer({ filter: 'range', sort: true, optional: true }),
-        note: f.text({ optional: true }),
+        note: f.text({ optional: true, search: true }),
         total: f.decimal({ scale: 2, optional: true }),
         size: f.object({ width: f.integer(), height: f.integer({ optional: true }) }, { optional: true }),
         tags: f.list(f.text(), { default: [] }),
       },
       exports: true,
+      embed: true,
       access: 'public',
     },
     lines: {
@@ -160,6 +161,23 @@ doors('exports', shop, (door) => {
       assert.match(neither.json.message, /application\/json or application\/x-ndjson or text\/csv/)
     },
   )
+  spec('R235 R238', 'a search, in the order of its matches', async () => {
+    const ids: string[] = []
+    for (const note of ['ink', 'red ink', 'a red pen', 'pen, ink and red paper'])
+      ids.push((await post(door, { note })).id)
+    for (let i = 0; i < 120; i++) await post(door, { note: `${'word '.repeat(i)}ink` })
+    for (const query of ['search=ink', 'search=red', 'search=ink&sort=number&order=desc', 'search=pen&fields=note']) {
+      const listed = await door.send('GET', `/orders?${query}&page_size=100`)
+      const all = itemsOf((await door.send('GET', `/orders?${query}`, { headers: lines })).text)
+      assert.deepEqual(all.slice(0, 100), listed.json.data)
+      assert.equal(all.length, listed.json.pagination.totalItems ?? all.length)
+      assert.equal(new Set(all.map(({ id }) => id)).size, all.length)
+    }
+  })
+  spec('R238', 'nothing is embedded in exports', async () => {
+    const refused = await door.send('GET', '/orders?embed=lines', { headers: lines })
+    assert.deepEqual([refused.status, refused.json.errors[0].type], [400, 'unknown-parameter'])
+  })
   spec('R238', 'answers that are cached are not taken for exports', async () => {
     for (let i = 0; i < 3; i++) {
       assert.equal((await door.send('GET', '/orders?status=paid')).headers['content-type'], 'application/json')
