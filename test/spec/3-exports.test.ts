@@ -170,7 +170,7 @@ doors('exports', shop, (door) => {
       const listed = await door.send('GET', `/orders?${query}&page_size=100`)
       const all = itemsOf((await door.send('GET', `/orders?${query}`, { headers: lines })).text)
       assert.deepEqual(all.slice(0, 100), listed.json.data)
-      assert.equal(all.length, listed.json.pagination.totalItems ?? all.length)
+      assert.equal(all.length, listed.json.pagination.totalRecords ?? all.length)
       assert.equal(new Set(all.map(({ id }) => id)).size, all.length)
     }
   })
