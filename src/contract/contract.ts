@@ -11,10 +11,10 @@ import type { Resource } from '../resources/resource.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { Settings } from '../settings.ts'
 import {
+  type ListsOfContract,
+  listContract,
   type OperationsOfContract,
   operationContract,
-  type SummariesOfContract,
-  summaryContract,
 } from './operation-contract.ts'
 import { type StatesOfContract, stateContract } from './state-contract.ts'
 import { fieldTermsOf } from './terms.ts'
@@ -57,7 +57,7 @@ export interface DeprecationDates {
   readonly sunset: string | null
 }
 
-export interface ResourceContract extends StatesOfContract, OperationsOfContract, SummariesOfContract {
+export interface ResourceContract extends StatesOfContract, OperationsOfContract, ListsOfContract {
   /** The prefix of ids; null if a key takes their place. */
   readonly prefix: string | null
   readonly key: string | null
@@ -105,7 +105,7 @@ const knownResourceParts = [
     'deprecations',
     'events',
   ],
-  ...['embed', 'order', 'sorts', 'summaries', 'indexes', 'uniques', 'settings', 'title', 'description'],
+  ...['embed', 'order', 'sorts', 'summaries', 'exports', 'indexes', 'uniques', 'settings', 'title', 'description'],
 ]
 
 export function contractOf(declaration: Declaration): Contract {
@@ -167,7 +167,7 @@ function resourceContract(
     ...deprecationDates(declaration),
     ...stateContract(resource),
     ...operationContract(resource),
-    ...summaryContract(resource),
+    ...listContract(resource),
     fields: sortMembers(
       Object.entries(fieldTermsOf(resource, resources)).map(([name, terms]) => [name, promisedTerms(terms)]),
     ),

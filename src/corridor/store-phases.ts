@@ -129,7 +129,7 @@ export const renderPhase = phase({
   pass: ({ call, admission, route, intent, outcome }) => {
     const reply = completeHeaders(call.method, route, route.render(intent, outcome))
     const bytes = reply.body?.length ?? 0
-    learnSize(admission.memory, route, intent, bytes)
+    if (!reply.stream) learnSize(admission.memory, route, intent, bytes)
     // Only a read may still wait for memory and be refused: a write is committed already.
     if (bytes <= smallAnswer || admission.space || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
     const room = waitForMemory({ call, admission }, () => bytes)

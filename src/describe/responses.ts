@@ -130,6 +130,20 @@ function answerSchema(
   return body && { ...cachedBodyRef(bodyRefs[body], answered, around) }
 }
 
+const itemsOnLines: DocumentPart = {
+  schema: { type: 'string', description: 'All items that match, each as a JSON object on a line of its own.' },
+}
+const itemsAsCsv: DocumentPart = {
+  schema: { type: 'string', description: 'All items that match, as CSV (RFC 4180) with a line of names.' },
+}
+
+/** The streams that a route answers with in place of a body. R213, R238. */
+function streamContents({ streams = [] }: Route, body: DescribedAnswer['body']): DocumentPart {
+  if (streams.length === 0) return {}
+  if (body === 'events') return streamContent
+  return body === 'page' ? { 'application/x-ndjson': itemsOnLines, 'text/csv': itemsAsCsv } : {}
+}
+
 /** The successful answers of a route. Those of a name, and those with an item, are stored once with the headers of all of them. */
 function successResponses({ headers, around, version }: ResponseContext, route: Route): DocumentPart {
   const { about } = route
@@ -141,7 +155,7 @@ function successResponses({ headers, around, version }: ResponseContext, route: 
       description: name !== undefined && body === 'item' && status === 200 ? 'As it is now.' : says,
       ...headers(name === undefined ? answerHeaders(answer, route) : sharedHeaders(name, version)),
       ...(schema && {
-        content: { 'application/json': { schema }, ...(route.streams && body === 'events' && streamContent) },
+        content: { 'application/json': { schema }, ...streamContents(route, body) },
       }),
     }
     if (name === undefined) return part

@@ -1,6 +1,6 @@
 /** Event routes: GET /events, as a list or as a stream, and GET of one event. Part 6. */
 
-import { prefersStream, streamType } from '../endpoints/content-negotiation.ts'
+import { preferredStream, streamType } from '../endpoints/content-negotiation.ts'
 import { describedUnchanged, itemConditions } from '../endpoints/described.ts'
 import { listTag } from '../endpoints/list-items.ts'
 import { Problem } from '../errors/problem.ts'
@@ -41,12 +41,13 @@ function listEventsRoute(scope: EventScope, resource: Resource, challenge: strin
   const { settings } = resource
   const rule = ruleOf(scope)
   const queryFor = (asked: RequestContext) => readEventQuery(scope, asked, settings, challenge)
-  const isStreamed = ({ call }: RequestContext) => settings.events.stream && prefersStream(call)
+  const streams = settings.events.stream ? [streamType] : []
+  const isStreamed = ({ call }: RequestContext) => preferredStream(call, streams) !== null
   return {
     ...{ operation: 'events', method: 'GET', at: 'collection', safe: true, resource, rule, content: [] },
     query: () => null,
     target: () => ({ read: null, admit: () => {} }),
-    streams: settings.events.stream,
+    streams,
     furtherRules: readRules(scope),
     parse: (asked) => {
       const events = queryFor(asked)

@@ -27,6 +27,7 @@ export function eventStream(rules: StreamRules, intent: Intent): AnswerStream {
   if (sources === null || feed.isFull)
     throw new Problem('overloaded', 'This process cannot send another stream of events. Try again later.')
   return {
+    endless: true,
     open: (target) => {
       const stream = new OpenStream(rules, intent, { feed, sources, target })
       return stream.end

@@ -25,6 +25,14 @@ export interface Page extends StoredRows {
   readonly documents?: readonly Readonly<Record<string, unknown>>[]
 }
 
+/** All rows of a list, page by page, from one state, which stays open until `close`, or until nobody asks for a page. */
+export interface PageStream {
+  readonly is: 'pages'
+  readonly first: Page
+  readonly rest: AsyncGenerator<Page, void>
+  readonly close: () => void
+}
+
 /** The values that a row is ordered by, each as the database's text. */
 export type Position = readonly (string | null)[]
 
@@ -145,6 +153,7 @@ export type Outcome =
   | FoundRow
   | AbsentRow
   | Page
+  | PageStream
   | RowGroups
   | WrittenRow
   | AnsweredWrite

@@ -123,6 +123,8 @@ export interface ListRows {
   readonly countTo: number | null
   /** Whether to return the positions of the first and the last row, for cursors. */
   readonly withPositions: boolean
+  /** Set if all rows are read, page by page, from one state; its outcome is then a `PageStream`. R238. */
+  readonly whole?: true
   /** Set if the rows are summarized instead of answered; the order then only names the columns of its groups and values. */
   readonly summary?: RowSummary
 }

@@ -61,8 +61,8 @@ export interface Route {
   readonly embeds?: { readonly names: readonly string[]; readonly collections: () => readonly string[] }
   /** The patterns of parameters of its path that are no ids of its resource. */
   readonly pathPatterns?: Readonly<Record<string, string>>
-  /** Whether it also answers with a stream of events (`text/event-stream`). R213. */
-  readonly streams?: boolean
+  /** The media types of the streams that it also answers with: of events, or of all items of a list. R213, R238. */
+  readonly streams?: readonly string[]
   /** Whether it takes idempotency keys; `replayed` if a repeat gets the first answer in every mode. R108. */
   readonly claims: 'required' | 'optional' | 'replayed' | null
   /** Of batches: how many operations one may have; missing for other routes. R229. */

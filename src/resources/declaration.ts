@@ -133,6 +133,8 @@ export interface ResourceDeclaration {
    * @example summaries: { byStatus: { group: ['status', { month: 'createdAt' }], sum: ['total'] } }
    */
   readonly summaries?: DeclaredSummaries
+  /** Whether the list also answers with all of its items, as lines of JSON or CSV: `exports: true`. R238. */
+  readonly exports?: boolean
   /** Indexes for lists that filter by one field and sort by another: `indexes: [['status', 'title']]`. */
   readonly indexes?: readonly (readonly string[])[]
   /** Fields whose values together are unique: `uniques: [['street', 'number']]`. */
@@ -164,6 +166,7 @@ export const resourceKeys = [
   'order',
   'sorts',
   'summaries',
+  'exports',
   'indexes',
   'uniques',
   'events',

@@ -11,6 +11,7 @@ import { readItemRoute } from '../endpoints/read-item.ts'
 import { removeItemRoute } from '../endpoints/remove-item.ts'
 import { replaceItemRoute } from '../endpoints/replace-item.ts'
 import { transitionRoutes } from '../endpoints/transition-item.ts'
+import { withExport } from '../exports/export-items.ts'
 import type { Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 import { summaryRoutes } from '../summaries/summarize-items.ts'
@@ -25,7 +26,7 @@ const offered =
 
 /** A new kind of operation is one more entry. */
 export const standardOperations: readonly OperationRoutes[] = [
-  offered('list', listItemsRoute),
+  offered('list', (scene) => withExport(scene, listItemsRoute(scene))),
   offered('read', readItemRoute),
   offered('create', (scene) => endpointRoute(createItemRoute(scene), scene)),
   offered('replace', replaceItemRoute),

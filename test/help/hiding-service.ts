@@ -14,7 +14,10 @@ export interface Daring {
 }
 
 // long because: it is one declaration
-export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived }: Daring = {}): Service {
+export function hidingService(
+  { sharedPlans, sharedRooms, guardedVisits, derived }: Daring = {},
+  exports = false,
+): Service {
   const totals = {
     spent: f.integer({ derived: sum('visits', 'cost'), read: 'pii' }),
     urgent: f.boolean({ derived: true, read: 'pii' }),
@@ -42,6 +45,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           price: f.decimal({ scale: 2, default: '0.00' }),
           cost: f.integer({ default: 0, read: 'pii' }),
         },
+        exports,
         summaries: { prices: { sum: ['price'] }, costs: { sum: ['cost'] } },
         ...(sharedPlans
           ? { access: { read: 'authenticated', write: 'prices' } }
@@ -62,6 +66,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           planId: f.ref('plans', { filter: true }),
           ...(derived && totals),
         },
+        exports,
         summaries: {
           ranks: { group: ['rank', 'planId'] },
           numbers: { group: ['ssn'] },
@@ -80,6 +85,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           text: f.text({ filter: true, search: true }),
           cost: f.integer({ default: 0, read: 'pii', filter: 'range' }),
         },
+        exports,
         summaries: { owners: { group: ['customerId'] }, expenses: { group: ['customerId'], sum: ['cost'] } },
         embed: ['customer.plan'],
         access: guardedVisits ? { read: 'authenticated', write: 'authenticated', remove: 'close' } : 'authenticated',
@@ -92,6 +98,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           hue: f.text({ optional: true, filter: true, search: true }),
           note: f.text({ max: 99, optional: true, read: 'pii' }),
         },
+        exports,
         summaries: { days: { group: [{ day: 'createdAt' }] }, notes: { group: ['note'] } },
         access: 'authenticated',
       },
@@ -106,6 +113,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         prefix: 'drp',
         owner: 'accountId',
         fields: { text: f.text({ search: true }), seal: f.text({ optional: true, immutable: true }) },
+        exports,
         access: { read: 'pii', write: 'authenticated' },
       },
       ...(sharedRooms && rooms),

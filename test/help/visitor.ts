@@ -304,6 +304,8 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   const isSummary = choose.once(3) && isList && isRead && summary !== ''
   const asked = isRead ? queryOf(choose, name, version, pool) : ''
   const selected = choose.one(selections)
+  const isExport = choose.once(5) && isList && isRead && !isSummary
+  if (isExport) headers.accept = choose.one(['text/csv', 'application/x-ndjson'])
   const query = isList ? asked : isRead && choose.once(3) ? `?${selected}` : ''
   const body = ['POST', 'PUT', 'PATCH'].includes(method)
     ? bodyOf(choose, name, pool, method !== 'PATCH' && !choose.once(6))
@@ -317,7 +319,12 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   // A PUT in the first version without a price sets it to its default; the newest version has no such request.
   const isWhole = method === 'PUT' && version === 'v1' && name === 'customers'
   const isPlain =
-    !isSummary && !hasPrice && !isWhole && query === '' && !Object.values(headers).some((value) => value.includes('"'))
+    !isSummary &&
+    !isExport &&
+    !hasPrice &&
+    !isWhole &&
+    query === '' &&
+    !Object.values(headers).some((value) => value.includes('"'))
   return {
     request: {
       ...rest,

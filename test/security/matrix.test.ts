@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { Route } from '../../src/flow/route.ts'
 import { type Answer, type Door, doors, type Sent } from '../help/door.ts'
-import { holders, known, tenants } from '../help/tenants.ts'
+import { holders, known, exportedTenants as tenants } from '../help/tenants.ts'
 
 type Who = keyof typeof holders
 type Kind = 'own' | 'foreign' | 'unknown' | 'gone' | 'gone of others'
@@ -73,6 +73,16 @@ doors(
                     ? {}
                     : undefined
               const headers: Record<string, string> = method === 'PUT' ? { 'if-match': '*' } : {}
+              // A list is exported too; its refusals are those of the list.
+              for (const accept of method === 'GET' && route.operation === 'list' ? (route.streams ?? []) : []) {
+                const exported = await send(who, method, path, { headers: { accept } })
+                assert.ok(exported.status < 500, `${path}: ${exported.status}`)
+                judge(who, route, kind, exported, mark)
+                assert.equal(
+                  exported.text.includes(mark),
+                  (await send(who, method, path)).text.includes(mark) && exported.status === 200,
+                )
+              }
               const answers: string[] = []
               for (const query of method === 'GET' && route.embeds ? ['', `?embed=${route.embeds.names}`] : ['']) {
                 const sent = { ...(json && { json: keyed(path, name, json) }), headers }
