@@ -127,6 +127,21 @@ export interface EventPage {
   readonly stops?: boolean
 }
 
+/** A revision of a row, with the revision before it; null if none is kept. R237. */
+export interface StoredRevision {
+  readonly event: StoredEvent
+  /** The id of the caller; null for the service itself and for callers without credentials. */
+  readonly by: string | null
+  readonly before: StoredEvent | null
+}
+
+export interface RevisionPage {
+  readonly is: 'revisions'
+  readonly revisions: readonly StoredRevision[]
+  /** The number before which others may follow; null if there are none. */
+  readonly next: number | null
+}
+
 /** The outcomes of committed writes; any other outcome of a write is rolled back. */
 const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'created',
@@ -164,6 +179,7 @@ export type Outcome =
   /** Old events were deleted; `more` if there may be others. */
   | { readonly is: 'swept'; readonly more: boolean }
   | EventPage
+  | RevisionPage
   /** With the consequences of rows that a cascade removed. */
   | { readonly is: 'removed'; readonly consequences?: readonly Consequences[] }
   | { readonly is: 'used'; readonly collection: string }

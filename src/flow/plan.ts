@@ -4,6 +4,7 @@
 import type { EncodedRow } from '../resources/document.ts'
 import type { Cell, DocumentTexts, Reference, Waiting } from '../rows/collection.ts'
 import type { FoundRow, ReadResult, RowKey } from './found-row.ts'
+import type { StoredEvent } from './outcome.ts'
 import type { Prepared } from './prepared.ts'
 import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
 
@@ -237,6 +238,8 @@ interface WithEffects {
 interface MaybeDry {
   /** Whether it is rolled back in any case, so that its outcome is known and nothing is changed. R239. */
   readonly dry?: true
+  /** The id of the caller, for the history; missing if the service itself writes, or a caller without credentials. */
+  readonly by?: string
 }
 
 /** A new row. */
@@ -364,6 +367,25 @@ export interface SweepEvents {
   readonly before: number
 }
 
+/** Reads revisions of a row, the newest first; the row itself if there are none. R237. */
+export interface ReadRevisions extends Pick<Read, 'collection' | 'key' | 'time'> {
+  readonly do: 'revisions'
+  /** Only those before this one; null for all. */
+  readonly before: number | null
+  readonly limit: number
+  /** Only these, each of which is left out if it is not there. */
+  readonly numbers?: readonly number[]
+  /** Whether a revision is shown, given the one before. Pure. */
+  readonly isShown: (revision: StoredEvent, before: StoredEvent | null) => boolean
+}
+
+/** Deletes revisions of changes before a time, in small batches. */
+export interface SweepRevisions {
+  readonly do: 'forget'
+  readonly collection: string
+  readonly before: number
+}
+
 /** Converts the rows that old nodes have written. */
 interface CatchUp {
   readonly do: 'catchUp'
@@ -378,7 +400,7 @@ export interface FindAccounts {
 
 export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that writes. */
-export type WritePlan = Create | Decide | Sequence | CatchUp | TablePlan | SeveralWrites | NumberEvents | SweepEvents
+export type WritePlan = Create | Decide | Sequence | CatchUp | TablePlan | SeveralWrites | NumberEvents | SweepEvents | SweepRevisions
 export type Plan =
   | Read
   | ListRows
@@ -389,13 +411,14 @@ export type Plan =
   | ReadHead
   | ReadEvents
   | FindEvent
+  | ReadRevisions
   | WritePlan
 
 export const isDry = (plan: Plan): boolean => 'dry' in plan && plan.dry === true
 
 const readKinds: ReadonlySet<Plan['do']> = new Set<Plan['do']>([
   ...(['read', 'list', 'recall', 'whose', 'family', 'waiting'] as const),
-  ...(['head', 'events', 'event'] as const),
+  ...(['head', 'events', 'event', 'revisions'] as const),
 ])
 export const isWritePlan = (plan: Plan): plan is WritePlan =>
   plan.do === 'table' ? plan.run.do !== 'find' : !readKinds.has(plan.do)

@@ -16,6 +16,7 @@ import {
 import { summaryStatement } from '../sql/summary-statement.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { writeWithEffects } from './effects.ts'
+import { readRevisions, sweepRevisions } from './history.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-claims.ts'
 import { joinsOf, withJoinedRows } from './joined.ts'
 import { readWaiting, refusePendingColumns } from './old-nodes.ts'
@@ -30,7 +31,8 @@ import { type Steps, withoutAutocommit } from './steps.ts'
 import { performTablePlan } from './table-plans.ts'
 
 /** With `held`, which a retry after a conflict sets, rows are locked between being read and written. */
-export function perform(cellar: StoreContext, plan: Plan, held = false): Steps<Outcome> {
+export function perform(given: StoreContext, plan: Plan, held = false): Steps<Outcome> {
+  const cellar = 'by' in plan && plan.by !== undefined ? { ...given, caller: plan.by } : given
   const steps = plan.do === 'read' ? readRow(cellar, plan) : performPlan(cellar, plan, held)
   const { joined, account } = joinsOf(plan)
   const all = joined.length === 0 ? steps : withJoinedRows(cellar, steps, joined, account)
@@ -72,6 +74,10 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return yield* findEvent(cellar, plan)
     case 'expire':
       return yield* sweepEvents(cellar, plan)
+    case 'revisions':
+      return yield* readRevisions(cellar, plan)
+    case 'forget':
+      return yield* sweepRevisions(cellar, plan)
     case 'several':
       for (const one of plan.writes) yield* performTablePlan(cellar, one)
       return { is: 'rows', rows: [] }

@@ -1,13 +1,15 @@
-/** Reads the rows that have a value in a column, in the current shape, or those that refer to a row. The cellar. */
+/** Reads the rows that have a value in a column, or that refer to a row; checks lists again before a commit. R226. The cellar. */
 
 import type { RowKey } from '../flow/found-row.ts'
-import type { FamilyRead, FamilyRows } from '../flow/plan.ts'
+import type { FamilyRead, FamilyRows, ListCheck, ListRows } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
-import { type Collection, type Dependent, keyColumns, viewRow } from '../rows/collection.ts'
-import { quoted, rowKeyValues } from '../sql/dialect.ts'
+import { type Cell, type Collection, type Dependent, keyColumns, viewRow } from '../rows/collection.ts'
+import { quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
 import { preparedCollection, rowKeyOf, type StoreContext, storedDocumentOf } from './context.ts'
+import { readPage } from './read-page.ts'
 import { readAbsentRow } from './read-row.ts'
 import { isColocatedDependent, type Referrer, readReferrers } from './remote-entries.ts'
+import { resolveList } from './resolve-list.ts'
 import { rowConflict, type Steps } from './steps.ts'
 
 export function* readFamily(cellar: StoreContext, asked: Omit<FamilyRead, 'do'>): Steps<FamilyRows> {
@@ -94,4 +96,52 @@ export function* requireAbsence(
 ): Steps<void> {
   const gone = old || (yield* readAbsentRow(cellar, collection, key, time)).revision > 0
   if (!gone) throw rowConflict(collection.name)
+}
+
+/**
+ * Locks a list below an owner by the owner's row, which each new child locks too, and by the rows of its children. Any other
+ * list is locked by its table: that lock conflicts with the one that PostgreSQL takes for each write, so writers need no
+ * further lock.
+ */
+export function* lockLists(cellar: StoreContext, checks: readonly ListCheck[]): Steps<void> {
+  const { rowLocks } = cellar.dialect
+  if (!rowLocks) return
+  const tables = checks.flatMap(({ list }) => (list.parent ? [] : [tableOf(cellar, list)]))
+  for (const table of [...new Set(tables)].sort())
+    yield { text: `LOCK TABLE ${quoted(table)} IN SHARE ROW EXCLUSIVE MODE`, values: [] }
+  for (const { list } of checks) if (list.parent) yield* lockFamily(cellar, list, list.parent)
+}
+
+const tableOf = (cellar: StoreContext, { collection }: ListRows): string =>
+  preparedCollection(cellar, collection).collection.table
+
+function* lockFamily(
+  cellar: StoreContext,
+  { collection: name, account, time }: ListRows,
+  { collection: owner, id }: NonNullable<ListRows['parent']>,
+): Steps<void> {
+  const { dialect } = cellar
+  const above = preparedCollection(cellar, owner)
+  const { collection, columnName } = preparedCollection(cellar, name)
+  const key = { id, parent: null, account }
+  yield { text: above.texts.lock, values: rowKeyValues(above.collection, key, dialect) }
+  const parent = columnName(collection.parent?.column as string)
+  const distant = distantReferences(cellar, name, parent)
+  if (distant) {
+    yield* lockReferrers(cellar, distant, { key, time })
+    return
+  }
+  const values: Cell[] = [id]
+  if (collection.account !== null) values.push(account)
+  const column = quoted(parent)
+  const own = collection.account === null ? '' : ` AND account = ${dialect.mark(2)}`
+  const at = shardCondition(rowShardKey(collection, { id: '', parent: id }), values.length + 1, dialect)
+  const text = `SELECT 1 FROM ${quoted(collection.table)} WHERE ${column} = ${dialect.mark(1)}${own}${at.text}${dialect.rowLocks?.steady}`
+  yield { text, values: [...values, ...at.values] }
+}
+
+/** Reads the list again; `admit` throws if it has changed. */
+export function* performListCheck(cellar: StoreContext, { list, admit }: ListCheck): Steps<void> {
+  const { data } = yield* readPage(cellar, resolveList(cellar, list))
+  admit(data)
 }

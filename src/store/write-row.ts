@@ -16,7 +16,7 @@ import { markWrittenFields } from './dropped-copies.ts'
 import { keepAnswer, takeClaim } from './idempotency-claims.ts'
 import { writeForOldNodes } from './joined.ts'
 import { withoutWaitingTotals } from './old-nodes.ts'
-import { type EventValues, eventValues, insertEvent, recordsEvents } from './outbox.ts'
+import { type EventValues, eventValues, ledgersOf, recordEvent } from './outbox.ts'
 import { absentOwner, readAbsentRow } from './read-row.ts'
 import { updateRemoteEntries } from './remote-entries.ts'
 import { deleteTombstone, removeRow } from './remove-row.ts'
@@ -41,9 +41,9 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   const least = collection.retention === null ? 1 : plan.time
   const { doc, cells } = plan.row
   const hidden = hiddenColumn(own, null, plan.row)
-  const records = yield* recordsEvents(cellar, own)
+  const ledgers = yield* ledgersOf(cellar, own)
   const eventAt = (revision: number) =>
-    records ? eventValues(cellar, collection, { key: plan.key, revision, action: 'created', doc, shape }) : null
+    ledgers && eventValues(cellar, collection, { key: plan.key, revision, action: 'created', doc, shape, ledgers })
   const fused = combinedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, [least, eventAt(least)])
   if (fused && (yield fused).length > 0) return { is: 'created', doc, revision: least }
   if (plan.parent && !(known && own.collection.composite)) {
@@ -63,7 +63,7 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   const event = eventAt(revision)
   const last = before === null && plan.claim === null && event === null
   yield { text: texts.insert, values: row, ...(last && { autocommit: 'write' }) }
-  if (event) yield insertEvent(cellar.dialect, event)
+  if (event) yield* recordEvent(cellar.dialect, event)
   if (before && cellar.dialect.rowLocks) {
     // Another transaction may have created and deleted the row since the lookup: its tombstone must not be missed.
     const since = yield* readAbsentRow(cellar, collection, plan.key, plan.time)
@@ -133,7 +133,7 @@ function* updateRow(cellar: StoreContext, plan: Update, seen: ViewedRow): Steps<
     ...((event === null || combined) && { autocommit: 'write' }),
   }
   if (!row) throw movedRow(plan.collection)
-  if (event && !combined) yield insertEvent(cellar.dialect, event)
+  if (event && !combined) yield* recordEvent(cellar.dialect, event)
   return { is: 'changed', doc, revision: Number(row.revision) }
 }
 
@@ -142,6 +142,7 @@ function* eventOfUpdate(
   own: PreparedCollection,
   { key, revision, entered = 'updated', row: { doc } }: Update,
 ): Steps<EventValues | null> {
-  if (!(yield* recordsEvents(cellar, own))) return null
-  return eventValues(cellar, own.collection, { key, revision: revision + 1, action: entered, doc, shape: own.shape })
+  const ledgers = yield* ledgersOf(cellar, own)
+  const change = { key, revision: revision + 1, action: entered, doc, shape: own.shape }
+  return ledgers && eventValues(cellar, own.collection, { ...change, ledgers })
 }
