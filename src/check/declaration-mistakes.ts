@@ -10,7 +10,7 @@ import { readSettings } from '../settings.ts'
 import { checkDerivedCycles } from './aggregate-mistakes.ts'
 import { checkConsistency, checkCycles, checkOrders } from './consistency.ts'
 import { checkDerived, withCompleteFields } from './derived-mistakes.ts'
-import { checkBatches, checkEvents } from './event-mistakes.ts'
+import { checkBatches, checkEvents, checkHistory } from './event-mistakes.ts'
 import {
   checkField,
   checkFieldName,
@@ -305,6 +305,7 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
     checkRemoval(judged, context)
     checkOrders(judged, context)
     checkSummaries(judged, context)
+    checkHistory(judged, context)
   }
   checkConsistency(context)
   checkDerivedCycles(context)

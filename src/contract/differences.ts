@@ -4,7 +4,7 @@ import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 import { fieldDifferences, sharedTraffic } from './field-differences.ts'
 import { type OperationsOfContract, summaryDifferences } from './operation-contract.ts'
-import { dayText, deprecationDifferences, pathDifferences } from './path-differences.ts'
+import { dayText, deprecationDifferences, historyDifferences, pathDifferences } from './path-differences.ts'
 import { stateDifferences } from './state-differences.ts'
 import { type Weight, weighSetting } from './weight.ts'
 
@@ -293,4 +293,10 @@ const asynchronousDifference = (place: string, now: boolean): Difference =>
     'fixed',
   )
 
-const partDifferences = [eventDifferences, stateDifferences, operationDifferences, summaryDifferences]
+const partDifferences = [
+  eventDifferences,
+  stateDifferences,
+  operationDifferences,
+  summaryDifferences,
+  historyDifferences,
+]

@@ -1,6 +1,6 @@
 /** Event bodies: the schemas of events, one for each resource, and the webhooks that deliver them. Part 13; part 6. R207, R208. */
 
-import { streamType } from '../endpoints/content-negotiation.ts'
+import { mergePatchType, streamType } from '../endpoints/content-negotiation.ts'
 import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
@@ -37,9 +37,40 @@ export function eventsRef(events: DescribedEvents, resource: Resource, around: S
   })
 }
 
+/** A page of the revisions of an item. R237. */
+export function revisionsRef(resource: Resource, around: SchemaContext): ComponentRef {
+  const { settings, singular, title, machine } = resource
+  const entered = machine === null ? [] : [...machine.transitions, ...machine.timed].map(({ to }) => to)
+  const properties = {
+    ...{ id: { ...text, pattern: '^[1-9][0-9]*$' }, at: moment, by: { type: ['string', 'null'] } },
+    type: { ...text, enum: [...new Set(['created', 'updated', 'deleted', ...entered])] },
+    changes: { type: 'object', description: 'A merge patch from the revision before; null empties a field.' },
+  }
+  const entry = { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
+  const { field } = settings.list.pagination
+  return around.components.put(
+    'schemas',
+    [`${pascalCase(singular)}Revisions`, `${pascalCase(resource.name)}Revisions`],
+    {
+      ...{ title: `${title}: a page of revisions`, type: 'object' },
+      properties: {
+        data: { type: 'array', items: entry, maxItems: settings.list.maxPageSize },
+        [field]: cursorInformationSchema(settings),
+      },
+      ...{ required: ['data', field], additionalProperties: false },
+    },
+  )
+}
+
+/** The difference between two revisions. */
+export const patchContent: DocumentPart = {
+  [mergePatchType]: { schema: { type: 'object', description: 'With `against`: a merge patch from that revision.' } },
+}
+
 /** The parameters of a list of events, or of another list that is only read forward by cursor. */
 export function eventQueryParameters({ at, about: { events, answers }, resource }: Route): DocumentPart[] {
-  const isOther = answers.some(({ body }) => body === 'outputs')
+  if (answers.some(({ body }) => body === 'revision')) return [againstParameter]
+  const isOther = answers.some(({ body }) => body === 'outputs' || body === 'revisions')
   if (!isOther && (!events || at !== 'collection')) return []
   const { maxPageSize, pageSize, maxSetSize } = resource.settings.list
   const oneOf = (values: readonly string[]) => {
@@ -63,6 +94,15 @@ export function eventQueryParameters({ at, about: { events, answers }, resource 
     parameter('since', 'Only events of changes at this time or later.', moment),
     ...window,
   ]
+}
+
+const againstParameter: DocumentPart = {
+  ...{
+    name: 'against',
+    in: 'query',
+    description: 'Another revision: the answer is the merge patch from it to this one.',
+  },
+  schema: { ...text, pattern: '^[1-9][0-9]{0,15}$' },
 }
 
 /** The content of a stream. R213. */

@@ -4,10 +4,10 @@ import { typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import { batchResultRef } from './batch-bodies.ts'
-import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef } from './bodies.ts'
+import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef, recordedRef } from './bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { refusalContent, statusName, statusTitle } from './errors.ts'
-import { eventRef, eventsRef, streamContent } from './event-bodies.ts'
+import { eventRef, eventsRef, patchContent, revisionsRef, streamContent } from './event-bodies.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
 import { type HeaderRefs, refusalHeaders } from './response-headers.ts'
 import type { SchemaContext } from './schemas.ts'
@@ -102,6 +102,8 @@ function answerSchema(
   if (body === 'outputs') return outputsRef(resource, { name: id, output }, around)
   if (body === 'output') return outputRef(resource, { name: id, output }, around)
   if (body === 'summary') return summaryRef(resource, id, summarized, around)
+  if (body === 'revision') return recordedRef(resource, around)
+  if (body === 'revisions') return revisionsRef(resource, around)
   if (body === 'event') return eventRef(events, resource, around)
   if (body === 'events') return eventsRef(events, resource, around)
   return body && { ...cachedBodyRef(bodyRefs[body], answered, around) }
@@ -117,7 +119,11 @@ function successResponses({ headers, around }: ResponseContext, route: Route): D
       description: says,
       headers: headers([...groups, ...own]),
       ...(schema && {
-        content: { 'application/json': { schema }, ...(route.streams && body === 'events' && streamContent) },
+        content: {
+          'application/json': { schema },
+          ...(route.streams && body === 'events' && streamContent),
+          ...(body === 'revision' && patchContent),
+        },
       }),
     }
     return name === undefined ? part : { ...around.components.put('responses', [pascalCase(about.id) + name], part) }

@@ -62,6 +62,7 @@ function typeQuality(type: string, accept: readonly MediaRange[]): number {
 }
 
 const jsonType = 'application/json'
+export const mergePatchType = 'application/merge-patch+json'
 export const streamType = 'text/event-stream'
 
 /** Whether a client prefers a stream of events to JSON: it ranks it higher, or names it and does not rank JSON higher. R213. */
@@ -79,17 +80,15 @@ export function prefersHtml({ headers: { accept } }: Call): boolean {
 }
 
 /** Refuses a client that does not accept JSON, nor a stream where there is one. R31. */
-export function negotiate(call: Call, { streams }: Pick<Route, 'streams'> = {}): void {
+export function negotiate(call: Call, { streams, answersPatch }: Pick<Route, 'streams' | 'answersPatch'> = {}): void {
+  const type = answersPatch?.(call) ? mergePatchType : jsonType
   const { headers } = call
   if (streams && prefersStream(call)) return
   const { accept } = headers
-  if (accept === undefined || accept === '*/*' || accept === jsonType) return
+  if (accept === undefined || accept === '*/*' || accept === type) return
   const wanted = mediaRanges(accept)
-  if (wanted === null || typeQuality(jsonType, wanted) > 0) return
-  throw new Problem(
-    'not-acceptable',
-    `The answer is available as ${jsonType} only; send Accept: ${jsonType} or leave it out.`,
-  )
+  if (wanted === null || typeQuality(type, wanted) > 0) return
+  throw new Problem('not-acceptable', `The answer is available as ${type} only; send Accept: ${type} or leave it out.`)
 }
 
 /** Whether the client accepts errors in the form of RFC 9457, which it must name explicitly. R158. */

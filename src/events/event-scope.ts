@@ -48,7 +48,7 @@ export function eventScope(service: string, label: string, scenes: Iterable<Endp
 const plainActions: readonly string[] = ['created', 'updated', 'deleted']
 
 /** A transition to a state that the version does not have is an update there. */
-function actionsOf({ resource, representation, transitions }: EndpointContext): Map<string, string> {
+export function actionsOf({ resource, representation, transitions }: EndpointContext): Map<string, string> {
   const [own, today] = [resource.machine, representation.today.machine]
   const called = transitions.map(({ own: { to }, today: stored }) => [stored.to, to] as const)
   const timed = (today?.timed ?? []).flatMap(({ name, to }) => {

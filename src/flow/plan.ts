@@ -400,7 +400,16 @@ export interface FindAccounts {
 
 export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that writes. */
-export type WritePlan = Create | Decide | Sequence | CatchUp | TablePlan | SeveralWrites | NumberEvents | SweepEvents | SweepRevisions
+export type WritePlan =
+  | Create
+  | Decide
+  | Sequence
+  | CatchUp
+  | TablePlan
+  | SeveralWrites
+  | NumberEvents
+  | SweepEvents
+  | SweepRevisions
 export type Plan =
   | Read
   | ListRows
@@ -413,6 +422,10 @@ export type Plan =
   | FindEvent
   | ReadRevisions
   | WritePlan
+
+/** A plan that names its caller, for the history; callers without credentials have no id. */
+export const withCaller = (plan: Plan, { id }: { readonly id: string }): Plan =>
+  id !== '' && (plan.do === 'create' || plan.do === 'decide' || plan.do === 'sequence') ? { ...plan, by: id } : plan
 
 export const isDry = (plan: Plan): boolean => 'dry' in plan && plan.dry === true
 

@@ -166,13 +166,15 @@ export class JobRun {
     const { sources } = this.#context
     const decisions = new HandledRun(sources, { caller, account: caller.account, step })
     const operation = { name: 'steps', at: 'item', asynchronous: false, rule: 'public', input: [], output: [] } as const
-    const plan = (): Decide =>
-      this.#plan((_, time) => {
+    const plan = (): Decide => ({
+      ...(caller.id !== nobody.id && { by: caller.id }),
+      ...this.#plan((_, time) => {
         const call = { resource: this.#statuses, operation, input: new Map(), time, item: null }
         const { answer, effects } = decisions.call(call)
         const record = tablePlan(addStep, { id: this.#job.id, name: label, result: answer })
         return this.#guarded({ do: 'keep', answer, effects }, answer, record)
-      })
+      }),
+    })
     const outcome = await executeDecided([decisions], sources, plan(), plan)
     if (outcome.is === 'answered') return outcome.doc
     throw new Problem('conflict', `The step ${label} was refused by the database: ${outcome.is}.`)

@@ -74,6 +74,21 @@ export interface ParentDeclaration {
 }
 
 /**
+ * The history of a resource: all revisions of its items are kept, `GET /orders/{id}/revisions`. R237.
+ * @example history: { read: 'orders:audit', retention: 'P2Y' }
+ */
+export interface HistoryDeclaration {
+  /** The access rule of revisions, besides that of reading items: `read: 'orders:audit'`. */
+  readonly read: AccessRule
+  /** How long revisions are kept; for ever by default: `retention: 'P2Y'`. */
+  readonly retention?: string
+}
+
+export const historyKeys = ['read', 'retention'] as const satisfies readonly (keyof HistoryDeclaration)[]
+/** The part of a URL below an item that its revisions have. */
+export const revisionSegment = 'revisions'
+
+/**
  * A resource: its fields, its access rules, and options that differ from the defaults.
  * @example books: { prefix: 'bok', fields: { title: f.text({ max: 200 }) }, access: 'public' }
  */
@@ -134,6 +149,8 @@ export interface ResourceDeclaration {
   readonly uniques?: readonly (readonly string[])[]
   /** Whether changes of items are recorded as events; by default as the service declares it: `events: false`. R206. */
   readonly events?: boolean
+  /** Keeps all revisions of its items: `history: { read: 'orders:audit' }`. */
+  readonly history?: HistoryDeclaration
   /** Settings of this resource, which replace those of the service: `settings: { list: { pageSize: 10 } }`. */
   readonly settings?: ResourceSettings
 }
@@ -161,6 +178,7 @@ export const resourceKeys = [
   'indexes',
   'uniques',
   'events',
+  'history',
   'settings',
 ] as const satisfies readonly (keyof ResourceDeclaration)[]
 

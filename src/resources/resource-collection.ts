@@ -71,6 +71,7 @@ export function collectionOf(
     aggregates: storedAggregates(name, members, around),
     ...behaviourOf(declaration, around.events),
     ...(hasEvents(declaration, around.events) && { eventPrefix: eventPrefixOf(name, declaration, settings) }),
+    ...(declaration.history && { history: true as const }),
     rules: fieldRulesOf(members, key, isId, rules, declaration.states?.field),
     retention: settings.deleted.retention,
   }
@@ -106,7 +107,7 @@ export const declaredEventTypes = (
 
 /** What nodes without these parts would leave out. Texts that follow from equal declarations are equal. */
 function behaviourOf(declaration: ResourceDeclaration, all: boolean | undefined): Pick<Collection, 'behaviour'> {
-  const { states, parent } = declaration
+  const { states, parent, history } = declaration
   const events = hasEvents(declaration, all)
   const { transitions = {}, writable = {} } = states ?? {}
   const within = typeof parent === 'object' ? parent.while : undefined
@@ -114,13 +115,14 @@ function behaviourOf(declaration: ResourceDeclaration, all: boolean | undefined)
     after === undefined && at === undefined ? [] : [[name, from, to, after ?? null, at ?? null]],
   )
   const guards = (['change', 'remove', 'while'] as const).filter((one) => (one === 'while' ? within : writable[one]))
-  if (!states && !within && !events) return {}
+  if (!states && !within && !events && !history) return {}
   return {
     behaviour: {
       ...(states && { states: stateNames(states) }),
       ...(timers.length > 0 && { timers: JSON.stringify(timers) }),
       ...(guards.length > 0 && { guards }),
       ...(events && { events }),
+      ...(history && { history: true }),
     },
   }
 }

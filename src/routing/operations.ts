@@ -12,6 +12,7 @@ import { removeItemRoute } from '../endpoints/remove-item.ts'
 import { replaceItemRoute } from '../endpoints/replace-item.ts'
 import { transitionRoutes } from '../endpoints/transition-item.ts'
 import type { Route } from '../flow/route.ts'
+import { revisionRoutes } from '../history/revision-routes.ts'
 import type { Operation } from '../resources/declaration.ts'
 import { summaryRoutes } from '../summaries/summarize-items.ts'
 
@@ -34,6 +35,7 @@ export const standardOperations: readonly OperationRoutes[] = [
   (context) => (context.resource.machine === null ? [] : transitionRoutes(context)),
   ownOperationRoutes,
   summaryRoutes,
+  revisionRoutes,
   webhookRoutes,
   (context) => (context.resource.settings.methods.query ? offered('list', queryItemsRoute)(context) : []),
 ]

@@ -62,7 +62,7 @@ export interface StoreContext {
   readonly dropped?: ReadonlyMap<string, readonly { readonly field: string; readonly path: string }[]>
   readonly dialect: Dialect
   /** The id of the caller whose plan is carried out, for the history; missing if the service itself writes. */
-  readonly caller?: string
+  readonly caller?: string | null
   /** When the database was last restored, if ever; events are numbered from there on. See `schema/restored.ts`. */
   readonly restoredAt?: number
   readonly collections: ReadonlyMap<string, PreparedCollection>

@@ -45,7 +45,7 @@ function* lastPage(
   isEmpty: boolean,
   revisions: readonly StoredRevision[],
 ): Steps<RevisionPage | AbsentRow> {
-  const seen: ReadResult | null = isEmpty ? yield* readRow(cellar, { do: 'read', collection, key, time }) : null
+  const seen: ReadResult | null = isEmpty ? yield* readRow(cellar, { collection, key, time }) : null
   return seen && seen.is !== 'found' ? seen : { is: 'revisions', revisions, next: null }
 }
 

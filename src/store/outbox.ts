@@ -258,7 +258,7 @@ export function eventValues(
   const type = `${collection.eventPrefix}.${action}`
   const sequence = restoredAt + revision
   const known = { ledgers, caller, revision, action, sequence, shape, at, payload: doc }
-  return { id, type, resource: name, item: key.id, parent, account, ...known }
+  return { ...known, id, type, resource: name, item: key.id, parent, account }
 }
 
 const mostNumbered = 1000
