@@ -1,6 +1,7 @@
 /** Event bodies: the schemas of events, one for each resource, and the webhooks that deliver them. Part 13; part 6. R207, R208. */
 
 import { mergePatchType, streamType } from '../endpoints/content-negotiation.ts'
+import type { FieldTerms } from '../fields/kind.ts'
 import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
@@ -9,7 +10,7 @@ import { endpointResource } from '../resources/service-fields.ts'
 import { recordedRef } from './bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { setSchema } from './filters.ts'
-import type { SchemaContext } from './schemas.ts'
+import { fieldSchema, type SchemaContext } from './schemas.ts'
 
 type DescribedEvents = NonNullable<OperationDescription['events']>
 
@@ -44,7 +45,7 @@ export function revisionsRef(resource: Resource, around: SchemaContext): Compone
   const properties = {
     ...{ id: { ...text, pattern: '^[1-9][0-9]*$' }, at: moment, by: { type: ['string', 'null'] } },
     type: { ...text, enum: [...new Set(['created', 'updated', 'deleted', ...entered])] },
-    changes: { type: 'object', description: 'A merge patch from the revision before; null empties a field.' },
+    changes: changesRef(resource, around),
   }
   const entry = { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
   const { field } = settings.list.pagination
@@ -63,9 +64,25 @@ export function revisionsRef(resource: Resource, around: SchemaContext): Compone
 }
 
 /** The difference between two revisions. */
-export const patchContent: DocumentPart = {
-  [mergePatchType]: { schema: { type: 'object', description: 'With `against`: a merge patch from that revision.' } },
+function changesRef(resource: Resource, around: SchemaContext): ComponentRef {
+  const { members, name, singular, title } = resource
+  const terms = around.storedTermsOf(name)
+  const seen = members.flatMap(({ name: own, writeOnly }) => (writeOnly ? [] : [[own, terms[own]] as const]))
+  const schemaOf = (one: FieldTerms): DocumentPart => {
+    const { readOnly: _, default: __, ...value } = fieldSchema({ ...one, nullable: true }, 'patched', around)
+    return value
+  }
+  const properties = Object.fromEntries(seen.map(([own, one]) => [own, one ? schemaOf(one) : { type: 'string' }]))
+  return around.components.put('schemas', [`${pascalCase(singular)}Changes`, `${pascalCase(name)}Changes`], {
+    ...{ title: `${title}: what a revision has changed`, type: 'object', properties },
+    description: 'A merge patch from an earlier revision; null empties a field.',
+  })
 }
+
+/** The content of a difference. */
+export const patchContent = (resource: Resource, around: SchemaContext): DocumentPart => ({
+  [mergePatchType]: { schema: changesRef(resource, around) },
+})
 
 /** The parameters of a list of events, or of another list that is only read forward by cursor. */
 export function eventQueryParameters({ at, about: { events, answers }, resource }: Route): DocumentPart[] {

@@ -122,7 +122,7 @@ function successResponses({ headers, around }: ResponseContext, route: Route): D
         content: {
           'application/json': { schema },
           ...(route.streams && body === 'events' && streamContent),
-          ...(body === 'revision' && patchContent),
+          ...(body === 'revision' && patchContent(resource, around)),
         },
       }),
     }
