@@ -12,6 +12,7 @@ import type { Store } from './flow/store.ts'
 import { type Log, serviceWorld } from './flow/world.ts'
 import { durationMilliseconds } from './formats/time-texts.ts'
 import type { HandlerSources } from './handlers/handler-sources.ts'
+import { forgetRevisions } from './history/forget-revisions.ts'
 import { fetchDoor } from './http/fetch.ts'
 import { hasJobs } from './jobs/job-maker.ts'
 import { adoptSchedules } from './jobs/schedules.ts'
@@ -172,6 +173,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     if (hasTimers(resources)) await runDueTimers({ resources, writer, store, world, log, handlers })
     await runJobs()
     await events.finish()
+    await forgetRevisions({ resources, store, world })
   }
   return { doorOf, close, world, runDue }
 }
