@@ -421,8 +421,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const serviceRoutes = serviceRoutesOf(declaration.name, around, challenge, scopes)
   const shared = { declaration, changes, today: resources, settings, challenge, writer, serviceRoutes }
   const editions = servedVersions({ ...shared, ...lists })
-  const labels = editions.map(({ label }) => label)
-  const served = labels.filter((label) => versions[label]?.retired === undefined)
+  const served = editions.flatMap(({ label }) => (versions[label]?.retired === undefined ? [label] : []))
   const newest = editions.at(-1) as ServedVersion
   const notices = versionNotices(editions, declaration, served, settings)
   return {

@@ -156,8 +156,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     open: () => true,
     ...(handlers && { handlers }),
   }
-  const door = fetchDoor(context)
-  const events = eventsOf(context)
+  const [door, events] = [fetchDoor(context), eventsOf(context)]
   const doorOf = (as: As | undefined) => {
     const own = as === undefined ? door : fetchDoor({ ...context, authenticate: authenticateAs(as) })
     return (request: Request) => events.relay().then(() => own(request))

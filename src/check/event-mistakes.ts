@@ -1,7 +1,7 @@
 /** Event mistakes: what is wrong with `events` and `history`, and with names that batches and events need. Part 6. R237. */
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'
-import { historyKeys, revisionSegment } from '../resources/declaration.ts'
+import { historyKeys, revisionSegment } from '../resources/own-operations.ts'
 import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
 import { hasMember, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, checkRule, parentNameOf, type ResourceCheck } from './resource-check.ts'

@@ -184,7 +184,7 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
     ...changed('parent', `The owner of ${name} is`),
     ...pathDifferences(place, before, after),
     ...deprecationDifferences(place, before, after),
-    ...partDifferences.flatMap((differ) => differ(place, before, after)),
+    ...[...partDifferences, historyDifferences].flatMap((differ) => differ(place, before, after)),
     ...fieldDifferences(`${place}.fields`, before.fields, after.fields, traffic),
     ...ordered,
     ...sortDifferences(place, before, after, traffic.lists),
@@ -293,10 +293,4 @@ const asynchronousDifference = (place: string, now: boolean): Difference =>
     'fixed',
   )
 
-const partDifferences = [
-  eventDifferences,
-  stateDifferences,
-  operationDifferences,
-  summaryDifferences,
-  historyDifferences,
-]
+const partDifferences = [eventDifferences, stateDifferences, operationDifferences, summaryDifferences]

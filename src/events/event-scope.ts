@@ -1,7 +1,8 @@
 /** Event scope: the events of a version, and those of them that a caller may read. Part 6. */
+
 import type { EndpointContext } from '../endpoints/item.ts'
 import { type Caller, permits } from '../flow/caller.ts'
-import type { StoredEvent } from '../flow/outcome.ts'
+import type { StoredEvent } from '../flow/found-row.ts'
 import type { ReadEvents } from '../flow/plan.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'

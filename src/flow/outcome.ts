@@ -1,7 +1,7 @@
 /** Outcome: the result of a plan. Part 1. */
 
 import type { Reference } from '../rows/collection.ts'
-import type { AbsentRow, FoundRow, JoinedRow, ReadResult, RowKey } from './found-row.ts'
+import type { AbsentRow, FoundRow, JoinedRow, ReadResult, StoredEvent } from './found-row.ts'
 import type { Consequences, FamilyRows, WaitingParts } from './plan.ts'
 import type { TableRow, TableRows } from './table.ts'
 
@@ -91,24 +91,6 @@ export interface PriorClaim {
     readonly revision: number
     readonly joined?: readonly (JoinedRow | null)[]
   } | null
-}
-
-/** An event as it is stored, with its document in the current shape. R207. */
-export interface StoredEvent {
-  readonly id: string
-  readonly position: number
-  readonly collection: string
-  readonly key: RowKey
-  /** Names the item: its resource, by the name that stays when it is renamed, its account, its parent and its id, as JSON. */
-  readonly item: string
-  /** `created`, `updated`, `deleted`, or the state that a transition has entered. */
-  readonly action: string
-  /** The revision of the item. */
-  readonly sequence: number
-  readonly time: number
-  readonly doc: string
-  /** The rows that older versions show values of, as they were at the change, by `eventRowName`. */
-  readonly joined: ReadonlyMap<string, JoinedRow>
 }
 
 export const eventRowName = (collection: string, id: unknown): string => `${collection} ${id}`

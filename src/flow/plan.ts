@@ -3,8 +3,7 @@
 
 import type { EncodedRow } from '../resources/document.ts'
 import type { Cell, DocumentTexts, Reference, Waiting } from '../rows/collection.ts'
-import type { FoundRow, ReadResult, RowKey } from './found-row.ts'
-import type { StoredEvent } from './outcome.ts'
+import type { FoundRow, ReadResult, RowKey, StoredEvent } from './found-row.ts'
 import type { Prepared } from './prepared.ts'
 import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
 

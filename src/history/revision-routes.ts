@@ -9,13 +9,14 @@ import type { Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
 import type { ReadRevisions } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Route } from '../flow/route.ts'
+import type { OperationDescription, Route } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { readCursor, writeCursor } from '../lists/cursor.ts'
 import { cursorInformation } from '../lists/page-text.ts'
 import { namedParameters, queryViolation } from '../lists/query-string.ts'
 import { cursorFaultMessages, readPageSize } from '../lists/window.ts'
-import { ruleFor, revisionSegment as segment } from '../resources/declaration.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { revisionSegment as segment } from '../resources/own-operations.ts'
 import { revisionActions, revisionView } from './revision-view.ts'
 
 export function revisionRoutes(scene: EndpointContext): Route[] {
@@ -111,24 +112,26 @@ function listRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
       const information = cursorInformation(settings, { limit, next, hasMore: before !== null })
       return tagged(scene, intent, `{"data":${JSON.stringify(data)},${information}}`)
     },
-    about: {
-      ...{
-        id: segment,
-        summary: () => `Lists the revisions of one ${titleInSentence(resource.title)}, the newest first`,
-      },
-      ...{ body: null, headers: itemConditions },
-      notes: [
-        '`changes` is a merge patch from the revision before. Revisions stay when the item is deleted.',
-        '`by` is the id of the caller; null if the service itself has made the change, or a caller without credentials.',
-      ],
-      answers: [
-        { status: 200, says: 'A page of revisions.', body: 'revisions', headers: tagHeaders(scene) },
-        describedUnchanged(resource),
-      ],
-      refusals: [...absenceTypes(resource), ...furtherTypes, 'precondition-failed'],
-    },
+    about: listDescription(scene),
   }
 }
+
+const listDescription = (scene: EndpointContext): OperationDescription => ({
+  ...{
+    id: segment,
+    summary: () => `Lists the revisions of one ${titleInSentence(scene.resource.title)}, the newest first`,
+  },
+  ...{ body: null, headers: itemConditions },
+  notes: [
+    '`changes` is a merge patch from the revision before. Revisions stay when the item is deleted.',
+    '`by` is the id of the caller; null if the service itself has made the change, or a caller without credentials.',
+  ],
+  answers: [
+    { status: 200, says: 'A page of revisions.', body: 'revisions', headers: tagHeaders(scene) },
+    describedUnchanged(scene.resource),
+  ],
+  refusals: [...absenceTypes(scene.resource), ...furtherTypes, 'precondition-failed'],
+})
 
 const furtherTypes = ['credentials-missing', 'insufficient-scope', 'maintenance'] as const
 
@@ -166,20 +169,20 @@ function readRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
       if (!from) return tagged(scene, intent, view.text(to))
       return tagged(scene, intent, JSON.stringify(view.between(from, to)), mergePatchType)
     },
-    about: {
-      ...{ id: 'revision', summary: () => `Reads one ${titleInSentence(resource.title)} as it was` },
-      ...{ body: null, headers: itemConditions },
-      notes: [
-        'With `against`, the number of another revision, the answer is the merge patch from that one to this one.',
-      ],
-      answers: [
-        { status: 200, says: `${resource.title}, as it was.`, body: 'revision', headers: tagHeaders(scene) },
-        describedUnchanged(resource),
-      ],
-      refusals: [...absenceTypes(resource), ...furtherTypes, 'precondition-failed'],
-    },
+    about: readDescription(scene),
   }
 }
+
+const readDescription = (scene: EndpointContext): OperationDescription => ({
+  ...{ id: 'revision', summary: () => `Reads one ${titleInSentence(scene.resource.title)} as it was` },
+  ...{ body: null, headers: itemConditions },
+  notes: ['With `against`, the number of another revision, the answer is the merge patch from that one to this one.'],
+  answers: [
+    { status: 200, says: `${scene.resource.title}, as it was.`, body: 'revision', headers: tagHeaders(scene) },
+    describedUnchanged(scene.resource),
+  ],
+  refusals: [...absenceTypes(scene.resource), ...furtherTypes, 'precondition-failed'],
+})
 
 function revisionIn(scene: EndpointContext, intent: Intent, outcome: Outcome, number: string): StoredRevision {
   const found = (outcome as RevisionPage).revisions.find(({ event }) => event.sequence === Number(number))

@@ -2,13 +2,14 @@
 import { type EndpointContext, viewNow } from '../endpoints/item.ts'
 import { actionsOf } from '../events/event-scope.ts'
 import { recordedDocument } from '../events/event-text.ts'
+import type { StoredEvent } from '../flow/found-row.ts'
 import type { RequestContext } from '../flow/intent.ts'
-import type { StoredEvent, StoredRevision } from '../flow/outcome.ts'
+import type { StoredRevision } from '../flow/outcome.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import { type JsonObject, mergePatchBetween } from './merge-patch-between.ts'
 
 /** A revision as an entry of the list. */
-export interface RevisionEntry {
+interface RevisionEntry {
   readonly id: string
   readonly at: string
   readonly by: string | null

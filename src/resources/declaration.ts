@@ -6,7 +6,7 @@ import type { FieldKinds } from '../fields/kind.ts'
 import type { DeclaredSummaries } from '../fields/summary.ts'
 import { type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { ResourceSettings, Settings } from '../settings.ts'
-import type { DeclaredOperations, ScheduleDeclaration } from './own-operations.ts'
+import type { DeclaredOperations, HistoryDeclaration, ScheduleDeclaration } from './own-operations.ts'
 import type { StatesDeclaration } from './states.ts'
 
 /** `'public'` (everybody), `'authenticated'` (every known caller) or the name of a declared scope. */
@@ -72,21 +72,6 @@ export interface ParentDeclaration {
   /** The states of the parent in which children can be created, changed and removed: `while: ['draft']`. */
   readonly while?: readonly string[]
 }
-
-/**
- * The history of a resource: all revisions of its items are kept, `GET /orders/{id}/revisions`. R237.
- * @example history: { read: 'orders:audit', retention: 'P2Y' }
- */
-export interface HistoryDeclaration {
-  /** The access rule of revisions, besides that of reading items: `read: 'orders:audit'`. */
-  readonly read: AccessRule
-  /** How long revisions are kept; for ever by default: `retention: 'P2Y'`. */
-  readonly retention?: string
-}
-
-export const historyKeys = ['read', 'retention'] as const satisfies readonly (keyof HistoryDeclaration)[]
-/** The part of a URL below an item that its revisions have. */
-export const revisionSegment = 'revisions'
 
 /**
  * A resource: its fields, its access rules, and options that differ from the defaults.

@@ -71,7 +71,6 @@ export function collectionOf(
     aggregates: storedAggregates(name, members, around),
     ...behaviourOf(declaration, around.events),
     ...(hasEvents(declaration, around.events) && { eventPrefix: eventPrefixOf(name, declaration, settings) }),
-    ...(declaration.history && { history: true as const }),
     rules: fieldRulesOf(members, key, isId, rules, declaration.states?.field),
     retention: settings.deleted.retention,
   }
@@ -106,7 +105,10 @@ export const declaredEventTypes = (
   })
 
 /** What nodes without these parts would leave out. Texts that follow from equal declarations are equal. */
-function behaviourOf(declaration: ResourceDeclaration, all: boolean | undefined): Pick<Collection, 'behaviour'> {
+function behaviourOf(
+  declaration: ResourceDeclaration,
+  all: boolean | undefined,
+): Pick<Collection, 'behaviour' | 'history'> {
   const { states, parent, history } = declaration
   const events = hasEvents(declaration, all)
   const { transitions = {}, writable = {} } = states ?? {}
@@ -117,6 +119,7 @@ function behaviourOf(declaration: ResourceDeclaration, all: boolean | undefined)
   const guards = (['change', 'remove', 'while'] as const).filter((one) => (one === 'while' ? within : writable[one]))
   if (!states && !within && !events && !history) return {}
   return {
+    ...(history && { history: true }),
     behaviour: {
       ...(states && { states: stateNames(states) }),
       ...(timers.length > 0 && { timers: JSON.stringify(timers) }),

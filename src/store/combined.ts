@@ -90,14 +90,10 @@ interface RecordedRows {
 }
 
 /** The values of an event that its row does not have. */
-export const ownEventValues = ({ id, at, caller, ledgers }: EventValues): readonly Cell[] => [
-  ...[id, at],
-  ...(ledgers.history ? [caller] : []),
-]
-const ownEventTypes = ({ ledgers }: EventValues): readonly ListType[] => [
-  ...(['text', 'bigint'] as const),
-  ...(ledgers.history ? (['text'] as const) : []),
-]
+export const ownEventValues = ({ id, at, caller, ledgers }: EventValues): readonly Cell[] =>
+  ledgers.history ? [id, at, caller] : [id, at]
+const ownEventTypes = ({ ledgers }: EventValues): readonly ListType[] =>
+  ledgers.history ? ['text', 'bigint', 'text'] : ['text', 'bigint']
 /** The part of a statement's name that tells where it records. */
 const recordingName = ({ ledgers: { events, history } }: EventValues): string =>
   `with its ${[events ? 'event' : '', history ? 'revision' : ''].join(' ')}`

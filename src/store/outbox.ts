@@ -11,8 +11,8 @@
  * commits later has a mark from there on. A restored database may begin with lower numbers than it has marks; the horizon is
  * then ahead of all transactions, and all events are searched once. Positions themselves never depend on transactions.
  */
-import type { JoinedRow, RowKey } from '../flow/found-row.ts'
-import { type EventPage, eventRowName, type Outcome, type StoredEvent } from '../flow/outcome.ts'
+import type { JoinedRow, RowKey, StoredEvent } from '../flow/found-row.ts'
+import { type EventPage, eventRowName, type Outcome } from '../flow/outcome.ts'
 import type { FindEvent, ReadEvents, SweepEvents } from '../flow/plan.ts'
 import type { Table } from '../flow/table.ts'
 import {

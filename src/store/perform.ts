@@ -16,7 +16,6 @@ import {
 import { summaryStatement } from '../sql/summary-statement.ts'
 import { preparedCollection, type StoreContext } from './context.ts'
 import { writeWithEffects } from './effects.ts'
-import { readRevisions, sweepRevisions } from './history.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-claims.ts'
 import { joinsOf, withJoinedRows } from './joined.ts'
 import { readWaiting, refusePendingColumns } from './old-nodes.ts'
@@ -27,6 +26,7 @@ import { absentOwner, readRow, readWithJoined } from './read-row.ts'
 import { refuseJoinedOrder } from './remote-entries.ts'
 import { findAccounts } from './remove-row.ts'
 import { resolveList } from './resolve-list.ts'
+import { readRevisions, sweepRevisions } from './revisions.ts'
 import { type Steps, withoutAutocommit } from './steps.ts'
 import { performTablePlan } from './table-plans.ts'
 
@@ -39,6 +39,7 @@ export function perform(given: StoreContext, plan: Plan, held = false): Steps<Ou
   return isDry(plan) ? withoutAutocommit(all) : all
 }
 
+// long because: one line for each kind of plan
 function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Outcome> {
   switch (plan.do) {
     case 'read':

@@ -51,11 +51,7 @@ interface ReferredTo {
 }
 
 /** On a sharded database, what a column refers to, if the rows that have it may be on other shards. */
-export function distantReferences(
-  { collections, dialect }: StoreContext,
-  name: string,
-  column: string,
-): ReferredTo | null {
+function distantReferences({ collections, dialect }: StoreContext, name: string, column: string): ReferredTo | null {
   if (!dialect.distribute) return null
   for (const { collection: target } of collections.values())
     for (const dependent of target.dependents)
@@ -68,7 +64,7 @@ export function distantReferences(
  * On a sharded database, locks the rows that refer to a locked row, by its links: no statement locks rows of several shards,
  * and one without a lock would miss what is committed on one shard and not yet on another.
  */
-export function* lockReferrers(
+function* lockReferrers(
   cellar: StoreContext,
   { target, dependent }: ReferredTo,
   { key, time }: { readonly key: RowKey; readonly time: number },

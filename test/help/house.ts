@@ -20,6 +20,7 @@ const storied: readonly (readonly string[])[] = [
   ['handlers', 'views'],
   ['endpoints', 'timers', 'jobs'],
   ['events', 'summaries'],
+  ['history'],
   ['deliveries'],
   ['routing'],
   ['service'],

@@ -1,4 +1,4 @@
-/** History: reads the revisions of rows, and deletes old ones. The outbox records them. R237. The cellar. */
+/** Revisions: reads the revisions of rows, and deletes old ones. The outbox records them. R237. The cellar. */
 import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
 import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
 import type { ReadRevisions, SweepRevisions } from '../flow/plan.ts'
