@@ -76,17 +76,18 @@ export function checkHistory({ name, given }: ResourceCheck, context: Declaratio
     operation: operations,
     transition: isObject(states) && states.transitions,
   }))
-    if (isObject(all) && hasMember(all, revisionSegment)) refuseTwin(path, `${what} is called`, what, context)
+    if (isObject(all) && hasMember(all, revisionSegment))
+      refuseTwin(path, `${what === 'operation' ? 'an' : 'a'} ${what} is called`, what, context)
   const below = context.resources[revisionSegment]
   if (isObject(below) && parentNameOf(below) === name)
-    refuseTwin(path, 'resource below it is called', 'resource', context)
+    refuseTwin(path, 'a resource below it is called', 'resource', context)
 }
 
 const refuseTwin = (path: DeclarationPath, says: string, what: string, context: DeclarationCheck): void =>
   report(
     context,
     path,
-    `The URL of revisions ends in \`${revisionSegment}\`, but a ${says} so.`,
+    `The URL of revisions ends in \`${revisionSegment}\`, but ${says} so.`,
     `Give the ${what} another name, or leave out \`history\`.`,
   )
 

@@ -56,12 +56,12 @@ export const scheduleKeys = ['cron', 'zone', 'run'] as const satisfies readonly 
 
 /**
  * The history of a resource: all revisions of its items are kept, `GET /orders/{id}/revisions`. R237.
- * @example history: { read: 'orders:audit', retention: 'P2Y' }
+ * @example history: { read: 'orders:audit', retention: 'P730D' }
  */
 export interface HistoryDeclaration {
   /** The access rule of revisions, besides that of reading items: `read: 'orders:audit'`. */
   readonly read: string
-  /** How long revisions are kept; for ever by default: `retention: 'P2Y'`. */
+  /** How long revisions are kept; for ever by default: `retention: 'P730D'`. */
   readonly retention?: string
 }
 
