@@ -15,6 +15,7 @@ export interface Daring {
 
 // long because: it is one declaration
 export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived }: Daring = {}): Service {
+  const history = { read: 'authenticated' }
   const totals = {
     spent: f.integer({ derived: sum('visits', 'cost'), read: 'pii' }),
     urgent: f.boolean({ derived: true, read: 'pii' }),
@@ -43,6 +44,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           cost: f.integer({ default: 0, read: 'pii' }),
         },
         summaries: { prices: { sum: ['price'] }, costs: { sum: ['cost'] } },
+        history,
         ...(sharedPlans
           ? { access: { read: 'authenticated', write: 'prices' } }
           : { owner: 'accountId', access: 'authenticated' }),
@@ -69,6 +71,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           scores: { group: ['rank'], sum: ['score'], max: ['score'], average: ['score'] },
           ...(derived && { spending: { sum: ['spent'] } }),
         },
+        history,
         ...(derived && { derived: { urgent: ({ score }: { score: number }) => score > 5 } }),
         access: 'authenticated',
       },
@@ -76,6 +79,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         prefix: 'vis',
         parent: { resource: 'customers', onDelete: 'cascade' },
         fields: { text: f.text({ filter: true }), cost: f.integer({ default: 0, read: 'pii', filter: 'range' }) },
+        history,
         summaries: { owners: { group: ['customerId'] }, expenses: { group: ['customerId'], sum: ['cost'] } },
         access: guardedVisits ? { read: 'authenticated', write: 'authenticated', remove: 'close' } : 'authenticated',
       },
@@ -87,6 +91,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           hue: f.text({ optional: true, filter: true }),
           note: f.text({ max: 99, optional: true, read: 'pii' }),
         },
+        history,
         summaries: { days: { group: [{ day: 'createdAt' }] }, notes: { group: ['note'] } },
         access: 'authenticated',
       },
@@ -95,6 +100,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         owner: 'accountId',
         fields: { text: f.text() },
         access: 'authenticated',
+        history,
         settings: { resource: { id: 'client' } },
       },
       drops: {
@@ -102,6 +108,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         owner: 'accountId',
         fields: { text: f.text(), seal: f.text({ optional: true, immutable: true }) },
         access: { read: 'pii', write: 'authenticated' },
+        history,
       },
       ...(sharedRooms && rooms),
     },

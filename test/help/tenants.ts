@@ -19,6 +19,7 @@ export const tenants = service({
       uniques: [['name', 'productId']],
       summaries: { names: { group: ['name', 'productId'] } },
       access: { read: 'deals:read', write: 'deals:write' },
+      history: { read: 'authenticated' },
     },
     parts: {
       prefix: 'par',
@@ -26,6 +27,7 @@ export const tenants = service({
       fields: { text: f.text({ max: 100, filter: true, sort: true }) },
       summaries: { texts: { group: ['text'] } },
       access: 'authenticated',
+      history: { read: 'authenticated' },
     },
     seats: {
       parent: { resource: 'deals', onDelete: 'cascade' },
@@ -33,12 +35,14 @@ export const tenants = service({
       fields: { number: f.text({ max: 8 }), note: f.text({ max: 100, optional: true }) },
       summaries: { notes: { group: ['note'] } },
       access: 'authenticated',
+      history: { read: 'authenticated' },
     },
     tags: {
       key: 'name',
       owner: 'accountId',
       fields: { name: f.text({ max: 20 }), hue: f.text({ optional: true }) },
       access: 'authenticated',
+      history: { read: 'deals:read' },
     },
     reviews: {
       prefix: 'rev',
