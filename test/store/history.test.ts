@@ -150,6 +150,30 @@ for (const [name, place] of places)
         )
     })
 
+    test('R237: a change whose revision cannot be written is not made', async (t) => {
+      const { at, ask, make, entries } = await open(t)
+      const id = await make('a')
+      const poisoned = "NEW.payload LIKE '%poison%'"
+      const trigger = 'CREATE TRIGGER poison BEFORE INSERT ON bylaw_history'
+      if (name === 'SQLite') await at.rows(`${trigger} WHEN ${poisoned} BEGIN SELECT RAISE(ABORT, 'poison'); END`)
+      else
+        await at.rows(
+          `CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF ${poisoned} THEN RAISE 'poison'; END IF; RETURN NEW; END $$; ${trigger} FOR EACH ROW EXECUTE FUNCTION poison()`,
+        )
+      for (const [method, path] of [
+        ['POST', '/tickets'],
+        ['PATCH', `/tickets/${id}`],
+        ['PUT', `/tickets/${id}`],
+      ] as const)
+        assert.ok((await ask(method, path, { title: 'poison' })).status >= 500, method)
+      const { data } = (await ask('GET', '/tickets')).json
+      assert.deepEqual(
+        data.map(({ title }: { title: string }) => title),
+        ['a'],
+      )
+      assert.equal((await entries(id)).length, 1)
+    })
+
     test('R237: a lookup, a page and the sweep use an index', async (t) => {
       const { at, make, entries } = await open(t)
       const id = await make('a')
