@@ -30,6 +30,7 @@ const desk = service({
       access: 'authenticated',
       history: { read: 'authenticated', retention: 'P10D' },
     },
+    notes: { prefix: 'not', fields: { title: f.text() }, access: 'public', history },
   },
 }).handlers({
   tickets: {
@@ -161,11 +162,13 @@ for (const [name, place] of places)
           `CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF ${poisoned} THEN RAISE 'poison'; END IF; RETURN NEW; END $$; ${trigger} FOR EACH ROW EXECUTE FUNCTION poison()`,
         )
       for (const [method, path] of [
+        ['POST', '/notes'],
         ['POST', '/tickets'],
         ['PATCH', `/tickets/${id}`],
         ['PUT', `/tickets/${id}`],
       ] as const)
         assert.ok((await ask(method, path, { title: 'poison' })).status >= 500, method)
+      assert.deepEqual((await ask('GET', '/notes')).json.data, [])
       const { data } = (await ask('GET', '/tickets')).json
       assert.deepEqual(
         data.map(({ title }: { title: string }) => title),
