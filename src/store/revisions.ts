@@ -1,8 +1,8 @@
 /** Revisions: reads the revisions of rows, and deletes old ones. The outbox records them. R237. The cellar. */
-import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
+import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
 import type { ReadRevisions, SweepRevisions } from '../flow/plan.ts'
-import { type Cell, storedNameOf } from '../rows/collection.ts'
+import { type Cell, type Collection, storedNameOf } from '../rows/collection.ts'
 import { type PreparedCollection, preparedCollection, type StoreContext, storedName } from './context.ts'
 import { history, historyRows, storedEvents } from './outbox.ts'
 import { readRow } from './read-row.ts'
@@ -57,9 +57,7 @@ function* revisionsBefore(
   { before, limit }: { readonly before: number | null; readonly limit: number },
 ): Steps<StoredRevision[]> {
   const { mark } = cellar.dialect
-  const account = collection.account === null ? '' : (key.account ?? '')
-  const values: Cell[] = [storedNameOf(collection), account, collection.composite ? (key.parent ?? '') : '', key.id]
-  const where = ['resource', 'account', 'parent', 'item'].map((name, i) => `${name} = ${mark(i + 1)}`)
+  const { where, values } = ofRow(cellar, collection, key)
   if (before !== null) where.push(`revision < ${mark(values.push(before))}`)
   const rows = yield {
     text: `SELECT id, resource, NULLIF(account, '') AS account, NULLIF(parent, '') AS parent, item, action, caller, revision AS sequence, at, shape, payload, 0 AS position FROM ${history} WHERE ${where.join(' AND ')} ORDER BY revision DESC LIMIT ${Math.trunc(limit + 1)}`,
@@ -70,6 +68,21 @@ function* revisionsBefore(
   return events
     .slice(0, limit)
     .map((event, i) => ({ event, by: (rows[i]?.caller ?? null) as string | null, before: events[i + 1] ?? null }))
+}
+
+/** The conditions for the revisions of a row. */
+function ofRow({ dialect: { mark } }: StoreContext, collection: Collection, { account, parent, id }: RowKey) {
+  const owner = collection.account === null ? null : account
+  const above = collection.composite ? parent : null
+  const values: Cell[] = [storedNameOf(collection), owner ?? '', above ?? '', id]
+  return { values, where: ['resource', 'account', 'parent', 'item'].map((name, i) => `${name} = ${mark(i + 1)}`) }
+}
+
+/** The last number of a row that is created again, which its tombstone may no longer tell; 0 if none is kept. */
+export function* lastRevision(cellar: StoreContext, collection: Collection, key: RowKey): Steps<number> {
+  const { where, values } = ofRow(cellar, collection, key)
+  const [row] = yield { text: `SELECT max(revision) AS last FROM ${history} WHERE ${where.join(' AND ')}`, values }
+  return Number(row?.last ?? 0)
 }
 
 const mostSwept = 500

@@ -20,6 +20,7 @@ import { type EventValues, eventValues, ledgersOf, recordEvent } from './outbox.
 import { absentOwner, readAbsentRow } from './read-row.ts'
 import { updateRemoteEntries } from './remote-entries.ts'
 import { deleteTombstone, removeRow } from './remove-row.ts'
+import { lastRevision } from './revisions.ts'
 import { rowConflict as movedRow, type Steps } from './steps.ts'
 
 type RequiredReference = Create['references'][number]
@@ -56,13 +57,14 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   if (references.length > 0) return { is: 'unmet', references }
   const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan, known)
   if (before && before.is !== 'missing') return before
-  const revision = Math.max(least, (before?.revision ?? 0) + 1)
+  const last = before && ledgers?.history ? yield* lastRevision(cellar, collection, plan.key) : 0
+  const revision = Math.max(least, (before?.revision ?? 0) + 1, last + 1)
   const clash = yield* updateRemoteEntries(cellar, own, plan, null, { doc, hidden, shape })
   if (clash) return clash
   const row = [...rowKeyValues(collection, plan.key, cellar.dialect), revision, shape, doc, hidden, ...cells]
   const event = eventAt(revision)
-  const last = before === null && plan.claim === null && event === null
-  yield { text: texts.insert, values: row, ...(last && { autocommit: 'write' }) }
+  const isAlone = before === null && plan.claim === null && event === null
+  yield { text: texts.insert, values: row, ...(isAlone && { autocommit: 'write' }) }
   if (event) yield* recordEvent(cellar.dialect, event)
   if (before && cellar.dialect.rowLocks) {
     // Another transaction may have created and deleted the row since the lookup: its tombstone must not be missed.
