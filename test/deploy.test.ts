@@ -32,6 +32,16 @@ function parsed(words: readonly string[]): void {
   parseCommand(command, rest, {})
 }
 
+/** Parses a command that changes the schema. It exits with 2 if steps wait for old nodes, and new ones may start then. */
+function parsedMigration(words: readonly string[], exitCode: string): void {
+  const [shell = '', flag, script = '', ...rest] = words
+  const [command = '', after] = script.split(' || ')
+  assert.match(shell, /^(?:\/bin\/)?sh$/)
+  assert.deepEqual([flag, after, rest], ['-c', `[ ${exitCode} -eq 2 ]`, []])
+  assert.match(command, / migrate apply /)
+  parsed(command.split(' '))
+}
+
 /** The variables that the service reads. */
 const ownVariables = new Set([
   ...Object.values(commands).flatMap(({ flags }) => Object.values(flags).flatMap(({ env }) => env ?? [])),
@@ -70,7 +80,7 @@ describe('the files of examples/deploy', () => {
       for (const { source } of service.configs ?? []) assert.ok(configs[source], `${name}: ${source}`)
       if (service.build === undefined) continue
       known(service.environment ?? {})
-      if (service.command) parsed(service.command)
+      if (service.command) parsedMigration(service.command, '$$?') // Compose reads $$ as $
       const { hostname, port, searchParams } = new URL(String(service.environment?.DATABASE_URL))
       assert.ok(services[hostname], hostname)
       const pooled = hostname === 'pgbouncer'
@@ -89,7 +99,10 @@ describe('the files of examples/deploy', () => {
           .join('\n'),
       ),
     )
-    for (const key of ['ExecStartPre', 'ExecStart']) parsed(unitValues(key)[0]?.split(' ') ?? [])
+    parsed(unitValues('ExecStart')[0]?.split(' ') ?? [])
+    const [, shell = '', flag = '', script = ''] =
+      /^(\S+) (\S+) '(.*)'$/.exec(unitValues('ExecStartPre')[0] ?? '') ?? []
+    parsedMigration([shell, flag, script], '$$?')
     // Its paths exist on a server only.
     const text = deployText('shop.service').replaceAll('/srv/shop/node_modules/.bin/bylaw', process.execPath)
     const folder = mkdtempSync(join(tmpdir(), 'bylaw-unit-'))
@@ -119,7 +132,7 @@ describe('the files of examples/deploy', () => {
     )
     const { spec } = of('Deployment')
     const [api] = spec.template.spec.containers
-    parsed(of('Job').spec.template.spec.containers[0].args)
+    parsedMigration(of('Job').spec.template.spec.containers[0].command, '$?')
     const variables: Variables = Object.fromEntries(
       api.env.map(({ name, value }: { name: string; value: string }) => [name, value]),
     )

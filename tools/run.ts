@@ -8,6 +8,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { pathOf, without } from '../test/help/programs.ts'
+import { wrongHovers } from './hovers.ts'
+import { executeWithSwaggerUi } from './swagger-ui.ts'
 
 const here = import.meta.dirname
 const root = join(here, '..')
@@ -145,23 +148,47 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Sends thousands of requests that fit the description, or do not, to the service that it describes. */
-async function attack(declaration: string): Promise<void> {
+/** Runs the service of a declaration. */
+async function served(declaration: string, act: (url: string) => unknown): Promise<void> {
   const port = await freePort()
   const words = ['serve', declaration, '--database', 'sqlite::memory:', '--port', String(port), '--log-level', 'silent']
   const server = spawn(process.execPath, bylaw(...words), { cwd: folder, stdio: 'ignore' })
   try {
     const url = `http://127.0.0.1:${port}`
     for (let i = 0; i < 100 && !(await fetch(`${url}/readyz`).catch(() => null)); i++) await pause(100)
-    const home = python('schemathesis', [`schemathesis==${schemathesis}`])
-    const config = ['--config-file', join(here, 'schemathesis.toml')]
-    run(join(home, 'schemathesis'), [...config, 'run', `${url}/openapi.json`, '--checks', 'all', '--no-color'])
+    await act(url)
   } finally {
     server.kill()
   }
 }
 
-if (!existsSync(join(packages, 'node_modules/.package-lock.json')))
+/** Sends thousands of requests that fit the description, or do not, to the service that it describes. */
+function attack(url: string): void {
+  const home = python('schemathesis', [`schemathesis==${schemathesis}`])
+  const config = ['--config-file', join(here, 'schemathesis.toml')]
+  const env = { SCHEMATHESIS_HOOKS: 'schemathesis_hooks', PYTHONPATH: here, PYTHONDONTWRITEBYTECODE: '1' }
+  const words = ['run', `${url}/openapi.json`, '--checks', 'all', '--no-color']
+  run(join(home, 'schemathesis'), [...config, ...words], { env })
+}
+
+/** The example of the README as a file of its own, which finds this package under its name. */
+function readmeExample(): string {
+  mkdirSync(join(folder, 'readme/node_modules'), { recursive: true })
+  symlinkSync(root, join(folder, 'readme/node_modules/bylaw'))
+  write('readme/package.json', '{"type":"module"}')
+  const [, code = ''] = /\/\/ api\.ts\n([\s\S]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
+  return write('readme/api.ts', code)
+}
+
+async function swaggerUi(url: string): Promise<void> {
+  const browser = pathOf('chromium')
+  if (browser === undefined) throw new Error(String(without('chromium')))
+  const failures = await executeWithSwaggerUi(url, packages, browser)
+  if (failures.length > 0) throw new Error(failures.join('; '))
+}
+
+const { dependencies } = JSON.parse(readFileSync(join(packages, 'package.json'), 'utf8')) as { dependencies: object }
+if (!Object.keys(dependencies).every((name) => existsSync(join(packages, 'node_modules', name))))
   run('npm', ['ci', '--ignore-scripts'], { cwd: packages })
 symlinkSync(join(packages, 'node_modules'), join(folder, 'node_modules')) // generated code imports packages
 
@@ -189,8 +216,15 @@ for (const [name, declaration] of Object.entries(declarations)) {
   const { openapi } = JSON.parse(readFileSync(document, 'utf8'))
   for (const [tool, act] of Object.entries({ ...quick, ...(everything ? slow : {}) }))
     await attempt(`${name} (OpenAPI ${openapi}), ${tool}`, () => act(document, name))
-  if (everything) await attempt(`${name}, Schemathesis`, () => attack(declaration))
+  if (everything) await attempt(`${name}, Schemathesis`, () => served(declaration, attack))
 }
+const readme = readmeExample()
+await attempt('hovers of TypeScript 5', () => {
+  const wrong = wrongHovers(join(folder, 'readme'), packages)
+  if (wrong.length > 0) throw new Error(wrong.join('\n'))
+})
+for (const [name, declaration] of Object.entries({ readme, orders: declarations.orders }))
+  await attempt(`${name}, Swagger UI`, () => served(declaration, swaggerUi))
 rmSync(folder, { recursive: true })
 console.log(`${passed} passed, ${failed} failed`)
 process.exitCode = failed === 0 ? 0 : 1

@@ -56,6 +56,7 @@ export default service({
         writable: { change: ['draft'], remove: ['draft', 'cancelled'] },
       },
       sorts: { urgency: ['dueOn', '-total'] }, // custom_sort=urgency
+      embed: ['customer', 'orderLines.product'], // ?embed=customer,orderLines.product
       operations: {
         exports: {
           at: 'collection',

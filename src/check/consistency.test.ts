@@ -100,10 +100,10 @@ table('one concept, one structure (R37)', [
       `a meaning of its own in ${one}`,
       () => {
         const own = { ownMeaning: 'a state of the union' }
-        const as = { ...open, fields: { state: f.text(one === 'as' ? own : {}) } }
+        const as = { ...open, fields: { state: f.text({ ...(one === 'as' && own) }) } }
         return shop({
           as,
-          bs: { ...open, fields: { state: f.integer(one === 'bs' ? own : {}) } },
+          bs: { ...open, fields: { state: f.integer({ ...(one === 'bs' && own) }) } },
           cs: one === 'bs' ? as : open,
         })
       },

@@ -1,5 +1,6 @@
 /** Consistency: names must agree between resources, and with the fields in orders and indexes. Part 2, resources. */
 
+import { mostSearched, mostSearchedFields, searchedIn, searchedLength } from '../fields/bounds.ts'
 import type { Field } from '../fields/field.ts'
 import { type FieldKinds, fieldKind } from '../fields/kind.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
@@ -183,6 +184,7 @@ export function checkOrders(judged: ResourceCheck, context: DeclarationCheck): v
       report(context, [...path, key], `\`${key}\` is ${valueInWords(listed)}.`, `Write ${key}: [['country', 'name']].`)
   }
   checkSortable(judged, terms, context)
+  checkSearched(judged, context)
 }
 
 /** The names of fields in summaries that may have mistakes. */
@@ -199,6 +201,26 @@ function checkSortable({ name, given, settings }: ResourceCheck, terms: NamedFie
   if (sorted.length <= most) return
   const reason = `There are ${sorted.length} fields with \`sort\`, which is more than list.maxSortable (${most}).`
   report(context, ['resources', name, 'fields'], reason, 'Remove `sort` from some of them, or raise list.maxSortable.')
+}
+
+/** An index of words is limited, and so is an order by relevance. R235. */
+function checkSearched({ name, given }: ResourceCheck, context: DeclarationCheck): void {
+  const path = ['resources', name, 'fields']
+  const { kinds } = context.rules
+  const all = Object.values(isObject(given.fields) ? given.fields : {}).flatMap((one) =>
+    searchedIn(soundField(one, context)),
+  )
+  const length = all.reduce((sum, one) => sum + searchedLength(one, kinds), 0)
+  if (all.length > mostSearchedFields) {
+    const reason = `There are ${all.length} fields with \`search\`; allowed are ${mostSearchedFields}.`
+    report(context, path, reason, 'Remove `search` from some of them.')
+  } else if (length > mostSearched)
+    report(
+      context,
+      path,
+      `The fields with \`search\` can have ${length} characters together, which is more than ${mostSearched}.`,
+      'Write a smaller `max` at these texts and lists (without it a text has up to 10,000 characters and a list 1,000 items), or remove `search` from some of them.',
+    )
 }
 
 /** The rule for a list of field names: how many it needs, and which fields are suitable. */

@@ -22,7 +22,7 @@ import {
   soundField,
 } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
-import { checkLinks } from './link-mistakes.ts'
+import { checkEmbed, checkLinks } from './link-mistakes.ts'
 import { checkOperations, checkSchedules } from './operation-mistakes.ts'
 import { checkKnownKeys, checkResource, checkText } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
@@ -299,6 +299,7 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
     checkSchedules(judged, context)
     checkDerived(judged, context)
     checkLinks(judged, context)
+    checkEmbed(judged, context)
     checkDeprecations([...path, 'deprecations'], given, context)
     checkOwner(judged, context)
     checkFieldVisibility(judged, context)

@@ -123,6 +123,8 @@ table('options', [
     f.text({ readOnly: true, default: '' }),
     f.list(f.text(), { readOnly: true }),
   ),
+  wrong('search of a number', loose.integer({ search: true }), '`search`'),
+  wrong('search of numbers', loose.list(f.integer(), { search: true }), 'integer', 'no words'),
   wrong('secrets that lists would tell', f.text({ writeOnly: true, filter: true, unique: true }), 'filter and unique'),
 ])
 
@@ -130,7 +132,9 @@ table('filters, sorting, uniqueness', [
   right(
     'as kinds allow',
     f.text({ filter: ['range', 'like', 'gt', 'lt', 'ne'], sort: true, unique: true, fold: true }),
-    f.email({ filter: 'like', sort: true }),
+    f.email({ filter: 'like', sort: true, search: true }),
+    f.list(f.text({ max: 9 }), { max: 9, search: true }),
+    f.object({ a: f.text({ max: 9, search: true }) }, { optional: true }),
     f.url({ filter: 'range' }),
     f.integer({ filter: ['range', 'gt'] }),
     f.bigint({ filter: 'range', sort: true }),
@@ -181,16 +185,26 @@ table('fields in objects and lists', [
     `${place}.a`,
     '`b`',
   ],
-  ...(['optional', 'unique', 'filter', 'sort', 'immutable', 'readOnly', 'fold'] as const).map((option): Row => {
-    const one = f.list(loose.text({ [option]: true }))
-    return [`${option} at the item of a list`, () => fields({ one }), `${place}.item`, option, 'at the list']
-  }),
+  ...(['optional', 'unique', 'filter', 'sort', 'immutable', 'readOnly', 'fold', 'search'] as const).map(
+    (option): Row => {
+      const one = f.list(loose.text({ [option]: true }))
+      return [`${option} at the item of a list`, () => fields({ one }), `${place}.item`, option, 'at the list']
+    },
+  ),
   [
     'a filter inside a list',
     () => fields({ one: f.list(f.object({ a: f.text({ filter: true }) })) }),
     `${place}.item.a`,
     'inside a list',
   ],
+  [
+    'search inside a list',
+    () => fields({ one: f.list(f.object({ a: f.text({ search: true }) })) }),
+    `${place}.item.a`,
+    'inside a list',
+  ],
+  wrong('search of a secret', f.text({ writeOnly: true, search: true }), 'search'),
+  wrong('search inside a secret', f.object({ a: f.text({ search: true }) }, { writeOnly: true }), 'search'),
   [
     'a filter further inside',
     () => fields({ one: f.list(f.object({ a: f.object({ b: f.text({ sort: true }) }) })) }),

@@ -1,4 +1,5 @@
 /** Option faults: options of a field that do not fit its kind, its place or each other. Part 2, fields. */
+import { searchedIn } from '../fields/bounds.ts'
 import type { Field } from '../fields/field.ts'
 import { fieldKind, generalOptions, type ValueRules } from '../fields/kind.ts'
 import { absentValue, valueInWords } from '../fields/value-check.ts'
@@ -21,7 +22,7 @@ export function fieldFaults(
   ]
 }
 
-const flagOptions = ['optional', 'immutable', 'readOnly', 'writeOnly', 'unique', 'sort', 'fold']
+const flagOptions = ['optional', 'immutable', 'readOnly', 'writeOnly', 'unique', 'sort', 'fold', 'search']
 
 function* optionFaults(
   { kind, options }: Field,
@@ -71,11 +72,10 @@ export const onDeleteFault = (given: unknown): DeclarationFault => [
 
 const filterForms: readonly string[] = ['range', 'like', 'gt', 'lt', 'ne']
 
-/** The faults of `filter`, `sort` and `unique`. */
-function* queryFaults(
-  { kind, options: { filter, sort, unique, writeOnly } }: Field,
-  { kinds }: ValueRules,
-): Generator<DeclarationFault> {
+/** The faults of `filter`, `sort`, `unique` and `search`. */
+function* queryFaults(field: Field, { kinds }: ValueRules): Generator<DeclarationFault> {
+  const { kind } = field
+  const { filter, sort, unique, writeOnly } = field.options
   const { order, options } = fieldKind(kind, kinds)
   const forms = filterForms.filter(
     (form) => form === 'ne' || (form === 'like' ? options.includes('fold') : order === 'range'),
@@ -97,13 +97,26 @@ function* queryFaults(
   if (sort && (order === 'none' || order === 'equality'))
     yield [`Lists cannot be sorted by a field of kind ${kind}.`, 'Leave `sort` out.']
   if (unique && order === 'none') yield [`A field of kind ${kind} cannot be unique.`, 'Leave `unique` out.']
-  const tells = Object.entries({ filter, sort, unique })
+  yield* searchFaults(field, kinds)
+  const tells = Object.entries({ filter, sort, unique, search: searchedIn(field).length > 0 })
     .filter(([, value]) => value)
     .map(([name]) => name)
   if (writeOnly && tells.length > 0)
     yield [
       `The field is \`writeOnly\`, but \`${listInWords(tells, 'and')}\` would reveal its value.`,
       `Leave ${listInWords(tells, 'and')} out, or \`writeOnly\`.`,
+    ]
+}
+
+/** The faults of `search`, also of the fields inside. R235. */
+function* searchFaults(field: Field, kinds: ValueRules['kinds']): Generator<DeclarationFault> {
+  const { item, options } = field
+  if (options.search && item && !fieldKind(item.kind, kinds).options.includes('fold'))
+    yield [`A list of fields of kind ${item.kind} has no words to search.`, 'Leave `search` out.']
+  if (options.read && searchedIn(field).length > 0)
+    yield [
+      'The field needs a scope to be read, but `search` would tell every caller about its words.',
+      'Leave `search` out, or `read`.',
     ]
 }
 
@@ -154,17 +167,17 @@ const uselessOptions: Readonly<Record<FieldSite, readonly [options: readonly str
     ],
     member: [ownFieldOptions, 'inside an object', 'Write it at the whole object, or make this a field of its own.'],
     inner: [
-      [...ownFieldOptions, 'filter', 'sort', 'fold'],
+      [...ownFieldOptions, 'filter', 'sort', 'fold', 'search'],
       'inside a list',
       'Leave it out, or make the items of the list a resource.',
     ],
     item: [
-      [...generalOptions.filter((name) => name !== 'fill'), 'fold'],
+      [...generalOptions.filter((name) => name !== 'fill'), 'fold', 'search'],
       'at the item of a list',
       'Write it at the list; its item takes bounds and a pattern only.',
     ],
     input: [
-      [...ownFieldOptions, 'filter', 'sort', 'fold', 'was', 'fill'],
+      [...ownFieldOptions, 'filter', 'sort', 'fold', 'search', 'was', 'fill'],
       'in the input of a transition',
       'Leave it out; an input takes bounds, a pattern, `optional` and a `default`.',
     ],

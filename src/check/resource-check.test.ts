@@ -174,3 +174,31 @@ test('rules that need a caller, and scopes, are in order', () => {
   const scopes = { 'orders:write': 'Change orders' }
   assert.deepEqual(shop({ orders: { ...open, access } }, { scopes }), [])
 })
+
+table('searched fields', [
+  [
+    'more characters to search than an index takes',
+    () =>
+      orders({
+        fields: { a: f.text({ search: true, max: 30_000 }), b: f.object({ c: f.text({ search: true, max: 25_000 }) }) },
+      }),
+    'resources.orders.fields',
+    '55000 characters together, which is more than 50000',
+  ],
+  [
+    'a list of long texts to search',
+    () => orders({ fields: { a: f.list(f.text(), { search: true }) } }),
+    'resources.orders.fields',
+    'a smaller `max`',
+  ],
+  [
+    'more fields to search than an order by relevance takes',
+    () =>
+      orders({
+        fields: Object.fromEntries([...'abcdefghijklmnopq'].map((one) => [one, f.text({ search: true, max: 9 })])),
+      }),
+    'resources.orders.fields',
+    '17 fields with `search`; allowed are 16',
+  ],
+  ['as many as it takes', () => orders({ fields: { a: f.text({ search: true, max: 50_000 }) } }), ''],
+])

@@ -88,6 +88,18 @@ table('fields that take a scope', [
   ['to see', () => clinic({ one: f.text({ read: 'pii', optional: true }) }), ''],
   ['to write', () => clinic({ one: f.text({ write: 'vip', default: '' }) }), ''],
   ['both, and nothing is needed of a list', () => clinic({ one: f.list(f.text(), { read: 'pii', write: 'vip' }) }), ''],
+  [
+    'that search would tell',
+    () => clinic({ one: f.text({ read: 'pii', optional: true, search: true }) }),
+    at,
+    '`search`',
+  ],
+  [
+    'that search would tell of a part',
+    () => clinic({ one: f.object({ a: f.text({ search: true }) }, { read: 'pii', optional: true }) }),
+    at,
+    '`search`',
+  ],
   ['of no other name', () => clinic({ one: f.text({ read: 'pi', optional: true }) }), at, 'Did you mean `pii`?'],
   ['nor of a rule', () => clinic({ one: f.text({ write: 'public', optional: true }) }), at, '"public"'],
   [

@@ -25,6 +25,7 @@ import type {
   TransitionName,
 } from '../resources/infer-actions.ts'
 import type { EventOf, EventType } from '../resources/infer-events.ts'
+import type { ChildName, Embedded, Embedding, EmbedName, FirstName, ParentOf } from './embedded-types.ts'
 import type { entityTag } from './entity-tag.ts'
 import type { FieldAt, SummaryGroup, SummaryName } from './summary-types.ts'
 
@@ -107,12 +108,6 @@ type ResourceClients<D, All, Names extends keyof All> = {
 /** The resources that have a URL of their own: all except those with a key below a parent. */
 type TopName<D> = { [R in ResourceName<D>]: IsComposite<D, R> extends true ? never : R }[ResourceName<D>]
 type IsComposite<D, R> = ResourceOf<D, R> extends { readonly key: string; readonly parent: unknown } ? true : false
-type ParentOf<D, R> = [Get<ResourceOf<D, R>, 'parent', never>] extends [infer P]
-  ? P extends string
-    ? P
-    : Get<P, 'resource', never>
-  : never
-type ChildName<D, R> = { [C in ResourceName<D>]: R extends ParentOf<D, C> ? C : never }[ResourceName<D>]
 
 type ResourceClient<D, R extends ResourceName<D>> = Pick<
   Methods<D, R>,
@@ -207,15 +202,15 @@ interface Methods<D, R extends ResourceName<D>> {
    * The items of a list, read page by page as they are needed.
    * @example for await (const order of shop.orders.list({ where: { status: 'draft' }, sort: '-createdAt' })) …
    */
-  readonly list: <const F extends MemberPath<Row<D, R>> = never>(
-    query?: ListQuery<D, R> & Selecting<F>,
+  readonly list: <const F extends MemberPath<Row<D, R>> = never, const E extends EmbedName<D, R> = never>(
+    query?: ListQuery<D, R> & Selecting<F> & Embedding<E>,
     options?: ClientCallOptions,
-  ) => ItemList<Selected<Row<D, R>, F>>
+  ) => ItemList<Selected<Row<D, R>, F> & Embedded<D, R, E>>
   /** Reads an item: `const order = await shop.orders.get(id)`. */
-  readonly get: <const F extends MemberPath<Row<D, R>> = never>(
+  readonly get: <const F extends MemberPath<Row<D, R>> = never, const E extends EmbedName<D, R> = never>(
     target: Target<Row<D, R>>,
-    options?: ClientCallOptions & Selecting<F>,
-  ) => Promise<Tagged<Selected<Row<D, R>, F>>>
+    options?: ClientCallOptions & Selecting<F> & Embedding<E>,
+  ) => Promise<Tagged<Selected<Row<D, R>, F> & Embedded<D, R, E>>>
   /** Creates an item, once however often it is tried: `await shop.orders.create({ customerId })`. */
   readonly create: (input: CreateInput<D, R>, options?: PostOptions) => Promise<Tagged<Row<D, R>>>
   /**
@@ -361,13 +356,14 @@ type MembersIn<T, F extends string> = T extends readonly (infer I)[]
           : MembersIn<T[K], F extends `${K & string}.${infer P}` ? P : never>
       }
     : T
-type FirstName<F extends string> = F extends `${infer K}.${string}` ? K : F
 
 interface ListQuery<D, R extends ResourceName<D>> {
   /** A value, several of which one has to match, null, or operators: `where: { state: ['open', 'done'], total: { gte: '5' } }`. */
   readonly where?: Where<D, R>
   /** Filters of which one has to match, where `list.or` is on: `or: { state: 'done', total: { gte: '5' } }`. */
   readonly or?: Where<D, R>
+  /** Words that all have to begin words of the searched fields: `search: 'blue whale'`. */
+  readonly search?: string
   /** A sortable field; with a minus sign descending: `sort: '-createdAt'`. */
   readonly sort?: SortName<D, R> | `-${SortName<D, R> & string}`
   /** Where items without a value of the sort come: `nulls: 'first'`. */

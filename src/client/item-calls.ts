@@ -2,7 +2,13 @@
 
 import { summarySegment } from '../fields/summary.ts'
 import { toKebab } from '../formats/naming.ts'
-import { alternativeParameters, fieldParameters, queryText, whereParameters } from '../lists/where-parameters.ts'
+import {
+  alternativeParameters,
+  embedParameters,
+  fieldParameters,
+  queryText,
+  whereParameters,
+} from '../lists/where-parameters.ts'
 import { revisionSegment } from '../resources/own-operations.ts'
 import { answerLinks } from './answer-links.ts'
 import { ApiError } from './api-error.ts'
@@ -52,9 +58,9 @@ export class ItemCalls {
 
   readonly get = (
     target: ItemTarget,
-    options?: ClientCallOptions & { readonly fields?: readonly string[] },
+    options?: ClientCallOptions & { readonly fields?: readonly string[]; readonly embed?: readonly string[] },
   ): Promise<TaggedItem> => {
-    const query = queryText(fieldParameters(options?.fields))
+    const query = queryText([...fieldParameters(options?.fields), ...embedParameters(options?.embed)])
     return this.#item({ method: 'GET', path: this.#at(target), query }, this.#exchange.begin(options))
   }
 
@@ -158,7 +164,7 @@ export class ItemCalls {
     } catch (error) {
       if (!(error instanceof ApiError && error.type === 'precondition-failed' && error.uncertain)) throw error
       const item = await this.#readLate(path, time, { uncertain: true })
-      const { updatedAt, updated_at, _links, ...written } = body // what was read may be sent back
+      const { updatedAt, updated_at, _links, _embedded, ...written } = body // what was read may be sent back
       const isShown = Object.entries(written).every(([name, value]) => value === undefined || name in item)
       if (isShown && includes(item, written)) return item
       throw error

@@ -38,6 +38,15 @@ describe('lists', () => {
     for await (const order of shop.orders.list({ pageSize: 1 })) if (order.note === 'a') break
     assert.equal(proxy.seen.length, 1)
   })
+  test('R235: a list is searched for words', async (t) => {
+    const { shop } = await shopOf(t)
+    for (const note of ['Blue whale', 'whale', 'blue']) await shop.orders.create({ note })
+    const found = await Array.fromAsync(shop.orders.list({ search: 'BLUE wh', pageSize: 1 }))
+    assert.deepEqual(
+      found.map(({ note }) => note),
+      ['Blue whale'],
+    )
+  })
   test('R233, R234: items have the selected fields, on every page, and match one of the filters of or', async (t) => {
     const { shop } = await shopOf(t)
     for (const [note, total] of [
@@ -64,6 +73,29 @@ describe('lists', () => {
     assert.deepEqual(one, { id, note: 'a;(b)' })
     assert.match(String(tag), /^"/)
     await shop.orders.list({ or: {}, fields: [] }).pages()[Symbol.asyncIterator]().next()
+  })
+  test('R232: items and lists have what is embedded, on every page, and a write sends it back', async (t) => {
+    const { shop } = await shopOf(t)
+    for (const note of ['a', 'b']) {
+      const order = await shop.orders.create({ note })
+      await shop.orders(order)['order-lines'].create({ quantity: note === 'a' ? 1 : 2 })
+    }
+    const found = await Array.fromAsync(shop.orders.list({ embed: ['orderLines'], sort: 'note', pageSize: 1 }))
+    assert.deepEqual(
+      found.map(({ _embedded: { orderLines } }) => [
+        orderLines.data.map(({ quantity }) => quantity),
+        orderLines.hasMore,
+      ]),
+      [
+        [[1], false],
+        [[2], false],
+      ],
+    )
+    const order = await shop.orders.get(found[0]?.id ?? '', { embed: ['orderLines'], fields: ['note'] })
+    assert.equal(order._embedded.orderLines.data[0]?.quantity, 1)
+    const whole = await shop.orders.get(order.id, { embed: ['orderLines'] })
+    assert.equal((await shop.orders.update(whole, { note: 'c' })).note, 'c')
+    await assert.rejects(async () => shop.orders.update(whole, { note: 'd' }), /changed/)
   })
   for (const list of [
     { links: 'body' },

@@ -1,6 +1,7 @@
 /** List pages: the items of a list, page by page as they are needed. Part 4, pagination. */
 import {
   alternativeParameters,
+  embedParameters,
   fieldParameters,
   queryText,
   sortParameters,
@@ -18,7 +19,9 @@ export interface ListTerms {
   readonly customSort?: string
   readonly pageSize?: number
   readonly fields?: readonly string[]
+  readonly embed?: readonly string[]
   readonly or?: Readonly<Record<string, unknown>>
+  readonly search?: string
 }
 
 interface ItemPage {
@@ -47,11 +50,13 @@ async function* pagesOf(
   options?: ClientCallOptions,
 ): AsyncGenerator<ItemPage> {
   const read = (query: string) => exchange.send({ method: 'GET', path, query }, exchange.begin(options))
-  const { where = {}, sort, nulls, customSort, pageSize, fields, or } = terms
+  const { where = {}, sort, nulls, customSort, pageSize, fields, embed, or, search } = terms
   const asked = [
     ...whereParameters(where),
     ...alternativeParameters(or),
+    ...(search === undefined ? [] : [['search', search] as const]),
     ...fieldParameters(fields),
+    ...embedParameters(embed),
     ...sortParameters(sort),
     ...(nulls === undefined ? [] : [['nulls', nulls] as const]),
     ...sortParameters(customSort).map(([name, value]) => [name === 'sort' ? 'custom_sort' : name, value] as const),

@@ -35,7 +35,7 @@ const filterForms: readonly (readonly [FilterForm, readonly string[]])[] = [
 
 function optionsSource(terms: FieldTerms): Record<string, unknown> {
   const { kind, min, max, pattern, precision, scale, nullable, filter } = terms
-  const { readOnly, writeOnly, read, write, immutable, unique, fold, sort, onDelete } = terms
+  const { readOnly, writeOnly, read, write, immutable, unique, fold, search, sort, onDelete } = terms
   const usual = defaultBounds(terms)
   const extra = filterForms
     .filter(([, operators]) => operators.some((one) => filter?.includes(one)))
@@ -50,7 +50,7 @@ function optionsSource(terms: FieldTerms): Record<string, unknown> {
     pattern,
     optional: nullable,
     default: empty ? undefined : terms.default,
-    ...{ readOnly, writeOnly, read, write, immutable, unique, fold },
+    ...{ readOnly, writeOnly, read, write, immutable, unique, fold, search },
     filter: asked,
     sort,
     onDelete: onDelete === 'cascade' ? onDelete : undefined,

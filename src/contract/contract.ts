@@ -6,6 +6,7 @@ import { promisedTerms, sortMembers } from '../fields/value-terms.ts'
 import type { Endpoint } from '../flow/route.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'
 import type { Quotas, Tier } from '../limits/tier.ts'
+import { embeddableNames } from '../lists/embed-names.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { HistoryDeclaration } from '../resources/own-operations.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -73,6 +74,8 @@ export interface ResourceContract extends StatesOfContract, OperationsOfContract
   /** The dates of deprecated operations; missing if there are none. */
   readonly deprecations?: { readonly [operation: string]: DeprecationDates }
   readonly fields: { readonly [name: string]: FieldTerms }
+  /** The names that can be embedded; missing if there are none. */
+  readonly embeds?: readonly string[]
   readonly order: readonly string[]
   readonly sorts: { readonly [name: string]: readonly string[] }
   /** Fields that are unique together. */
@@ -107,7 +110,7 @@ const knownResourceParts = [
     'events',
     'history',
   ],
-  ...['order', 'sorts', 'summaries', 'indexes', 'uniques', 'settings', 'title', 'description'],
+  ...['embed', 'order', 'sorts', 'summaries', 'indexes', 'uniques', 'settings', 'title', 'description'],
 ]
 
 export function contractOf(declaration: Declaration): Contract {
@@ -158,6 +161,7 @@ function resourceContract(
   const differing = noticeableSettings(settings).filter(
     (path) => !isSameValue(contractSetting(settings, path), contractSetting(around, path)),
   )
+  const embeds = embeddableNames(resource, resources)
   return {
     prefix,
     key,
@@ -173,6 +177,7 @@ function resourceContract(
     fields: sortMembers(
       Object.entries(fieldTermsOf(resource, resources)).map(([name, terms]) => [name, promisedTerms(terms)]),
     ),
+    ...(embeds.length > 0 && { embeds: embeds.toSorted() }),
     order: declaration.order ?? ['id'],
     sorts: sortMembers(Object.entries(declaration.sorts ?? {})),
     uniques: (declaration.uniques ?? []).map((names) => names.toSorted()).toSorted(compareNames),

@@ -272,6 +272,8 @@ const edits: [name: string, there: string, back: string, after: Declaration, bef
   ],
   ['unique', B, B, withFields({ email: f.email({ optional: true, unique: true }) })],
   ['unique together', B, B, withOrders({ uniques: [['number', 'customerId']] })],
+  ['embedded names', A, B, withOrders({ embed: ['customer'] })],
+  ['all embedded names', A, B, withOrders({ embed: true })],
   ['read-only', B, A, withFields({ note: f.text({ optional: true, max: 500, readOnly: true }) })],
   ['write-only', B, A, withFields({ note: f.text({ optional: true, max: 500, writeOnly: true }) })],
   ['folded', B, B, withFields({ number: f.text({ max: 20, filter: true, sort: true, fold: true }) })],
@@ -317,6 +319,7 @@ const edits: [name: string, there: string, back: string, after: Declaration, bef
     withFields({ total: f.decimal({ scale: 2, default: '0.00', filter: ['gt', 'lt'], sort: true }) }),
   ],
   ['a sort', A, B, withFields({ quantity: f.integer({ min: 1, max: 100, sort: true }) })],
+  ['search', A, B, withFields({ note: f.text({ optional: true, max: 500, search: true }) })],
   [
     'a filter where nothing is listed',
     N,
@@ -592,7 +595,7 @@ describe('rules', () => {
 
 test('every option of a field is weighed', () => {
   const known =
-    'default derived filter fold immutable max min onDelete optional pattern precision read readOnly scale sort unique write writeOnly'
+    'default derived filter fold immutable max min onDelete optional pattern precision read readOnly scale search sort unique write writeOnly'
   const quiet = ['description', 'example', 'fill', 'ownMeaning', 'title', 'was']
   assert.deepEqual(
     [...new Set(Object.values(standardKinds).flatMap(({ options }) => options))].sort(),

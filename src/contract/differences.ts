@@ -4,7 +4,7 @@ import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 import { fieldDifferences, sharedTraffic } from './field-differences.ts'
 import { type OperationsOfContract, summaryDifferences } from './operation-contract.ts'
-import { dayText, deprecationDifferences, historyDifferences, pathDifferences } from './path-differences.ts'
+import { belowPathDifferences, dayText, deprecationDifferences, pathDifferences } from './path-differences.ts'
 import { stateDifferences } from './state-differences.ts'
 import { type Weight, weighSetting } from './weight.ts'
 
@@ -184,7 +184,7 @@ function resourceDifferences(name: string, before: ResourceContract, after: Reso
     ...changed('parent', `The owner of ${name} is`),
     ...pathDifferences(place, before, after),
     ...deprecationDifferences(place, before, after),
-    ...[...partDifferences, historyDifferences].flatMap((differ) => differ(place, before, after)),
+    ...partDifferences.flatMap((differ) => differ(place, before, after)),
     ...fieldDifferences(`${place}.fields`, before.fields, after.fields, traffic),
     ...ordered,
     ...sortDifferences(place, before, after, traffic.lists),
@@ -293,4 +293,8 @@ const asynchronousDifference = (place: string, now: boolean): Difference =>
     'fixed',
   )
 
-const partDifferences = [eventDifferences, stateDifferences, operationDifferences, summaryDifferences]
+const partDifferences = [
+  ...[eventDifferences, stateDifferences, operationDifferences],
+  ...belowPathDifferences,
+  summaryDifferences,
+]

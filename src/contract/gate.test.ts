@@ -111,6 +111,7 @@ describe('a locked version', () => {
             order: ['a'],
             sorts: { s: ['a'] },
             summaries: { byA: { group: ['a'] }, all: {} },
+            embed: ['b'],
             ...more,
           },
         },
@@ -128,6 +129,7 @@ describe('a locked version', () => {
       ['onDelete', of({}, { onDelete: 'cascade' })],
       ['unique', of({ fields: { a: f.text({ sort: true }), b: f.ref('others'), c: f.text() } })],
       ['uniques', of({ uniques: [] })],
+      ['embed', of({ embed: undefined })],
     ] as [string, Service][]) {
       const text = mistakesText(next, locks)
       assert.match(text, new RegExp(`Versions cannot differ in [^:]*\`${part}\``), `${part}: ${text}`)

@@ -1,4 +1,4 @@
-/** Path differences: compares paths of a resource, their access rules and their deprecation. Part 9, versioning. */
+/** Path differences: compares paths of a resource, their access rules, their deprecation and what they embed. Part 9, versioning. */
 import { type DeprecationDates, isSameValue, type ResourceContract } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 
@@ -78,7 +78,7 @@ const lostHistory = (place: string): Difference =>
   )
 
 /** Keeping revisions for a shorter time takes some of them away from consumers. R237. */
-export function historyDifferences(
+function historyDifferences(
   place: string,
   { history: before }: ResourceContract,
   { history: after }: ResourceContract,
@@ -126,3 +126,18 @@ const isWiderRule = (was: string, is: string): boolean => ruleBreadth(is) > rule
 
 const ruleText = (rule: string): string =>
   rule === 'public' ? 'everybody' : rule === 'authenticated' ? 'known callers' : `callers with ${rule}`
+
+/** Consumers name what is embedded; new names add. R232. */
+function embedDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
+  const [had, has] = [before.embeds ?? [], after.embeds ?? []]
+  const at = `${place}.embed`
+  const lost = had.filter((name) => !has.includes(name))
+  const added = has.filter((name) => !had.includes(name))
+  return [
+    ...lost.map((name) => makeDifference(at, 'breaking', `embed=${name} is gone.`, 'Keep it.', 'fixed')),
+    ...added.map((name) => makeDifference(at, 'additive', `embed=${name} is new.`)),
+  ]
+}
+
+/** What differs in what lists and items offer at their paths. */
+export const belowPathDifferences = [embedDifferences, historyDifferences]

@@ -63,7 +63,7 @@ export const conditionsPhase = check({
     const applied = applyPreconditions(call, answer, coding, context.world)
     way.reply = applied
     if (coding === null || applied !== answer) return null
-    return encodeReply(call, answer, coding, known?.encoded).then((encoded) => {
+    return encodeReply(call, answer, coding, { kept: known?.encoded }).then((encoded) => {
       way.reply = encoded
     })
   },
@@ -161,16 +161,21 @@ function cacheKeyOf(
   return `${whose} ${versioned.carried.label} ${target}`
 }
 
+/** Whether a target can have the parameter, also percent-encoded. */
+const mayEmbed = /\?.*(?:embed|%)/
+
 /** The state of all collections that a list is read from; null if the request is not a list, or its cursors expire. */
 function listMark(
-  { method, content }: Call,
-  { offer, resource, otherCollections = [] }: Route,
+  { method, target, content }: Call,
+  { offer, resource, otherCollections = [], embeds }: Route,
   store: Store,
 ): string | null | Promise<string | null> {
   if (!store.caches || !offer || (method !== 'GET' && method !== 'HEAD') || content !== null) return null
   if (resource.settings.list.cursor.ttl !== null) return null
   const { name, parent } = resource.collection
-  return store.mark([name, ...(parent ? [parent.collection] : []), ...otherCollections]) ?? store.fetchMark?.() ?? null
+  const embedded = embeds && mayEmbed.test(target) ? embeds.collections() : []
+  const read = [name, ...(parent ? [parent.collection] : []), ...otherCollections, ...embedded]
+  return store.mark(read) ?? store.fetchMark?.() ?? null
 }
 
 /** Caches an answer at the second request for it. Its size counts twice, as its compressed bodies are kept with it. */

@@ -4,7 +4,7 @@ import { admitContent, negotiate } from '../endpoints/content-negotiation.ts'
 import { repeatProblem } from '../endpoints/item.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import type { ReadResult } from '../flow/found-row.ts'
-import type { Intent, RequestContext } from '../flow/intent.ts'
+import type { EmbedTree, Intent, RequestContext } from '../flow/intent.ts'
 import { columnsOfCondition } from '../flow/plan.ts'
 import type { Route, ServedVersion } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
@@ -65,8 +65,12 @@ function explainQuery({ route, asked, target, world }: ExplainedWay): string | n
   )
   const by = own.size === 0 ? '' : `; fields of older versions use columns of their own: ${[...own].join(', ')}`
   const dry = isDryRun(asked.call, route.resource.settings) ? '; the request is checked, and changes nothing' : ''
-  return target.includes('?') ? `the parameters are in order${dry}${by}` : null
+  const embedded = read?.embed ? `; it embeds ${pathsIn(read.embed).join(', ')}` : ''
+  return target.includes('?') ? `the parameters are in order${dry}${by}${embedded}` : null
 }
+
+const pathsIn = (tree: EmbedTree): string[] =>
+  [...tree].flatMap(([name, below]) => [name, ...pathsIn(below).map((path) => `${name}.${path}`)])
 
 /** Parses the request. If that fails, a missing target and failed preconditions are reported first. */
 export const intentPhase = phase({

@@ -16,16 +16,19 @@ export function completeHeaders(method: string, route: Route, reply: Reply): Rep
     headers['X-Content-Type-Options'] = 'nosniff'
   }
   const reads = method === 'GET' || method === 'HEAD'
-  headers['Cache-Control'] = reads && !reply.stream ? cacheControl(route) : 'no-store'
+  headers['Cache-Control'] = reads && !reply.stream ? cacheControl(route, reply) : 'no-store'
   const { name, settings } = route.resource
-  if (settings.cache.groups) headers[reads ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = `"${name}"` // R147
-  headers.Vary = isSameForAll(route) ? 'Accept-Encoding' : varyByCaller(settings.auth) // R145
+  const groups = new Set([name, ...(reply.embedded?.resources ?? [])])
+  if (settings.cache.groups)
+    headers[route.safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = [...groups].map((one) => `"${one}"`).join(', ') // R147
+  headers.Vary = isSameForAll(route, reply) ? 'Accept-Encoding' : varyByCaller(settings.auth) // R145
   if (route.streams) addVary(headers, ['Accept'])
   return reply
 }
 
 /** Whether an answer is the same for all callers. */
-const isSameForAll = ({ rule, resource }: Route): boolean => rule === 'public' && !resource.hasScopedFields
+const isSameForAll = ({ rule, resource }: Route, { embedded }: Reply): boolean =>
+  rule === 'public' && !resource.hasScopedFields && !embedded?.isPersonal
 
 export const varyByCaller = (auth: Settings['auth']): string => `Accept-Encoding, ${credentialHeaders(auth).join(', ')}`
 
@@ -44,11 +47,11 @@ export function addVary(headers: Record<string, string>, names: readonly string[
 }
 
 /** How long caches may use an answer without revalidating it: not at all, unless declared. R143. */
-function cacheControl(route: Route): string {
+function cacheControl(route: Route, reply: Reply): string {
   const { scope, maxAge } = route.resource.settings.cache
   const age = maxAge === null ? 'no-cache' : `max-age=${Math.floor(maxAge / 1000)}`
   const differs = route.resource.settings.versions.fromFeatures !== null // R191
-  if (!isSameForAll(route) || scope === 'private' || differs) return `private, ${age}`
+  if (!isSameForAll(route, reply) || scope === 'private' || differs) return `private, ${age}`
   return maxAge === null && scope === null ? age : `public, ${age}`
 }
 

@@ -32,7 +32,7 @@ export const memoryPhase = check({
   answers: true,
   pass: ({ call, admission, route, intent }) => {
     const rows = mostRows(intent)
-    const size = () => admission.memory.expected(route, rows || 1)
+    const size = () => admission.memory.expected(sizedBy(route, intent), rows || 1)
     return rows > 0 || admission.memory.isFull() || size() > smallAnswer
       ? waitForMemory({ call, admission }, size)
       : null
@@ -130,9 +130,13 @@ export const renderPhase = phase({
 /** How many rows the answer can have at most, if it is a list. */
 const mostRows = ({ query }: Intent): number => (query && 'window' in query ? query.window.limit : 0)
 
+/** The key of the estimated size of an answer: answers that embed others are much larger. */
+const sizedBy = (route: Route, { query }: Intent): object => (query?.embed && route.embeds) || route
+
 function learnSize({ expected, learn }: AnswerMemory, route: Route, intent: Intent, bytes: number): void {
   const rows = mostRows(intent)
-  if (rows > 0 || bytes > smallAnswer || expected(route, rows || 1) > smallAnswer) learn(route, rows || 1, bytes)
+  const key = sizedBy(route, intent)
+  if (rows > 0 || bytes > smallAnswer || expected(key, rows || 1) > smallAnswer) learn(key, rows || 1, bytes)
 }
 
 const reused = ['idempotency-key-reused', 'idempotency-key-payload-mismatch']
@@ -154,7 +158,7 @@ function routeRefusals(
     ...(claims === 'replayed' || (claims !== null && mode === 'replay') ? [mismatch] : []),
     ...about.refusals,
     ...(service.ownHandlers && !safe ? handledTypes : []),
-    ...Object.keys(service.declaration.errors ?? {}),
+    ...(safe ? [] : Object.keys(service.declaration.errors ?? {})), // handlers, which no read runs, refuse with these
   ]
 }
 

@@ -264,7 +264,9 @@ async function serveDocument(
   reply.headers.Vary = closed ? varyByCaller(settings.auth) : 'Accept-Encoding'
   const coding = replyCoding(call, reply, settings)
   const found = applyPreconditions(call, reply, coding, context.world)
-  return coding !== null && found === reply ? encodeReply(call, reply, coding, own.encoded) : found
+  return coding !== null && found === reply
+    ? encodeReply(call, reply, coding, { kept: own.encoded, thoroughly: true })
+    : found
 }
 
 function optionsReplyFor(call: Call, { settings }: Service): Reply | null {

@@ -69,7 +69,7 @@ function chooseVersion(
   now: number,
 ): VersionedPath {
   const { basePath } = settings.server
-  const { label, inPath, query } = carried ?? unnamedVersion(featuresOf(caller, quotas), choice, now)
+  const { label, inPath, query } = carried ?? unnamedVersion(featuresOf(caller, quotas), choice, { now, basePath })
   const own = { label, inPath, prefix: basePath + inPath, query }
   return { version: editions.get(label) as ServedVersion, carried: own, path }
 }

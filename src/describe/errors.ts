@@ -1,6 +1,8 @@
 /** Errors: the schemas of error bodies in both formats, and of the conflict of a used idempotency key. Part 13; part 7. */
 
-import { type ComponentRef, type Components, type DocumentPart, pascalCase } from './components.ts'
+import { type ComponentRef, type Components, type DocumentPart, pascalCase } from '../bodies/components.ts'
+import { catalogue, typeChain } from '../errors/catalogue.ts'
+import { problemPrefix, type Settings } from '../settings.ts'
 import type { StatusRefusal } from './refusals.ts'
 
 const typeSchema = { type: 'string', pattern: '^[a-z][a-z0-9-]*$' }
@@ -10,7 +12,8 @@ const typesSchema = {
   minItems: 2,
   description: 'The type and all more general ones; a client that does not know the first acts on one that it knows.',
 }
-const errorRef: ComponentRef = { $ref: '#/components/schemas/Error' }
+const schemaRef = (name: string): ComponentRef => ({ $ref: `#/components/schemas/${name}` })
+const errorRef: ComponentRef = schemaRef('Error')
 const errorsSchema = {
   type: 'array',
   items: errorRef,
@@ -22,7 +25,7 @@ const errorsSchema = {
 /** The place of a violation, and other members of errors. */
 const detailSchemas: DocumentPart = {
   cause: errorRef,
-  errors: errorsSchema,
+  errors: schemaRef('Errors'),
   in: { type: 'string', enum: ['body', 'query', 'path', 'header'] },
   pointer: { type: 'string', format: 'json-pointer', description: 'The place in the body.' },
   name: { type: 'string', description: 'The parameter or header.' },
@@ -32,14 +35,17 @@ const detailSchemas: DocumentPart = {
 const oldIdSchema = { type: 'string', description: 'The id of the resource that the first request created.' }
 const policiesSchema = { type: 'array', items: { type: 'string' }, description: 'The quotas that are used up.' }
 
-const errorSchemas: Readonly<Record<'Error' | 'Problem' | 'IdempotencyConflict', DocumentPart>> = {
+// long because: one schema after the other
+const errorSchemas = (settings: Settings): Readonly<Record<string, DocumentPart>> => ({
+  ErrorTypes: typesSchema,
+  Errors: errorsSchema,
   Error: {
     description: 'Every error. Its message is for people; its types are for programs.',
     type: 'object',
     properties: {
       message: { type: 'string' },
       type: typeSchema,
-      types: typesSchema,
+      types: schemaRef('ErrorTypes'),
       ...detailSchemas,
       violatedPolicies: policiesSchema,
     },
@@ -54,27 +60,31 @@ const errorSchemas: Readonly<Record<'Error' | 'Problem' | 'IdempotencyConflict',
       status: { type: 'integer' },
       detail: { type: 'string' },
       instance: { type: 'string', format: 'uri' },
-      types: typesSchema,
+      types: schemaRef('ErrorTypes'),
       ...detailSchemas,
       old_id: oldIdSchema,
       'violated-policies': policiesSchema,
     },
     required: ['type', 'title', 'status', 'detail', 'instance', 'types'],
+    examples: [
+      {
+        ...{ type: `${problemPrefix(settings)}resource-not-found`, title: 'Resource not found', status: 404 },
+        ...{ detail: 'Not found.', instance: 'urn:uuid:01890a5d-ac96-774b-bcce-b302099a8057' },
+        types: typeChain(catalogue, 'resource-not-found'),
+      },
+    ],
   },
   IdempotencyConflict: {
     description: 'A resource was already created with this idempotency key: what was asked for is done.',
     type: 'object',
-    properties: { message: { type: 'string' }, old_id: oldIdSchema, type: typeSchema, types: typesSchema },
+    properties: { message: { type: 'string' }, old_id: oldIdSchema, type: typeSchema, types: schemaRef('ErrorTypes') },
     required: ['message', 'old_id'],
   },
-}
-
-const errorSchemaRef = (components: Components, name: keyof typeof errorSchemas): ComponentRef =>
-  components.put('schemas', [name], errorSchemas[name])
+})
 
 /** Stored first: they refer to each other by these names, which schemas of resources must not take. R216. */
-export function putErrorSchemas(components: Components): void {
-  for (const [name, part] of Object.entries(errorSchemas)) components.put('schemas', [name], part)
+export function putErrorSchemas(components: Components, settings: Settings): void {
+  for (const [name, part] of Object.entries(errorSchemas(settings))) components.put('schemas', [name], part)
 }
 
 const oneOfTypes = (types: readonly string[]): DocumentPart =>
@@ -84,35 +94,30 @@ const oneOfTypes = (types: readonly string[]): DocumentPart =>
 export function refusalContent(
   refusal: Omit<StatusRefusal, 'status'>,
   minimal: boolean,
-  { components, examples }: { readonly components: Components; readonly examples?: DocumentPart | undefined },
+  examples: DocumentPart,
 ): DocumentPart {
   const { types, violations, repeats } = refusal
   const inside = violations.length === 0 ? {} : { errors: { items: { properties: { type: oneOfTypes(violations) } } } }
-  const plain = { allOf: [errorSchemaRef(components, 'Error'), { properties: { type: oneOfTypes(types), ...inside } }] }
-  const conflict = repeats ? repeatSchema(types, minimal, components) : null
+  const plain = { allOf: [errorRef, { properties: { type: oneOfTypes(types), ...inside } }] }
   return {
-    'application/json': { schema: conflict === null ? plain : conflict(plain), ...(examples && { examples }) },
-    'application/problem+json': { schema: errorSchemaRef(components, 'Problem') },
+    'application/json': { schema: repeats ? repeatSchema(types, minimal) : plain, ...examples },
+    'application/problem+json': { schema: schemaRef('Problem') },
   }
 }
 
-const repeatTypes = ['idempotency-key-reused', 'idempotency-key-payload-mismatch']
+export const repeatTypes = ['idempotency-key-reused', 'idempotency-key-payload-mismatch']
 
 /** The schema of a 409 that may report a used idempotency key, which has a shape of its own. R96, R97. */
-function repeatSchema(
-  types: readonly string[],
-  minimal: boolean,
-  components: Components,
-): (plain: DocumentPart) => DocumentPart {
-  const own = errorSchemaRef(components, 'IdempotencyConflict')
+function repeatSchema(types: readonly string[], minimal: boolean): DocumentPart {
+  const own = schemaRef('IdempotencyConflict')
   const rest = types.filter((type) => !repeatTypes.includes(type))
   const typed = {
     properties: { type: oneOfTypes(types.filter((type) => repeatTypes.includes(type))) },
     required: ['type', 'types'],
   }
   const repeat = minimal ? own : { allOf: [own, typed] }
-  const other = { allOf: [errorSchemaRef(components, 'Error'), { properties: { type: oneOfTypes(rest) } }] }
-  return () => ({ anyOf: [repeat, other] })
+  const other = { allOf: [errorRef, { properties: { type: oneOfTypes(rest) } }] }
+  return { anyOf: [repeat, other] }
 }
 
 const statusTitles: Readonly<Record<number, string>> = {

@@ -1,5 +1,8 @@
 /** Event bodies: the schemas of events, one for each resource, and the webhooks that deliver them. Part 13; part 6. R207, R208. */
 
+import { recordedRef } from '../bodies/bodies.ts'
+import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
+import { fieldSchema, type SchemaContext } from '../bodies/schemas.ts'
 import { mergePatchType, streamType } from '../endpoints/content-negotiation.ts'
 import type { FieldTerms } from '../fields/kind.ts'
 import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
@@ -7,10 +10,7 @@ import { titleInSentence } from '../formats/naming.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endpointResource } from '../resources/service-fields.ts'
-import { recordedRef } from './bodies.ts'
-import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { setSchema } from './filters.ts'
-import { fieldSchema, type SchemaContext } from './schemas.ts'
 
 type DescribedEvents = NonNullable<OperationDescription['events']>
 

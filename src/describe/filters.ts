@@ -1,10 +1,11 @@
 /** Filters: describes each form of a filter as a parameter with its literal name. Part 13; part 4, filtering. */
+
+import type { ComponentRef, DocumentPart } from '../bodies/components.ts'
+import { fieldSchema, idSchema, type SchemaContext } from '../bodies/schemas.ts'
 import { type FieldKind, type FieldTerms, fieldKind } from '../fields/kind.ts'
 import type { ListOffer } from '../flow/route.ts'
 import { filterParameter } from '../lists/list-rules.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { DocumentPart } from './components.ts'
-import { fieldSchema, idSchema, type SchemaContext } from './schemas.ts'
 
 /** What each operator compares, as the end of a sentence. */
 export const operatorTexts: Readonly<Record<string, string>> = {
@@ -22,11 +23,12 @@ const textSchema = { type: 'string', pattern: '^[^\\u0000]*$' }
 /** At most five wildcards; a backslash must precede a percent sign or another backslash. R70. */
 const likeSchema = {
   type: 'string',
+  examples: ['%a%'],
   maxLength: 256,
   pattern: '^(?:[^%\\\\\\u0000]|\\\\[%\\\\])*(?:%(?:[^%\\\\\\u0000]|\\\\[%\\\\])*){0,5}$',
 }
 
-/** The parameters that filter by one field. R216. */
+/** The parameters that filter by one field; the introduction says what their operators compare. R216. */
 export function filterParameters(
   { field, operators: all }: ListOffer['filters'][number],
   resource: Resource,
@@ -34,35 +36,39 @@ export function filterParameters(
 ): DocumentPart[] {
   const terms = termsAt(resource, field, around)
   const value = valueSchema(resource, field, terms, around)
-  const { length, bare: ofKind } = fieldKind(terms.kind, around.kinds)
-  const named = namedResource(resource, field, around)
-  const isTypeId = named?.key === null && named.settings.resource.id === 'typeid' // such an id needs no quotes in a set
-  const bare = isTypeId || ofKind
+  const { length } = fieldKind(terms.kind, around.kinds)
   const schemaFor = (operator: string): DocumentPart => {
     if (operator === 'null') return { type: 'boolean' }
-    if (operator === 'like') return likeSchema
+    if (operator === 'like') return { ...around.components.put('schemas', ['Like'], likeSchema) }
     return length !== undefined && operator !== 'eq' && operator !== 'ne' ? textSchema : value
   }
   const formed = all
     .filter((operator) => operator !== 'in')
-    .map((operator) => ({
-      name: `${field}[${operator}]`,
-      in: 'query',
-      description: `${field} ${operatorTexts[operator]}.`,
-      schema: schemaFor(operator),
-    }))
-  if (filterParameter(field) !== field) return formed
-  const { maxSetSize } = resource.settings.list
-  const isPlainText = terms.kind === 'text' && value.pattern === textSchema.pattern
-  const forms = [
-    ...(all.includes('eq') ? [isPlainText ? { ...textSchema, pattern: notASetPattern } : value] : []),
-    ...(all.includes('in') ? [setRef(bare, value, maxSetSize, around)] : []),
-  ]
-  if (forms.length === 0) return formed
-  const description = `${field} is this${all.includes('in') ? `, or one of a set of at most ${maxSetSize}, as in:(a,"b, c")` : ''}.`
-  const schema = forms.length === 1 ? (forms[0] as DocumentPart) : { anyOf: forms }
-  return [{ name: field, in: 'query', description, schema }, ...formed]
+    .map((operator) => ({ name: `${field}[${operator}]`, in: 'query', schema: schemaFor(operator) }))
+  if (filterParameter(field) !== field || !(all.includes('eq') || all.includes('in'))) return formed
+  if (!all.includes('in')) return [{ name: field, in: 'query', schema: value }, ...formed]
+  return [{ name: field, in: 'query', schema: valueOrSet(resource, field, terms, around) }, ...formed]
 }
+
+/** The schema of a value or a set of values; that of a shared schema is shared too. */
+function valueOrSet(resource: Resource, field: string, terms: FieldTerms, around: SchemaContext): DocumentPart {
+  const value = valueSchema(resource, field, terms, around)
+  const itself = valueSchema(resource, field, terms, unshared(around))
+  const named = namedResource(resource, field, around)
+  const isTypeId = named?.key === null && named.settings.resource.id === 'typeid' // such an id needs no quotes in a set
+  const bare = isTypeId || fieldKind(terms.kind, around.kinds).bare
+  const set = setRef(bare, itself, resource.settings.list.maxSetSize, around)
+  const isPlainText = terms.kind === 'text' && value.pattern === textSchema.pattern
+  const either = { anyOf: [isPlainText ? { ...textSchema, pattern: notASetPattern } : value, set] }
+  const name = isPlainText ? 'Text' : typeof value.$ref === 'string' && value.$ref.split('/').at(-1)
+  return name ? { ...around.components.put('schemas', [`${name.replace(/Input$/, '')}OrSet`], either) } : either
+}
+
+/** A context in which shared schemas stand where they are used. */
+const unshared = (around: SchemaContext): SchemaContext => ({
+  ...around,
+  components: { ...around.components, put: (_, __, part) => part as unknown as ComponentRef },
+})
 
 /** A text that begins like a set is read as a set. */
 const notASetPattern = '^(?!in:\\()[^\\u0000]*$'

@@ -1,11 +1,15 @@
 /** Introduction: the parts of a description that OpenAPI has no members for: limits, quotas, versions. Part 13; part 8. */
+import type { ServedVersion } from '../flow/route.ts'
 import type { Deprecation } from '../resources/declaration.ts'
 import type { Service } from '../service.ts'
+import { versionExamples } from '../versions/version-choice.ts'
+import { operatorTexts } from './filters.ts'
 
 /** The parts of the introduction in Markdown; an empty part does not apply. */
 export const introductionParts = (service: Service, label: string) => ({
   own: service.declaration.description ?? '',
   general: generalText(service),
+  filters: filterText(service, label),
   version: versionText(service, label),
   limits: limitText(service),
   quotas: quotaText(service),
@@ -19,19 +23,30 @@ export const introductionText = (service: Service, label: string): string =>
 function generalText({ settings }: Service): string {
   return [
     'Every GET has a HEAD with the same status and headers and no content, and every path an OPTIONS that says what is offered.',
+    'Every answer has Request-Id, its name in the logs of the service, and Version, the version that answered. A Request-Id of up to 128 letters, digits and `._-` that a request has is kept.',
+    'In PUT and PATCH, fields that the service sets are ignored, and those of the address have its values or are left out.',
     'Answers with content also have Content-Type and X-Content-Type-Options, and Content-Encoding if it is compressed; Cache-Control and Vary say who may use an answer again, and errors have Content-Language. All answers to dry runs have Dry-Run.',
     'Errors are objects with `message`, `type` and `types`; where `Accept` names application/problem+json they have the form of RFC 9457.',
     `Strings hold neither U+0000 nor unpaired surrogates, and objects at most ${settings.body.maxDepth} levels and ${settings.body.maxKeys} keys each.`,
   ].join(' ')
 }
 
-function versionText({ choice, declaration }: Service, label: string): string {
+/** The operators of the filters of a version. */
+function filterText({ editions, settings }: Service, label: string): string {
+  const routes = (editions.get(label) as ServedVersion).endpoints.flatMap(({ methods }) => [...methods.values()])
+  const offered = routes.flatMap(({ offer }) => offer?.().filters.flatMap(({ operators }) => operators) ?? [])
+  const listed = Object.entries(operatorTexts).filter(([operator]) => offered.includes(operator))
+  if (listed.length === 0) return ''
+  const set = offered.includes('in') ? `, or a set of at most ${settings.list.maxSetSize}, as \`in:(a,"b, c")\`` : ''
+  return [
+    `A filter is a parameter with the name of a field and a value${set}. All filters of a request have to hold. Operators stand in brackets:\n`,
+    ...listed.map(([operator, text]) => `- \`[${operator}]\`: the field ${text}`),
+  ].join('\n')
+}
+
+function versionText({ choice, declaration, settings }: Service, label: string): string {
   const { carriers, usual, latest, fromFeatures } = choice
-  const ways = {
-    path: `the path (\`/${label}/…\`)`,
-    query: `the query (\`?version=${label}\`)`,
-    header: `a header (\`version: ${label}\`)`,
-  }
+  const ways = versionExamples(label, settings.server.basePath)
   const named = carriers.map((one) => ways[one]).join(', ')
   const none =
     fromFeatures !== null

@@ -1,21 +1,21 @@
 /** OpenAPI: the document of a version, made from the routes that serve its requests. Part 13. */
 
+import { type Components, type DocumentPart, openComponents, withoutUndefined } from '../bodies/components.ts'
+import type { SchemaContext } from '../bodies/schemas.ts'
+import { storedTerms, type TermsOf, type UnfilledFields } from '../bodies/stored-terms.ts'
 import { fieldTermsOf } from '../contract/terms.ts'
 import type { Misfits } from '../fields/bounds.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
-import { type Components, type DocumentPart, openComponents, withoutUndefined } from './components.ts'
 import { putErrorSchemas } from './errors.ts'
 import { webhookItems } from './event-bodies.ts'
 import { introductionText } from './introduction.ts'
 import { pathItems } from './path-items.ts'
 import type { DescribedCorridor } from './refusals.ts'
 import { headerRefs } from './response-headers.ts'
-import type { SchemaContext } from './schemas.ts'
 import { operationSecurity } from './security.ts'
 import { stateDiagram } from './state-diagram.ts'
-import { storedTerms, type TermsOf, type UnfilledFields } from './stored-terms.ts'
 
 export interface OpenapiOptions {
   /** The version of OpenAPI; by default that of the settings. */
@@ -41,7 +41,7 @@ export function openapiDocument(
   const { settings, declaration } = service
   const openapiVersion = openapi ?? settings.openapi.version
   const parts = openComponents()
-  putErrorSchemas(parts)
+  putErrorSchemas(parts, settings)
   const around = schemaContextOf(service, edition, parts, (terms) => storedTerms(edition, terms, misfits, unfilled))
   const paths = pathItems({
     service,
@@ -59,6 +59,7 @@ export function openapiDocument(
     externalDocs: declaration.externalDocs,
     servers: serverParts(service, label),
     tags: taggedResources(edition).map((one) => tagPart(one, service.settings.openapi.version)),
+    security: [], // operations that are not public name their own
     paths,
     webhooks: webhookItems(edition, around),
     components: parts.all(),

@@ -1,15 +1,17 @@
 /** Path items: the endpoints of a version with their operations. Part 13; part 4, endpoints. */
+
+import { batchRef, jsonPatchRef } from '../bodies/batch-bodies.ts'
+import { cachedBodyRef, changeRef, createRef, inputRef, replaceRef } from '../bodies/bodies.ts'
+import { type DocumentPart, withoutUndefined } from '../bodies/components.ts'
 import { jsonPatchType } from '../endpoints/content-negotiation.ts'
 import { isBelowOwner } from '../endpoints/described.ts'
 import type { Endpoint, Route } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { batchRef } from './batch-bodies.ts'
-import { cachedBodyRef, changeRef, createRef, inputRef, jsonPatchRef, replaceRef } from './bodies.ts'
-import { type DocumentPart, withoutUndefined } from './components.ts'
 import { eventQueryParameters } from './event-bodies.ts'
 import { deprecationNotes } from './introduction.ts'
 import {
+  describedEmbeds,
   dryRunParameters,
   endpointParameters,
   fieldsParameters,
@@ -35,7 +37,7 @@ export function pathItems(telling: OperationContext): DocumentPart {
 }
 
 function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
-  const { service, version, around, queries } = telling
+  const { queries } = telling
   const all = [...place.methods].filter(([method]) => method !== 'HEAD')
   const described = all.filter(([method]) => method !== 'QUERY' || queries)
   const unsaid =
@@ -44,7 +46,6 @@ function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
       : undefined
   return withoutUndefined({
     description: unsaid,
-    parameters: endpointParameters(service, version, place, around),
     ...Object.fromEntries(
       described.map(([method, route]) => [method.toLowerCase(), operationPart(telling, place, route)]),
     ),
@@ -63,13 +64,16 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   const own = resource.declaration.deprecations?.[route.operation as Operation]
   const below = isBelowOwner(place, resource) ? ` of one of ${resource.parent?.resource}` : ''
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
-  const listed = [...listQueryParameters(route, around), ...fieldsParameters(route)]
+  const listed = [...listQueryParameters(route, around), ...fieldsParameters(route), ...describedEmbeds(route)]
   const parameters = [
+    // Swagger UI does not resolve references in the parameters of a path.
+    ...endpointParameters(service, version, place, around),
     ...(about.body === 'form' ? [] : listed.map((one) => sharedParameter(one, resource, around.components))),
     ...eventQueryParameters(route),
     ...dryRunParameters(route, around.components),
     ...headerParameters(route, around.components),
   ]
+  const needed = security(route)
   const summary = declaredAction(route)?.title ?? about.summary(below)
   return withoutUndefined({
     operationId: `${operationScope(place, resource)}.${about.id}`,
@@ -78,7 +82,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
     tags: [resource.name],
     deprecated: left || undefined, // even before the date: a document does not change with time
     'x-deprecation': own && { ...own },
-    security: security(route),
+    security: needed.length > 0 ? needed : undefined,
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: requestBody(telling, route, listed),
     responses: responsesOf(telling, place, route),
@@ -109,7 +113,7 @@ function operationNotes(route: Route): string[] {
 const bodyRefs = { create: createRef, replace: replaceRef, change: changeRef, batch: batchRef }
 
 function requestBody(
-  { around }: OperationContext,
+  { around, service }: OperationContext,
   route: Route,
   listed: readonly DocumentPart[],
 ): DocumentPart | undefined {
@@ -117,14 +121,15 @@ function requestBody(
   const { body, id, input = [] } = route.about
   if (body === null) return undefined
   const example = body === 'input' ? declaredAction(route)?.example : undefined
-  const description = `At most ${resource.settings.limits.body} bytes.`
+  const most = resource.settings.limits.body
+  const description = most === service.settings.limits.body ? undefined : `At most ${most} bytes.`
   const schema =
     body === 'form'
       ? queryForm(listed)
       : body === 'input'
         ? inputRef(resource, { name: id, input }, around)
         : cachedBodyRef(bodyRefs[body], resource, around)
-  return {
+  return withoutUndefined({
     description,
     required: contentOptional !== true,
     content: Object.fromEntries(
@@ -133,5 +138,5 @@ function requestBody(
         { schema: type === jsonPatchType ? jsonPatchRef(resource, around) : schema, ...(example && { example }) },
       ]),
     ),
-  }
+  })
 }

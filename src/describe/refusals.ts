@@ -42,7 +42,7 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
     .toSorted(([a], [b]) => a - b)
     .map(([status, named]) => {
       const found = [...new Set(named.map((one) => (typeof one === 'string' ? one : one[0])))]
-      const listed = found.flatMap((type) => violationTypes(type, types))
+      const listed = found.flatMap((type) => violationTypes(type, types)).filter((one) => isPossible(one, operation))
       const violations = isBatch ? [...found, ...listed] : listed // a violation of a batch names the refused operation
       return {
         status,
@@ -52,6 +52,19 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
       }
     })
 }
+
+/** Whether the query of an operation can have this violation: only lists have filters, sorts and pages. */
+const isPossible = (violation: string, { route: { offer, about, safe } }: DescribedOperation): boolean =>
+  safe
+    ? offer !== undefined || about.answers.some(({ body }) => listBodies.includes(body)) || !ofLists.includes(violation)
+    : !ofLists.includes(violation) && violation !== 'unsupported-field'
+
+const listBodies: readonly (string | null)[] = ['page', 'outputs', 'events']
+
+const ofLists = [
+  ...['cursor-expired', 'cursor-mismatch', 'invalid-cursor', 'pagination-conflict', 'unsupported-pagination'],
+  ...['unsupported-filter', 'unsupported-operator', 'unsupported-sort'],
+]
 
 /** The operations that a batch can have as members: it is refused as its first refused member is. R229. */
 const memberOperations = (batch: DescribedOperation): readonly DescribedOperation[] =>

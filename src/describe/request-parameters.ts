@@ -1,16 +1,19 @@
 /** Request parameters: describes the path, the headers and the query of operations. Part 13; part 4. */
+
+import { type Components, type DocumentPart, pascalCase } from '../bodies/components.ts'
+import { idSchema, type SchemaContext } from '../bodies/schemas.ts'
 import type { Endpoint, ListOffer, RequestHeader, Route, ServedVersion } from '../flow/route.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { mostAlternatives } from '../lists/alternatives.ts'
+import { mostEmbedded } from '../lists/embed-names.ts'
 import { filterParameter } from '../lists/list-rules.ts'
 import { dryRunName } from '../lists/query-string.ts'
+import { longestSearch, mostWords } from '../lists/search.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Service } from '../service.ts'
-import { type Components, type DocumentPart, pascalCase } from './components.ts'
 import { filterParameters } from './filters.ts'
-import { idSchema, type SchemaContext } from './schemas.ts'
 
-/** The parameters of all methods of an endpoint: those of the path, the version, and `Request-Id`. */
+/** The parameters of all methods of an endpoint: those of the path, and the version. */
 export function endpointParameters(
   service: Service,
   edition: ServedVersion,
@@ -29,23 +32,14 @@ export function endpointParameters(
     })
     if (pattern !== undefined) return part('As answers have it.', { type: 'string', pattern })
     const owner = name === resource.parent?.field ? edition.resources.get(resource.parent.resource) : undefined
-    return part(`The id of one of ${(owner ?? resource).name}.`, idSchema(owner ?? resource, around))
+    const named = owner ?? resource
+    const names = [pascalCase(`${named.singular} ${owner ? 'parent' : ''} ${name}`)] as const
+    return {
+      ...around.components.put('parameters', names, part(`The id of one of ${named.name}.`, idSchema(named, around))),
+    }
   })
-  return [
-    ...inPath,
-    ...versionParameters(service, edition.label, around.components),
-    requestIdParameter(around.components),
-  ]
+  return [...inPath, ...versionParameters(service, edition.label, around.components)]
 }
-
-const requestIdParameter = (components: Components): DocumentPart => ({
-  ...components.put('parameters', ['RequestId'], {
-    name: 'Request-Id',
-    in: 'header',
-    description: 'A name for the request, which its answer and the logs have too; any other text is replaced.',
-    schema: { type: 'string' },
-  }),
-})
 
 /** The parameters that can name the version, where `servers` does not; one is required if it is not the default. R188, R192. */
 function versionParameters({ choice }: Service, label: string, components: Components): DocumentPart[] {
@@ -115,7 +109,8 @@ export function headerParameters(route: Route, components: Components): Document
     const { pattern, ...anyText } = schema
     const takesAll = route.safe && pattern !== undefined // reads ignore malformed tags: R128
     const partName = (longNames[one] ?? name.replaceAll('-', '')) + (takesAll ? 'OfRead' : '')
-    const part = { name, in: 'header', description, schema: takesAll ? anyText : schema }
+    const tags = pattern === undefined ? schema : { ...components.put('schemas', ['EntityTags'], schema) }
+    const part = { name, in: 'header', description, schema: takesAll ? anyText : tags }
     return { ...components.put('parameters', [partName], part) }
   })
   return route.claims === null ? found : [...found, keyParameter(route, components)]
@@ -179,9 +174,19 @@ export function listQueryParameters({ offer, resource }: Route, around: SchemaCo
 /** The parameter `fields` of reads. R233. */
 export function fieldsParameters({ fields }: Route): DocumentPart[] {
   if (!fields) return []
-  const name = `(?:${fields.map((one) => one.replaceAll('.', '\\.')).join('|')})`
-  const description = `The fields that are answered, separated by commas: the answer has only these and \`id\`, and no links.`
-  return [{ name: 'fields', in: 'query', description, schema: { type: 'string', pattern: `^${name}(?:,${name})*$` } }]
+  const description = 'The fields that are answered: the answer has only these and `id`, and no links.'
+  const schema = { type: 'array', minItems: 1, items: { type: 'string', enum: fields } }
+  return [{ ...{ name: 'fields', in: 'query', description, style: 'form', explode: false }, schema }]
+}
+
+/** The parameter `embed` of reads. R232. */
+export function describedEmbeds({ embeds }: Route): DocumentPart[] {
+  if (!embeds) return []
+  const name = `(?:${embeds.names.map((one) => one.replaceAll('.', '\\.')).join('|')})`
+  const description = `What is answered in \`_embedded\` too, at most ${mostEmbedded} names separated by commas: items that it refers to or belongs to, and the first pages of its lists.`
+  const double = '(?:[^,]*,){0,4}([^,]+),(?:[^,]*,){0,3}\\1(?:,|$)'
+  const pattern = `^(?!${double})${name}(?:,${name}){0,${mostEmbedded - 1}}$`
+  return [{ name: 'embed', in: 'query', description, schema: { type: 'string', pattern } }]
 }
 
 /** Lists of all resources have the parameters of pages and of times in common; these are stored once. */
@@ -192,7 +197,8 @@ export function sharedParameter(
 ): DocumentPart {
   const name = String(part.name)
   const [base = ''] = name.split('[', 1)
-  if (name === 'fields') return { ...components.put('parameters', [pascalCase(`${title} fields`)], part) }
+  if (name === 'fields' || name === 'embed')
+    return { ...components.put('parameters', [pascalCase(`${title} ${name}`)], part) }
   if (base !== created && base !== updated && !pageParameters.includes(name)) return part
   return { ...components.put('parameters', [pascalCase(name), pascalCase(`${title} ${name}`)], part) }
 }
@@ -258,12 +264,19 @@ function listParameter(
           pattern: '^[A-Za-z0-9_-]*$',
         }),
       ]
+    case 'search':
+      return [own(name, searchText, { type: 'string', maxLength: longestSearch, pattern: wordPattern })]
     case 'or':
       return filters.length === 0 ? [] : [own(name, alternativesText, alternativesSchema(filters))]
     default:
       return []
   }
 }
+
+/** A letter, a digit, or a character of another script. */
+const wordPattern = '[^\\x00-/:-@\\[-`{-\\x7f]'
+
+const searchText = `At most ${mostWords} words, all of which have to begin words of an item, without regard to case and diacritics. Without sort, the items that match best come first.`
 
 const alternativesText = `At most ${mostAlternatives} filters of which one has to match, as (status=paid;total[gte]=100), besides all other filters. In their values the characters ; ( ) and % are percent-encoded, once more than the parameter.`
 

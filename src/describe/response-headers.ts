@@ -1,7 +1,8 @@
 /** Response headers: the meaning of each header, and the answers that have it. Part 13; parts 5, 7, 8 and 9. */
+
+import type { ComponentRef, Components, DocumentPart } from '../bodies/components.ts'
 import type { Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
-import type { ComponentRef, Components, DocumentPart } from './components.ts'
 import type { StatusRefusal } from './refusals.ts'
 
 const textHeader = (description: string): DocumentPart => ({ description, schema: { type: 'string' } })
@@ -12,7 +13,7 @@ const patternHeader = (description: string, pattern: string): DocumentPart => ({
 const countHeader = (description: string): DocumentPart => ({ description, schema: { type: 'integer', minimum: 0 } })
 const methodPattern = '(?:GET|HEAD|OPTIONS|QUERY|POST|PUT|PATCH|DELETE)'
 
-/** All headers that answers may have, except those that every answer has and that the introduction describes. */
+/** All headers that answers may have, except those that every answer has, which the introduction describes. */
 const headerParts: Readonly<Record<string, DocumentPart>> = {
   Accept: textHeader('The media types that are taken here.'),
   'Accept-Encoding': textHeader('The content codings that are taken here.'),
@@ -52,11 +53,6 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
   ),
   RateLimit: textHeader('What is left of each quota, and in how many seconds it begins anew.'),
   'RateLimit-Policy': textHeader('The quotas of the caller, with their windows in seconds.'),
-  'Request-Id': {
-    description: 'The name of the request in the logs of the service.',
-    required: true,
-    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
-  },
   'Retry-After': { description: 'In how many seconds to ask again.', schema: { type: 'integer', minimum: 0 } },
   'Server-Timing': textHeader('How long the service took, in milliseconds.'),
   Sunset: textHeader('When it is planned to end.'),
@@ -66,24 +62,24 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
   'X-RateLimit-Reset': countHeader('In how many seconds it begins anew.'),
 }
 
-/** The headers of an answer by their names, with those of every answer of the version. */
-export type HeaderRefs = (names: readonly string[]) => Record<string, ComponentRef>
+/** The headers of an answer by their names, with those of every answer of the version; none if it has none. */
+export type HeaderRefs = (names: readonly string[]) => { readonly headers?: Readonly<Record<string, ComponentRef>> }
 
 export function headerRefs(service: Service, edition: ServedVersion, components: Components): HeaderRefs {
   const own = commonHeaders(service, edition)
-  const version = { description: 'The version that answered.', schema: { type: 'string', const: edition.label } }
   const refs = new Map<string, ComponentRef>()
   const header = (name: string): ComponentRef => {
-    const ref =
-      refs.get(name) ??
-      components.put('headers', [name], name === 'Version' ? version : (headerParts[name] as DocumentPart))
+    const ref = refs.get(name) ?? components.put('headers', [name], headerParts[name] as DocumentPart)
     refs.set(name, ref)
     return ref
   }
-  return (names) => Object.fromEntries([...new Set([...own, ...names])].toSorted().map((name) => [name, header(name)]))
+  return (names) => {
+    const all = [...new Set([...own, ...names])].toSorted()
+    return all.length === 0 ? {} : { headers: Object.fromEntries(all.map((name) => [name, header(name)])) }
+  }
 }
 
-/** The headers that every answer may have. */
+/** The headers that every answer may have by the settings and the versions. */
 function commonHeaders({ settings, quotas, going, notices }: Service, { label, endpoints }: ServedVersion): string[] {
   const routes = endpoints.flatMap((place) => [place, ...place.methods.values()])
   const allNotices = [notices.get(label), ...routes.map((one) => going.get(one))].flatMap((one) => one ?? [])
@@ -94,7 +90,6 @@ function commonHeaders({ settings, quotas, going, notices }: Service, { label, e
   }
   const goes = allNotices.some(({ deprecation, sunset }) => deprecation !== null || sunset !== null)
   return [
-    ...['Request-Id', 'Version'],
     ...(settings.serverTiming ? ['Server-Timing'] : []),
     ...(quotas === null ? [] : rates[quotas.headers]),
     ...(allNotices.some(({ deprecation }) => deprecation !== null) ? ['Deprecation'] : []),

@@ -1,17 +1,17 @@
 /** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
 
+import { batchResultRef } from '../bodies/batch-bodies.ts'
+import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef, recordedRef } from '../bodies/bodies.ts'
+import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
+import type { SchemaContext } from '../bodies/schemas.ts'
+import { summaryRef } from '../bodies/summary-bodies.ts'
 import { typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
-import { batchResultRef } from './batch-bodies.ts'
-import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef, recordedRef } from './bodies.ts'
-import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
-import { refusalContent, statusName, statusTitle } from './errors.ts'
+import { refusalContent, repeatTypes, statusName, statusTitle } from './errors.ts'
 import { eventRef, eventsRef, patchContent, revisionsRef, streamContent } from './event-bodies.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
 import { type HeaderRefs, refusalHeaders } from './response-headers.ts'
-import type { SchemaContext } from './schemas.ts'
-import { summaryRef } from './summary-bodies.ts'
 
 /** The context for describing answers. */
 export interface ResponseContext {
@@ -27,69 +27,92 @@ export interface ResponseContext {
 /** The answers of a route. */
 export function responsesOf(scene: ResponseContext, place: Endpoint, route: Route): DocumentPart {
   const { service, version, corridor } = scene
-  const refusals = refusalsOf({ service, version, place, route }, corridor)
-  const [alike, own] = [refusals.filter(isAlike), refusals.filter((one) => !isAlike(one))]
+  const own = refusalsOf({ service, version, place, route }, corridor).filter((one) => !isAlike(one, route))
   const refused = own.map((refusal) => [refusal.status, refusalRef(scene, refusal, route)])
   const done = Object.entries(successResponses(scene, route))
-  return Object.fromEntries([...done, ...refused, ['4XX', alikeRef(scene, alike, route)]])
+  const alike = scene.around.components.bodies.form('RefusedRequest', () => alikeRef(scene))
+  return Object.fromEntries([...done, ...refused, ['4XX', alike]])
 }
 
-/** The statuses with which every request can be refused in the same way. */
-const alikeStatuses = [406, 408, 414, 417, 421, 431]
-const isAlike = ({ status }: StatusRefusal): boolean => alikeStatuses.includes(status)
+/** The statuses with which every request, or every one with content, can be refused in the same way. */
+const alikeStatuses = [406, 408, 413, 414, 415, 417, 421, 431]
+const isAlike = ({ status }: StatusRefusal, { safe }: Route): boolean =>
+  alikeStatuses.includes(status) || (safe && status === 412)
 
-/** These refusals are described together: they would be a third of the document. */
-function alikeRef(
-  { around: { components }, headers }: ResponseContext,
-  refusals: readonly StatusRefusal[],
-  { about }: Route,
-): ComponentRef {
-  const lines = refusals.map(({ status, types }) => `${status} ${statusTitle(status)}: ${types.join(', ')}`)
-  const types = refusals.flatMap((one) => one.types)
-  const content = refusalContent({ types, violations: [], repeats: false }, false, { components })
-  const description = `The request itself is refused, whatever it asks for. ${lines.join('; ')}`
-  return components.put('responses', ['RefusedRequest', `${pascalCase(about.id)}RefusedRequest`], {
-    description,
-    headers: headers([]),
-    content,
+/** These refusals of all operations are described together: for each operation, they would be a third of the document. */
+function alikeRef(scene: ResponseContext): ComponentRef {
+  const { service, version, corridor, around, headers } = scene
+  const all = version.endpoints.flatMap((place) =>
+    [...place.methods.values()].flatMap((route) =>
+      refusalsOf({ service, version, place, route }, corridor)
+        .filter((one) => isAlike(one, route))
+        .map((refusal) => ({ ...refusal, headers: refusalHeaders(refusal, route) })),
+    ),
+  )
+  const byStatus = [...Map.groupBy(all, ({ status }) => status)].toSorted(([a], [b]) => a - b)
+  const listed = byStatus.map(
+    ([status, own]) => [status, [...new Set(own.flatMap(({ types }) => types))].toSorted()] as const,
+  )
+  const said = listed.map(([status, types]) => `${status} ${types.join(' or ')}`).join(', ')
+  const types = listed.flatMap(([, own]) => own)
+  return around.components.put('responses', ['RefusedRequest'], {
+    description: `The request itself is refused, whatever it asks for: ${said}. 412 is only for reads, 413 and 415 for content.`,
+    ...headers(all.flatMap((one) => one.headers)),
+    content: refusalContent({ types, violations: [], repeats: false }, false, refusalExample(types, version)),
   })
 }
 
-/**
- * Many operations have the same refusals, so each is stored once. Its name is that of the operation and the status, with the
- * resource where its operation differs from others of this name, and does not change when resources are added.
- */
-function refusalRef(
-  { around: { components }, headers, refusals, service }: ResponseContext,
-  refusal: StatusRefusal,
-  route: Route,
+/** Many operations have the same refusals, so each is stored once. */
+function putRefusal(
+  { around, refusals }: ResponseContext,
+  names: readonly [string, ...string[]],
+  part: DocumentPart,
 ): ComponentRef {
-  const { status } = refusal
-  const { settings, singular } = route.resource
-  const minimal = settings.idempotency.conflictBody === 'minimal'
-  const names = refusalHeaders(refusal, route)
-  const key = JSON.stringify([refusal, minimal, names])
-  const before = refusals.get(key)
-  if (before) return before
-  const content = refusalContent(refusal, minimal, { components, examples: declaredExamples(refusal, service) })
-  const ofKind = pascalCase(route.about.id) + statusName(status)
-  const part = { description: statusTitle(status), headers: headers(names), content }
-  const ref = components.put('responses', [ofKind, pascalCase(singular) + ofKind], part)
+  const key = JSON.stringify(part)
+  const ref = refusals.get(key) ?? around.components.put('responses', names, part)
   refusals.set(key, ref)
   return ref
 }
 
-/** The declared examples of the types of a refusal. */
-function declaredExamples(
-  { types }: StatusRefusal,
-  { errors, declaration: { errors: declared = {} } }: Service,
-): DocumentPart | undefined {
+/** The statuses whose types depend on the operation. */
+const ownStatuses = [400, 409, 422]
+
+/**
+ * The name of a refusal is that of the status, with the operation and the resource where others of this name differ, and does
+ * not change when resources are added.
+ */
+function refusalRef(scene: ResponseContext, refusal: StatusRefusal, route: Route): ComponentRef {
+  const { status } = refusal
+  const minimal = route.resource.settings.idempotency.conflictBody === 'minimal'
+  const content = refusalContent(refusal, minimal, refusalExamples(refusal, scene))
+  const part = { description: statusTitle(status), ...scene.headers(refusalHeaders(refusal, route)), content }
+  const [plain, ...own] = refusalNames(statusName(status), route)
+  const names = ownStatuses.includes(status) ? own : [plain, ...own]
+  return putRefusal(scene, names as [string, ...string[]], part)
+}
+
+/** A batch is refused as any of its members is, so its refusals are never those of others. */
+function refusalNames(name: string, { resource, about, most }: Route): [string, ...string[]] {
+  if (most !== undefined) return [`Batch${name}`, `Batch${name}`]
+  const ofKind = pascalCase(about.id) + name
+  return [name, ofKind, pascalCase(resource.singular) + ofKind]
+}
+
+/** The declared examples of the types of a refusal, or else one of its first type. */
+function refusalExamples({ types }: StatusRefusal, { service, version }: ResponseContext): DocumentPart {
+  const { errors: declared = {} } = service.declaration
   const examples = types.flatMap((type) => {
     const message = declared[type]?.example
-    const value = { message, type, types: typeChain(errors, type) }
-    return message === undefined ? [] : [[type, { summary: typeTitle(errors, type), value }] as const]
+    const value = { message, type, types: typeChain(version.errors, type) }
+    return message === undefined ? [] : [[type, { summary: typeTitle(version.errors, type), value }] as const]
   })
-  return examples.length === 0 ? undefined : Object.fromEntries(examples)
+  return examples.length === 0 ? refusalExample(types, version) : { examples: Object.fromEntries(examples) }
+}
+
+/** A repeated key has more members than others, so its types come last. */
+function refusalExample(types: readonly string[], { errors }: ServedVersion): DocumentPart {
+  const [type = ''] = [...types.filter((one) => !repeatTypes.includes(one)), ...types]
+  return { example: { message: `${typeTitle(errors, type)}.`, type, types: typeChain(errors, type) } }
 }
 
 const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef }
@@ -109,24 +132,46 @@ function answerSchema(
   return body && { ...cachedBodyRef(bodyRefs[body], answered, around) }
 }
 
-/** The successful answers of a route. */
-function successResponses({ headers, around }: ResponseContext, route: Route): DocumentPart {
-  const { resource, safe, about } = route
-  const groups = resource.settings.cache.groups ? [safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] : []
-  const response = ({ body, says, headers: own, name }: DescribedAnswer): DocumentPart => {
+/** The successful answers of a route. Those of a name, and those with an item, are stored once with the headers of all of them. */
+function successResponses({ headers, around, version }: ResponseContext, route: Route): DocumentPart {
+  const { about } = route
+  const response = (answer: DescribedAnswer): DocumentPart => {
+    const { body, says, status } = answer
     const schema = answerSchema(body, route, around)
+    const name = sharedName(answer, route)
     const part = {
-      description: says,
-      headers: headers([...groups, ...own]),
+      description: name !== undefined && body === 'item' && status === 200 ? 'As it is now.' : says,
+      ...headers(name === undefined ? answerHeaders(answer, route) : sharedHeaders(name, version)),
       ...(schema && {
         content: {
           'application/json': { schema },
           ...(route.streams && body === 'events' && streamContent),
-          ...(body === 'revision' && patchContent(resource, around)),
+          ...(body === 'revision' && patchContent(route.resource, around)),
         },
       }),
     }
-    return name === undefined ? part : { ...around.components.put('responses', [pascalCase(about.id) + name], part) }
+    if (name === undefined) return part
+    return { ...around.components.put('responses', [name, pascalCase(about.id) + name], part) }
   }
   return Object.fromEntries(about.answers.map((answer) => [answer.status, response(answer)]))
 }
+
+/** The name of an answer that several operations give. */
+function sharedName({ body, status, name }: DescribedAnswer, { resource, about }: Route): string | undefined {
+  if (name !== undefined || body !== 'item' || status > 201) return name
+  const { singular } = about.answered ?? resource
+  return pascalCase(singular) + (status === 200 ? 'Shown' : 'Created')
+}
+
+const answerHeaders = ({ headers }: DescribedAnswer, { resource, safe }: Route): readonly string[] =>
+  resource.settings.cache.groups ? [safe ? 'Cache-Groups' : 'Cache-Group-Invalidation', ...headers] : headers
+
+/** The headers of all answers of this name in a version. */
+const sharedHeaders = (name: string, { endpoints }: ServedVersion): readonly string[] =>
+  endpoints
+    .flatMap(({ methods }) => [...methods.values()])
+    .flatMap((route) =>
+      route.about.answers
+        .filter((answer) => sharedName(answer, route) === name)
+        .flatMap((answer) => answerHeaders(answer, route)),
+    )

@@ -1,8 +1,8 @@
 /** Security: describes the credentials, and the scope that each operation needs. Part 13; part 5. */
 import { isScope } from '../auth/allow.ts'
+import type { Components, DocumentPart } from '../bodies/components.ts'
 import type { Route } from '../flow/route.ts'
 import type { Service } from '../service.ts'
-import type { Components, DocumentPart } from './components.ts'
 
 /** The security requirements of an operation; empty if it is public. */
 export type OperationSecurity = (route: Route) => readonly DocumentPart[]

@@ -6,7 +6,14 @@ import { timestampOf } from '../formats/time-texts.ts'
 import { encodeRow } from '../resources/document.ts'
 import { referencesIn } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
-import { cellsIn, type DocumentTexts, type Reference, updatedAtIn, withUpdatedAt } from '../rows/collection.ts'
+import {
+  cellsAfter,
+  cellsIn,
+  type DocumentTexts,
+  type Reference,
+  updatedAtIn,
+  withUpdatedAt,
+} from '../rows/collection.ts'
 
 /** A new row, without the parts that are computed from its document. */
 export type NewRowPlan = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create>
@@ -41,7 +48,8 @@ export function encodedChange(
   const { key, time, seen, before, entered } = row
   const last = laterTime(timestampOf(time), updatedAtIn(seen.doc))
   document[resource.updated] = last
-  const [stood, cells] = [cellsIn(resource.collection, before), cellsIn(resource.collection, document)]
+  const stood = cellsIn(resource.collection, before)
+  const cells = cellsAfter(resource.collection, document, { before, cells: stood })
   return {
     do: 'update',
     collection: resource.name,

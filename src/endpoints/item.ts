@@ -19,24 +19,15 @@ import type { ItemAddress, Permissions } from '../resources/document.ts'
 import type { ServedOperation, ServedTransition, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { encodeDocument } from '../rows/collection.ts'
-import type { ItemLinker } from '../views/item-links.ts'
+import type { EmbeddingResource } from '../views/embedder.ts'
+import { viewNow } from '../views/shown-rows.ts'
 import { etag, tagKeyOf } from '../views/tag.ts'
-import {
-  maskDocuments,
-  maskJoined,
-  omitUnseen as seenIn,
-  type View,
-  type ViewingCaller,
-  viewWhile,
-} from '../views/view.ts'
+import { maskDocuments, maskJoined, omitUnseen as seenIn, type View } from '../views/view.ts'
 import { isSettled, lastChange } from './preconditions.ts'
 
 /** Everything that the routes of a resource in one version are made from. */
-export interface EndpointContext {
+export interface EndpointContext extends EmbeddingResource {
   readonly version: string
-  /** The resource, and all resources, as the version declares them; their collections are the current ones. */
-  readonly resource: Resource
-  readonly resources: ReadonlyMap<string, Resource>
   /** The contexts of all resources of the version; complete when the first request arrives. */
   readonly scenes: ReadonlyMap<string, EndpointContext>
   /** Those of all versions, by their names. */
@@ -45,8 +36,6 @@ export interface EndpointContext {
   /** All resources as they are stored. */
   readonly stored: ReadonlyMap<string, Resource>
   readonly writer: RowWriter
-  /** How a caller sees the resource. */
-  readonly view: (caller: ViewingCaller) => View
   /** The transitions of the version, each with the one that is carried out. */
   readonly transitions: readonly ServedTransition[]
   /** The operations that the version declares, each with the one that is carried out. */
@@ -54,12 +43,6 @@ export interface EndpointContext {
   readonly summaries: readonly ServedSummary[]
   /** The transitions that are carried out where callers of the version write the state; null if they cannot. */
   readonly byValue: readonly Transition[] | null
-  /** Adds links to its documents; null if they have none. */
-  readonly linker: ItemLinker | null
-  /** The challenge (WWW-Authenticate) for callers without the rights. R169. */
-  readonly challenge: string
-  /** Converts between stored documents and those of the version. */
-  readonly representation: Representation
 }
 
 /** The version's resource that is stored in a collection. */
@@ -133,13 +116,6 @@ export function itemPath(resource: Resource, key: ItemAddress, { prefix, query }
   const path = key.parent === null ? own : `/${parent?.resource}/${encodeURIComponent(key.parent)}${own}`
   return prefix + path + (query === '' ? '' : `?${query}`)
 }
-
-/** How a caller sees the resource at the moment. */
-export const viewNow = (
-  { view, representation }: EndpointContext,
-  caller: ViewingCaller,
-  { waiting }: Pick<RequestContext['world'], 'waiting'>,
-): View => viewWhile(view(caller), waiting(representation.today.name))
 
 interface ItemRow extends Pick<FoundRow, 'doc' | 'revision'> {
   readonly joined?: readonly (JoinedRow | null)[]

@@ -1,11 +1,9 @@
 /** Lists the items of a collection, or those below an owner: GET, HEAD and QUERY. Part 4, list parameters. */
 import { hash } from 'node:crypto'
 import { restrictedFieldRefusal } from '../auth/allow.ts'
-import type { Representation } from '../changes/representation.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import { invalidQuery, Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import { nobody } from '../flow/caller.ts'
 import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
 import type { Page, Position } from '../flow/outcome.ts'
 import { columnsOfCondition, type ListRows, type Read } from '../flow/plan.ts'
@@ -17,25 +15,27 @@ import { writeCursor } from '../lists/cursor.ts'
 import { parseFilterName } from '../lists/filter.ts'
 import { linkHeader, pageLinks } from '../lists/links.ts'
 import { listQueryReader } from '../lists/list-query.ts'
-import { type ListRules, listRules } from '../lists/list-rules.ts'
 import { listOffer } from '../lists/offer.ts'
-import { olderRules } from '../lists/older-rules.ts'
 import { type PageCursors, pageText, showsCursors } from '../lists/page-text.ts'
 import { parsePairs, queryViolation, queryStringOf as searchOf, targetPath } from '../lists/query-string.ts'
 import type { ListParameter } from '../lists/where-parameters.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { maskDocuments, maskJoinedPages, omitUnseen } from '../views/view.ts'
+import { type Embedder, embedderOf, withEmbedded } from '../views/embedder.ts'
+import { convertedRows, shownRows, viewNow } from '../views/shown-rows.ts'
+import { listRulesOf, restrictedColumns } from '../views/version-lists.ts'
+import { omitUnseen } from '../views/view.ts'
 import { orBrokenPage } from './broken-page.ts'
 import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
-import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf, viewNow } from './item.ts'
-import { admitSelection, contextOfFields, selectableIn } from './read-item.ts'
+import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf } from './item.ts'
+import { admitEmbeds, admitSelection, contextOfFields, embeddableBy, selectableIn, withEmbeds } from './read-item.ts'
 
 export function listItemsRoute(scene: EndpointContext): Route {
   const { resource } = scene
   const accepted = listRulesOf(scene)
   const read = listQueryReader(accepted)
   const admitFilters = filterAdmission(scene)
+  const embedder = embedderOf(scene)
   const owner = (asked: Pick<RequestContext, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
   return {
     operation: 'list',
@@ -51,18 +51,20 @@ export function listItemsRoute(scene: EndpointContext): Route {
       admitFilters(asked)
       if (resource.hasScopedFields)
         admitSelection((asked.query as ListQuery).fields, asked.caller, resource, scene.challenge)
+      admitEmbeds(embedder, asked)
       const key = { id: '', parent: null, account: null }
       return { ...asked, key, time: 0, document: null, claim: null }
     },
-    plan: (intent) => planList(scene, intent, owner(intent)),
+    plan: (intent) => withEmbeds(planList(scene, intent, owner(intent)), embedder, intent),
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
       const page = outcome as Page
       const cut = contextOfFields(scene, (intent.query as ListQuery).fields)
-      return orBrokenPage(scene.representation.today, intent, page, () => pageReply(cut, intent, page))
+      return orBrokenPage(scene.representation.today, intent, page, () => pageReply(cut, intent, page, embedder))
     },
     offer: () => listOffer(accepted),
     ...selectableIn(resource),
+    ...embeddableBy(embedder),
     claims: null,
     about: listDescription(scene),
   }
@@ -75,7 +77,7 @@ function listDescription(scene: EndpointContext): OperationDescription {
     id: 'list',
     summary: (below) => `Lists ${name}${below}`,
     notes: [
-      `At most ${settings.list.maxFilters} filters at a time, all of which have to hold. Without sort the order is ${(declaration.order ?? ['id']).join(', ')}.`,
+      `At most ${settings.list.maxFilters} filters. Without sort the order is ${(declaration.order ?? ['id']).join(', ')}.`,
     ],
     body: null,
     headers: [...itemConditions, 'modifiedSince'],
@@ -112,28 +114,6 @@ function planList({ resource, representation }: EndpointContext, intent: Intent,
   }
   return joined.length === 0 ? list : { ...list, joined }
 }
-
-/** The filters and sorts of the list, by the names of its version. */
-export function listRulesOf({ resource, resources, view, representation }: EndpointContext): ListRules {
-  const own = listRules(resource, resources, view(nobody).major)
-  const { today, ask, order } = representation
-  return ask === null ? own : olderRules(own, newestListRules(today), { ask, order, rulesOf: newestListRules })
-}
-
-const newestListRules = (today: Resource): ListRules => listRules(today, new Map([[today.name, today]]))
-
-/** The columns of fields that need a scope to be read, with the field and the scope. */
-const restrictedColumns = ({
-  today: { byName, collection },
-  names,
-}: Representation): ReadonlyMap<string, readonly [field: string, scope: string]> =>
-  new Map(
-    collection.columns.flatMap(({ name, field }) => {
-      const top = field.split('.', 1)[0] as string
-      const read = byName.get(top)?.read
-      return read == null ? [] : [[name, [names(top)[0] ?? field, read]] as const]
-    }),
-  )
 
 /** Makes the check of the filters and the sort of a request. */
 export function filterAdmission({ resource, representation, challenge }: EndpointContext) {
@@ -177,16 +157,11 @@ export function readOfOwner(owner: ListRows['parent'], { caller, world }: Reques
   return { do: 'read', collection: owner.collection, key, time: world.now() }
 }
 
-function pageReply(scene: EndpointContext, { call, caller, carried, world, query }: Intent, found: Page): Reply {
-  const { resource, representation, linker } = scene
+function pageReply(scene: EndpointContext, intent: Intent, found: Page, embedder: Embedder): Reply {
+  const { call, caller, world, query } = intent
+  const { resource } = scene
   const view = viewNow(scene, caller, world)
-  const read = view.masked.size === 0 ? found.documents : undefined
-  const data =
-    representation.answers === null
-      ? found.data
-      : representation.answers(maskDocuments(view, found.data), maskJoinedPages(view, found.joined ?? []), read)
-  const seen = omitUnseen(view, data)
-  const page = { ...found, data: linker ? linker.toPage(view, carried, found.data, seen) : seen }
+  const page = { ...found, data: pageData(scene, intent, found, embedder) }
   const { settings } = resource
   const { basePath } = settings.server
   const { links: where, maxOffset } = settings.list
@@ -199,7 +174,21 @@ function pageReply(scene: EndpointContext, { call, caller, carried, world, query
   const link = around && where !== 'body' ? linkHeader(around) : ''
   if (link !== '') headers.Link = link
   if (view.mode !== 'off') headers.ETag = listTag(view.mode, body, world)
-  return { status: 200, headers, body }
+  return { status: 200, headers, body, ...(asked.embed && { embedded: embedder.reach(asked.embed) }) }
+}
+
+/** The items of a page as the version shows them to the caller, joined by commas. */
+function pageData(scene: EndpointContext, intent: Intent, found: Page, { texts }: Embedder): string {
+  const { caller, carried, world, query } = intent
+  const view = viewNow(scene, caller, world)
+  const embed = query?.embed
+  if (embed) {
+    const rows = shownRows(scene, view, carried, found)
+    const members = texts(embed, intent, found.embedded ?? [], rows.length)
+    return rows.map((row, i) => withEmbedded(row, members[i] as string)).join(',')
+  }
+  const seen = omitUnseen(view, convertedRows(scene, view, found, found.documents))
+  return scene.linker ? scene.linker.toPage(view, carried, found.data, seen) : seen
 }
 
 function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, world: ServiceWorld): PageCursors {

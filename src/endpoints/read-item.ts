@@ -2,13 +2,17 @@
 
 import { restrictedFieldRefusal } from '../auth/allow.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { ReadResult } from '../flow/found-row.ts'
-import type { FieldSelection, RequestContext } from '../flow/intent.ts'
+import type { FoundRow, ReadResult } from '../flow/found-row.ts'
+import type { EmbedTree, FieldSelection, Intent, RequestContext } from '../flow/intent.ts'
+import type { ListRows, Read } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { itemQueryReader, selectableFields } from '../lists/field-selection.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import { type Embedder, embedderOf, withEmbedded } from '../views/embedder.ts'
+import { embeddedTag, tagKeyOf } from '../views/tag.ts'
 import { viewOfFields } from '../views/view.ts'
 import { absenceTypes, describedItem, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
 import { admitPresent, type EndpointContext, itemKey, itemRead, itemReply } from './item.ts'
@@ -16,8 +20,9 @@ import { presentItem } from './present-item.ts'
 
 export function readItemRoute(scene: EndpointContext): Route {
   const { resource } = scene
-  const readQuery = itemQueryReader(resource)
+  const readQuery = itemQueryReader(resource, scene.resources)
   const selected = ({ query }: Pick<RequestContext, 'query'>) => query?.fields ?? null
+  const embedder = embedderOf(scene)
   return {
     operation: 'read',
     method: 'GET',
@@ -30,15 +35,19 @@ export function readItemRoute(scene: EndpointContext): Route {
     target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => {
       admitSelection(selected(asked), asked.caller, resource, scene.challenge)
+      admitEmbeds(embedder, asked)
       return { ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }
     },
-    plan: (intent) => itemRead(scene, intent),
+    plan: (intent) => withEmbeds(itemRead(scene, intent), embedder, intent),
     render: (intent, outcome) => {
       const row = presentItem(scene, intent, outcome as ReadResult)
-      return itemReply(contextOfFields(scene, selected(intent)), intent, 200, row)
+      const reply = itemReply(contextOfFields(scene, selected(intent)), intent, 200, row)
+      const embed = intent.query?.embed
+      return embed ? replyWithEmbedded(reply, embedder, { embed, intent, row }) : reply
     },
     claims: null,
     ...selectableIn(resource),
+    ...embeddableBy(embedder),
     about: readDescription(resource),
   }
 }
@@ -55,6 +64,30 @@ export function admitSelection(
     if (read !== null && !caller.scopes.has(read))
       throw restrictedFieldRefusal(name, 'read', [read], { caller, challenge, auth })
   }
+}
+
+/** A caller may not embed what it may not read. R169. */
+export function admitEmbeds({ admit }: Embedder, { query, caller }: Pick<RequestContext, 'query' | 'caller'>): void {
+  if (query?.embed) admit(query.embed, caller)
+}
+
+/** A plan that also reads what a request embeds. */
+export const withEmbeds = <P extends Read | ListRows>(read: P, { plan }: Embedder, intent: Intent): P =>
+  intent.query?.embed ? { ...read, embeds: plan(intent.query.embed, intent) } : read
+
+export const embeddableBy = ({ names, collections, rules }: Embedder): Pick<Route, 'embeds' | 'furtherRules'> =>
+  names.length === 0 ? {} : { embeds: { names, collections }, furtherRules: rules }
+
+/** The answer with what is embedded. It has no date, as none says when a row left a list. R130. */
+function replyWithEmbedded(
+  { status, body, headers: { 'Last-Modified': _, ...headers } }: Reply,
+  { texts, reach }: Embedder,
+  { embed, intent, row }: { readonly embed: EmbedTree; readonly intent: Intent; readonly row: FoundRow },
+): Reply {
+  const [members = ''] = texts(embed, intent, row.embedded ?? [], 1)
+  const { ETag } = headers
+  if (ETag !== undefined) headers.ETag = embeddedTag(ETag, members, tagKeyOf(intent.world))
+  return { status, headers, body: withEmbedded(body as string, members), embedded: reach(embed) }
 }
 
 export const selectableIn = (resource: Resource): Pick<Route, 'fields'> =>

@@ -16,6 +16,7 @@ import type { ClaimAndBody } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { changeDocument, decodeDocument, type MergeValue } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
+import { viewNow } from '../views/shown-rows.ts'
 import { absenceTypes, conditionTypes, itemConditions } from './described.ts'
 import { changeRules } from './further-rules.ts'
 import {
@@ -28,7 +29,6 @@ import {
   mayRead,
   replayReply,
   restrictedFields,
-  viewNow,
   writeRefusal,
 } from './item.ts'
 import { admitConditionalWrite, preconditionsOf } from './preconditions.ts'

@@ -1,11 +1,12 @@
 /** Event text: an event as a version shows it to a caller. Part 6. R207, R208. */
 import type { Representation } from '../changes/representation.ts'
-import { type EndpointContext, shownDocument, viewNow } from '../endpoints/item.ts'
+import { type EndpointContext, shownDocument } from '../endpoints/item.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { JoinedRow, StoredEvent } from '../flow/found-row.ts'
 import { eventRowName } from '../flow/outcome.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
+import { viewNow } from '../views/shown-rows.ts'
 import type { View } from '../views/view.ts'
 import { type EventScope, type EventSource, eventTypeOf } from './event-scope.ts'
 

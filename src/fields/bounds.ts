@@ -2,7 +2,7 @@
 
 import { scaledInteger } from '../formats/number-texts.ts'
 import type { Field } from './field.ts'
-import { defined, type FieldTerms, fieldKind, type ValueRules } from './kind.ts'
+import { defined, type FieldKinds, type FieldTerms, fieldKind, type ValueRules } from './kind.ts'
 
 /** The limits of a field's values, in a form that can be stored and compared. */
 export interface Bounds {
@@ -40,6 +40,23 @@ export function lengthsOf(
 ): { readonly min: number; readonly max: number } {
   return { min: Number(min), max: Number(max ?? (sort ? Math.min(length, longestSorted) : length)) }
 }
+
+/**
+ * How many characters all searched fields of a row may have together, as an index of PostgreSQL takes 1 MB of words, each with
+ * eight characters for its account; and how many of these fields a resource has, as an order by relevance has a term for each.
+ */
+export const mostSearched = 50_000
+export const mostSearchedFields = 16
+
+/** The greatest number of characters of a text or a list of texts. */
+export const searchedLength = (field: Field, kinds: FieldKinds): number =>
+  lengthsOf(field, fieldKind(field.kind, kinds).length ?? 0).max * (field.item ? searchedLength(field.item, kinds) : 1)
+
+/** A field and the fields inside it that are searched; the field need not be valid. */
+export const searchedIn = (field: Field | undefined): readonly Field[] =>
+  field?.options
+    ? [...(field.options.search ? [field] : []), ...Object.values(field.fields ?? {}).flatMap(searchedIn)]
+    : []
 
 type BoundTerms = Pick<FieldTerms, 'min' | 'max' | 'pattern'>
 

@@ -97,6 +97,8 @@ interface TextOptions extends SortableOptions<string, FilterForm> {
   readonly pattern?: string
   /** Filters, sorting and `unique` ignore case and Unicode composition: `f.email({ unique: true, fold: true })`. R60. */
   readonly fold?: boolean
+  /** Lists can be searched for its words, as in `?search=blue`: `f.text({ max: 200, search: true })`. R235. */
+  readonly search?: boolean
 }
 interface IntegerOptions extends SortableOptions<number, OrderedFilterForm> {
   /** The least value: `f.integer({ min: 0 })`. */
@@ -129,6 +131,8 @@ interface ListOptions<T> extends FieldOptions<readonly T[]> {
   readonly min?: number
   /** The greatest number of items; 1,000 by default: `f.list(f.text(), { max: 10 })`. */
   readonly max?: number
+  /** Lists can be searched for the words of its texts: `f.list(f.text({ max: 50 }), { max: 10, search: true })`. R235. */
+  readonly search?: boolean
 }
 /** A field that uses a concept may have any option; whether it fits the concept is checked at start. */
 interface ConceptOptions extends SortableOptions<unknown, FilterForm> {
@@ -140,6 +144,8 @@ interface ConceptOptions extends SortableOptions<unknown, FilterForm> {
   readonly pattern?: string
   /** Filters, sorting and `unique` ignore case and Unicode composition; for concepts of texts. R60. */
   readonly fold?: boolean
+  /** Lists can be searched for its words; for concepts of texts and of lists of texts. R235. */
+  readonly search?: boolean
 }
 interface AnyOptions extends ConceptOptions {
   readonly precision?: number
@@ -263,20 +269,10 @@ export type FieldNamesWith<F, C, Shape> = { [K in keyof F]: ResolvedField<F[K], 
 export type Flatten<T> = T extends infer O ? { [K in keyof O]: O[K] } : never
 
 /** The declared options; if the kind does not have one of them, the allowed options, so that the compiler reports it. */
-type ExactOptions<O, Allowed> = [Exclude<keyof O, keyof Allowed>] extends [never] ? O : Allowed
+type ExactOptions<O, Allowed> = [Exclude<keyof O, keyof Allowed>] extends [never] ? O & Allowed : Allowed
 
 function makeField(kind: Kind, options: object | undefined, more: Partial<Field> = {}): Field {
   return Object.freeze({ kind, options: Object.freeze({ ...options }), ...more })
-}
-
-/** A maker of fields of one kind, whose options are all optional. */
-interface FieldMaker<K extends Kind, Allowed extends AnyOptions> {
-  (): Field<K, object>
-  <const O extends Allowed>(options: ExactOptions<O, Allowed>): Field<K, O>
-}
-
-function fieldMaker<K extends Kind, Allowed extends AnyOptions>(kind: K): FieldMaker<K, Allowed> {
-  return (options?: object) => makeField(kind, options) as Field<K, never>
 }
 
 interface EnumMaker {
@@ -337,73 +333,92 @@ export const f = {
    * A text of at most 10,000 characters, or 500 if it is sortable.
    * @example f.text({ max: 200, filter: 'like', sort: true })
    */
-  text: fieldMaker<'text', TextOptions>('text'),
+  text: <const O extends TextOptions = object>(options?: ExactOptions<O, TextOptions>): Field<'text', O> =>
+    makeField('text', options) as Field<'text', O>,
   /**
    * An e-mail address of at most 254 characters.
    * @example f.email({ unique: true, fold: true })
    */
-  email: fieldMaker<'email', TextOptions>('email'),
+  email: <const O extends TextOptions = object>(options?: ExactOptions<O, TextOptions>): Field<'email', O> =>
+    makeField('email', options) as Field<'email', O>,
   /**
    * An absolute http or https URL of at most 2,048 characters.
    * @example f.url({ optional: true })
    */
-  url: fieldMaker<'url', TextOptions>('url'),
+  url: <const O extends TextOptions = object>(options?: ExactOptions<O, TextOptions>): Field<'url', O> =>
+    makeField('url', options) as Field<'url', O>,
   /**
    * A whole number within ±(2^53 − 1).
    * @example f.integer({ min: 0, default: 10, filter: 'range' })
    */
-  integer: fieldMaker<'integer', IntegerOptions>('integer'),
+  integer: <const O extends IntegerOptions = object>(options?: ExactOptions<O, IntegerOptions>): Field<'integer', O> =>
+    makeField('integer', options) as Field<'integer', O>,
   /**
    * A whole number of 64 bits, a string in JSON because it may exceed what JavaScript can represent.
    * @example f.bigint({ min: '0' })
    */
-  bigint: fieldMaker<'bigint', BoundOptions>('bigint'),
+  bigint: <const O extends BoundOptions = object>(options?: ExactOptions<O, BoundOptions>): Field<'bigint', O> =>
+    makeField('bigint', options) as Field<'bigint', O>,
   /**
    * An exact decimal number, a string in JSON, padded to `scale` digits after the point: `"9.50"`.
    * @example f.decimal({ scale: 2, min: '0', filter: 'range', sort: true })
    */
   decimal: <const O extends DecimalOptions>(options: ExactOptions<O, DecimalOptions>): Field<'decimal', O> =>
-    makeField('decimal', options as O) as Field<'decimal', O>,
+    makeField('decimal', options) as Field<'decimal', O>,
   /**
    * `true` or `false`.
    * @example f.boolean({ default: false, filter: true })
    */
-  boolean: fieldMaker<'boolean', SortableOptions<boolean, 'ne'>>('boolean'),
+  boolean: <const O extends SortableOptions<boolean, 'ne'> = object>(
+    options?: ExactOptions<O, SortableOptions<boolean, 'ne'>>,
+  ): Field<'boolean', O> => makeField('boolean', options) as Field<'boolean', O>,
   /**
    * A moment in UTC with milliseconds: `2026-11-20T09:04:00.000Z`.
    * @example f.timestamp({ optional: true, filter: 'range', sort: true })
    */
-  timestamp: fieldMaker<'timestamp', BoundOptions>('timestamp'),
+  timestamp: <const O extends BoundOptions = object>(options?: ExactOptions<O, BoundOptions>): Field<'timestamp', O> =>
+    makeField('timestamp', options) as Field<'timestamp', O>,
   /**
    * A calendar date: `2026-11-20`.
    * @example f.date({ min: '2000-01-01', filter: 'range', sort: true })
    */
-  date: fieldMaker<'date', BoundOptions>('date'),
+  date: <const O extends BoundOptions = object>(options?: ExactOptions<O, BoundOptions>): Field<'date', O> =>
+    makeField('date', options) as Field<'date', O>,
   /**
    * An ISO 8601 duration: `P3DT4H`.
    * @example f.duration({ default: 'PT30M' })
    */
-  duration: fieldMaker<'duration', ComparableOptions<string, 'ne'>>('duration'),
+  duration: <const O extends ComparableOptions<string, 'ne'> = object>(
+    options?: ExactOptions<O, ComparableOptions<string, 'ne'>>,
+  ): Field<'duration', O> => makeField('duration', options) as Field<'duration', O>,
   /**
    * An ISO 8601 interval: `2026-01-01T00:00:00.000Z/P1M`.
    * @example f.interval({ optional: true })
    */
-  interval: fieldMaker<'interval', ComparableOptions<string, 'ne'>>('interval'),
+  interval: <const O extends ComparableOptions<string, 'ne'> = object>(
+    options?: ExactOptions<O, ComparableOptions<string, 'ne'>>,
+  ): Field<'interval', O> => makeField('interval', options) as Field<'interval', O>,
   /**
    * A country code of ISO 3166: `IT`.
    * @example f.country({ optional: true, filter: true })
    */
-  country: fieldMaker<'country', SortableOptions<string, 'ne'>>('country'),
+  country: <const O extends SortableOptions<string, 'ne'> = object>(
+    options?: ExactOptions<O, SortableOptions<string, 'ne'>>,
+  ): Field<'country', O> => makeField('country', options) as Field<'country', O>,
   /**
    * A currency code of ISO 4217: `EUR`.
    * @example f.currency({ default: 'EUR' })
    */
-  currency: fieldMaker<'currency', SortableOptions<string, 'ne'>>('currency'),
+  currency: <const O extends SortableOptions<string, 'ne'> = object>(
+    options?: ExactOptions<O, SortableOptions<string, 'ne'>>,
+  ): Field<'currency', O> => makeField('currency', options) as Field<'currency', O>,
   /**
    * Keys that clients choose, each with a text; `{}` by default. The setting `metadata` limits keys and values.
    * @example f.metadata()
    */
-  metadata: fieldMaker<'metadata', FieldOptions<Readonly<Record<string, string>>>>('metadata'),
+  metadata: <const O extends FieldOptions<Readonly<Record<string, string>>> = object>(
+    options?: ExactOptions<O, FieldOptions<Readonly<Record<string, string>>>>,
+  ): Field<'metadata', O> => makeField('metadata', options) as Field<'metadata', O>,
   /**
    * One of the given texts.
    * @example f.enum(['open', 'done'], { default: 'open', filter: true })

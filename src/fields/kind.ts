@@ -46,6 +46,7 @@ export interface FieldTerms {
   readonly immutable?: true
   readonly unique?: true
   readonly fold?: true
+  readonly search?: true
   readonly sort?: true
   readonly filter?: readonly string[]
   /** For readers only: not a part of the contract, so locks have none of them. */

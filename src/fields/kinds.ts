@@ -9,7 +9,7 @@ import * as times from './time-kinds.ts'
 
 /** Stands for the field of a concept until it is resolved. */
 const concept: FieldKind = {
-  options: [...boundedOptions, 'pattern', 'fold'],
+  options: [...boundedOptions, 'pattern', 'fold', 'search'],
   order: 'none',
   check: ({ target }) => {
     throw new Error(`Concept ${target} was not resolved.`)

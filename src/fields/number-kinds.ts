@@ -78,10 +78,15 @@ export const decimal: FieldKind = {
     const { precision = defaultPrecision, scale = 0 } = options
     return { precision, scale, ...boundTerms(options, (text) => decimalText(text, precision, scale)) }
   },
-  schema: (terms, use) => {
-    const { precision = 0, scale = 0, pattern = decimalPattern(precision, scale, use === 'answered') } = terms
+  schema: (terms, use, { shared }) => {
+    const { precision = 0, scale = 0, min, max } = terms
+    const isAnswered = use === 'answered'
+    const { pattern = decimalPattern(precision, scale, isAnswered) } = terms
     const digits = `A decimal number with up to ${precision} digits, ${scale} of them behind the point.`
-    return { type: 'string', pattern, description: withBounds(digits, terms) }
+    const schema = { type: 'string', pattern, description: withBounds(digits, terms) }
+    if (min !== undefined || max !== undefined || terms.pattern !== undefined) return schema
+    const example = `${precision > scale ? '1' : '0'}${scale === 0 ? '' : `.${'5'.padEnd(scale, '0')}`}`
+    return shared(`Decimal${precision}x${scale}${isAnswered ? '' : 'Input'}`, { ...schema, examples: [example] })
   },
   bare: true,
   plain: ({ min, max, scale = 0 }) => min ?? max ?? (0).toFixed(scale),

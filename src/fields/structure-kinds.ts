@@ -24,7 +24,7 @@ const mostItems = 1000
 
 export const list: FieldKind = {
   ...structure,
-  options: boundedOptions,
+  options: [...boundedOptions, 'search'],
   length: mostItems,
   bound: () => [countBound(0), 'a whole number from 0, as 1'],
   check: listCheck,
@@ -66,13 +66,15 @@ export const metadata: FieldKind = {
   check: (_, { settings }) => metadataCheck(settings),
   empty: () => ({}),
   terms: (_, { settings }) => settings.metadata,
-  schema: ({ keys, keyLength, valueLength }, use) => ({
-    type: 'object',
-    // In a patch, null removes a key. R117.
-    additionalProperties: { type: use === 'patched' ? ['string', 'null'] : 'string', maxLength: valueLength },
-    propertyNames: { type: 'string', minLength: 1, maxLength: keyLength },
-    ...(use === 'patched' ? {} : { maxProperties: keys }),
-  }),
+  schema: ({ keys, keyLength, valueLength }, use, { shared }) =>
+    shared(use === 'patched' ? 'MetadataPatch' : 'Metadata', {
+      type: 'object',
+      // In a patch, null removes a key. R117.
+      additionalProperties: { type: use === 'patched' ? ['string', 'null'] : 'string', maxLength: valueLength },
+      propertyNames: { type: 'string', minLength: 1, maxLength: keyLength },
+      ...(use === 'patched' ? {} : { maxProperties: keys }),
+      examples: [{ note: 'first' }],
+    }),
   plain: () => ({}),
   examples: () => [{ note: 'first' }],
   sample: (_, source) =>

@@ -17,7 +17,7 @@ import { pickSample, sampleLetters, sampleSome, sampleWord } from './sample.ts'
 import { codePoints, stringCheck, type ValueCheck } from './value-check.ts'
 
 const textual = (length: number) => ({
-  options: [...boundedOptions, 'pattern', 'fold'],
+  options: [...boundedOptions, 'pattern', 'fold', 'search'],
   order: 'range' as const,
   length,
   bound: (): BoundReader => [countBound(0), 'a whole number from 0, as 1'],
@@ -40,7 +40,11 @@ export const email: FieldKind = {
   ...textual(254),
   check: (field) =>
     checkBoth(textCheck(field, 254), matchCheck(isEmail, 'must be an e-mail address, as ann@example.com.')),
-  schema: (terms) => ({ type: 'string', format: 'email', pattern: emailPattern.source, ...lengthSchema(terms) }),
+  schema: (terms, use, { shared }) => {
+    const schema = { type: 'string', format: 'email', pattern: emailPattern.source, ...lengthSchema(terms) }
+    const isUsual = use !== 'asked' && terms.pattern === undefined && terms.min === undefined && terms.max === 254
+    return isUsual ? shared('EmailAddress', { ...schema, examples: ['ann@example.com'] }) : schema
+  },
   plain: () => 'nobody@example.com',
   other: () => 'somebody@example.com',
   examples: (_, mark) => [`ann${mark}@example.com`],

@@ -32,12 +32,15 @@ export const timestamp: FieldKind = {
     ),
   terms: ({ options }, { settings }) =>
     boundTerms(options, (text) => timestampText(text, settings.dates.acceptOffsets)),
-  schema: (terms, _, { zone }) => ({
-    type: 'string',
-    format: 'date-time',
-    pattern: timestampPattern(zone),
-    description: withBounds('', terms),
-  }),
+  schema: (terms, _, { zone, shared }) => {
+    const description = withBounds('', terms)
+    const schema = { type: 'string', format: 'date-time', pattern: timestampPattern(zone) }
+    if (description !== undefined) return { ...schema, description }
+    return shared(zone === 'written' ? 'Timestamp' : 'TimestampInput', {
+      ...schema,
+      examples: ['2026-01-31T09:30:00.000Z'],
+    })
+  },
   bare: true,
   plain: ({ min, max }) => min ?? max ?? '1970-01-01T00:00:00.000Z',
   other: () => '2000-01-31T09:30:00.000Z',
@@ -64,12 +67,11 @@ const span = { options: generalOptions, order: 'equality', longest: 100 } as con
 export const duration: FieldKind = {
   ...span,
   check: () => formatCheck(durationText, 'an ISO 8601 duration, as "P3DT4H"'),
-  schema: () => ({
-    type: 'string',
-    pattern: durationPattern,
-    maxLength: 100,
-    description: 'A duration of ISO 8601; only its last part may have a fraction.',
-  }),
+  schema: (_, __, { shared }) =>
+    shared('Duration', {
+      ...{ type: 'string', pattern: durationPattern, maxLength: 100, examples: ['P3D'] },
+      description: 'A duration of ISO 8601; only its last part may have a fraction.',
+    }),
   plain: () => 'PT0S',
   other: () => 'P1D',
   examples: () => ['P3D'],
@@ -87,12 +89,11 @@ export const interval: FieldKind = {
       (value) => intervalText(value, settings.dates.acceptOffsets),
       'an ISO 8601 interval, as "2026-01-01T00:00:00Z/P1M"',
     ),
-  schema: (_, __, { zone }) => ({
-    type: 'string',
-    pattern: intervalPattern(zone),
-    maxLength: 100,
-    description: 'An interval of ISO 8601.',
-  }),
+  schema: (_, __, { zone, shared }) =>
+    shared(zone === 'written' ? 'Interval' : 'IntervalInput', {
+      ...{ type: 'string', pattern: intervalPattern(zone), maxLength: 100, examples: ['2026-01-01T00:00:00.000Z/P1M'] },
+      description: 'An interval of ISO 8601.',
+    }),
   plain: () => '1970-01-01T00:00:00.000Z/PT0S',
   other: () => '2000-01-31T09:30:00.000Z/P1D',
   examples: () => ['2026-01-01T00:00:00Z/P1M'],

@@ -37,6 +37,7 @@ export function termsOf(
     immutable: said(options.immutable),
     unique: said(options.unique),
     fold: said(options.fold),
+    search: said(options.search),
     sort: said(options.sort),
     filter: operators(path)?.toSorted(),
     title: options.title,

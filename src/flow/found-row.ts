@@ -16,6 +16,21 @@ export interface FoundRow {
   readonly joined?: readonly (JoinedRow | null)[]
   /** The parsed document, if it was parsed to find the joined rows. */
   readonly document?: Readonly<Record<string, unknown>>
+  /** The rows of each embed of the plan. */
+  readonly embedded?: readonly EmbeddedRows[]
+}
+
+/** Rows as they are stored: their documents, joined by `documentSeparator`, and the joined rows of each join, by id. */
+export interface StoredRows {
+  readonly data: string
+  readonly joined?: readonly ReadonlyMap<string, string>[]
+}
+
+/** Rows that are embedded in others. R232. */
+export interface EmbeddedRows extends StoredRows {
+  /** Which of them each of the other rows has, and whether more follow those of a list. */
+  readonly parts: readonly { readonly from: number; readonly count: number; readonly hasMore: boolean }[]
+  readonly embedded: readonly EmbeddedRows[]
 }
 
 /** A row that does not exist (`missing`) or was deleted (`gone`): the item, or its owner if `collection` is the owner's. */

@@ -21,9 +21,13 @@ export interface FieldSelection {
   readonly tree: FieldTree
 }
 
+/** What is embedded, each name with those that are embedded in its rows. R232. */
+export interface EmbedTree extends ReadonlyMap<string, EmbedTree> {}
+
 /** Checked parameters of a request for an item. */
 export interface ItemQuery {
   readonly fields: FieldSelection | null
+  readonly embed: EmbedTree | null
 }
 
 /** Checked list parameters. */

@@ -1,17 +1,15 @@
 /** Outcome: the result of a plan. Part 1. */
 
 import type { Reference } from '../rows/collection.ts'
-import type { AbsentRow, FoundRow, JoinedRow, ReadResult, StoredEvent } from './found-row.ts'
+import type { AbsentRow, EmbeddedRows, FoundRow, JoinedRow, ReadResult, StoredEvent, StoredRows } from './found-row.ts'
 import type { Consequences, FamilyRows, WaitingParts } from './plan.ts'
 import type { TableRow, TableRows } from './table.ts'
 
 /** Separates the documents of a page. It cannot occur inside one, as JSON.stringify writes no line breaks. */
 export const documentSeparator = ',\n'
 
-export interface Page {
+export interface Page extends StoredRows {
   readonly is: 'page'
-  /** The documents, joined by `documentSeparator`. */
-  readonly data: string
   readonly count: number
   /** The positions of the first and the last row, for cursors; null if they were not requested or there are no rows. */
   readonly first: Position | null
@@ -21,8 +19,8 @@ export interface Page {
   readonly hasAfter: boolean
   /** How many rows match; null if they were not counted, or if there are more than the limit of the count. */
   readonly total: number | null
-  /** The joined rows of each join, by id. */
-  readonly joined?: readonly ReadonlyMap<string, string>[]
+  /** The rows of each embed of the plan. */
+  readonly embedded?: readonly EmbeddedRows[]
   /** The parsed documents, if they were parsed to find the joined rows. */
   readonly documents?: readonly Readonly<Record<string, unknown>>[]
 }

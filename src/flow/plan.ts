@@ -3,7 +3,7 @@
 
 import type { EncodedRow } from '../resources/document.ts'
 import type { Cell, DocumentTexts, Reference, Waiting } from '../rows/collection.ts'
-import type { FoundRow, ReadResult, RowKey, StoredEvent } from './found-row.ts'
+import type { FoundRow, ReadResult, RowKey, StoredEvent, StoredRows } from './found-row.ts'
 import type { Prepared } from './prepared.ts'
 import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
 
@@ -15,9 +15,22 @@ export interface RowJoin {
   readonly withWriteOnly?: true
 }
 
+/** Rows that are read in the snapshot of others, to be embedded in them: one statement, however many rows there are. R232. */
+export interface RowEmbed {
+  readonly collection: string
+  readonly account: string | null
+  readonly joined: readonly RowJoin[]
+  /** The id for each of the other rows: that of a row, or of the owner of `list`; null for none. */
+  readonly ids: (rows: StoredRows) => readonly (string | null)[]
+  /** The list whose first page is read for each owner. */
+  readonly list?: ListRows
+  readonly embeds: readonly RowEmbed[]
+}
+
 export interface Read {
   readonly do: 'read'
   readonly joined?: readonly RowJoin[]
+  readonly embeds?: readonly RowEmbed[]
   readonly collection: string
   readonly key: RowKey
   /** The time of the request: tombstones that are too old for it are ignored. R134. */
@@ -69,6 +82,11 @@ export type Condition =
     }
   /** At least one of several lists of conditions is met completely. */
   | { readonly column: string; readonly is: 'any'; readonly of: readonly (readonly Condition[])[] }
+  /** The words of a row begin with all of these. The column of the condition has no meaning. */
+  | { readonly column: string; readonly is: 'search'; readonly words: readonly string[] }
+
+/** The term of an order by how well rows match a search. R235. */
+export const byRelevance: Term = { column: 'relevance', descending: false, nulls: 'none' }
 
 /** The columns of a condition, those of its alternatives included. */
 export const columnsOfCondition = (one: Condition): readonly string[] =>
@@ -89,6 +107,7 @@ export type Window =
 export interface ListRows {
   readonly do: 'list'
   readonly joined?: readonly RowJoin[]
+  readonly embeds?: readonly RowEmbed[]
   readonly collection: string
   /** The owner whose children are listed; it must exist. */
   readonly parent: { readonly collection: string; readonly id: string } | null

@@ -36,6 +36,8 @@ export interface Reply {
   readonly stream?: AnswerStream
   /** When its content last changed, as a timestamp of documents, to compare with dates in preconditions. */
   readonly changed?: string
+  /** The resources that are embedded, and whether callers may see them differently; missing if nothing is embedded. */
+  readonly embedded?: { readonly resources: readonly string[]; readonly isPersonal: boolean }
   /** The resources that the HTTP layer releases after sending. */
   held?: HeldResources
   /** How long each phase took, as `Server-Timing` writes it. */

@@ -57,6 +57,8 @@ export interface Route {
   readonly offer?: () => ListOffer
   /** The names that the parameter `fields` can have; missing if it is not taken. R233. */
   readonly fields?: readonly string[]
+  /** The names that the parameter `embed` can have, and the collections that are read for them; missing if it is not taken. R232. */
+  readonly embeds?: { readonly names: readonly string[]; readonly collections: () => readonly string[] }
   /** The patterns of parameters of its path that are no ids of its resource. */
   readonly pathPatterns?: Readonly<Record<string, string>>
   /** Whether it also answers with a stream of events (`text/event-stream`). R213. */

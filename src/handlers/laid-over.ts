@@ -46,6 +46,7 @@ function meets(resource: Resource, document: Document, condition: Condition): bo
       return typeof cell === 'string' && isLike(cell, condition.parts)
     case 'any':
       return condition.of.some((all) => all.every((one) => meets(resource, document, one)))
+    case 'search': // handlers do not search
     case 'among':
       return true // only filters of older versions are like this
     default:

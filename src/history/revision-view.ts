@@ -1,11 +1,12 @@
 /** Revision view: a revision as a version shows it to a caller. R237. */
-import { type EndpointContext, viewNow } from '../endpoints/item.ts'
+import type { EndpointContext } from '../endpoints/item.ts'
 import { actionsOf } from '../events/event-scope.ts'
 import { recordedDocument } from '../events/event-text.ts'
 import type { StoredEvent } from '../flow/found-row.ts'
 import type { RequestContext } from '../flow/intent.ts'
 import type { StoredRevision } from '../flow/outcome.ts'
 import { timestampOf } from '../formats/time-texts.ts'
+import { viewNow } from '../views/shown-rows.ts'
 import { type JsonObject, mergePatchBetween } from './merge-patch-between.ts'
 
 /** A revision as an entry of the list. */

@@ -5,6 +5,7 @@ import type { Field } from '../fields/field.ts'
 import type { FieldSelection, FieldTree, ItemQuery } from '../flow/intent.ts'
 import { nearestName } from '../formats/naming.ts'
 import type { Resource } from '../resources/resource.ts'
+import { embeddableNames, embedReader } from './embed-names.ts'
 import { namedParameters, queryViolation } from './query-string.ts'
 
 /** The names that `fields` can have: fields that are shown, and their parts with dots, also those of the items of lists. */
@@ -41,16 +42,22 @@ export function fieldSelectionReader(resource: Resource) {
 }
 
 /** Makes the reader of the query of an item. */
-export function itemQueryReader(resource: Resource): (target: string) => ItemQuery | null {
-  const read = fieldSelectionReader(resource)
+export function itemQueryReader(
+  resource: Resource,
+  resources: ReadonlyMap<string, Resource>,
+): (target: string) => ItemQuery | null {
+  const { settings } = resource
+  const isOn = settings.list.fields
+  const embeddable = embeddableNames(resource, resources)
+  const [readFields, readEmbed] = [fieldSelectionReader(resource), embedReader(embeddable)]
+  const accepted = [...(isOn ? ['fields'] : []), ...(embeddable.length > 0 ? ['embed'] : [])]
   return (target) => {
     if (!target.includes('?')) return null
-    const { settings } = resource
-    const isOn = settings.list.fields
-    const { values, faults } = namedParameters(target, isOn ? ['fields'] : [], settings)
-    const fields = isOn ? read(values.get('fields'), faults) : null
+    const { values, faults } = namedParameters(target, accepted, settings)
+    const fields = isOn ? readFields(values.get('fields'), faults) : null
+    const embed = readEmbed(values.get('embed'), faults)
     if (faults.length > 0) throw invalidQuery(faults)
-    return { fields }
+    return { fields, embed }
   }
 }
 

@@ -8,6 +8,7 @@ import type { ServiceWorld } from '../flow/world.ts'
 import { filterConditions, parseFilterName } from './filter.ts'
 import { type ListRules, listParameterNames, windowParameters } from './list-rules.ts'
 import { nameViolations, parametersOf, type QueryParameters, targetPath } from './query-string.ts'
+import { searchConditions } from './search.ts'
 import { readSort } from './sort.ts'
 import { readWindow, windowAtCursor } from './window.ts'
 
@@ -66,10 +67,11 @@ export function readListQuery(given: QueryParameters, rules: ListRules, list: st
   const values = new Map<string, string>()
   for (const [name, value] of given) if (isKnownParameter(name, rules) && !values.has(name)) values.set(name, value)
   const asked = [...values]
-  const where = filterConditions(asked, rules, faults)
+  const where = [...filterConditions(asked, rules, faults), ...searchConditions(values.get('search'), faults)]
   const terms = readSort(values, rules, faults)
   const bound = cursorBound(asked, terms, rules)
   const fields = rules.readFields(values.get('fields'), faults)
+  const embed = rules.readEmbed(values.get('embed'), faults)
   const { style, window } = readWindow(values, { rules, list, bound, order: terms, world }, faults)
   if (faults.length > 0) throw invalidQuery(inParameterOrder(faults, given))
   const { totals, countLimit } = settings.list.pagination
@@ -77,6 +79,7 @@ export function readListQuery(given: QueryParameters, rules: ListRules, list: st
   return {
     where,
     fields,
+    embed,
     order: terms,
     window,
     style,

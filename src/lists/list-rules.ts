@@ -4,10 +4,11 @@ import type { Field, FilterForm } from '../fields/field.ts'
 import { fieldKind } from '../fields/kind.ts'
 import { valueCheckOf } from '../fields/value-check.ts'
 import type { PaginationStyle } from '../flow/intent.ts'
-import type { Condition, JoinedColumn } from '../flow/plan.ts'
+import { byRelevance, type Condition, type JoinedColumn } from '../flow/plan.ts'
 import type { Comparison } from '../resources/change.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type Cell, type Column, columnOf } from '../rows/collection.ts'
+import { type Cell, type Column, columnOf, wordColumns } from '../rows/collection.ts'
+import { embeddableNames, embedReader } from './embed-names.ts'
 import { fieldSelectionReader } from './field-selection.ts'
 
 /** A field that rows can be filtered by. */
@@ -41,9 +42,17 @@ export const windowParameters: readonly string[] = [...new Set(Object.values(sty
 export const listParameterNames: readonly string[] = ['sort', 'order', 'nulls', 'custom_sort', ...windowParameters]
 /** Parameters that settings turn on and off. */
 const settableNames = ['or', 'fields'] as const
+/** The parameter that resources declare. */
+const embedName = 'embed'
 
 /** Names that are never filters, even if a field has the same name. R55. */
-export const reservedNames: ReadonlySet<string> = new Set([...listParameterNames, ...settableNames, 'version'])
+export const reservedNames: ReadonlySet<string> = new Set([
+  ...listParameterNames,
+  ...settableNames,
+  embedName,
+  'search',
+  'version',
+])
 
 /** The parameter that filters by a field: with its operator if the name alone is reserved. R55. */
 export const filterParameter = (field: string): string => (reservedNames.has(field) ? `${field}[eq]` : field)
@@ -75,6 +84,8 @@ export interface ListRules {
   readonly parameterNames: readonly string[]
   /** Reads the parameter `fields`. */
   readonly readFields: ReturnType<typeof fieldSelectionReader>
+  /** Reads the parameter `embed`. */
+  readonly readEmbed: ReturnType<typeof embedReader>
   /** The version that cursors are bound to. R83. */
   readonly major: number
 }
@@ -94,12 +105,13 @@ interface NamedField {
 
 export function listRules(resource: Resource, resources: ReadonlyMap<string, Resource>, major = 1): ListRules {
   const all = resource.members.flatMap(withNestedFields)
+  const embeddable = embeddableNames(resource, resources)
   const sortable = new Map(all.map((one) => [one.name, sortColumnOf(one, resource)]))
   const own = new Map([...sortable].map(([name, one]): [string, SortKey] => [name, { ...one, descending: false }]))
   const keys = (terms: readonly string[]) => terms.map((term) => sortKeyOf(term, sortable))
   const { order = ['id'], sorts = {} } = resource.declaration
   const hidden = new Set(resource.members.filter((one) => one.writeOnly).map(({ name }) => name))
-  const beneath = resource.collection.columns.filter(({ field, of }) => of || hidden.has(field))
+  const beneath = resource.collection.columns.filter(({ field, of, isWords }) => !isWords && (of || hidden.has(field)))
   for (const { field, name: column, type, form } of beneath)
     own.set(field, { column, type, form: form.replace(/ (made|else) .*/, ''), nullable: true, descending: false })
   const filtered = all.filter(({ name, field }) => field.options.filter && !hidden.has(name))
@@ -118,20 +130,32 @@ export function listRules(resource: Resource, resources: ReadonlyMap<string, Res
     keys: own,
     customSorts: new Map(Object.entries(sorts).map(([name, terms]) => [name, keys(terms)])),
     defaultOrder: keys(order),
-    columns: new Map([...own.values()].map((one) => [one.column, one])),
-    parameterNames: [...filtered.map(({ name }) => filterParameter(name)), ...otherParameters(resource)],
+    columns: new Map([...[...own.values()].map((one) => [one.column, one] as const), ...relevanceColumns(resource)]),
+    parameterNames: [
+      ...filtered.map(({ name }) => filterParameter(name)),
+      ...otherParameters(resource),
+      ...(embeddable.length > 0 ? [embedName] : []),
+    ],
     readFields: fieldSelectionReader(resource),
+    readEmbed: embedReader(embeddable),
     major,
   }
 }
 
 /** The parameters that are not filters. R74. */
-export function otherParameters({ settings, declaration }: Resource): ReadonlySet<string> {
+export function otherParameters({ settings, declaration, collection }: Resource): ReadonlySet<string> {
   const { styles } = settings.list.pagination
   const names = new Set(['sort', 'order', 'nulls', ...styles.flatMap((style) => styleParameters[style])])
   if (declaration.sorts) names.add('custom_sort')
   for (const name of settableNames) if (settings.list[name]) names.add(name)
+  if (wordColumns(collection).length > 0) names.add('search')
   return names
+}
+
+/** What cursors of lists by relevance depend on. */
+function relevanceColumns({ collection }: Resource): [string, Pick<Column, 'type' | 'form'>][] {
+  const form = wordColumns(collection).map(({ field, form }) => `${field} ${form}`)
+  return form.length === 0 ? [] : [[byRelevance.column, { type: 'integer', form: form.join() }]]
 }
 
 function withNestedFields({ name, field }: NamedField): NamedField[] {

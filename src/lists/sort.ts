@@ -1,7 +1,7 @@
 /** Sort: turns the sort parameters into a total order. Part 4, sorting. */
 import { shortName } from '../errors/pointer.ts'
 import type { Violation } from '../errors/problem.ts'
-import type { Term } from '../flow/plan.ts'
+import { byRelevance, type Term } from '../flow/plan.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { ListRules, SortKey } from './list-rules.ts'
 import { queryViolation } from './query-string.ts'
@@ -31,8 +31,12 @@ export function readSort(given: ReadonlyMap<string, string>, rules: ListRules, f
       ),
     )
   }
-  return totalOrder(keys, direction === 'desc', nulls as 'first' | 'last' | undefined, rules)
+  const order = totalOrder(keys, direction === 'desc', nulls as 'first' | 'last' | undefined, rules)
+  return given.has('search') && !sorted ? relevanceOrder : order
 }
+
+/** The order of a search without a sort. R59, R235. */
+const relevanceOrder: readonly Term[] = [byRelevance, { column: 'id', descending: false, nulls: 'none' }]
 
 function sortKeysOf(given: ReadonlyMap<string, string>, rules: ListRules, faults: Violation[]): readonly SortKey[] {
   const [sort, custom] = [given.get('sort'), given.get('custom_sort')]

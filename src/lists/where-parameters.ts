@@ -44,5 +44,9 @@ export function sortParameters(sort: string | undefined): ListParameter[] {
 export const fieldParameters = (fields: readonly string[] = []): ListParameter[] =>
   fields.length === 0 ? [] : [['fields', fields.join(',')]]
 
+/** What is embedded. */
+export const embedParameters = (embed: readonly string[] = []): ListParameter[] =>
+  embed.length === 0 ? [] : [['embed', embed.join(',')]]
+
 export const queryText = (parameters: readonly ListParameter[]): string =>
   parameters.length === 0 ? '' : `?${parameters.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`

@@ -1,5 +1,5 @@
 /** Operation part: one operation of the reference page, with its parameters, answers, errors and code. Part 13. */
-import type { DocumentPart } from '../describe/components.ts'
+import type { DocumentPart } from '../bodies/components.ts'
 import { samplesOf } from './code-samples.ts'
 import { html, inline, type Markup, markdown } from './markup.ts'
 import {
@@ -15,6 +15,8 @@ import {
 /** A parameter of the document. */
 interface Parameter {
   readonly $ref?: string
+  /** The name of the component that a reference led to. */
+  readonly component?: string
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
   readonly required?: boolean
@@ -26,6 +28,8 @@ type Content = Readonly<Record<string, { readonly schema?: Schema; readonly exam
 
 interface DocumentResponse {
   readonly $ref?: string
+  /** The name of the component that a reference led to. */
+  readonly component?: string
   readonly description: string
   readonly headers?: DocumentPart
   readonly content?: Content
@@ -40,9 +44,10 @@ export interface PageOperation {
   readonly description?: string
   readonly tags: readonly string[]
   readonly deprecated?: boolean
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  /** Missing if it is public. */
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly Parameter[]
-  readonly requestBody?: { readonly required: boolean; readonly description: string; readonly content: Content }
+  readonly requestBody?: { readonly required: boolean; readonly description?: string; readonly content: Content }
   readonly responses: Readonly<Record<string, DocumentResponse>>
 }
 
@@ -56,15 +61,14 @@ export interface PageContext {
 
 const methods = ['get', 'query', 'post', 'put', 'patch', 'delete']
 
-/** All operations of a document, with the parameters of their paths. */
+/** All operations of a document. */
 export function documentOperations({ paths }: DocumentPart, resolve: ResolvePart): PageOperation[] {
   const items = Object.entries(paths as Readonly<Record<string, DocumentPart>>)
   return items.flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const own = item[method] as PageOperation | undefined
       if (!own) return []
-      const shared = (item.parameters ?? []) as readonly Parameter[]
-      const parameters = [...shared, ...(own.parameters ?? [])].map((one) => resolve(one))
+      const parameters = (own.parameters ?? []).map((one) => resolve(one))
       return [{ ...own, method: method.toUpperCase(), path, parameters }]
     }),
   )
@@ -79,17 +83,27 @@ function errorTypesOf(given: Schema | undefined): string[] {
   return [...new Set([...(own as string[]), ...inside])]
 }
 
-/** The refusals of an operation: each status with its types. */
-export const errorsByStatus = (
-  { responses }: PageOperation,
-  resolve: ResolvePart,
-): (readonly [status: string, types: readonly string[]])[] =>
+interface PageRefusal {
+  readonly status: string
+  readonly types: readonly string[]
+  /** The name of the response that operations share. */
+  readonly component: string | undefined
+}
+
+/** The refusals of an operation. */
+export const refusalsOfOperation = ({ responses }: PageOperation, resolve: ResolvePart): PageRefusal[] =>
   Object.entries(responses)
     .filter(([status]) => /^[45]/.test(status))
-    .map(([status, one]) => [status, errorTypesOf(resolve(one).content?.['application/json']?.schema)])
+    .map(([status, one]) => {
+      const { content, component } = resolve(one)
+      return { status, component, types: errorTypesOf(content?.['application/json']?.schema) }
+    })
+
+/** Whether the page lists the types of a refusal once, among all errors, as many operations have the same. */
+export const isListedOnce = ({ types, component }: PageRefusal): boolean => component !== undefined && types.length > 6
 
 function schemeNames(operation: PageOperation): string[] {
-  return operation.security.flatMap((one) => Object.keys(one))
+  return (operation.security ?? []).flatMap((one) => Object.keys(one))
 }
 
 /** The header that a key is sent in; null if the operation is public. */
@@ -102,7 +116,7 @@ function keyHeaderOf(operation: PageOperation, { document }: PageContext): strin
   return securitySchemes[first]?.type === 'apiKey' ? String(securitySchemes[first].name) : 'Authorization'
 }
 
-const accessText = ({ security }: PageOperation): Markup => {
+const accessText = ({ security = [] }: PageOperation): Markup => {
   if (security.length === 0) return html`Public: no key is needed.`
   const scopes = [...new Set(security.flatMap((one) => Object.values(one).flat()))]
   return scopes.length === 0
@@ -130,7 +144,7 @@ function filtersPart(filters: readonly Parameter[], resolve: ResolvePart): Marku
   const groups = [...Map.groupBy(filters, ({ name }) => baseOf(name))]
   return html`<h4>Filters</h4><dl>${groups.map(([name, forms]) => {
     const { schema } = forms.find((one) => !one.name.endsWith('[null]')) as Parameter
-    const value = (schema.anyOf?.[0] ?? schema) as Schema
+    const value = (resolve(schema).anyOf?.[0] ?? schema) as Schema
     const notes = value.enum || resolve(value).enum ? schemaNotes(value, resolve) : []
     return html`<div><dt><code>${name}</code> <span>${typeText(value, resolve)}</span></dt><dd>${forms.map((one, i) => html`${i > 0 && ' '}<code>?${one.name}=</code>`)}</dd>${notes.map((note) => html`<dd>${note}</dd>`)}</div>`
   })}</dl>`
@@ -140,11 +154,18 @@ function filtersPart(filters: readonly Parameter[], resolve: ResolvePart): Marku
 const isFilter = ({ name, in: place }: Parameter, all: readonly Parameter[]): boolean =>
   place === 'query' && all.some((one) => one.name.startsWith(`${baseOf(name)}[`))
 
+const pageParameters = ['order', 'nulls', 'page', 'page_size', 'limit', 'offset', 'cursor']
+
+/** Whether all lists have this parameter, so that the page describes it once. */
+export const isOfAllLists = ({ name, component }: Parameter): boolean =>
+  pageParameters.includes(name) && component?.toLowerCase() === name.replace('_', '')
+
 function parametersPart({ parameters }: PageOperation, { resolve }: PageContext): Markup {
   const filters = parameters.filter((one) => isFilter(one, parameters))
+  const ofPages = parameters.filter(isOfAllLists)
   const of = (place: string) =>
     parameters
-      .filter((one) => one.in === place && !filters.includes(one))
+      .filter((one) => one.in === place && !filters.includes(one) && !ofPages.includes(one))
       .map(({ name, schema, required, description }) => ({
         name,
         schema,
@@ -152,7 +173,7 @@ function parametersPart({ parameters }: PageOperation, { resolve }: PageContext)
         marks: [required && 'required'],
       }))
   const [inPath, inQuery, headers] = [of('path'), of('query'), of('header')]
-  return html`${inPath.length > 0 && html`<h4>Path</h4>${definitions(inPath, resolve)}`}${filters.length > 0 && filtersPart(filters, resolve)}${inQuery.length > 0 && html`<h4>Query</h4>${definitions(inQuery, resolve)}`}${headers.length > 0 && html`<details><summary>Headers</summary>${definitions(headers, resolve)}</details>`}`
+  return html`${inPath.length > 0 && html`<h4>Path</h4>${definitions(inPath, resolve)}`}${filters.length > 0 && filtersPart(filters, resolve)}${inQuery.length > 0 && html`<h4>Query</h4>${definitions(inQuery, resolve)}`}${ofPages.length > 0 && html`<h4><a href="#lists">Pages</a></h4><p>${ofPages.map(({ name }, i) => html`${i > 0 && ' '}<code>${name}</code>`)}</p>`}${headers.length > 0 && html`<details><summary>Headers</summary>${definitions(headers, resolve)}</details>`}`
 }
 
 /** The content that is sent. Fields of a resource have their own list, so bodies name them only. */
@@ -175,8 +196,8 @@ function answersPart({ responses }: PageOperation, { resolve }: PageContext): Ma
   const answers = Object.entries(responses).filter(([status]) => /^[23]/.test(status))
   return html`<h4>Answers</h4><dl>${answers.map(([status, one]) => {
     const { description, headers = {}, content = {} } = resolve(one)
-    const schema = content['application/json']?.schema
-    return html`<div><dt><code>${status}</code> <span>${schema && resolve(schema).title}</span></dt><dd>${description}</dd><dd>Headers: ${Object.keys(headers).join(', ')}</dd></div>`
+    const [schema, names] = [content['application/json']?.schema, Object.keys(headers)]
+    return html`<div><dt><code>${status}</code> <span>${schema && resolve(schema).title}</span></dt><dd>${description}</dd>${names.length > 0 && html`<dd>Headers: ${names.join(', ')}</dd>`}</div>`
   })}</dl>`
 }
 
@@ -184,8 +205,9 @@ export const typeLinks = (types: readonly string[], problems: string): Markup =>
   html`${types.map((type, i) => html`${i > 0 && ', '}<a href="${problems}/${type}">${type}</a>`)}`
 
 const errorsPart = (operation: PageOperation, { resolve, problems }: PageContext): Markup =>
-  html`<details><summary>Errors</summary><dl>${errorsByStatus(operation, resolve).map(
-    ([status, types]) => html`<div><dt><code>${status}</code></dt><dd>${typeLinks(types, problems)}</dd></div>`,
+  html`<details><summary>Errors</summary><dl>${refusalsOfOperation(operation, resolve).map(
+    (one) =>
+      html`<div><dt><code>${one.status}</code></dt><dd>${isListedOnce(one) ? html`<a href="#refused-${one.component}">${one.types.length} types</a>` : typeLinks(one.types, problems)}</dd></div>`,
   )}</dl></details>`
 
 /** What a sample sends, and the same for the form that sends a request from the page. */

@@ -1,10 +1,10 @@
 /** Problem page: what an error type means, for people who follow the `type` of an error. Part 7, error body. */
-import type { DocumentPart } from '../describe/components.ts'
+import type { DocumentPart } from '../bodies/components.ts'
 import { statusTitle } from '../describe/errors.ts'
 import { type Catalogue, typeChain, typeStatus, typeTitle } from '../errors/catalogue.ts'
 import type { Service } from '../service.ts'
 import { html, inline, type Markup } from './markup.ts'
-import { documentOperations, errorsByStatus, typeLinks } from './operation-part.ts'
+import { documentOperations, refusalsOfOperation, typeLinks } from './operation-part.ts'
 import { framedPage } from './page-frame.ts'
 import { problemTexts } from './problem-texts.ts'
 import { resolver } from './schema-text.ts'
@@ -49,7 +49,7 @@ function oneType(type: string, { types, document, pages: { docs, problems }, tex
   const below = [...types].flatMap(([name, { parent }]) => (parent === type ? [name] : []))
   const known = [type, ...above].find((one) => textOf(one) !== undefined) ?? 'error'
   const operations = documentOperations(document, resolve).filter((one) =>
-    errorsByStatus(one, resolve).some(([, own]) => own.includes(type)),
+    refusalsOfOperation(one, resolve).some(({ types: own }) => own.includes(type)),
   )
   return html`<h1>${typeTitle(types, type)}</h1>
 <dl><div><dt>Type</dt><dd><code>${type}</code></dd></div><div><dt>Status</dt><dd><code>${status}</code> ${statusTitle(status)}</dd></div></dl>

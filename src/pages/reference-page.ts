@@ -1,5 +1,5 @@
 /** Reference page: the OpenAPI document of a version as one page for people, with nothing from another host. Part 13. */
-import type { DocumentPart } from '../describe/components.ts'
+import type { DocumentPart } from '../bodies/components.ts'
 import { operatorTexts } from '../describe/filters.ts'
 import { introductionParts } from '../describe/introduction.ts'
 import { stateArrows, stateDiagram } from '../describe/state-diagram.ts'
@@ -12,10 +12,12 @@ import { html, inline, type Markup, markdown } from './markup.ts'
 import {
   definitions,
   documentOperations,
-  errorsByStatus,
+  isListedOnce,
+  isOfAllLists,
   operationPart,
   type PageContext,
   type PageOperation,
+  refusalsOfOperation,
   typeLinks,
 } from './operation-part.ts'
 import { framedPage } from './page-frame.ts'
@@ -53,7 +55,7 @@ export function referencePage(service: Service, document: DocumentPart, { label,
     ...section('authentication', 'Authentication', authenticationPart(service, document)),
     ...section('versions', 'Versions', versionsPart(service, { label, open }, version)),
     ...section('limits', 'Limits and quotas', markdown([limits, quotas].filter(Boolean).join('\n\n'))),
-    ...section('lists', 'Lists: filters, sorts and pages', listsPart(operations)),
+    ...section('lists', 'Lists: filters, sorts and pages', listsPart(operations, context)),
     ...section('errors', 'Errors', errorsPart(service.editions.get(label) as ServedVersion, operations, context)),
     ...section('events', 'Events and webhooks', eventsPart(context)),
     ...resourceSections(service.editions.get(label) as ServedVersion, operations, context),
@@ -109,16 +111,19 @@ function versionsPart({ changes }: Service, { open }: ReferenceOptions, text: st
   return html`${markdown(text)}${shown.map(({ label, own }) => own.length > 0 && html`<h3>Changed in ${label}</h3><ul>${own.map(({ resource, about }) => html`<li><code>${resource}</code>: ${inline(about)}</li>`)}</ul>`)}`
 }
 
-const pageParameters = ['sort', 'order', 'nulls', 'custom_sort', 'page', 'page_size', 'limit', 'offset', 'cursor']
-
-function listsPart(operations: readonly PageOperation[]): Markup | null {
-  const list = operations.find(({ parameters }) => parameters.some(({ name }) => pageParameters.includes(name)))
-  if (!list) return null
-  const own = list.parameters.filter(({ name, description }) => pageParameters.includes(name) && description)
+function listsPart(operations: readonly PageOperation[], { resolve }: PageContext): Markup | null {
+  const all = operations.flatMap(({ parameters }) => parameters)
+  const named = new Map(all.map((one) => [one.name, one]))
+  const sorts = ['sort', 'custom_sort'].flatMap((name) => named.get(name) ?? [])
+  const pages = [...named.values()].filter(isOfAllLists)
+  if (sorts.length + pages.length === 0) return null
   const operators = Object.entries(operatorTexts)
   return html`<p>Filters are parameters with the name of a field; with an operator in brackets they compare: <code>?total[gte]=10</code>. All filters of a request have to hold. A set is written <code>in:(a,"b, c")</code>.</p>
 <dl>${operators.map(([name, text]) => html`<div><dt><code>[${name}]</code></dt><dd>The value ${text}.</dd></div>`)}</dl>
-<h3>Sorts and pages</h3><dl>${own.map(({ name, description = '' }) => html`<div><dt><code>${name}</code></dt><dd>${inline(description.replace(/\. .*:.*$/, '.'))}</dd></div>`)}</dl>`
+<h3>Sorts and pages</h3><dl>${sorts.map(({ name, description = '' }) => html`<div><dt><code>${name}</code></dt><dd>${inline(description.replace(/\. .*:.*$/, '.'))}</dd></div>`)}</dl>${definitions(
+    pages.map(({ name, schema, description }) => ({ name, schema, says: description })),
+    resolve,
+  )}`
 }
 
 /** Every error type that operations answer, by status. */
@@ -127,12 +132,16 @@ function errorsPart(
   operations: readonly PageOperation[],
   { resolve, problems }: PageContext,
 ): Markup {
-  const types = operations.flatMap((one) => errorsByStatus(one, resolve).flatMap(([, own]) => own))
+  const refusals = operations.flatMap((one) => refusalsOfOperation(one, resolve))
+  const types = refusals.flatMap((one) => one.types)
+  const shared = new Map(refusals.filter(isListedOnce).map((one) => [one.component, one]))
   const byStatus = Map.groupBy([...new Set(types)].toSorted(), (type) => typeStatus(errors, type))
   const rows = [...byStatus].toSorted(([a], [b]) => a - b)
   return html`<p>Every error has a <code>message</code> for people, a <code>type</code> for programs and its more general <code>types</code>; a client that does not know a type acts on a more general one. <a href="${problems}">All error types</a></p>
-<dl>${rows.map(([status, own]) => html`<div><dt><code>${status}</code></dt><dd>${typeLinks(own, problems)}</dd></div>`)}</dl>`
+<dl>${rows.map(([status, own]) => html`<div><dt><code>${status}</code></dt><dd>${typeLinks(own, problems)}</dd></div>`)}</dl>${[...shared.values()].map(({ component, status, types: own }) => html`<h3 id="refused-${component}">${inWords(component)} <code>${status}</code></h3><p>${typeLinks(own, problems)}</p>`)}`
 }
+
+const inWords = (name = ''): string => sentenceCase(name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase())
 
 function valuesPart(document: DocumentPart): Markup | null {
   const shared = sharedValues(document)

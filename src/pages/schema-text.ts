@@ -1,5 +1,5 @@
 /** Schema text: the schemas of an OpenAPI document in words, and example values that fit them. Part 13. */
-import type { DocumentPart } from '../describe/components.ts'
+import type { DocumentPart } from '../bodies/components.ts'
 import { sentenceCase } from '../formats/naming.ts'
 import { html, inline, type Markup } from './markup.ts'
 
@@ -62,9 +62,10 @@ function withoutNull(given: Schema, resolve: ResolvePart): { readonly schema: Sc
   return { schema: { ...rest, ...values, type: type.find((one) => one !== 'null') }, nullable: true }
 }
 
-/** The fields of an object, those of nested objects after them with dotted names. */
+/** The fields of an object, those of nested objects after them with dotted names, without those of embedded items. */
 export const fieldsOf = (given: Schema, resolve: ResolvePart, before = ''): NamedSchema[] =>
   Object.entries(resolve(given).properties ?? {}).flatMap(([own, one]) => {
+    if (own === '_embedded') return []
     const name = before + own
     const found = withoutNull(one, resolve)
     const items = found.schema.items && withoutNull(found.schema.items, resolve).schema

@@ -140,7 +140,7 @@ function connectionOver(
 ): Connection {
   const { connection } = client as unknown as { connection: Wire & { stream: import('node:net').Socket } }
   const { stream } = connection
-  const statements = preparedStatements(connection)
+  const statements = preparedStatements(connection, monotonic)
   let open = true
   let waiting = 0
   let warnings = 0

@@ -46,7 +46,11 @@ const commit: Statement = { text: 'COMMIT', values: [] }
 const [patience, longestRest] = [3000, 250]
 
 export const runPostgresRead = (looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> =>
-  retryRead(() => (plan.do === 'list' ? readList(looking, plan) : readInOneStatement(looking, plan)), looking.world)
+  retryRead(() => {
+    if (plan.do === 'list') return readList(looking, plan)
+    const isLone = plan.do !== 'read' || plan.embeds === undefined
+    return isLone ? readInOneStatement(looking, plan) : inSnapshot(looking, true, performWith(looking, plan))
+  }, looking.world)
 
 /** Retries a read: after conflicts for a while, after a lost connection once. It holds no connection during a pause. */
 export async function retryRead<T>(read: () => Promise<T>, world: World): Promise<T> {
@@ -78,7 +82,12 @@ async function readList(looking: PostgresReadDeps, plan: ListRows): Promise<Outc
   const short = isBounded(own.collection, resolveList(cellar, plan), cellar.dialect)
   if (plan.countTo !== null && looking.counts) return readCountedList(looking, looking.counts, plan, short)
   const isLone =
-    short && !cellar.dialect.distribute && plan.countTo === null && plan.parent === null && plan.joined === undefined
+    short &&
+    !cellar.dialect.distribute &&
+    plan.countTo === null &&
+    plan.parent === null &&
+    plan.joined === undefined &&
+    plan.embeds === undefined
   return isLone ? readInOneStatement(looking, plan) : inSnapshot(looking, short, performWith(looking, plan))
 }
 

@@ -11,7 +11,7 @@ test('a text is prepared at its second use, and closed when it has not been used
     submittedNamedStatements: {},
     close: (one: { name: string }) => closed.push(one.name),
   }
-  const find = preparedStatements(wire as unknown as Wire)
+  const find = preparedStatements(wire as unknown as Wire, () => 0)
   assert.equal(find('a'), undefined)
   const first = find('a')
   assert.equal(first?.name, 'bylaw_1')
@@ -27,9 +27,32 @@ test('a text is prepared at its second use, and closed when it has not been used
   assert.notEqual(find('a')?.name, 'bylaw_1')
 })
 
+test('a statement is prepared again after a second, then after four times as long each time, up to five minutes', () => {
+  const closed: string[] = []
+  const parsedStatements: Record<string, string> = {}
+  const close = (one: { name: string }) => closed.push(one.name)
+  let time = 0
+  const find = preparedStatements(
+    { parsedStatements, submittedNamedStatements: {}, close } as unknown as Wire,
+    () => time,
+  )
+  find('a')
+  const changes: number[] = []
+  for (let name = find('a')?.name; time < 1_500_000; time += 500) {
+    const next = find('a')?.name
+    if (next !== name) changes.push(time)
+    name = next
+  }
+  assert.deepEqual(changes, [1000, 5000, 21_000, 85_000, 341_000, 641_000, 941_000, 1_241_000])
+  assert.deepEqual(
+    closed,
+    changes.map((_, i) => `bylaw_${i + 1}`),
+  )
+})
+
 test('two connections share no prepared statement', () => {
   const wire = { parsedStatements: {}, submittedNamedStatements: {}, close: () => {} } as unknown as Wire
-  const [one, other] = [preparedStatements(wire), preparedStatements(wire)]
+  const [one, other] = [preparedStatements(wire, () => 0), preparedStatements(wire, () => 0)]
   one('a')
   assert.equal(one('a')?.name, 'bylaw_1')
   assert.equal(other('a'), undefined)

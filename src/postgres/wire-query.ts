@@ -32,16 +32,25 @@ interface PreparedStatement {
   readonly name: string
   /** Its columns once they were described, so that later executions need no description. */
   columns: readonly ResultColumn[] | undefined
+  /** Until when it is used, and for how long in all, in milliseconds. */
+  readonly until: number
+  readonly lifetime: number
 }
 
 /** How many statements a connection keeps prepared: lists with many different filters would fill the server's memory. */
 const mostPrepared = 500
 
 /**
- * Finds the prepared statement of a text on one connection; undefined at its first use, as many are not repeated. The least
- * recently used ones are closed.
+ * How long a statement stays prepared, at first and at most, in milliseconds. PostgreSQL keeps its plan, also one that reads a
+ * table as a whole because it was small: until it is analyzed, such a plan would slow down every request as the table grows.
  */
-export function preparedStatements(wire: Wire): (text: string) => PreparedStatement | undefined {
+const [firstLifetime, longestLifetime] = [1000, 300_000]
+
+/**
+ * Finds the prepared statement of a text on one connection; undefined at its first use, as many are not repeated. The least
+ * recently used ones are closed. Each is prepared again from time to time, so that its plan follows the sizes of tables.
+ */
+export function preparedStatements(wire: Wire, now: () => number): (text: string) => PreparedStatement | undefined {
   const once = new Memo<string, true>(mostPrepared)
   let count = 0
   const dropped = ({ name }: PreparedStatement): void => {
@@ -50,10 +59,17 @@ export function preparedStatements(wire: Wire): (text: string) => PreparedStatem
     wire.close({ type: 'S', name })
   }
   const named = new Memo<string, PreparedStatement>(mostPrepared, { dropped })
+  const prepare = (text: string, lifetime: number): PreparedStatement =>
+    named.set(text, { name: `bylaw_${++count}`, columns: undefined, until: now() + lifetime, lifetime })
   return (text) => {
     const known = named.get(text)
-    if (known) return known
-    if (once.get(text)) return named.set(text, { name: `bylaw_${++count}`, columns: undefined })
+    if (known && now() < known.until) return known
+    if (known) {
+      named.delete(text)
+      dropped(known)
+      return prepare(text, Math.min(4 * known.lifetime, longestLifetime))
+    }
+    if (once.get(text)) return prepare(text, firstLifetime)
     once.set(text, true)
     return undefined
   }

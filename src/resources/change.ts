@@ -22,6 +22,7 @@ import {
   repointFields,
   repointResource,
   type ValueMap,
+  withEmbedsBefore,
   without,
 } from './repoint.ts'
 import { defaultPrefix } from './resource.ts'
@@ -167,7 +168,10 @@ export function declarationAt<D extends VersionedDeclaration>(
 }
 
 /** The declaration before a change. */
-export function declarationBefore(given: VersionedDeclaration, change: Change): VersionedDeclaration {
+export const declarationBefore = (given: VersionedDeclaration, change: Change): VersionedDeclaration =>
+  withEmbedsBefore(withoutChange(given, change), given, change)
+
+function withoutChange(given: VersionedDeclaration, change: Change): VersionedDeclaration {
   const declaration = { ...given, resources: withNewestSources(given.resources, change.resource) }
   const { resource, was, begins, ends, errors } = change
   const errorsBefore = errors && declaration.errors ? { errors: underOldNames(declaration.errors, errors) } : {}

@@ -119,6 +119,11 @@ export interface ResourceDeclaration {
   readonly methods?: readonly Operation[]
   /** Deprecated operations: `deprecations: { remove: { deprecated: '2026-01-01' } }`. R198. */
   readonly deprecations?: Deprecations
+  /**
+   * What a read can embed (`?embed=customer`): `true` for the parent, all references and the lists of children, or their names
+   * as in `_links`, also those of what is embedded: `embed: ['customer', 'lines.product']`.
+   */
+  readonly embed?: true | readonly string[]
   /** The order of lists without `sort`, by default that of creation; a minus sign is descending: `order: ['-price']`. */
   readonly order?: readonly string[]
   /** Named orders: `sorts: { value: ['price', '-year'] }` for `?custom_sort=value`. */
@@ -157,6 +162,7 @@ export const resourceKeys = [
   'owner',
   'methods',
   'deprecations',
+  'embed',
   'order',
   'sorts',
   'summaries',
@@ -187,7 +193,7 @@ export type ResourceRules = Pick<DeclarationContext, 'settings' | 'kinds'>
 export function parentFieldName(
   parent: string,
   declaration: ResourceDeclaration | undefined,
-  settings: Settings,
+  settings: Pick<Settings, 'naming'>,
 ): string {
   return toCase(`${declaration?.singular ?? singularOf(parent)}-id`, settings.naming)
 }

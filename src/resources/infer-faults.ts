@@ -17,7 +17,11 @@ type KnownName<What extends string, Name, Names> = string extends Name
 
 /** A declaration if it is sound; else a type with the reason in each wrong place, so that the compiler reports it there. */
 export type CheckedDeclaration<D, Allowed> =
-  string extends ResourceName<D> ? D : D extends SoundDeclaration<D, Allowed> ? D : SoundDeclaration<D, Allowed>
+  string extends ResourceName<D>
+    ? D
+    : D extends SoundDeclaration<D, Allowed>
+      ? D & Allowed
+      : SoundDeclaration<D, Allowed>
 
 type SoundDeclaration<D, Allowed> = {
   readonly [K in keyof D]: K extends 'resources'

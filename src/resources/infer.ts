@@ -22,9 +22,14 @@ export type DeclarationOf<S> = S extends { readonly declaration: infer D } ? D :
 export type Get<T, K, Else = object> = K extends keyof T ? T[K] : Else
 export type ResourceOf<D, R> = Get<Get<D, 'resources'>, R>
 export type FieldsOf<D, R> = Get<ResourceOf<D, R>, 'fields'> & StateField<ResourceOf<D, R>>
-/** The field that `states` adds. */
+/** The field that `states` adds. Its states are one union without an alias, so that editors list them in rows. */
 export type StateField<T> = T extends { readonly states: infer S extends StatesDeclaration }
-  ? { readonly [K in S['field']]: Enum<StatesIn<S>, StateOptions<S['initial']>> }
+  ? {
+      readonly [K in S['field']]: Enum<
+        S['initial'] | TransitionsOf<S>['from'][number] | TransitionsOf<S>['to'],
+        StateOptions<S['initial']>
+      >
+    }
   : unknown
 interface StateOptions<Initial> {
   readonly readOnly: true
@@ -32,9 +37,8 @@ interface StateOptions<Initial> {
   readonly filter: true
   readonly sort: true
 }
-export type StatesIn<S extends StatesDeclaration> =
-  | S['initial']
-  | StatesOfTransition<S['transitions'][keyof S['transitions']]>
+type TransitionsOf<S extends StatesDeclaration> = S['transitions'][keyof S['transitions']]
+export type StatesIn<S extends StatesDeclaration> = S['initial'] | StatesOfTransition<TransitionsOf<S>>
 type StatesOfTransition<T extends TransitionDeclaration> = T['from'][number] | T['to']
 export type ConceptsOf<D> = Get<D, 'concepts'>
 type KeyOf<D, R> = Extract<Get<ResourceOf<D, R>, 'key', never>, string>
@@ -172,7 +176,7 @@ type SingularOf<D, R extends string> = R extends string
   : never
 /** The first part of the types of a resource's events: `order-lines` as `orderLine`. R205. */
 export type EventPrefix<D, R extends string> = InCase<D, SingularOf<D, R>>
-type InCase<D, Name extends string> = D extends { readonly settings: { readonly naming: 'snake' } }
+export type InCase<D, Name extends string> = D extends { readonly settings: { readonly naming: 'snake' } }
   ? Snake<Name>
   : Camel<Name>
 type Snake<Name extends string> = Name extends `${infer A}-${infer B}` ? `${A}_${Snake<B>}` : Name

@@ -1,13 +1,17 @@
-/** References: which resources refer to which, and how the referring rows are found. Part 2, resources. */
+/** References: which resources refer to which, how the referring rows are found, and how links name them. Part 2, resources. */
 
 import type { Field } from '../fields/field.ts'
+import { linkOfField, type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { Collection, Dependent, Reference } from '../rows/collection.ts'
 import {
   accountNameOf,
   type DeclarationContext,
+  operations,
   parentDeclarationOf,
   parentFieldName,
+  type ResourceDeclaration,
   resolveConcepts,
+  type VersionedDeclaration,
 } from './declaration.ts'
 
 /** The parts of a resource that refer to others. */
@@ -96,3 +100,83 @@ export function referenceSites(field: Field, target: string, path: string, liste
 
 /** The dotted path of a reference, without indexes of lists. */
 const siteOfReference = ({ field }: Reference): string => field.replace(/\/\d+/g, '').replaceAll('/', '.')
+
+/** The parts of a resource that relate it to others. */
+export interface RelatedResource extends Pick<ReferringResource, 'parent'> {
+  readonly singular: string
+  readonly members: readonly { readonly name: string; readonly field: Field; readonly writeOnly: boolean }[]
+  readonly methods: readonly string[]
+}
+
+/** Another resource that `_links` and `embed` name: the parent, the target of a reference, or a list of children. R49, R232. */
+export interface Relation {
+  readonly name: string
+  readonly by: 'parent' | 'field' | 'list'
+  /** The field with the id, which children have if it is a list. */
+  readonly field: string
+  readonly resource: string
+}
+
+/** What an item is related to, if it can be read: the parent first, then references, then the lists of children. */
+export function relationsOf(
+  name: string,
+  all: ReadonlyMap<string, RelatedResource>,
+  naming: Naming,
+): readonly Relation[] {
+  const own = all.get(name)
+  if (!own) return []
+  const { parent, members } = own
+  const isRead = (resource: string) => all.get(resource)?.methods.includes('read')
+  const owner = parent && all.get(parent.resource)
+  const refs = members.flatMap(({ name: field, field: { kind, target = '' }, writeOnly }): Relation[] =>
+    kind === 'ref' && !writeOnly && isRead(target)
+      ? [{ name: linkOfField(field), by: 'field', field, resource: target }]
+      : [],
+  )
+  const lists = [...all].flatMap(([resource, { parent: above, methods }]): Relation[] =>
+    above?.resource === name && methods.includes('list')
+      ? [{ name: toCase(resource, naming), by: 'list', field: above.field, resource }]
+      : [],
+  )
+  return [
+    ...(parent && owner && isRead(parent.resource)
+      ? [{ name: toCase(owner.singular, naming), by: 'parent' as const, ...parent }]
+      : []),
+    ...refs,
+    ...lists,
+  ]
+}
+
+/** The related resources of declarations. */
+export function relatedResources({
+  resources,
+  concepts = {},
+  settings: { naming = 'camel' } = {},
+}: Pick<VersionedDeclaration, 'resources' | 'concepts' | 'settings'>): ReadonlyMap<string, RelatedResource> {
+  const relatedOf = (name: string, given: ResourceDeclaration): RelatedResource => {
+    const parent = parentDeclarationOf(given)
+    const field = parent && parentFieldName(parent.resource, resources[parent.resource], { naming })
+    return {
+      singular: given.singular ?? singularOf(name),
+      parent: parent && field !== undefined ? { resource: parent.resource, field } : null,
+      members: Object.entries(given.fields).map(([own, one]) => {
+        const made = resolveConcepts(one, concepts)
+        return { name: own, field: made, writeOnly: made.options.writeOnly === true }
+      }),
+      methods: given.methods ?? operations,
+    }
+  }
+  return new Map(Object.entries(resources).map(([name, given]) => [name, relatedOf(name, given)]))
+}
+
+/** The names that `embed` can have: those that are declared, and the beginnings of deep ones. */
+export function embedNames(
+  name: string,
+  embed: ResourceDeclaration['embed'],
+  all: ReadonlyMap<string, RelatedResource>,
+  naming: Naming,
+): readonly string[] {
+  if (embed === undefined) return []
+  if (embed === true) return relationsOf(name, all, naming).map((one) => one.name)
+  return [...new Set(embed.flatMap((one) => (one.includes('.') ? [one.split('.', 1)[0] as string, one] : [one])))]
+}

@@ -1,9 +1,10 @@
-/** Repoint: changes the references of a declaration to a renamed resource, and the names of enum values. Part 9, versions. */
+/** Repoint: changes the references of a declaration to a renamed resource, what it embeds, and the names of enum values. Part 9, versions. */
 import type { Field, Fields } from '../fields/field.ts'
 import { renameSummaries } from '../fields/summary.ts'
 import { singularOf, toCase } from '../formats/naming.ts'
 import { parentDeclarationOf, type ResourceDeclaration, type VersionedDeclaration } from './declaration.ts'
 import type { DeclaredOperations } from './own-operations.ts'
+import { type Relation, relatedResources, relationsOf } from './references.ts'
 
 /** The name of the parent's id in its children, before and after the parent was renamed. */
 export function parentFieldRenaming({ resources, settings }: VersionedDeclaration, now: string, was: string): Renaming {
@@ -48,6 +49,64 @@ function repointField(field: Field, now: string, was: string): Field {
   if (kind === 'ref' && target === now) return { ...field, target: was }
   if (item) return { ...field, item: repointField(item, now, was) }
   return fields ? { ...field, fields: repointFields(fields, now, was) } : field
+}
+
+/** Names what resources embed as the declaration before a change does, and leaves out what it does not have. */
+export function withEmbedsBefore(
+  before: VersionedDeclaration,
+  given: VersionedDeclaration,
+  change: EmbedChange,
+): VersionedDeclaration {
+  if (!Object.values(before.resources).some(({ embed }) => Array.isArray(embed))) return before
+  const [was, is] = [before, given].map((one) => {
+    const all = relatedResources(one)
+    return (name: string) => relationsOf(name, all, one.settings?.naming ?? 'camel')
+  }) as [RelationsByName, RelationsByName]
+  const oldName = (name: string) => (name === change.resource ? (change.was ?? name) : name)
+  const oldField = (name: string, field: string) => {
+    const renamed = Object.entries(name === change.resource ? (change.renamed ?? {}) : {})
+    return renamed.find(([, now]) => now === field)?.[0] ?? field
+  }
+  const pathBefore = (name: string, [first = '', ...rest]: readonly string[]): string[] | null => {
+    const now = is(name).find((one) => one.name === first)
+    if (!now || (now.by === 'field' && name === change.resource && change.added?.includes(now.field))) return null
+    const old = was(oldName(name)).find(
+      ({ by, field, resource }) =>
+        by === now.by && (by === 'field' ? field === oldField(name, now.field) : resource === oldName(now.resource)),
+    )
+    const below = rest.length === 0 ? [] : pathBefore(now.resource, rest)
+    return old && below ? [old.name, ...below] : null
+  }
+  const resources = Object.entries(before.resources).map(([name, own]): [string, ResourceDeclaration] => {
+    const { embed, ...rest } = own
+    if (typeof embed !== 'object') return [name, own]
+    const now = Object.keys(given.resources).find((one) => oldName(one) === name) ?? name
+    const kept = [
+      ...embed.flatMap((path) => pathBefore(now, path.split('.'))?.join('.') ?? []),
+      ...(now === change.resource ? lostReferences(change, was(name)) : []),
+    ]
+    if (kept.join() === embed.join()) return [name, own]
+    return [name, kept.length === 0 ? rest : { ...rest, embed: kept }]
+  })
+  return { ...before, resources: Object.fromEntries(resources) }
+}
+
+type RelationsByName = (name: string) => readonly Relation[]
+
+/** The references that only the version before the change has; they stay embeddable there. */
+const lostReferences = ({ removed, moved }: EmbedChange, before: readonly Relation[]): string[] =>
+  before
+    .filter(({ by, field }) => by === 'field' && Object.hasOwn({ ...removed, ...moved }, field))
+    .map(({ name }) => name)
+
+/** The parts of a change that decide what is embedded. */
+interface EmbedChange {
+  readonly resource: string
+  readonly was?: string
+  readonly renamed?: Readonly<Record<string, string>>
+  readonly added?: readonly string[]
+  readonly removed?: object
+  readonly moved?: object
 }
 
 /** Renames fields in the key, the orders, summaries, indexes and uniques of a resource; null leaves a term out. */

@@ -1,11 +1,12 @@
 /** Resource collection: the collection that a resource is stored in, with its columns, indexes and unique constraints. Part 2. */
+import { searchedLength } from '../fields/bounds.ts'
 import type { ValueCheck } from '../fields/check-members.ts'
 import type { Field } from '../fields/field.ts'
 import type { ValueRules } from '../fields/kind.ts'
 import { fieldsOfSummary } from '../fields/summary.ts'
 import type { IdCheck } from '../formats/id.ts'
 import { singularOf, toCase } from '../formats/naming.ts'
-import { type Collection, type Column, columnOf, type Unique } from '../rows/collection.ts'
+import { type Collection, type Column, columnOf, type Unique, wordColumnOf } from '../rows/collection.ts'
 import { fieldRulesOf } from '../rows/field-rules.ts'
 import { fillName, shapeField, shapeName } from '../rows/shape.ts'
 import type { Settings } from '../settings.ts'
@@ -167,11 +168,15 @@ function columnsOfField(name: string, field: Field, wanted: IndexedFields, below
     return Object.entries(field.fields).flatMap(([inner, one]) =>
       columnsOfField(`${name}.${inner}`, one, wanted, optional),
     )
-  const { filter, sort, unique } = field.options
+  const { filter, sort, unique, search } = field.options
   const isAsked = filter || sort || unique || wanted.names.has(name) || field.target !== undefined
-  if (!isAsked && !wanted.summed.has(name)) return []
-  const column = withFill(columnOf(name, field, wanted.rules.kinds, optional), field, wanted.rules)
-  return [isAsked ? column : { ...column, unindexed: true }]
+  const { kinds } = wanted.rules
+  const isSummed = wanted.summed.has(name)
+  const own = isAsked || isSummed ? [columnOf(name, field, kinds, optional)] : []
+  const words = search ? [wordColumnOf(name, searchedLength(field, kinds))] : []
+  return [...own.map((column) => (isAsked ? column : { ...column, unindexed: true as const })), ...words].map(
+    (column) => withFill(column, field, wanted.rules),
+  )
 }
 
 /** A `fill` changes values, so its column is a new one: old nodes keep the former column. */

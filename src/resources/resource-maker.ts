@@ -13,6 +13,8 @@ type DerivedFunctions<F> = {
   readonly [K in FunctionNames<F>]: (document: SourceDocument<F>) => Value<F[K], object>
 }
 
+type OtherParts = Omit<ResourceDeclaration, 'fields' | 'derived'>
+
 /**
  * A resource whose derived fields are functions of its other fields, typed by them. It returns its argument.
  * @example
@@ -26,6 +28,6 @@ type DerivedFunctions<F> = {
  *   access: 'public',
  * })
  */
-export const resource = <const F extends Fields, const R extends Omit<ResourceDeclaration, 'fields' | 'derived'>>(
-  declaration: R & { readonly fields: F; readonly derived?: DerivedFunctions<F> },
+export const resource = <const F extends Fields, const R extends OtherParts>(
+  declaration: R & OtherParts & { readonly fields: F; readonly derived?: DerivedFunctions<F> },
 ): R & { readonly fields: F } => declaration

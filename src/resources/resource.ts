@@ -21,6 +21,7 @@ import {
 } from './declaration.ts'
 import { type Machine, machineOf, type OwnOperation, ownOperationsOf } from './machine.ts'
 import { collectionSegments } from './own-operations.ts'
+import { relatedResources, relationsOf } from './references.ts'
 import { collectionOf } from './resource-collection.ts'
 
 /** A field of a resource, declared or added by the service. */
@@ -64,6 +65,8 @@ export interface Resource {
   readonly byName: ReadonlyMap<string, Member>
   /** Whether some fields need a scope to be seen. */
   readonly hasScopedFields: boolean
+  /** Whether answers may embed other resources in its items. */
+  readonly carriesEmbedded: boolean
   readonly isId: IdCheck
   readonly methods: readonly Operation[]
   /** The operations that it declares besides its methods. */
@@ -123,11 +126,26 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     hasScopedFields: members.some(({ read }) => read !== null),
     ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, around, rules) },
     summaries: summariesOf(declaration.summaries, (path) => fieldByPath(byName, path), settings.naming),
-    access: declaration.access,
+    ...{ access: declaration.access, carriesEmbedded: carriesEmbedded(name, around) },
     declaration,
     collection: collectionOf(made, declaration, around),
     ...{ created: toCase('created-at', settings.naming), updated: toCase('updated-at', settings.naming) },
   })
+}
+
+/** Whether the resource declares `embed`, or another one that embeds its items declares a deep name. */
+function carriesEmbedded(name: string, around: DeclarationContext): boolean {
+  if (around.resources[name]?.embed !== undefined) return true
+  const deep = Object.entries(around.resources).flatMap(([one, { embed }]) =>
+    (embed === true ? [] : (embed ?? [])).filter((path) => path.includes('.')).map((path) => [one, path] as const),
+  )
+  if (deep.length === 0) return false
+  const all = relatedResources(around)
+  return deep.some(([one, path]) =>
+    relationsOf(one, all, around.settings.naming).some(
+      (relation) => relation.resource === name && path.startsWith(`${relation.name}.`),
+    ),
+  )
 }
 
 /** The id checks of all resources, each created on first use, as resources may refer to each other. */

@@ -57,6 +57,21 @@ const cases: readonly (readonly [title: string, change: object, mistake: string]
     { moved: { land: { by: 'accountId', to: 'land' } } },
     `${at}.moved.land: \`accounts\` has no field "land".`,
   ],
+  [
+    'words of a removed field',
+    { removed: { title: f.object({ a: f.text({ search: true }) }, { default: { a: '' } }) }, response: () => ({}) },
+    `${at}.removed.title: \`title\` has \`search\`, but the newest version has no words of it.`,
+  ],
+  [
+    'words of a field that is not searched any more',
+    { retyped: { note: f.text({ max: 9, optional: true, search: true }) }, response: () => ({}) },
+    `${at}.retyped.note: \`note\` has \`search\`, but the newest version has no words of it.`,
+  ],
+  [
+    'words of a field that moved',
+    { moved: { town: { by: 'accountId', to: 'city', field: f.text({ search: true, optional: true }) } } },
+    `${at}.moved.town: \`town\` has \`search\`, but the newest version has no words of it.`,
+  ],
   ['not offered', { methods: { added: ['remove'] } }, `${at}.methods.added: "remove" is not offered.`],
   ['still offered', { methods: { withdrawn: ['read'] } }, `${at}.methods.withdrawn: "read" is still offered.`],
   ['no such error', { errors: { tardy: 'lat' } }, `${at}.errors.tardy: There is no declared type "lat".`],

@@ -3,6 +3,8 @@
 import { declarationMistakes } from '../check/declaration-mistakes.ts'
 import { type DeclarationPath, type Finding, pathText, report } from '../check/field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from '../check/kind-options.ts'
+import { searchedIn } from '../fields/bounds.ts'
+import type { Field } from '../fields/field.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import { standardKinds } from '../fields/kinds.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
@@ -126,6 +128,7 @@ function checkChange(scene: ChangeCheck): void {
   if (change.begins && change.ends)
     report({ found }, path, '`begins` and `ends` exclude each other.', 'Leave one of the two out.')
   checkFieldParts(scene)
+  checkSearch(scene)
   checkMethods(scene)
   checkChangedStates(scene, checkFieldParts)
   checkChangedOperations(scene, checkFieldParts)
@@ -214,6 +217,31 @@ function checkValues({ change, path, own, around, found }: ChangeCheck): void {
         )
     }
   }
+}
+
+/** Words are kept of the fields of the newest version only. R235. */
+function checkSearch({
+  change: { removed = {}, retyped = {}, moved = {} },
+  path,
+  own,
+  around,
+  found,
+}: ChangeCheck): void {
+  const isSearched = (field: Field | undefined) =>
+    field !== undefined && searchedIn(resolveConcepts(field, around.concepts ?? {})).length > 0
+  const all = [
+    ...Object.entries(removed).map(([name, was]) => ['removed', name, was, undefined] as const),
+    ...Object.entries(moved).map(([name, { field }]) => ['moved', name, field, undefined] as const),
+    ...Object.entries(retyped).map(([name, was]) => ['retyped', name, was, own.fields[name]] as const),
+  ]
+  for (const [part, name, was, now] of all)
+    if (isSearched(was) && !isSearched(now))
+      report(
+        { found },
+        [...path, part, name],
+        `\`${name}\` has \`search\`, but the newest version has no words of it.`,
+        'Leave `search` out here: older versions search the fields that are searched in the newest one.',
+      )
 }
 
 function checkMethods({ change, path, own, found }: ChangeCheck): void {

@@ -3,7 +3,18 @@
 export type { Cell } from '../fields/kind.ts'
 export { aggregateOf, type StoredAggregate } from './aggregates.ts'
 export { type Behaviour, isSameBehaviour, type Waiting, waitingParts, withUnknownTotals } from './behaviour.ts'
-export { type Column, cellIn, cellsIn, columnOf, compareCells, folded, rememberedColumn } from './column.ts'
+export {
+  type Column,
+  cellIn,
+  cellsAfter,
+  cellsIn,
+  columnOf,
+  compareCells,
+  folded,
+  rememberedColumn,
+  wordColumnOf,
+  wordColumns,
+} from './column.ts'
 export type { FieldRules } from './field-rules.ts'
 export {
   type DocumentTexts,
@@ -146,7 +157,7 @@ export function indexesOf(collection: Collection): readonly Index[] {
   const { columns, indexes, parent, referring } = collection
   const key = keyColumns(collection)
   const head = key.slice(0, -1)
-  const single = columns.filter(({ unindexed }) => !unindexed).map(({ name }) => [name])
+  const single = columns.filter(({ unindexed, isWords }) => !unindexed && !isWords).map(({ name }) => [name])
   const several = indexes.filter((names) => names.length > 1)
   const listed = [...single, ...several].map((names) => [
     ...head,

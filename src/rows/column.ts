@@ -1,9 +1,10 @@
 /** Column: a value of the document in a typed column of its own, for indexes. Part 2, resources. */
-import { lengthsOf } from '../fields/bounds.ts'
+import { lengthsOf, mostSearched } from '../fields/bounds.ts'
 import type { Field } from '../fields/field.ts'
 import { type Cell, type CellForm, type FieldKinds, fieldKind } from '../fields/kind.ts'
 import { isObject } from '../fields/value-check.ts'
-import type { Members } from './shape.ts'
+import { foldingVersion, wordsOf } from '../formats/search-words.ts'
+import { isSameJson, type Members } from './shape.ts'
 
 /** A typed column with a copy of one value of the document, for an index. */
 export interface Column {
@@ -23,6 +24,8 @@ export interface Column {
   readonly unindexed?: true
   /** Computes the value from the document, if no field has it: for a field of an older version. */
   readonly of?: (document: Members) => unknown
+  /** Set if it has the words of a field, which only `search` reads. R235. */
+  readonly isWords?: true
 }
 
 /** The text by which values of a field with `fold` are compared. R60. */
@@ -41,12 +44,49 @@ export function columnOf(name: string, field: Field, kinds: FieldKinds, optional
   }
 }
 
+/**
+ * The column with the words of a field: each once, with a space before it. Another folding makes another column, which is
+ * filled before it is used. R235.
+ */
+export const wordColumnOf = (name: string, longest: number): Column => ({
+  name: `words_${name}`,
+  field: `${wordsMark}${name}`,
+  type: 'text',
+  form: `${wordsForm}${foldingVersion}`,
+  of: (document) => valueAt(document, name),
+  cell: (value) => wordsCell(value, longest),
+  required: false,
+  most: null,
+  isWords: true,
+})
+
+/** The mark of columns of words in the names of their fields, which declared names never contain. */
+const [wordsMark, wordsForm] = ['words:', 'search ']
+
+/** The columns of words of a collection. */
+export const wordColumns = ({ columns }: { readonly columns: readonly Column[] }): readonly Column[] =>
+  columns.filter(({ isWords }) => isWords)
+
+const bytesOfCharacter = 10
+
+/** The words of a text or of a list of texts. Texts whose characters stand for many others are cut, as indexes are limited. */
+function wordsCell(value: unknown, longest: number): Cell {
+  const words = new Set([value ?? []].flat().flatMap((text) => wordsOf(text as string)))
+  const all = [...words].map((word) => ` ${word}`).join('')
+  const most = longest * bytesOfCharacter
+  if (Buffer.byteLength(all) <= most) return all === '' ? null : all
+  const cut = Buffer.from(all).toString('utf8', 0, most)
+  return cut.slice(0, cut.lastIndexOf(' '))
+}
+
 /** A column of a former declaration, restored from its stored form. */
 export function rememberedColumn(
   name: string,
   { type, form, field }: { type: string; form: string; field: string },
   kinds: FieldKinds,
 ): Column {
+  if (form.startsWith(wordsForm))
+    return { ...wordColumnOf(field.slice(wordsMark.length), mostSearched), name, field, form }
   const [kind, how = ''] = form.split(' ')
   const [precision, scale] = how.split('.').map(Number)
   const options = how === 'folded' ? { fold: true } : how === '' ? {} : { precision, scale }
@@ -80,6 +120,18 @@ export const cellsIn = (
   { columns }: { readonly columns: readonly Column[] },
   document: Record<string, unknown>,
 ): readonly Cell[] => columns.map((column) => cellIn(column, document))
+
+/** The values of columns after a change of a document; words of texts that stay are not made again, as that takes longer than the rest. */
+export const cellsAfter = (
+  { columns }: { readonly columns: readonly Column[] },
+  document: Record<string, unknown>,
+  { before, cells }: { readonly before: Record<string, unknown>; readonly cells: readonly Cell[] },
+): readonly Cell[] =>
+  columns.map((column, i) =>
+    column.isWords && isSameJson(column.of?.(before), column.of?.(document))
+      ? (cells[i] as Cell)
+      : cellIn(column, document),
+  )
 
 export function compareCells(a: Cell, b: Cell): number {
   if (typeof a === 'string' || typeof b === 'string')

@@ -3,12 +3,13 @@ import { type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, quoted } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import type { Layout, TableLayout } from '../sql/layout.ts'
+import { dropSearchIndex, isSearchIndex } from '../sql/search-index.ts'
 import { dropView } from '../sql/statements.ts'
 import { isConverted } from '../sql/stored-version.ts'
 import { behaviourSteps } from './behaviour-steps.ts'
 import { ifExists, ifNotExists, reservationSteps } from './shared-tables.ts'
 import type { SchemaStep, StepPhase } from './step.ts'
-import { createIndexText, createTableStatements, lostFields } from './tables.ts'
+import { createIndexTexts, createTableStatements, lostFields } from './tables.ts'
 
 /** The difference between two layouts of a table. */
 interface TableDifference {
@@ -57,7 +58,9 @@ const isUniqueIndex = (name: string): boolean => name.startsWith('unique')
 function expandSteps(difference: TableDifference): SchemaStep[] {
   const { one, was, is, dialect, freshColumns, freshIndexes, goneIndexes } = difference
   const relaxed = goneIndexes.filter(isUniqueIndex)
-  const again = is.shape !== was.shape && was.shapes.includes(is.shapes[is.shape - 1] as string)
+  const structure = is.shapes[is.shape - 1] as string
+  // Only columns are new if the structure stays: the documents and their tags do too.
+  const again = is.shape !== was.shape && structure !== was.shapes[was.shape - 1] && was.shapes.includes(structure)
   const changed = goneIndexes.filter((name) => !isUniqueIndex(name) && freshIndexes.includes(name))
   const ready = freshIndexes.filter((name) => !isUniqueIndex(name))
   const columnTexts = freshColumns.map(
@@ -92,7 +95,9 @@ const raiseRevisionsStep = ({ name }: Collection): SchemaStep => ({
 
 /** Explains columns that no current field has: they serve lists of older versions. */
 function olderVersionNote({ one, freshColumns }: TableDifference): string {
-  const own = one.columns.filter(({ name, of }) => of && freshColumns.includes(name)).map(({ name }) => name)
+  const own = one.columns
+    .filter(({ name, of, isWords }) => of && !isWords && freshColumns.includes(name))
+    .map(({ name }) => name)
   return own.length === 0 ? '' : ` Values that changes compute for lists of older versions are in ${own.join(', ')}.`
 }
 
@@ -204,17 +209,21 @@ export function indexSteps(
     ? 'Reads and writes continue meanwhile; it waits for open transactions.'
     : 'Writers wait until it is built.'
   const unique = names.some(isUniqueIndex) ? ' It fails if rows have equal values: change them first.' : ''
-  const sql = names.map((name) => createIndexText(is, name, is.indexes[name] as readonly string[], how))
+  const sql = names.flatMap((name) => createIndexTexts(is, name, is.indexes[name] as readonly string[], how, dialect))
   return stepsWithSql({ about, phase, sql, note: note + unique, ...(online && { apart: true }) })
 }
 
 function dropIndexSteps(
-  { dialect: { online } }: TableDifference,
+  { dialect }: TableDifference,
   about: string,
   names: readonly string[],
   phase: StepPhase,
 ): SchemaStep[] {
-  const sql = names.map((name) => `DROP INDEX ${online ? 'CONCURRENTLY ' : ''}IF EXISTS ${quoted(name)}`)
+  const { online } = dialect
+  const how = online ? 'CONCURRENTLY ' : ''
+  const sql = names.flatMap((name) =>
+    isSearchIndex(name) ? dropSearchIndex(name, how, dialect) : [`DROP INDEX ${how}IF EXISTS ${quoted(name)}`],
+  )
   const note = 'Lists that need it are slower from here on.'
   return stepsWithSql({ about, phase, sql, note, ...(online && { apart: true }) })
 }
@@ -223,6 +232,9 @@ function dropIndexSteps(
 function remakeStep(one: Collection, was: TableLayout, is: TableLayout, dialect: Dialect, reason: string): SchemaStep {
   const sql = [
     dropView(was),
+    ...(dialect.online ? [] : Object.keys(was.indexes).filter(isSearchIndex)).flatMap((name) =>
+      dropSearchIndex(name, '', dialect),
+    ),
     `DROP TABLE ${ifExists(dialect)}${quoted(was.table)}`,
     ...createTableStatements(one, is, dialect),
   ]

@@ -4,6 +4,7 @@ import { type Dialect, quoted } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import { indexTerm } from '../sql/index-width.ts'
 import type { Layout, TableLayout } from '../sql/layout.ts'
+import { createSearchIndex, isSearchIndex } from '../sql/search-index.ts'
 import { dropView } from '../sql/statements.ts'
 import { isConverted, isLaterVersion, storedVersionAt } from '../sql/stored-version.ts'
 import { shardKeyColumn, shardKeyPrefix } from './shared-tables.ts'
@@ -60,13 +61,25 @@ export function createTableStatements(one: Collection, is: TableLayout, dialect:
     `PRIMARY KEY (${shardKeyPrefix(dialect)}${key.join(', ')})`,
   ]
   const table = `CREATE TABLE ${quoted(is.table)} (${shardKeyColumn(dialect)}${columns.join(', ')})${dialect.tableOptions}`
-  const indexes = Object.entries(is.indexes).map(([name, names]) => createIndexText(is, name, names, ''))
+  const indexes = Object.entries(is.indexes).flatMap(([name, names]) => createIndexTexts(is, name, names, '', dialect))
   return [table, ...(dialect.distribute?.(is.table) ?? []), ...indexes, dropView(one), is.view]
 }
 
-export function createIndexText({ table }: TableLayout, name: string, columns: readonly string[], how: string): string {
+export function createIndexTexts(
+  { table, account, composite }: TableLayout,
+  name: string,
+  columns: readonly string[],
+  how: string,
+  dialect: Dialect,
+): readonly string[] {
+  if (isSearchIndex(name))
+    return createSearchIndex(
+      { name, table, key: keyColumns({ account: account ?? null, composite }), columns },
+      how,
+      dialect,
+    )
   const unique = name.startsWith('unique') ? 'UNIQUE ' : ''
-  return `CREATE ${unique}INDEX ${how}${quoted(name)} ON ${quoted(table)} (${columns.map(indexTerm).join(', ')})`
+  return [`CREATE ${unique}INDEX ${how}${quoted(name)} ON ${quoted(table)} (${columns.map(indexTerm).join(', ')})`]
 }
 
 /** The old fields whose values are dropped, as no current field takes them. */

@@ -1,8 +1,10 @@
 /** Target: the statements of steps for databases that speak PostgreSQL's protocol. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { f } from '../fields/field.ts'
+import { service } from '../service.ts'
 import type { SchemaStep } from './step.ts'
-import { stepsFor, type Target } from './target.ts'
+import { refuseSearchOn, stepsFor, type Target } from './target.ts'
 
 const step = (sql: readonly string[], more: Partial<SchemaStep> = {}): SchemaStep => ({
   about: 'a',
@@ -89,6 +91,21 @@ describe('steps for a target', () => {
     test(`${target}: ${text}`, () => {
       assert.deepEqual(stepsFor(target, [step([text])])[0]?.sql, [expected])
     })
+
+  test('R235: are refused for searched fields if the target has no index of words', () => {
+    const collectionsWith = (search: boolean) => {
+      const { resources } = service({
+        name: 'a',
+        resources: { things: { prefix: 'thg', fields: { name: f.text({ search }) }, access: 'public' } },
+      })
+      return [...resources.values()].map(({ collection }) => collection)
+    }
+    for (const target of ['cockroach', 'yugabyte'] as const) {
+      assert.throws(() => refuseSearchOn(target, collectionsWith(true)), /has no index for the words of things\. Leave/)
+      refuseSearchOn(target, collectionsWith(false))
+    }
+    for (const target of ['sqlite', 'postgres', 'citus'] as const) refuseSearchOn(target, collectionsWith(true))
+  })
 
   test('run separately if the target has no transactional schema changes', () => {
     const all = [step(['DROP VIEW IF EXISTS "v"']), step([], { fill: { collection: 'a', again: false } })]

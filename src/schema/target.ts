@@ -1,4 +1,5 @@
 /** Target: adapts the steps of a change to databases that speak PostgreSQL's protocol. Pure. The cellar. */
+import { type Collection, wordColumns } from '../rows/collection.ts'
 import type { SchemaStep } from './step.ts'
 
 /** The databases that plans can be written for. */
@@ -9,6 +10,15 @@ export type Target = (typeof targets)[number]
 const adaptations: Partial<Record<Target, (text: string) => string>> = {
   cockroach: (text) => text.replaceAll(' COLLATE "C"', ''),
   yugabyte: rangeKeyText,
+}
+
+/** Refuses searched fields where the database has no index of words. R235. */
+export function refuseSearchOn(target: Target, collections: readonly Collection[]): void {
+  const searched = collections.find((one) => wordColumns(one).length > 0)
+  if (!(target in adaptations) || !searched) return
+  throw new Error(
+    `The target ${target} has no index for the words of ${searched.name}. Leave \`search\` out of its fields, or use SQLite, PostgreSQL or Citus.`,
+  )
 }
 
 /** Adapts a statement to a target. */

@@ -3,6 +3,7 @@ import { type Collection, type Column, indexesOf, type ShapeConversions, type Un
 import type { Dialect } from './dialect.ts'
 import { type FieldSource, fieldSources, incompatibilityOf } from './field-sources.ts'
 import { fitIndexColumns } from './index-width.ts'
+import { searchIndexOf } from './search-index.ts'
 import { viewText } from './statements.ts'
 import { type Layout, layoutVersionOf, type TableLayout } from './stored-layout.ts'
 import { isConverted, nameStructure, storedVersionAt } from './stored-version.ts'
@@ -225,6 +226,7 @@ function indexesByName(one: Collection, dialect: Dialect): Record<string, readon
   return Object.fromEntries([
     ...unique.map((columns) => [uniqueIndexName(one, columns), at(fitIndexColumns(one, columns, dialect, true))]),
     ...free.map(({ of, columns }) => [indexName('index', one, of), fitIndexColumns(one, columns, dialect, false)]),
+    ...searchIndexOf(one),
   ])
 }
 

@@ -1,5 +1,5 @@
 /** List statements: compiles lists, their totals and their pages into SQL. The cellar. */
-import type { ListRows } from '../flow/plan.ts'
+import { byRelevance, type ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import { alternativeParts, isSlot, type KeyRange, listParts, withStricterBounds } from './ranges.ts'
@@ -11,6 +11,10 @@ export const fillSlots = ({ text, values }: Statement, cells: readonly Cell[]): 
   text,
   values: values.map((value) => (isSlot(value) ? (cells[value.slot] as Cell) : value)),
 })
+
+/** Values as the text of an array of PostgreSQL. */
+export const arrayText = (values: readonly unknown[]): string =>
+  `{${values.map((value) => `"${String(value).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`
 
 export interface OffsetAndLimit {
   readonly offset: Cell
@@ -61,7 +65,7 @@ export function listedDocuments(
   [homes, ids]: readonly [Cell, Cell],
   dialect: Dialect,
 ): Statement {
-  const binding = statementBinding(dialect, collection, plan)
+  const binding = statementBinding(dialect, collection, { ...plan, order: [] })
   const where = whereClause(collection, plan, [], binding) || ' WHERE 1 = 1'
   const own = `home = ANY(CAST(${binding.bind(homes)} AS integer[])) AND id = ANY(CAST(${binding.bind(ids)} AS text[]))`
   const text = `SELECT doc, shape, hidden, ${listKeys(collection)} FROM ${quoted(collection.table)}${where} AND ${own}`
@@ -86,7 +90,9 @@ function selectStatement(selection: Selection): Statement {
   const { collection, plan, cut, dialect } = selection
   const parts = cut.offset === 0 ? alternativeParts(collection, plan, dialect) : []
   if (parts.length > 0) return selectViaParts(selection, parts)
-  const isFar = dialect.passesKeys && cut.offset !== 0 && !plan.order.some(({ reach }) => reach)
+  // A join, or a relevance, belongs to the rows that the keys are read from.
+  const isOwn = plan.order.every(({ column, reach }) => !reach && column !== byRelevance.column)
+  const isFar = dialect.passesKeys && cut.offset !== 0 && isOwn
   return isFar ? selectViaKeys(selection) : selectDirectly(selection)
 }
 
@@ -131,7 +137,7 @@ const limitClause = (limit: number): string => ` LIMIT 0 + ${Math.trunc(limit)}`
 const orderClause = ({ order }: KeyRange, binding: StatementBinding): string =>
   order.length === 0 ? '' : ` ORDER BY ${order.map((one) => orderTerm(one, binding)).join(', ')}`
 
-function selectDirectly(
+export function selectDirectly(
   { what, collection, plan, range, cut: { offset, limit }, dialect }: Selection,
   binding_ = statementBinding(dialect, collection, plan),
 ): Statement {
@@ -176,9 +182,10 @@ export function countStatement(
   upTo: number,
   dialect: Dialect,
 ): Statement {
-  const binding_ = statementBinding(dialect, collection, plan)
+  const unordered = { ...plan, order: [] } // a count needs no order, so no joins
+  const binding_ = statementBinding(dialect, collection, range === null ? unordered : plan)
   const where = whereClause(collection, plan, range?.bounds ?? [], binding_)
-  const from = range === null ? quoted(collection.table) : binding_.from // a count needs no order, so no joins
+  const { from } = binding_
   if (dialect.distribute) return { text: `SELECT count(*) AS total FROM ${from}${where}`, values: binding_.values }
   const some = `SELECT 1 FROM ${from}${where} LIMIT ${binding_.bind(upTo)}`
   return { text: `SELECT count(*) AS total FROM (${some}) AS matching`, values: binding_.values }

@@ -248,7 +248,11 @@ function isInIndexOrder(collection: Collection, plan: ListRows, dialect: Dialect
   const rest = where.filter(({ is }) => is !== 'eq' && is !== 'null')
   const wanted = order.filter(({ column }) => ![...owner, ...fixed].includes(column))
   const [first] = wanted
-  if (rest.some(({ is, column }) => ['like', 'in', 'ne', 'among', 'any'].includes(is) || column !== first?.column))
+  if (
+    rest.some(
+      ({ is, column }) => ['like', 'in', 'ne', 'among', 'any', 'search'].includes(is) || column !== first?.column,
+    )
+  )
     return false
   const indexes = prepared.form('indexes', () => indexColumns(collection, dialect))
   return indexes.some((index) => indexServes(index, [...owner, ...fixed], wanted))

@@ -64,7 +64,7 @@ export const planTable = 'bylaw_plans'
 export const leaseTable = 'bylaw_leases'
 
 /** A table that is searched by its primary key; where rows have accounts, SQLite needs an index hint for it. */
-const tableByKey = ({ account, table }: Collection, { byKey }: Dialect): string =>
+export const tableByKey = ({ account, table }: Collection, { byKey }: Dialect): string =>
   account === null ? quoted(table) : quoted(table) + byKey(table)
 
 export function statementTexts(collection: Collection, dialect: Dialect): StatementTexts {

@@ -1,14 +1,15 @@
 /** Where: the conditions and the order of a list as SQL. Pure. The cellar. */
 
-import type { Condition, JoinedColumn, ListRows, Term } from '../flow/plan.ts'
+import { byRelevance, type Condition, type JoinedColumn, type ListRows, type Term } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import { indexPrefixes, prefixConditions } from './index-width.ts'
 import { isSlot, type KeyBound, slot, slotAt } from './ranges.ts'
+import { relevanceOf, searchJoin } from './search-index.ts'
 
 /** Numbers the values of a statement while its text is written, and gives the SQL of its columns. */
-export function statementBinding(dialect: Dialect, { table }: Collection, { order, account }: ListRows) {
+export function statementBinding(dialect: Dialect, collection: Collection, { order, account, where }: ListRows) {
   const values: Cell[] = []
   const reached = order.flatMap(({ column, reach }) => (reach ? [{ column, reach }] : []))
   const say = (column: string): string => {
@@ -17,12 +18,27 @@ export function statementBinding(dialect: Dialect, { table }: Collection, { orde
     if (by === undefined) return quoted(column)
     return kept == null ? `reached${at}` : `CASE WHEN ${quoted(by)} IS NULL THEN ${quoted(kept)} ELSE reached${at} END`
   }
-  const from = [quoted(table), ...reached.map(({ reach }, i) => joinClause(reach, i))].join(' LEFT JOIN ')
   const bind = (value: Cell): string => {
     values.push(value)
     return dialect.mark(values.length)
   }
-  return { values, bind, dialect, say, from, account }
+  const words = where.flatMap((one) => (one.is === 'search' ? one.words : []))
+  const search = words.length === 0 ? null : searchJoin(collection, words, { dialect, bind, account })
+  const isRanked = search !== null && order.some(({ column }) => column === byRelevance.column)
+  const own = isRanked ? rowsWithRelevance(collection, words, { dialect, bind }) : quoted(collection.table)
+  const joined = [own, ...reached.map(({ reach }, i) => joinClause(reach, i))].join(' LEFT JOIN ')
+  return { values, bind, dialect, say, from: (search?.join ?? '') + joined, account, search }
+}
+
+/** The rows of a table, with how well each matches a search as one more column. */
+function rowsWithRelevance(
+  collection: Collection,
+  words: readonly string[],
+  binding: Parameters<typeof relevanceOf>[2],
+): string {
+  const table = quoted(collection.table)
+  const rowid = binding.dialect.name === 'sqlite' ? 'rowid, ' : ''
+  return `(SELECT *, ${rowid}${relevanceOf(collection, words, binding)} AS ${byRelevance.column} FROM ${table}) AS ${table}`
 }
 
 /** Joins the rows that an own column refers to, with aliases that no own column has. */
@@ -53,6 +69,7 @@ export function whereClause(
     ...(home === null ? [] : [`home = ${binding.bind(home)}`]),
     ...whose,
     ...owner,
+    ...(binding.search ? [binding.search.condition] : []),
     ...where.flatMap((one) => prefixConditions(prefixes, one, binding.bind)),
     ...where.flatMap((one) =>
       conditionTexts(one, impliedBound(one.column, bounds), binding).map((text) => rare(one.is, text)),
@@ -94,6 +111,8 @@ function conditionTexts(one: Condition, known: 'lower' | 'upper' | null, binding
       return [`${column} IS NULL`]
     case 'present':
       return [`${column} IS NOT NULL`]
+    case 'search':
+      return [] // it belongs to the whole list
     case 'in':
       return [one.values.length === 0 ? '1 = 0' : `${column} IN (${one.values.map(binding.bind).join(', ')})`]
     case 'like':

@@ -43,7 +43,7 @@ type ReadOnlyPlan = Exclude<Plan, WritePlan>
 export const runSqliteRead = (looking: SqliteReadDeps, plan: ReadOnlyPlan): Outcome | Promise<Outcome> =>
   looking.snapshot.within(() => {
     if (plan.do === 'list') return plan.summary ? readSummary(looking, plan, plan.summary) : readList(looking, plan)
-    return plan.do === 'read' ? readWithJoined(looking, plan) : readInLoop(looking, plan)
+    return plan.do === 'read' && !plan.embeds ? readWithJoined(looking, plan) : readInLoop(looking, plan)
   })
 
 const readInLoop = ({ cellar, run }: SqliteReadDeps, plan: ReadOnlyPlan): Outcome =>

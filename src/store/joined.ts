@@ -1,6 +1,6 @@
 /** Joined rows: reads the rows that documents refer to, and updates the copies of their values for old nodes. The cellar. */
 
-import type { FoundRow, JoinedRow, ReadResult, RowKey } from '../flow/found-row.ts'
+import type { FoundRow, JoinedRow, ReadResult, RowKey, StoredRows } from '../flow/found-row.ts'
 import type { Outcome, Page } from '../flow/outcome.ts'
 import { isCommitted } from '../flow/outcome.ts'
 import type { Create, Plan, RowJoin, RowWrite, Update } from '../flow/plan.ts'
@@ -77,13 +77,13 @@ export function* withJoinedRows(
   }
 }
 
-/** A page with the joined rows of its documents, by their ids. */
-function* withJoinedTexts(
+/** Rows with the joined rows of their documents, by their ids. */
+export function* withJoinedTexts<R extends StoredRows>(
   cellar: StoreContext,
-  page: Page,
+  page: R,
   joins: readonly RowJoin[],
   account: string | null,
-): Steps<Page> {
+): Steps<R & Pick<Page, 'joined' | 'documents'>> {
   const documents = JSON.parse(`[${page.data}]`) as ParsedDocument[]
   const joined: Map<string, string>[] = []
   for (const one of joins) {

@@ -1,6 +1,6 @@
 /** Page positions: the parts of a page, and the positions of its first and last row, for cursors. The cellar. */
 import { documentSeparator, type Position } from '../flow/outcome.ts'
-import type { ListRows } from '../flow/plan.ts'
+import { byRelevance, type ListRows } from '../flow/plan.ts'
 import { type Cell, cellIn } from '../rows/collection.ts'
 import { type PreparedCollection, viewStoredRow } from './context.ts'
 import type { ResultRow } from './steps.ts'
@@ -42,7 +42,8 @@ export function positionInColumns({ collection }: PreparedCollection, { order }:
   const types = new Map(collection.columns.map(({ name, type }) => [name, type]))
   return order.map(({ column, reach }, i) => {
     const value = place[i] ?? null
-    return value !== null && (reach?.type ?? types.get(column)) === 'integer' ? BigInt(value) : value
+    const type = column === byRelevance.column ? 'integer' : (reach?.type ?? types.get(column))
+    return value !== null && type === 'integer' ? BigInt(value) : value
   })
 }
 

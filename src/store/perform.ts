@@ -20,7 +20,7 @@ import { keepAnswer, recallClaim, takeClaim } from './idempotency-claims.ts'
 import { joinsOf, withJoinedRows } from './joined.ts'
 import { readWaiting, refusePendingColumns } from './old-nodes.ts'
 import { findEvent, numberEvents, readEvents, readHead, sweepEvents } from './outbox.ts'
-import { readFamily } from './read-family.ts'
+import { readFamily, withEmbeddedRows } from './read-family.ts'
 import { readPage } from './read-page.ts'
 import { absentOwner, readRow, readWithJoined } from './read-row.ts'
 import { refuseJoinedOrder } from './remote-entries.ts'
@@ -36,6 +36,7 @@ export function perform(given: StoreContext, plan: Plan, held = false): Steps<Ou
   const steps = plan.do === 'read' ? readRow(cellar, plan) : performPlan(cellar, plan, held)
   const { joined, account } = joinsOf(plan)
   const all = joined.length === 0 ? steps : withJoinedRows(cellar, steps, joined, account)
+  if ('embeds' in plan && plan.embeds) return withEmbeddedRows(cellar, all, plan.embeds, joined)
   return isDry(plan) ? withoutAutocommit(all) : all
 }
 

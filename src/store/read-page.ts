@@ -6,6 +6,7 @@ import { keyColumns } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import {
   aggregateStatement,
+  arrayText,
   countStatement,
   fillSlots,
   listedDocuments,
@@ -153,8 +154,9 @@ function* readByKeys(
   const [homes, ids] = [slot<number>(slotAt.offset), slot<string>(slotAt.place)]
   const documents = plan.prepared.form('documents', () => listedDocuments(own.collection, plan, [homes, ids], dialect))
   const names = keyColumns(own.collection).map((_, i) => `key${i}`)
+  const arrays = ['home', names.at(-1) as string].map((name) => arrayText(keys.map((row) => row[name])))
   const nameOf = (row: ResultRow): string => JSON.stringify(names.map((name) => row[name]))
-  const rows = yield fillSlots(documents, [...given, arrayOf(keys, 'home'), arrayOf(keys, names.at(-1) as string)])
+  const rows = yield fillSlots(documents, [...given, ...arrays])
   const found = new Map(rows.map((row) => [nameOf(row), row]))
   const kept = keys.filter((key) => found.has(nameOf(key)))
   const part = partOfRows(
@@ -166,10 +168,6 @@ function* readByKeys(
   const isWhole = kept.length === keys.length || keys.length < limit
   return isWhole ? part : { ...part, resume: positionInColumns(own, plan, placeOf(plan, keys.at(-1) as ResultRow)) }
 }
-
-/** The values of a column as the text of an array. */
-const arrayOf = (rows: readonly ResultRow[], column: string): string =>
-  `{${rows.map((row) => `"${String(row[column]).replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`
 
 function rangeStatement(
   { cellar, own, plan, rowByRow, extras }: ListWithExtras,

@@ -15,6 +15,7 @@ export function jsonLog(service: string, level: string): Log & FatalLog {
       base: { service },
       timestamp: timeField(),
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: pino.stdSerializers.errWithCause }, // otherwise the message has the text of the cause too, which ours have already
     },
     out,
   )

@@ -6,7 +6,7 @@ import { type Consent, isChangeRefusal } from '../schema/hazard.ts'
 import type { Migration, MigrationPlan, SchemaMode } from '../schema/migration.ts'
 import { changeBetween } from '../schema/schema-change.ts'
 import { finishedLayout, layoutName, stepsOfPhase } from '../schema/state.ts'
-import { stepsFor, type Target } from '../schema/target.ts'
+import { refuseSearchOn, stepsFor, type Target } from '../schema/target.ts'
 import type { Service } from '../service.ts'
 import { citusDialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
 import { collectionsOf, openMigration, openStore, tablesOf } from '../terminal/open.ts'
@@ -95,9 +95,10 @@ export async function draftPlans(
   const before = last ? { layout: finishedLayout(last), former: null } : null
   const dialect =
     target === 'sqlite' ? sqliteDialect : (last ? last.spread : target === 'citus') ? citusDialect : postgresDialect
-  const { after, steps } = await asCommandError(() =>
-    changeBetween(before, collectionsOf(service), dialect, tablesOf(service)),
-  )
+  const { after, steps } = await asCommandError(() => {
+    refuseSearchOn(target, collectionsOf(service))
+    return changeBetween(before, collectionsOf(service), dialect, tablesOf(service))
+  })
   if (steps.length === 0) return []
   const [first, rest] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]
   const to = { ...after, open: rest.length > 0 }

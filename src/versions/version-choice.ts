@@ -156,14 +156,20 @@ function admitVersion(
 }
 
 /** The version of a call that names none: by the caller's features, else the default. R191, R192. */
-export function unnamedVersion(features: ReadonlySet<string>, choice: VersionChoice, now: number): WrittenVersion {
+export function unnamedVersion(
+  features: ReadonlySet<string>,
+  choice: VersionChoice,
+  { now, basePath }: { readonly now: number; readonly basePath: string },
+): WrittenVersion {
   const { usual, latest, fromFeatures } = choice
   const open = openVersions(choice, now)
   const chosen = fromFeatures?.(features, open) ?? null
   const own = chosen !== null && isReleased(choice, chosen, now) ? chosen : null
   const label = own ?? (latest ? (open.at(-1) ?? usual) : usual)
   if (label === null) {
-    const message = `Name a version, as in the path: /${open.at(-1)}/… Supported: ${listInWords(open, 'and')}.`
+    const named = versionExamples(open.at(-1) ?? 'v1', basePath)
+    const ways = choice.carriers.map((one) => named[one])
+    const message = `Name a version, by ${listInWords(ways, 'or')}. Supported: ${listInWords(open, 'and') || 'none yet'}.`
     throw new Problem('version-required', message)
   }
   if (!isReleased(choice, label, now))
@@ -171,6 +177,13 @@ export function unnamedVersion(features: ReadonlySet<string>, choice: VersionCho
   admitVersion({ label, by: 'header' }, choice, now, () => null)
   return { label, inPath: '', query: '' }
 }
+
+/** How each carrier names a version, in words. */
+export const versionExamples = (label: string, basePath: string) => ({
+  path: `the path (\`${basePath}/${label}/…\`)`,
+  query: `the query (\`?version=${label}\`)`,
+  header: `a header (\`version: ${label}\`)`,
+})
 
 /** The base URL of the newest version, whose field names are used. */
 export function newestVersionUrl({ served, usual, carriers }: VersionChoice, url: string): string {

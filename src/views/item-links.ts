@@ -6,7 +6,7 @@ import type { AccessRule } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
 import type { ServedOperation, ServedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type LinkedRelations, type PathOf, relationLinks, relationsOf } from './related-links.ts'
+import { type LinkedRelations, linkedRelations, type PathOf, relationLinks } from './related-links.ts'
 import type { View } from './view.ts'
 
 /** An action on an item of a version: the rule for its callers, and the stored states that allow it; null if all do. */
@@ -47,7 +47,7 @@ export function linkRulesOf(
   // Refused actions are not linked, but the version describes the links of its items.
   const all = [...transitions, ...operations.filter(({ own: { at } }) => at === 'item')]
   if (mode === 'none' || (mode === 'actions' && all.length === 0)) return null
-  const relations = mode === 'all' ? relationsOf(own, resources) : null
+  const relations = mode === 'all' ? linkedRelations(own, resources) : null
   const { owner = null, references = [], lists = [] } = relations ?? {}
   const linked = [...actions, ...(owner ? [owner] : []), ...references, ...lists]
   return { actions, relations, rules: [...new Set(linked.map(({ rule }) => rule))] }
@@ -163,6 +163,6 @@ export function linkNames(own: Resource, resources: ReadonlyMap<string, Resource
   const actions = named.map(({ name }) => toCase(name, own.settings.naming))
   if (mode === 'none' || (mode === 'actions' && actions.length === 0)) return null
   if (mode === 'actions') return actions
-  const { owner, references, lists } = relationsOf(own, resources)
+  const { owner, references, lists } = linkedRelations(own, resources)
   return [...(owner ? [owner.name] : []), ...[...references, ...lists].map(({ name }) => name), ...actions]
 }

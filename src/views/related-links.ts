@@ -1,8 +1,8 @@
 /** Related links: the URLs of an item's owner, of the items it refers to, and of the lists of its children. R49. */
 import type { CarriedVersion } from '../flow/call.ts'
-import { linkOfField, toCase } from '../formats/naming.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
+import { relationsOf } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { View } from './view.ts'
 
@@ -25,25 +25,16 @@ export interface LinkedRelations {
   readonly lists: readonly { readonly name: string; readonly path: string; readonly rule: AccessRule }[]
 }
 
-export function relationsOf(own: Resource, resources: ReadonlyMap<string, Resource>): LinkedRelations {
-  const { naming } = own.settings
-  const linked = (name: string, field: string, resource: Resource | undefined): LinkedItem[] => {
-    const rule = resource?.methods.includes('read') ? ruleFor(resource.access, 'read') : undefined
-    return resource && rule !== undefined ? [{ name, field, resource, rule }] : []
-  }
-  const owner = own.parent ? resources.get(own.parent.resource) : undefined
-  const references = own.members.flatMap(({ name, field, writeOnly }) =>
-    field.kind === 'ref' && !writeOnly ? linked(linkOfField(name), name, resources.get(field.target as string)) : [],
-  )
-  const lists = [...resources.values()].flatMap((one) => {
-    const rule = ruleFor(one.access, 'list')
-    const owned = one.parent?.resource === own.name && one.methods.includes('list') && rule !== undefined
-    return owned ? [{ name: toCase(one.name, naming), path: one.name, rule }] : []
+export function linkedRelations(own: Resource, resources: ReadonlyMap<string, Resource>): LinkedRelations {
+  const all = relationsOf(own.name, resources, own.settings.naming).flatMap((one) => {
+    const resource = resources.get(one.resource) as Resource
+    const rule = ruleFor(resource.access, one.by === 'list' ? 'list' : 'read')
+    return rule === undefined ? [] : [{ ...one, path: one.resource, resource, rule }]
   })
   return {
-    owner: linked(toCase(owner?.singular ?? '', naming), own.parent?.field as string, owner)[0] ?? null,
-    references,
-    lists,
+    owner: all.find(({ by }) => by === 'parent') ?? null,
+    references: all.filter(({ by }) => by === 'field'),
+    lists: all.filter(({ by }) => by === 'list'),
   }
 }
 

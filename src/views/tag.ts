@@ -29,10 +29,17 @@ export function tagOf(view: View, { revision, joined = [] }: TaggedRow, { secret
 export const etag = (view: View, row: TaggedRow, key: TagKey): string =>
   `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(view, row, key)}"`
 
-/** Two tags name the same state if they differ at most in the hash of the view and the coding. R121, R122. */
+/** The tag of an item with what is embedded in it; it names the same state of the item. R232. */
+export const embeddedTag = (tag: string, embedded: string, { secret }: TagKey): string =>
+  `${tag.slice(0, -1)}.${tagDigest([embedded], secret)}"`
+
+/**
+ * Two tags name the same state if they differ at most in the hash of the view, in what is embedded, and in the coding. R121,
+ * R122.
+ */
 export function isSameState(given: string, current: string): boolean {
   const at = current.lastIndexOf('-') + 1
-  const [, seal] = /^[0-9a-f]{6}([0-9a-f]*)(?:\+(?:br|gzip|zstd))?$/.exec(given.slice(at)) ?? []
+  const [, seal] = /^[0-9a-f]{6}([0-9a-f]*)(?:\.[0-9a-f]{16})?(?:\+(?:br|gzip|zstd))?$/.exec(given.slice(at)) ?? []
   return given.startsWith(current.slice(0, at)) && seal === current.slice(at + 6)
 }
 

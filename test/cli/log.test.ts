@@ -117,3 +117,33 @@ test('R172: log.account hides the key and the account of each line, or shows dig
   assert.notEqual(first.key, first.account)
   assert.ok(!hashed.output.includes('acc_1'))
 })
+
+test('a failure is logged with its causes, each once', async () => {
+  const failing = office().replace(
+    /\}\)\n$/,
+    `}).handlers({
+  files: {
+    write() {
+      throw new Error('The file was not stored.', { cause: new Error('The disk is full.') })
+    },
+  },
+})
+`,
+  )
+  const { output } = await logged(failing, (url, headers) =>
+    fetch(`${url}/files`, { method: 'POST', headers, body: JSON.stringify({ text: 'a' }) }),
+  )
+  const lines = output.split('\n').filter((line) => line.startsWith('{'))
+  const errors = lines
+    .map((line) => JSON.parse(line) as Line)
+    .flatMap(({ err }) => (err === undefined ? [] : [err as ErrorLine]))
+  assert.equal(errors.length, 1, JSON.stringify(lines))
+  const messages: string[] = []
+  for (let one = errors[0]; one !== undefined; one = one.cause) messages.push(one.message)
+  assert.deepEqual(messages.slice(-2), ['The file was not stored.', 'The disk is full.'])
+})
+
+interface ErrorLine {
+  readonly message: string
+  readonly cause?: ErrorLine
+}

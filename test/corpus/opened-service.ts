@@ -56,7 +56,7 @@ export function inFile(file?: string): Database & { readonly file: string } {
     run: async (text) => run(text),
     tables: async () =>
       run(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'bylaw_*' AND name NOT GLOB 'sqlite_*'",
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'bylaw_*' AND name NOT GLOB 'sqlite_*' AND name NOT GLOB 'search__*'",
       )
         .map(({ name }) => String(name))
         .sort(),

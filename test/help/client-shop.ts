@@ -14,7 +14,7 @@ export const api = service({
     orders: {
       prefix: 'ord',
       fields: {
-        note: f.text({ optional: true, filter: 'like', sort: true }),
+        note: f.text({ optional: true, filter: 'like', sort: true, search: true }),
         total: f.decimal({ scale: 2, default: '0.00', filter: ['range', 'ne'], sort: true }),
         dueAt: f.timestamp({ optional: true }),
         secret: f.text({ optional: true, writeOnly: true }),
@@ -23,6 +23,7 @@ export const api = service({
       },
       sorts: { worth: ['-total', 'note'] },
       summaries: { byStatus: { group: ['status'], sum: ['total'], average: ['lineCount'] } },
+      embed: ['orderLines'],
       states: {
         field: 'status',
         initial: 'draft',

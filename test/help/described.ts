@@ -15,9 +15,9 @@ export interface Exchange {
 
 export type Judge = (exchange: Exchange) => string[]
 
-/** Headers that documents describe in words, as every answer may have them: those of HTTP, of CORS and of dry runs. */
+/** Headers that documents describe in words, as every answer has them or may have them: those of HTTP, of CORS and of dry runs. */
 const everywhere =
-  /^(?:date|connection|keep-alive|content-(?:length|type|encoding|language)|transfer-encoding|vary|cache-control|x-content-type-options|dry-run|access-control-.*)$/
+  /^(?:date|connection|request-id|version|keep-alive|content-(?:length|type|encoding|language)|transfer-encoding|vary|cache-control|x-content-type-options|dry-run|access-control-.*)$/
 
 interface Template {
   readonly path: string

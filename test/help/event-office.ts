@@ -21,7 +21,7 @@ export const office = service({
       prefix: 'ord',
       fields: {
         customerId: f.ref('customers', { optional: true, onDelete: 'cascade' }),
-        note: f.text({ default: '' }),
+        note: f.text({ default: '', search: true }),
         total: f.integer({ derived: sum('order-lines', 'amount') }),
         isLarge: f.boolean({ derived: true }),
       },
@@ -52,7 +52,7 @@ export const office = service({
       access: 'public',
       settings: { resource: { putRevives: 'on' } },
     },
-    diaries: { prefix: 'dia', fields: { text: f.text() }, access: 'public' },
+    diaries: { prefix: 'dia', fields: { text: f.text({ search: true }) }, access: 'public' },
   },
 }).handlers({
   customers: {

@@ -21,7 +21,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
     urgent: f.boolean({ derived: true, read: 'pii' }),
   }
   const rooms = {
-    rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'authenticated' },
+    rooms: { prefix: 'roo', fields: { name: f.text() }, access: 'authenticated', embed: ['bookings.room'] },
     bookings: {
       prefix: 'boo',
       owner: 'accountId',
@@ -53,7 +53,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         prefix: 'cus',
         owner: 'accountId',
         fields: {
-          name: f.text({ max: 50, filter: 'like', sort: true }),
+          name: f.text({ max: 50, filter: 'like', sort: true, search: true }),
           ssn: f.text({ max: 20, optional: true, read: 'pii', filter: true, sort: true }),
           contact: f.object({ city: f.text({ max: 40, filter: true }) }, { optional: true, read: 'pii' }),
           score: f.integer({ default: 0, read: 'pii', filter: 'range', sort: true }),
@@ -73,14 +73,19 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         },
         history,
         ...(derived && { derived: { urgent: ({ score }: { score: number }) => score > 5 } }),
+        embed: ['plan', 'visits.customer'],
         access: 'authenticated',
       },
       visits: {
         prefix: 'vis',
         parent: { resource: 'customers', onDelete: 'cascade' },
-        fields: { text: f.text({ filter: true }), cost: f.integer({ default: 0, read: 'pii', filter: 'range' }) },
+        fields: {
+          text: f.text({ filter: true, search: true }),
+          cost: f.integer({ default: 0, read: 'pii', filter: 'range' }),
+        },
         history,
         summaries: { owners: { group: ['customerId'] }, expenses: { group: ['customerId'], sum: ['cost'] } },
+        embed: ['customer.plan'],
         access: guardedVisits ? { read: 'authenticated', write: 'authenticated', remove: 'close' } : 'authenticated',
       },
       tags: {
@@ -88,7 +93,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         owner: 'accountId',
         fields: {
           name: f.text({ max: 20 }),
-          hue: f.text({ optional: true, filter: true }),
+          hue: f.text({ optional: true, filter: true, search: true }),
           note: f.text({ max: 99, optional: true, read: 'pii' }),
         },
         history,
@@ -98,7 +103,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
       labels: {
         prefix: 'lab',
         owner: 'accountId',
-        fields: { text: f.text() },
+        fields: { text: f.text({ search: true }) },
         access: 'authenticated',
         history,
         settings: { resource: { id: 'client' } },
@@ -106,7 +111,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
       drops: {
         prefix: 'drp',
         owner: 'accountId',
-        fields: { text: f.text(), seal: f.text({ optional: true, immutable: true }) },
+        fields: { text: f.text({ search: true }), seal: f.text({ optional: true, immutable: true }) },
         access: { read: 'pii', write: 'authenticated' },
         history,
       },

@@ -26,6 +26,7 @@ const storied: readonly (readonly string[])[] = [
   ['service'],
   ['contract'],
   ['proof'],
+  ['bodies'],
   ['describe'],
   ['pages'],
   ['corridor'],

@@ -61,10 +61,12 @@ export async function tried(trial: Trial): Promise<Verdict> {
     for (let run = 0; run < runs || (run < (isTransition(one) ? 100 : 25) && !state.reached.has(one.id)); run++) {
       if (one.method === 'delete') for (const other of makes) await asRight(other, state, seed + 300 + run)
       // Later runs try it on each item in turn, until one is in a state that allows it.
-      if (isTransition(one) && run < 5)
-        for (const other of [...makers, ...operations.filter(isTransition)])
-          await asRight(other, state, seed + 300 + run)
-      await asRight(one, state, seed + 100 + run)
+      if (isTransition(one) && (run < 5 || run % 5 === 0)) {
+        const before = run < 5 ? makers : operations.filter(({ id }) => id.endsWith('.create'))
+        for (const other of [...before, ...before, ...operations.filter(isTransition)])
+          await asRight(run < 5 ? other : withoutOptional(other), state, seed + 300 + run)
+      }
+      await asRight(run < 25 ? one : withoutOptional(one), state, seed + 100 + run)
     }
     if (one.method === 'put' || one.method === 'patch') await asReturned(one, state, seed)
     if (one.method !== 'delete') await asWrong(one, state, seed + 500)
@@ -237,12 +239,10 @@ async function asReturned(operation: Operation, state: TrialState, seed: number)
 const whatever = ({ parameters }: Operation): Record<string, string> =>
   parameters.some(({ name }) => name === 'If-Match') ? { 'If-Match': '*' } : {}
 
+const withoutOptional = (one: Operation) => ({ ...one, parameters: one.parameters.filter(({ required }) => required) })
+
 async function asWrong(operation: Operation, state: TrialState, seed: number): Promise<void> {
-  const asked = rightOf(
-    { ...operation, parameters: operation.parameters.filter(({ required }) => required) },
-    state,
-    seed,
-  )
+  const asked = rightOf(withoutOptional(operation), state, seed)
   if (asked === null) return
   for (const [wrong, what] of [...wrongBodies(operation, asked, state), ...wrongParameters(operation, asked, state)]) {
     const about = `${what}: ${describeRequest(wrong, seed)}`

@@ -234,11 +234,25 @@ const filters: Partial<Record<Collection, readonly string[]>> = {
       'or=(rank=gold)&limit=1&cursor=',
     ],
     ...['fields=rank,ssn', 'fields=contact.city', 'fields=rank', 'fields=pin', 'fields=planId&limit=1&cursor='],
+    ...['embed=plan', 'embed=visits.customer,plan', 'embed=plan&limit=1&cursor=', 'fields=name&embed=visits'],
+    ...['search=n', 'search=N0&limit=1&cursor=', 'search=a%201&sort=name', 'search=secret', 'search=left&page_size=1'],
   ],
-  visits: ['text=a', 'cost[gte]=1', 'or=(text=a;cost[gte]=1)', 'or=(text=a;text=x)', 'fields=cost', 'fields=text'],
-  tags: ['hue=red', 'page_size=1', 'or=(hue=red;hue=dark)', 'fields=note', 'fields=hue'],
+  visits: [
+    'text=a',
+    'cost[gte]=1',
+    'or=(text=a;cost[gte]=1)',
+    'or=(text=a;text=x)',
+    'fields=cost',
+    'fields=text',
+    'embed=customer.plan',
+    'search=a',
+    'search=x',
+  ],
+  rooms: ['embed=bookings.room', 'embed=bookings&limit=1&cursor='],
+  tags: ['hue=red', 'page_size=1', 'or=(hue=red;hue=dark)', 'fields=note', 'fields=hue', 'search=red', 'search=a'],
+  labels: ['search=lab', 'search=l&limit=1&cursor='],
   plans: ['fields=cost', 'fields=title,price'],
-  drops: ['fields=seal', 'fields=text'],
+  drops: ['fields=seal', 'fields=text', 'search=a'],
 }
 /** Summaries of lists, of which some need a scope. */
 const summaries: Partial<Record<Collection, readonly string[]>> = {
@@ -247,20 +261,15 @@ const summaries: Partial<Record<Collection, readonly string[]>> = {
   visits: ['owners', 'expenses'],
   tags: ['days', 'notes'],
 }
-/** Selections of fields of single items. */
+/** Selections of fields of single items, and what they embed. */
 const selections = [
-  'ssn',
-  'contact',
-  'rank',
-  'planId',
-  'pin',
-  'cost',
-  'note',
-  'hue',
-  'text',
-  'seal',
-  'score,rank',
-] as const
+  ...['ssn', 'contact', 'rank', 'planId', 'pin', 'cost', 'note', 'hue', 'text', 'seal', 'score,rank'].map(
+    (names) => `fields=${names}`,
+  ),
+  ...['plan', 'visits', 'visits.customer,plan', 'customer', 'customer.plan', 'bookings.room'].map(
+    (names) => `embed=${names}`,
+  ),
+]
 
 /** A request, and the same request in the newest version; null if there is none. */
 export interface Asked {
@@ -298,7 +307,7 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   const isSummary = choose.once(3) && isList && isRead && summary !== ''
   const asked = isRead ? queryOf(choose, name, version, pool) : ''
   const selected = choose.one(selections)
-  const query = isList ? asked : isRead && choose.once(3) ? `?fields=${selected}` : ''
+  const query = isList ? asked : isRead && choose.once(3) ? `?${selected}` : ''
   const number = choose.one([1, 1, 2, 3, 4])
   const end = choose.one(['', '?limit=1&cursor=', `/${number}`, `/${number}?against=1`])
   const isRevision = isRead && !isList && choose.once(3) && name !== 'rooms' && name !== 'bookings'

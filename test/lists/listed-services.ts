@@ -1,4 +1,5 @@
 /** Services for tests of lists, with the same fields and different orders, settings and owners. */
+// long because: it declares every service that walks read
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -13,7 +14,7 @@ import { serviceWorld } from '../../src/flow/world.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { freshPostgres } from '../help/postgres.ts'
-import type { Filter, Order, Row } from './model.ts'
+import { byRelevance, type Filter, type Order, type Row } from './model.ts'
 import type { Deed, Input } from './samples.ts'
 import { filtersOf, summaries } from './summaries.ts'
 
@@ -27,6 +28,8 @@ export interface Ask {
   readonly filters: readonly Filter[]
   /** Filters of which one has to match; null without `or`. */
   readonly any: readonly Filter[] | null
+  /** Beginnings of words that all have to stand in `said`; null without `search`. */
+  readonly search: readonly string[] | null
   readonly limit: number
   readonly offset: number
 }
@@ -41,6 +44,8 @@ export interface Made {
   /** Creates owners, and returns the path of the list and of other lists. */
   readonly paths: (post: (path: string, json: object) => Promise<Row>) => Promise<readonly string[]>
   readonly keyed: boolean
+  /** Whether rows embed their hall, and halls their rows. */
+  readonly embeds?: true
   /** Whether the database is a file, where a thread reads lists without an index. */
   readonly file?: true
 }
@@ -60,6 +65,7 @@ const fields = {
   flag: f.boolean({ optional: true, filter: ['ne'], sort: true }),
   day: f.date({ optional: true, filter: measured, sort: true }),
   spot: f.object({ depth: f.integer({ optional: true, filter: measured, sort: true }) }, { optional: true }),
+  said: f.text({ max: 100, optional: true, search: true }),
 }
 
 const mixed = {
@@ -81,6 +87,8 @@ const indexes = [
   ['day', 'name'],
 ] as const
 
+/** How many rows a hall embeds. */
+export const embeddedSize = 4
 const settings = { list: { maxPageSize: 50, or: true } }
 const last = () => 'last' as const
 
@@ -117,31 +125,44 @@ export const listedServices: readonly Made[] = [
     service: service({
       name: 'three',
       resources: {
-        halls: { fields: { label: f.text() }, access: 'public' },
-        rows: { parent: 'halls', fields, sorts: mixed, summaries, indexes, access: 'public' },
+        halls: { fields: { label: f.text() }, access: 'public', embed: ['rows'] },
+        rows: {
+          parent: 'halls',
+          fields,
+          sorts: mixed,
+          summaries,
+          indexes,
+          order: ['-word', 'count'],
+          access: 'public',
+          embed: ['hall'],
+          settings: { list: { pageSize: embeddedSize } },
+        },
       },
       settings: { list: { ...settings.list, nullsDefault: 'first' } },
     }),
     customs: mixed,
-    usual: [],
+    usual: ['-word', 'count'],
     nulls: () => 'first',
     paths: owned,
     keyed: false,
+    embeds: true,
   },
   {
     name: 'a list of rows with a composite key',
     service: service({
       name: 'four',
       resources: {
-        halls: { fields: { label: f.text() }, access: 'public' },
+        halls: { fields: { label: f.text() }, access: 'public', embed: ['rows'] },
         rows: {
           parent: 'halls',
           key: 'number',
+          embed: ['hall'],
           fields: { number: f.integer({ min: 0 }), ...fields },
           sorts: mixed,
           summaries,
           indexes,
           access: 'public',
+          settings: { list: { pageSize: embeddedSize } },
         },
       },
       settings,
@@ -151,6 +172,7 @@ export const listedServices: readonly Made[] = [
     nulls: last,
     paths: owned,
     keyed: true,
+    embeds: true,
   },
 ]
 
@@ -169,6 +191,8 @@ export interface ServiceWithLists {
   readonly add: (inputs: readonly Input[]) => Promise<Row[]>
   readonly ask: (ask: Ask, window: Record<string, string>) => Promise<Page>
   readonly summarize: (name: string, ask: Ask) => Promise<unknown[]>
+  /** The rows that the hall of the list embeds; null without halls. */
+  readonly embedded: () => Promise<{ readonly ids: string[]; readonly hasMore: boolean } | null>
   readonly order: (ask: Ask) => Order[]
   readonly change: (deed: Deed, rows: Row[], touched: Set<string>) => Promise<void>
   /** The rows whose values changed, so that their position may have changed. */
@@ -257,11 +281,22 @@ export async function opened(made: Made, kind: Kind): Promise<ServiceWithLists> 
   return {
     name: made.name,
     add,
-    ask: (ask, window) => asked(send, path, ask, window),
     summarize: async (name, ask) => {
       const { status, text } = await send('GET', `${path}/summaries/${name}?${filtersOf(ask)}`)
       assert.equal(status, 200, text)
       return JSON.parse(text).data
+    },
+    ask: (ask, window) => asked(send, path, ask, made.embeds ? { ...window, embed: 'hall' } : window),
+    embedded: async () => {
+      if (!made.embeds) return null
+      const [, , id] = path.split('/')
+      const [item, list] = await Promise.all(
+        [`/halls/${id}?embed=rows`, '/halls?embed=rows'].map(async (at) => JSON.parse((await send('GET', at)).text)),
+      )
+      const listed = list.data.find((one: Row) => one.id === id)
+      assert.deepEqual(listed, item)
+      const { data, hasMore } = item._embedded.rows
+      return { ids: data.map((row: Row) => row.id), hasMore }
     },
     order: (ask) => ordered(made, ask),
     change,
@@ -270,7 +305,8 @@ export async function opened(made: Made, kind: Kind): Promise<ServiceWithLists> 
   }
 }
 
-function ordered(made: Made, { sort, order, nulls }: Ask): Order[] {
+function ordered(made: Made, { sort, order, nulls, search }: Ask): Order[] {
+  if (search && !sort) return [{ field: byRelevance, descending: false, nulls: 'last' }]
   const terms = sort === null ? made.usual : sort.by === 'field' ? [sort.name] : (made.customs[sort.name] ?? [])
   return terms.map((term) => {
     const descending = term.startsWith('-') !== (order === 'desc')
@@ -287,5 +323,6 @@ async function asked(send: Send, path: string, ask: Ask, window: Record<string, 
   const { status, text } = await send('GET', `${path}?${query}`)
   assert.equal(status, 200, `${query}: ${text}`)
   const { data, pagination } = JSON.parse(text)
+  if (window.embed) for (const { _embedded } of data) assert.equal(`/halls/${_embedded.hall.id}/rows`, path)
   return { ids: data.map(({ id }: Row) => id), pagination }
 }

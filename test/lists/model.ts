@@ -1,5 +1,7 @@
 /** A model of lists: filters, sorts and cuts rows in memory, without a database. */
 
+import type { Ask } from './listed-services.ts'
+
 export interface Row {
   readonly id: string
   readonly [field: string]: unknown
@@ -55,10 +57,30 @@ export function compared(a: string | bigint | number, b: string | bigint | numbe
   return left.length - right.length
 }
 
-export function sorted(rows: readonly Row[], order: readonly Order[]): Row[] {
+/** An order by how near to the beginning the words of a search stand. */
+export const byRelevance = 'relevance'
+
+/** The words of a text that has only small letters and spaces, each once. */
+const wordsIn = ({ said }: Row): readonly string[] => [
+  ...new Set(
+    String(said ?? '')
+      .split(' ')
+      .filter(Boolean),
+  ),
+]
+
+const placeIn = (row: Row, search: readonly string[]): number =>
+  search.reduce((sum, one) => sum + ` ${wordsIn(row).join(' ')}`.indexOf(` ${one}`), 0)
+
+export function sorted(rows: readonly Row[], order: readonly Order[], search: readonly string[] | null): Row[] {
   const whole = [...order, { field: 'id', descending: order[0]?.descending ?? false, nulls: 'last' as const }]
   return [...rows].sort((a, b) => {
     for (const { field, descending, nulls } of whole) {
+      if (field === byRelevance) {
+        const difference = placeIn(a, search ?? []) - placeIn(b, search ?? [])
+        if (difference !== 0) return difference
+        continue
+      }
       const [left, right] = [valueIn(a, field), valueIn(b, field)]
       if (left === null && right === null) continue
       if (left === null || right === null) return (left === null) === (nulls === 'first') ? -1 : 1
@@ -113,9 +135,15 @@ function alike(text: string, pattern: string): boolean {
   return places.has(given.length)
 }
 
-/** The rows that match all filters, and one of `any`. */
-export function matching(rows: readonly Row[], filters: readonly Filter[], any: readonly Filter[] | null): Row[] {
+/** The rows that match all filters, one of `any`, and have all words. */
+export function matching(
+  rows: readonly Row[],
+  { filters, any, search }: Pick<Ask, 'filters' | 'any' | 'search'>,
+): Row[] {
+  const isFound = (row: Row) =>
+    search === null || search.every((one) => wordsIn(row).some((word) => word.startsWith(one)))
   return rows
+    .filter(isFound)
     .filter((row) => filters.every((filter) => holds(row, filter)))
     .filter((row) => any === null || any.some((filter) => holds(row, filter)))
 }

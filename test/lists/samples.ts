@@ -87,6 +87,9 @@ const values: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   day,
   'spot.depth': count,
 }
+const said = fc
+  .array(fc.constantFrom('blue', 'blues', 'whale', 'we', 'a', 'and'), { maxLength: 5 })
+  .map((all) => all.join(' '))
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 3 })
 
 const input: fc.Arbitrary<Input> = fc.record({
@@ -100,6 +103,7 @@ const input: fc.Arbitrary<Input> = fc.record({
   flag: maybe(flag),
   day: maybe(day),
   spot: maybe(fc.record({ depth: maybe(count) })),
+  said: maybe(said),
 })
 
 export const inputs = fc.array(input, { maxLength: 16 })
@@ -156,6 +160,12 @@ export function asks({ customs }: Made): fc.Arbitrary<Ask> {
       order: fc.constantFrom(null, 'asc' as const, 'desc' as const),
       nulls: fc.constantFrom(null, 'first' as const, 'last' as const),
       filters,
+      search: fc.option(
+        fc.uniqueArray(fc.constantFrom('b', 'blue', 'whale', 'w', 'and', 'x'), { minLength: 1, maxLength: 2 }),
+        {
+          freq: 3,
+        },
+      ),
       any: fc.option(fc.array(filter, { minLength: 1, maxLength: 5 }), { freq: 2 }),
       limit: fc.integer({ min: 1, max: 6 }),
       offset: fc.nat(12),

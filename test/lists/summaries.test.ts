@@ -117,9 +117,9 @@ const nullsOf = ({ nulls }: Made): 'first' | 'last' => nulls(false)
 const path = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
 async function compareAll(made: Made, rows: readonly Row[], ask: Ask, summarize: (name: string) => Promise<unknown[]>) {
-  const found = matching(rows, ask.filters, ask.any)
+  const found = matching(rows, ask)
   for (const [name, declared] of Object.entries(summaries)) {
-    const about = `${made.name} ${name} ${JSON.stringify(ask.filters)} ${JSON.stringify(ask.any)}`
+    const about = `${made.name} ${name} ${JSON.stringify(ask.filters)} ${JSON.stringify(ask.any)} ${JSON.stringify(ask.search)}`
     const answer = await summarize(path(name))
     // The order of members counts too.
     assert.equal(JSON.stringify(answer), JSON.stringify(summarized(found, declared, nullsOf(made))), about)

@@ -26,5 +26,6 @@ export function filtersOf(ask: Ask): URLSearchParams {
     const escaped = (text: string) => text.replace(/[%;()]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
     query.set('or', `(${ask.any.map((filter) => parameterOf(filter).map(escaped).join('=')).join(';')})`)
   }
+  if (ask.search) query.set('search', ask.search.join(' '))
   return query
 }

@@ -3,7 +3,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { runsOf } from '../help/runs.ts'
-import { type Ask, type Kind, listedServices, type Made, opened, type ServiceWithLists } from './listed-services.ts'
+import {
+  type Ask,
+  embeddedSize,
+  type Kind,
+  listedServices,
+  type Made,
+  opened,
+  type ServiceWithLists,
+} from './listed-services.ts'
 import { matching, type Row, sorted } from './model.ts'
 import { asks, changes, type Deed, inputs } from './samples.ts'
 
@@ -14,7 +22,7 @@ const changing = runsOf(80)
 
 /** The rows that a request should return, in order. */
 function expected(opening: ServiceWithLists, rows: readonly Row[], ask: Ask): string[] {
-  return sorted(matching(rows, ask.filters, ask.any), opening.order(ask)).map(({ id }) => id)
+  return sorted(matching(rows, ask), opening.order(ask), ask.search).map(({ id }) => id)
 }
 
 async function comparePages(opening: ServiceWithLists, ask: Ask, ids: readonly string[]): Promise<void> {
@@ -81,6 +89,15 @@ async function compare(opening: ServiceWithLists, rows: readonly Row[], ask: Ask
   }
 }
 
+/** A hall embeds the first rows in the default order. */
+async function compareEmbedded(opening: ServiceWithLists, rows: readonly Row[]): Promise<void> {
+  const plain: Ask = { sort: null, order: null, nulls: null, filters: [], any: null, search: null, limit: 1, offset: 0 }
+  const ids = expected(opening, rows, plain)
+  const found = await opening.embedded()
+  const wanted = { ids: ids.slice(0, embeddedSize), hasMore: ids.length > embeddedSize }
+  if (found) assert.deepEqual(found, wanted, `${opening.name} ${JSON.stringify(rows)}`)
+}
+
 const places = listedServices.flatMap((made) => (['SQLite', 'PostgreSQL'] as const).map((kind) => ({ made, kind })))
 
 /** The share of cases that a database has time for. */
@@ -97,6 +114,7 @@ for (const { made, kind } of places) {
           const opening = await opened(made, kind)
           const rows = await opening.add(given)
           for (const ask of asked) await compare(opening, rows, ask)
+          await compareEmbedded(opening, rows)
           await opening.close()
         },
       ),

@@ -241,7 +241,8 @@ test('examples/deploy: the parts of compose.yaml work together', { skip, timeout
       .replace('@pgbouncer:6432', `@127.0.0.1:${bouncerPort}`),
   })
   const cwd = files({ 'handlers.ts': notes })
-  const migrated = await run(services.migrate?.command?.slice(1) ?? [], { cwd, env: local(services.migrate) })
+  const [, words = ''] = /bylaw (.*) \|\|/.exec(services.migrate?.command?.[2] ?? '') ?? []
+  const migrated = await run(words.split(' '), { cwd, env: local(services.migrate) })
   assert.equal(migrated.code, 0, migrated.stderr)
   const { DATABASE_URL = '' } = local(services.api)
   await assert.rejects(sql(DATABASE_URL.replace('a-password', 'another'), 'SELECT 1'), /auth|password/i)

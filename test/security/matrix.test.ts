@@ -76,15 +76,19 @@ doors(
                     ? {}
                     : undefined
               const headers: Record<string, string> = method === 'PUT' ? { 'if-match': '*' } : {}
-              const answer = await send(who, method, path, { ...(json && { json: keyed(path, name, json) }), headers })
-              assert.ok(answer.status < 500, `${path}: ${answer.status}`)
-              seen.set(
-                kind,
-                known(answer, `-`)
-                  .replaceAll(mark, '{mark}')
-                  .replaceAll(new RegExp(idsIn(path), 'g'), '{id}'),
-              )
-              judge(who, route, kind, answer, mark)
+              const answers: string[] = []
+              for (const query of method === 'GET' && route.embeds ? ['', `?embed=${route.embeds.names}`] : ['']) {
+                const sent = { ...(json && { json: keyed(path, name, json) }), headers }
+                const answer = await send(who, method, path + query, sent)
+                assert.ok(answer.status < 500, `${path}: ${answer.status}`)
+                answers.push(
+                  known(answer, `-`)
+                    .replaceAll(mark, '{mark}')
+                    .replaceAll(new RegExp(idsIn(path), 'g'), '{id}'),
+                )
+                judge(who, route, kind, answer, mark)
+              }
+              seen.set(kind, answers.join('\n'))
             }
             if (collection.account !== null && who !== null && who !== 'nil' && template.includes('{')) {
               const sharedAbove = route.resource.parent?.resource === 'products' && !template.endsWith('}')
@@ -104,6 +108,32 @@ doors(
         }
       }
     }
+
+    it('R232 R170: what is embedded has no row of another account', async () => {
+      const { path } = await made('ann', 'products', 'shared')
+      for (const who of ['ann', 'bob'] as const) {
+        const answer = await send(who, 'POST', `${path}/reviews`, { json: { text: `by ${who}` } })
+        assert.equal(answer.status, 201)
+        const deal = { name: who, productId: path.split('/').at(-1) }
+        assert.equal((await send(who, 'POST', '/deals', { json: deal })).status, 201)
+      }
+      for (const at of [
+        `${path}?embed=reviews`,
+        `/products?name=shared&embed=reviews`,
+        `/deals?productId=${path.split('/').at(-1)}&embed=product.reviews`,
+        `${path}/reviews?embed=product.reviews`,
+      ])
+        for (const [who, own, other] of [
+          ['ann', 'by ann', 'by bob'],
+          ['amy', 'by ann', 'by bob'],
+          ['bea', 'by bob', 'by ann'],
+        ] as const) {
+          const { text } = await send(who, 'GET', at)
+          assert.ok(text.includes(own) && !text.includes(other), `${who} ${at}: ${text}`)
+        }
+      assert.equal((await send('nil', 'GET', `${path}?embed=reviews`)).status, 403)
+      assert.equal((await send(null, 'GET', `${path}?embed=reviews`)).status, 401)
+    })
 
     function judge(
       who: Who | null,

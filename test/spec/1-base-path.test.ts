@@ -216,3 +216,30 @@ doors('below a base path', shop, (door) => {
     assert.match(JSON.stringify(json), /"\/shop\/api\/v2\/orders\/ord_/)
   })
 })
+
+const needsVersion = (carriers: readonly ('path' | 'query' | 'header')[]): Service =>
+  service({
+    name: 'shop',
+    versions: { v1: { released: '2025-01-01' } },
+    resources: { orders: { prefix: 'ord', fields: { total: f.integer() }, access: 'public' } },
+    settings: { server: { basePath: '/shop/api' }, versions: { default: 'required', carriers } },
+  }) as unknown as Service
+
+doors('below a base path where each request names a version', needsVersion(['path', 'query', 'header']), (door) => {
+  spec('R191 R192', 'the refusal and the description name the version with the base path', async () => {
+    const { status, json } = await door.send('GET', '/shop/api/orders')
+    assert.deepEqual([status, json.type], [400, 'version-required'])
+    const ways = 'the path (`/shop/api/v1/…`), the query (`?version=v1`)'
+    assert.equal(json.message, `Name a version, by ${ways} or a header (\`version: v1\`). Supported: v1.`)
+    const { info } = (await door.send('GET', '/shop/api/openapi.json')).json
+    assert.ok(info.description.includes(ways), info.description)
+    assert.equal((await door.send('GET', '/shop/api/v1/orders')).status, 200)
+  })
+})
+
+doors('where only a header names the version', needsVersion(['header']), (door) => {
+  spec('R191 R192', 'the refusal names no path', async () => {
+    const { json } = await door.send('GET', '/shop/api/orders')
+    assert.equal(json.message, 'Name a version, by a header (`version: v1`). Supported: v1.')
+  })
+})

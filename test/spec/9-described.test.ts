@@ -135,19 +135,23 @@ doors('description', described() as Service, (door) => {
     assert.equal(item.properties.secret, undefined)
     assert.equal(create.properties.secret.writeOnly, true)
     assert.equal(item.properties.createdAt.readOnly, true)
-    assert.equal(item.properties.createdAt.format, 'date-time')
+    assert.deepEqual(
+      [item.properties.createdAt.$ref, schemas.Timestamp.format],
+      ['#/components/schemas/Timestamp', 'date-time'],
+    )
     assert.ok(item.required.includes('note'))
   })
 
   spec('R217', 'access, retention of keys and deprecations come from the declaration', async () => {
     const { json } = await door.send('GET', '/openapi.json')
     const { get, post } = json.paths['/orders']
-    assert.deepEqual(get.security, [])
+    assert.deepEqual([json.security, get.security], [[], undefined])
     assert.deepEqual(post.security, [{ apiKey: ['orders:write'] }, { apiKeyHeader: ['orders:write'] }])
     assert.equal(json.components.securitySchemes.apiKeyHeader.name, 'X-Key')
     assert.match(json.components.parameters.IdempotencyKey.description, /2592000 seconds/)
     assert.match(json.info.description, /1000 requests in 3600 seconds/)
-    assert.match(post.requestBody.description, /1048576 bytes/)
+    assert.match(json.info.description, /content of 1048576 bytes/)
+    assert.equal(post.requestBody.description, undefined)
     const { put, patch } = json.paths['/orders/{id}']
     assert.deepEqual([put.deprecated, put['x-deprecation'].sunset, patch.deprecated], [true, '2027-01-01', undefined])
   })

@@ -174,7 +174,7 @@ const modelled = (item: any): Row => ({
 function expected(rows: readonly Row[], { filters, sort, order, nulls }: Ask): string[] {
   const all = filters.map(([field, form, value]): Filter => [kindOf(field), form, value])
   const terms = [{ field: kindOf(sort), descending: order === 'desc', nulls }]
-  return sorted(matching(rows, all, null), terms).map(({ id }) => id)
+  return sorted(matching(rows, { filters: all, any: null, search: null }), terms, null).map(({ id }) => id)
 }
 
 function pathOf({ label, filters, sort, order, nulls }: Ask, limit: number): string {

@@ -1,6 +1,7 @@
 /** Contract section 13: requests made from descriptions are accepted if valid, else refused; all answers are described. R217. */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
+import { f, service } from 'bylaw'
 import orders from '../../examples/orders/handlers.ts'
 import { standardCorridor } from '../../src/corridor/handle.ts'
 import { openapiDocument } from '../../src/describe/openapi.ts'
@@ -22,11 +23,26 @@ import { tenants } from '../help/tenants.ts'
 const hookScopes = ['order-notes:read', 'webhook-endpoints:read', 'webhook-endpoints:write']
 const hookCaller: As = { account: 'acc_a', scopes: hookScopes }
 
+const searched = service({
+  name: 'library',
+  resources: {
+    books: {
+      prefix: 'bok',
+      fields: {
+        title: f.text({ max: 80, search: true, sort: true }),
+        tags: f.list(f.text({ max: 20 }), { max: 5, search: true }),
+      },
+      access: 'public',
+    },
+  },
+})
+
 /** Services with the caller, and messages for values that only an older version accepts. */
 const services: readonly [Service, As?, RegExp?][] = [
   [shop],
   [orders],
   [listService],
+  [searched],
   [keyService],
   [history, {}, /(?:firstName|lastName) must be at most 200 characters long/],
   [archive, archivist],

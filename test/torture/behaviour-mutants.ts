@@ -7,7 +7,7 @@ export interface BehaviourMutant {
   readonly tests: readonly string[]
 }
 
-const [states, model, timers, money, announced, handlers, dryRuns, eventOrder] = [
+const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, embed, embedChanges] = [
   'test/spec/14-states.test.ts',
   'test/spec/14-model.test.ts',
   'test/store/timers.test.ts',
@@ -16,6 +16,8 @@ const [states, model, timers, money, announced, handlers, dryRuns, eventOrder] =
   'test/spec/15-handlers.test.ts',
   'test/store/dry-run.test.ts',
   'test/store/event-order.test.ts',
+  'test/spec/3-embed.test.ts',
+  'test/spec/3-embed-changes.test.ts',
 ]
 
 export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
@@ -400,5 +402,34 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     about: 'an ordered endpoint gets the next event of an item while the one before waits for its retry',
     changes: [{ file: 'deliveries/endpoint-courier.ts', from: 'seen.has(item || id)', to: 'seen.has(id)' }],
     tests: ['test/store/webhooks.test.ts'],
+  },
+  'embedded-lists-go-stale': {
+    about: 'a cached list is used although rows that are embedded in it have changed',
+    changes: [
+      { file: 'corridor/cached-answer.ts', from: ', ...otherCollections, ...embedded]', to: ', ...otherCollections]' },
+    ],
+    tests: [embedChanges],
+  },
+  'embedded-rows-without-tag': {
+    about: 'the tag of an item does not depend on what is embedded',
+    changes: [
+      {
+        file: 'endpoints/read-item.ts',
+        from: '  if (ETag !== undefined) headers.ETag = ',
+        to: '  if (ETag === undefined) headers.ETag = ',
+      },
+    ],
+    tests: [embedChanges],
+  },
+  'embedded-rows-for-all': {
+    about: 'callers embed what they may not read',
+    changes: [
+      {
+        file: 'endpoints/read-item.ts',
+        from: '  if (query?.embed) admit(query.embed, caller)',
+        to: '  void [admit, query, caller]',
+      },
+    ],
+    tests: [embed],
   },
 }

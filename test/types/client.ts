@@ -37,6 +37,7 @@ const api = service({
           average: ['buyer.age'],
         },
       },
+      embed: ['orderLines', 'slots.order'],
       states: {
         field: 'status',
         initial: 'draft',
@@ -53,7 +54,12 @@ const api = service({
       },
       access: 'public',
     },
-    'order-lines': { parent: 'orders', fields: { quantity: f.integer() }, access: 'public' },
+    'order-lines': {
+      parent: 'orders',
+      fields: { quantity: f.integer(), cardId: f.ref('cards', { optional: true }) },
+      embed: true,
+      access: 'public',
+    },
     slots: {
       parent: { resource: 'orders' },
       key: 'number',
@@ -117,6 +123,14 @@ export async function calls() {
         }
       >
     >)
+  const full = await shop.orders.get(order, { embed: ['orderLines', 'slots.order'], fields: ['size'] })
+  void (full._embedded.orderLines.data[0]?.quantity satisfies number | undefined)
+  void (full._embedded.orderLines.hasMore satisfies boolean)
+  void (full._embedded.slots.data[0]?._embedded.order?.note satisfies string | null | undefined)
+  for await (const one of shop['order-lines'].list({ embed: ['card', 'order'] })) {
+    void (0 as unknown as Proof<Equal<typeof one._embedded.card, Row<Api, 'cards'> | null>>)
+    void (one._embedded.order satisfies Row<Api, 'orders'> | null)
+  }
   const cut = await shop.orders.get(order, { fields: ['size'], deadline: 1000 })
   void (cut.size satisfies 's' | 'l')
   for await (const event of shop.events({ types: ['order.placed', 'orderLine.created'], after: 'evt_1' }))
@@ -162,6 +176,10 @@ export async function mistakes(order: Order, row: Row<Api, 'orders'>) {
   void (await shop.orders.get(order, { fields: ['size'] })).note
   // @ts-expect-error: there is no such field
   shop.orders.list({ fields: ['nope'] })
+  // @ts-expect-error: `cards` cannot be embedded
+  shop.orders.list({ embed: ['cards'] })
+  // @ts-expect-error: `slots` was not embedded
+  void (await shop.orders.get(order, { embed: ['orderLines'] }))._embedded.slots
   // @ts-expect-error: there is no such nested field
   shop.orders.list({ fields: ['buyer.nope'] })
   // @ts-expect-error: an item without all fields is no target

@@ -2,47 +2,60 @@
 
 import type { FieldTerms } from '../fields/kind.ts'
 import { termsOf } from '../fields/value-terms.ts'
-import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
+import { embeddableNames } from '../lists/embed-names.ts'
 import { cursorInformationSchema, pageInformationSchemas } from '../lists/page-text.ts'
 import { isReadByWriters } from '../resources/declaration.ts'
 import type { InputField, OwnOperation, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
-import { linkNames } from '../views/item-links.ts'
-
-import { type ComponentRef, type DocumentPart, pascalCase, withoutUndefined } from './components.ts'
-import { addressSchema, fieldSchema, idSchema, requiredNames, type SchemaContext, unnamedMembers } from './schemas.ts'
+import { embeddedProperty, ignoredMembers, ignoredSchema, keyProperty, linksProperty } from './added-members.ts'
+import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
+import { changeExample, createExample, exampleInput, exampleValue } from './example-body.ts'
+import {
+  addressSchema,
+  exampleIds,
+  fieldSchema,
+  idForm,
+  idSchema,
+  requiredNames,
+  type SchemaContext,
+  unnamedMembers,
+} from './schemas.ts'
 
 /** The schema of an item in answers. */
-export const itemRef = (resource: Resource, around: SchemaContext): ComponentRef =>
-  shownRef(resource, '', linksProperty(resource, around), around)
-
-/** The schema of an item as an event carries it, without links. */
-export const recordedRef = (resource: Resource, around: SchemaContext): ComponentRef => {
-  const hasLinks = linksProperty(resource, around) !== null
-  return hasLinks ? shownRef(resource, 'Recorded', null, around) : itemRef(resource, around)
+export function itemRef(resource: Resource, around: SchemaContext): ComponentRef {
+  const links = linksProperty(resource, around)
+  if (embeddableNames(resource, around.resources).length === 0)
+    return putBodySchema(resource, '', around, shownSchema(resource, links, around))
+  const { bodies, putRecursive } = around.components
+  const name = `item ${resource.name}`
+  return bodies.form(name, () =>
+    putRecursive('schemas', schemaNames(resource, ''), (ref) => {
+      bodies.form(name, () => ref)
+      const embedded = embeddedProperty(resource, around.resources, (one) => cachedBodyRef(itemRef, one, around))
+      return shownSchema(resource, { ...links, ...embedded }, around)
+    }),
+  )
 }
 
-function shownRef(resource: Resource, kind: string, links: DocumentPart | null, around: SchemaContext): ComponentRef {
+/** The schema of an item as an event carries it, without links and without what reads embed. */
+export const recordedRef = (resource: Resource, around: SchemaContext): ComponentRef => {
+  const hasMore = linksProperty(resource, around) !== null || embeddableNames(resource, around.resources).length > 0
+  if (!hasMore) return itemRef(resource, around)
+  return putBodySchema(resource, 'Recorded', around, shownSchema(resource, null, around))
+}
+
+function shownSchema(resource: Resource, more: DocumentPart | null, around: SchemaContext): DocumentPart {
   const seen = resource.members.filter(({ writeOnly }) => !writeOnly)
-  return putBodySchema(resource, kind, around, {
+  return {
     title: resource.title,
     description: resource.declaration.description,
     type: 'object',
-    properties: { ...propertySchemas(seen, (member) => answeredSchema(resource, member, around)), ...links },
+    properties: { ...propertySchemas(seen, (member) => answeredSchema(resource, member, around)), ...more },
     ...requiredNames([
       ...seen.filter(({ read }) => read === null).map(({ name }) => name),
-      ...(links === null ? [] : ['_links']),
+      ...(more?._links ? ['_links'] : []),
     ]),
-  })
-}
-
-/** The schema of the links of an item; links of actions are optional, as they depend on the caller and the state. */
-function linksProperty(resource: Resource, { resources }: SchemaContext): DocumentPart | null {
-  const names = linkNames(resource, resources)
-  const url = { type: 'string', format: 'uri-reference' }
-  const properties = Object.fromEntries(['self', ...(names ?? [])].map((name) => [name, url]))
-  const description = 'Relative URLs; that of an action is there only while this caller can use it.'
-  return names && { _links: { type: 'object', readOnly: true, description, properties, required: ['self'] } }
+  }
 }
 
 export function createRef(resource: Resource, around: SchemaContext): ComponentRef {
@@ -55,17 +68,17 @@ export function createRef(resource: Resource, around: SchemaContext): ComponentR
   )
   const needed = taken.filter(({ name, absent }) => absent === undefined && name !== 'id')
   return putBodySchema(resource, 'Create', around, {
-    title: `${resource.title}, as it is created`,
     type: 'object',
     properties: {
       ...propertySchemas(taken, ({ name }) => {
-        const sent = name === 'id' ? idSchema(resource, around) : declaredSchema(resource, name, 'sent', around)
+        const sent = name === 'id' ? idForm(resource, around) : declaredSchema(resource, name, 'sent', around)
         return name === key ? addressSchema(sent) : sent
       }),
-      ...keyProperty(resource, 'create'),
+      ...keyProperty(resource, 'create', around),
     },
     ...requiredNames(needed.map(({ name }) => name)),
     ...unnamedMembers(settings),
+    ...listedExample(createExample(resource, exampleIds(around))),
   })
 }
 
@@ -78,50 +91,27 @@ export function replaceRef(resource: Resource, around: SchemaContext): Component
   const stays = ({ writeOnly, write, immutable }: Member) => writeOnly || write.length > 0 || (immutable && !isRead)
   const needed = resource.members.filter((one) => one.from === 'caller' && one.absent === undefined && !stays(one))
   return putBodySchema(resource, 'Replace', around, {
-    title: `${resource.title}, as it is replaced`,
     type: 'object',
     properties: {
       ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'sent', around)),
-      _links: ignoredSchema,
+      ...ignoredMembers(resource),
     },
     ...requiredNames(needed.map(({ name }) => name)),
     ...unnamedMembers(resource.settings),
+    ...listedExample(changeExample(resource, exampleIds(around), false)),
   })
 }
 
 export function changeRef(resource: Resource, around: SchemaContext): ComponentRef {
   return putBodySchema(resource, 'Update', around, {
-    title: `${resource.title}, as it is changed: a merge patch`,
     type: 'object',
     properties: {
       ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'patched', around)),
-      _links: ignoredSchema,
-      ...keyProperty(resource, 'change'),
+      ...ignoredMembers(resource),
+      ...keyProperty(resource, 'change', around),
     },
     ...unnamedMembers(resource.settings),
-  })
-}
-
-/** The operations of a JSON Patch. R118. */
-export function jsonPatchRef({ singular, settings }: Resource, { components }: SchemaContext): ComponentRef {
-  const pointer = { type: 'string', pattern: '^(/([^/~]|~[01])*)*$' }
-  const operation = (names: readonly string[], more: DocumentPart): DocumentPart => ({
-    type: 'object',
-    properties: { op: { type: 'string', enum: names }, path: pointer, ...more },
-    required: ['op', 'path', ...Object.keys(more)],
-  })
-  return components.put('schemas', ['JsonPatch', `${pascalCase(singular)}JsonPatch`], {
-    title: 'A JSON Patch (RFC 6902)',
-    description: 'Changes the item as its caller sees it: all operations are applied, or none is.',
-    type: 'array',
-    maxItems: settings.body.maxKeys,
-    items: {
-      anyOf: [
-        operation(['add', 'replace', 'test'], { value: {} }),
-        operation(['remove'], {}),
-        operation(['move', 'copy'], { from: pointer }),
-      ],
-    },
+    ...listedExample(changeExample(resource, exampleIds(around), true)),
   })
 }
 
@@ -162,10 +152,11 @@ export function inputRef(
     type: 'object',
     properties: {
       ...bodySchemas(resource, input, 'sent', around),
-      ...keyProperty(resource, 'transition'),
+      ...keyProperty(resource, 'transition', around),
     },
     ...requiredNames(needed),
     ...unnamedMembers(resource.settings),
+    ...listedExample(exampleInput(input, resource, exampleIds(around))),
   })
 }
 
@@ -225,9 +216,13 @@ function putBodySchema(
   { components }: SchemaContext,
   part: DocumentPart,
 ): ComponentRef {
-  const names = [schemaName(resource) + what, `${pascalCase(resource.name)}Item${what}`] as const
-  return components.put('schemas', names, part)
+  return components.put('schemas', schemaNames(resource, what), part)
 }
+
+const schemaNames = (resource: Resource, what: string): readonly [string, string] => [
+  schemaName(resource) + what,
+  `${pascalCase(resource.name)}Item${what}`,
+]
 
 const propertySchemas = (members: readonly Member[], schema: (member: Member) => DocumentPart): DocumentPart =>
   Object.fromEntries(members.map((member) => [member.name, schema(member)]))
@@ -247,13 +242,15 @@ const storedSchema = (
   around: SchemaContext,
 ): DocumentPart => fieldSchema(around.storedTermsOf(name)[own] as FieldTerms, way, around)
 
-function answeredSchema(resource: Resource, { name }: Member, around: SchemaContext): DocumentPart {
+function answeredSchema(resource: Resource, member: Member, around: SchemaContext): DocumentPart {
+  const { name, field } = member
   const owner = name === resource.parent?.field ? around.resources.get(resource.parent.resource) : undefined
   if (name === 'id') return { ...idSchema(resource, around), readOnly: true }
-  return owner ? { ...idSchema(owner, around), readOnly: true } : storedSchema(resource, name, 'answered', around)
+  if (owner) return { ...idSchema(owner, around), readOnly: true }
+  const schema = storedSchema(resource, name, 'answered', around)
+  const example = field.kind === 'text' ? exampleValue(member, resource.rules.kinds) : undefined
+  return example === undefined ? schema : { examples: [example], ...schema }
 }
-
-const ignoredSchema = { readOnly: true, description: 'Set by the service; ignored here.' }
 
 /** A field in a PUT or PATCH. A field of the URL must agree with it; a field that the service sets is ignored. R48. */
 function returnedSchema(
@@ -270,18 +267,7 @@ function returnedSchema(
     description: __,
     ...schema
   } = name === resource.key ? declaredSchema(resource, name, way, around) : answeredSchema(resource, member, around)
-  return { ...schema, readOnly: true, description: 'As in the address, or left out.' }
-}
-
-/** The property of the idempotency key, if bodies may have one. R93. */
-function keyProperty({ settings }: Resource, operation: 'create' | 'change' | 'transition'): DocumentPart {
-  const name = idempotencyKeyField(settings)
-  const takes = operation !== 'change' || settings.idempotency.methods.includes('PATCH')
-  if (name === null || !takes) return {}
-  const description = 'The idempotency key, where the header does not carry it.'
-  return {
-    [name]: withoutUndefined({ type: 'string', pattern: idempotencyKeyPattern.source, writeOnly: true, description }),
-  }
+  return { ...schema, readOnly: true }
 }
 
 /** The schema of a body, made once for each OpenAPI document. */
@@ -290,6 +276,9 @@ export const cachedBodyRef = (
   resource: Resource,
   around: SchemaContext,
 ): ComponentRef => around.components.bodies.form(`${make.name} ${resource.name}`, () => make(resource, around))
+
+/** The example of a body; it is left out if no fitting values are known. */
+const listedExample = (body: object | null): DocumentPart => (body === null ? {} : { examples: [body] })
 
 /** The schema itself if there is only one, else `anyOf` of all. */
 const anyOfSchemas = (schemas: readonly object[]): DocumentPart =>

@@ -3,7 +3,7 @@ import { type FieldKinds, type FieldTerms, fieldKind, type SchemaUse } from '../
 import { chosenIdPattern, typeIdPattern } from '../formats/id.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Settings } from '../settings.ts'
-import { type Components, type DocumentPart, withoutUndefined } from './components.ts'
+import { type Components, type DocumentPart, pascalCase, withoutUndefined } from './components.ts'
 
 export interface SchemaContext {
   readonly kinds: FieldKinds
@@ -59,12 +59,20 @@ export const requiredNames = (names: readonly string[]): DocumentPart => (names.
 export const unnamedMembers = ({ body }: Settings): DocumentPart =>
   body.unknownFields === 'reject' ? { additionalProperties: false } : {}
 
-/** The schema of the ids or keys of a resource, as texts. */
+/** The schema of the ids or keys of a resource, as texts. Ids are a component. */
 export function idSchema(resource: Resource, around: SchemaContext): DocumentPart {
+  const { key, singular } = resource
+  const schema = idForm(resource, around)
+  return key === null ? { ...around.components.put('schemas', [`${pascalCase(singular)}Id`], schema) } : schema
+}
+
+/** The schema of the ids or keys itself. */
+export function idForm(resource: Resource, around: SchemaContext): DocumentPart {
   const { key, prefix, settings, name } = resource
   if (key === null) {
-    const form = settings.resource.id === 'typeid' ? typeIdPattern(prefix as string) : chosenIdPattern(prefix as string)
-    return { type: 'string', pattern: form.source }
+    const isTypeId = settings.resource.id === 'typeid'
+    const form = isTypeId ? typeIdPattern(prefix as string) : chosenIdPattern(prefix as string)
+    return { type: 'string', pattern: form.source, examples: [exampleId(resource)] }
   }
   const { default: _, ...terms } = around.termsOf(name)[key] as FieldTerms
   const { description: __, ...value } = valueSchema(terms, 'sent', around)
@@ -72,6 +80,16 @@ export function idSchema(resource: Resource, around: SchemaContext): DocumentPar
     return { type: 'string', pattern: wholeNumberPattern(Number(value.minimum), Number(value.maximum)) }
   return addressSchema(value)
 }
+
+const exampleId = ({ prefix }: Resource): string => `${prefix}_01jd8m2kq3v9x7c5b1n4f6h8t0`
+
+/** The ids in examples; items with a key have none. */
+export const exampleIds = ({ resources }: SchemaContext) => ({
+  idOf: (name: string): string | undefined => {
+    const found = resources.get(name)
+    return found?.key === null ? exampleId(found) : undefined
+  },
+})
 
 /** The pattern of a whole number as a text, with its sign, zero and number of digits as the bounds allow them. */
 function wholeNumberPattern(min: number, max: number): string {

@@ -1,11 +1,12 @@
-/** Batch bodies: the schemas of a batch and of its answer. Part 13; R229. */
+/** Batch bodies: the schemas of bodies with several operations: batches, their answers, and JSON Patches. Part 13; R118, R229. */
 import { batchMethods } from '../endpoints/batch-body.ts'
 import type { Resource } from '../resources/resource.ts'
-import type { ComponentRef } from './components.ts'
+import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
+import { exampleBody } from './example-body.ts'
 import { type SchemaContext, unnamedMembers } from './schemas.ts'
 
 /** The body of a batch. R229. */
-export function batchRef({ settings }: Resource, { components }: SchemaContext): ComponentRef {
+export function batchRef({ settings }: Resource, { components, resources }: SchemaContext): ComponentRef {
   const member = {
     type: 'object',
     properties: {
@@ -29,7 +30,19 @@ export function batchRef({ settings }: Resource, { components }: SchemaContext):
   return components.put('schemas', ['Batch'], {
     ...{ title, type: 'object', properties, required: ['operations'] },
     ...unnamedMembers(settings),
+    ...batchExample([...resources.values()]),
   })
+}
+
+/** The creation of an item that needs no others. */
+function batchExample(resources: readonly Resource[]): DocumentPart {
+  const bodies = resources.flatMap((one) => {
+    const isOpen =
+      one.parent === null && one.settings.resource.id !== 'client' && one.declaration.operations === undefined
+    const body = isOpen ? exampleBody(one) : null
+    return body === null ? [] : [{ method: 'POST', path: `/${one.name}`, body }]
+  })
+  return bodies.length === 0 ? {} : { examples: [{ operations: bodies.slice(0, 1) }] }
 }
 
 /** The answer of a batch. */
@@ -49,5 +62,28 @@ export function batchResultRef(_: Resource, { components }: SchemaContext): Comp
     type: 'object',
     properties: { data: { type: 'array', items: result } },
     required: ['data'],
+  })
+}
+
+/** The operations of a JSON Patch. R118. */
+export function jsonPatchRef({ singular, settings }: Resource, { components }: SchemaContext): ComponentRef {
+  const pointer = { type: 'string', pattern: '^(/([^/~]|~[01])*)*$' }
+  const operation = (names: readonly string[], more: DocumentPart): DocumentPart => ({
+    type: 'object',
+    properties: { op: { type: 'string', enum: names }, path: pointer, ...more },
+    required: ['op', 'path', ...Object.keys(more)],
+  })
+  return components.put('schemas', ['JsonPatch', `${pascalCase(singular)}JsonPatch`], {
+    title: 'A JSON Patch (RFC 6902)',
+    description: 'Changes the item as its caller sees it: all operations are applied, or none is.',
+    type: 'array',
+    maxItems: settings.body.maxKeys,
+    items: {
+      anyOf: [
+        operation(['add', 'replace', 'test'], { value: {} }),
+        operation(['remove'], {}),
+        operation(['move', 'copy'], { from: pointer }),
+      ],
+    },
   })
 }

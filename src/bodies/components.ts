@@ -16,6 +16,12 @@ type ComponentKind = (typeof componentKinds)[number]
 export interface Components {
   /** Stores a part under the first of the names that is free, or already has the same part. */
   readonly put: (kind: ComponentKind, names: readonly [string, ...string[]], part: DocumentPart) => ComponentRef
+  /** The same for a part that contains references to itself: it is made when its name is taken. */
+  readonly putRecursive: (
+    kind: ComponentKind,
+    names: readonly [string, ...string[]],
+    make: (own: ComponentRef) => DocumentPart,
+  ) => ComponentRef
   /** The references to the bodies that were put, by name. */
   readonly bodies: Prepared
   /** All parts, sorted by kind and name. */
@@ -24,9 +30,21 @@ export interface Components {
 
 export function openComponents(): Components {
   const kept = new Map<ComponentKind, Map<string, string>>()
-  const put: Components['put'] = (kind, names, part) => {
+  const partsOf = (kind: ComponentKind): Map<string, string> => {
     const own = kept.get(kind) ?? new Map<string, string>()
     kept.set(kind, own)
+    return own
+  }
+  const putRecursive: Components['putRecursive'] = (kind, names, make) => {
+    const own = partsOf(kind)
+    const name = freeName(names, (one) => !own.has(one))
+    const ref = { $ref: `#/components/${kind}/${name}` }
+    own.set(name, '')
+    own.set(name, JSON.stringify(make(ref)))
+    return ref
+  }
+  const put: Components['put'] = (kind, names, part) => {
+    const own = partsOf(kind)
     const text = JSON.stringify(part)
     const name = freeName(names, (one) => !own.has(one) || own.get(one) === text)
     own.set(name, text)
@@ -39,7 +57,7 @@ export function openComponents(): Components {
         return own.length === 0 ? [] : [[kind, Object.fromEntries(own.map(([name, text]) => [name, JSON.parse(text)]))]]
       }),
     )
-  return { put, bodies: new Prepared(), all }
+  return { put, putRecursive, bodies: new Prepared(), all }
 }
 
 /** The first name that fits; if other parts have all of them, the last name with a number. */

@@ -1,0 +1,69 @@
+/** Embedded types: what `embed` can name, and the items with what is embedded in them. Part 1; part 4, list parameters. R232. */
+import type { ResolvedField } from '../fields/field.ts'
+import type {
+  ConceptsOf,
+  EventPrefix,
+  FieldsOf,
+  Get,
+  InCase,
+  ResourceName,
+  ResourceOf,
+  Row,
+} from '../resources/infer.ts'
+
+/** The resource that a resource belongs to. */
+export type ParentOf<D, R> = [Get<ResourceOf<D, R>, 'parent', never>] extends [infer P]
+  ? P extends string
+    ? P
+    : Get<P, 'resource', never>
+  : never
+export type ChildName<D, R> = { [C in ResourceName<D>]: R extends ParentOf<D, C> ? C : never }[ResourceName<D>]
+
+/** The names that `embed` can have: `'customer' | 'lines' | 'lines.product'`. */
+export type EmbedName<D, R> =
+  Get<ResourceOf<D, R>, 'embed', never> extends infer E
+    ? E extends readonly (infer N extends string)[]
+      ? N | FirstName<N>
+      : E extends true
+        ? keyof Related<D, R> & string
+        : never
+    : never
+export type FirstName<N extends string> = N extends `${infer K}.${string}` ? K : N
+
+/** What an item is related to, by the names of `_links`: the resources of single items, and lists in a tuple. */
+type Related<D, R> = {
+  readonly [K in keyof FieldsOf<D, R> & string as TargetOf<D, R, K> extends never ? never : LinkName<K>]: TargetOf<
+    D,
+    R,
+    K
+  >
+} & { readonly [P in ParentOf<D, R> & string as EventPrefix<D, P>]: P } & {
+  readonly [C in ChildName<D, R> & string as InCase<D, C>]: readonly [C]
+}
+type TargetOf<D, R, K extends keyof FieldsOf<D, R>> =
+  ResolvedField<FieldsOf<D, R>[K], ConceptsOf<D>> extends { readonly kind: 'ref'; readonly target: infer T } ? T : never
+type LinkName<K extends string> = K extends `${infer N}Id` ? N : K extends `${infer N}_id` ? N : K
+
+/** The member with what is embedded; nothing without names. */
+export type Embedded<D, R, E extends string> = [E] extends [never]
+  ? unknown
+  : {
+      readonly _embedded: {
+        readonly [N in FirstName<E>]: EmbeddedValue<
+          D,
+          Get<Related<D, R>, N, never>,
+          E extends `${N}.${infer B}` ? B : never
+        >
+      }
+    }
+type EmbeddedValue<D, To, B extends string> = To extends readonly [infer C extends ResourceName<D>]
+  ? { readonly data: readonly EmbeddedItem<D, C, B>[]; readonly hasMore: boolean }
+  : To extends ResourceName<D>
+    ? EmbeddedItem<D, To, B> | null
+    : never
+type EmbeddedItem<D, R extends ResourceName<D>, B extends string> = Row<D, R> & Embedded<D, R, B>
+
+export interface Embedding<E> {
+  /** What is embedded in `_embedded`, where the resource declares it: `embed: ['customer', 'lines.product']`. */
+  readonly embed?: readonly E[]
+}

@@ -1,0 +1,49 @@
+/** Embed names: reads what `embed` names, `customer,lines.product`. Part 4, list parameters. R232. */
+import { shortName } from '../errors/pointer.ts'
+import type { Violation } from '../errors/problem.ts'
+import type { EmbedTree } from '../flow/intent.ts'
+import { nearestName } from '../formats/naming.ts'
+import { embedNames } from '../resources/references.ts'
+import type { Resource } from '../resources/resource.ts'
+import { queryViolation } from './query-string.ts'
+
+/** The most names of one request. */
+export const mostEmbedded = 5
+
+/** The names that `embed` can have for a resource of a version; none if it is no parameter. */
+export const embeddableNames = (
+  { name, declaration, settings }: Resource,
+  resources: ReadonlyMap<string, Resource>,
+): readonly string[] => embedNames(name, declaration.embed, resources, settings.naming)
+
+/** Makes the reader of the parameter, which adds mistakes to `faults`. */
+export function embedReader(known: readonly string[]) {
+  return (text: string | undefined, faults: Violation[]): EmbedTree | null => {
+    if (text === undefined || known.length === 0) return null
+    const names = text.split(',')
+    const fault = faultIn(names, known)
+    if (fault === null) return treeOf(names)
+    faults.push(queryViolation('invalid-parameter-value', 'embed', fault))
+    return null
+  }
+}
+
+function faultIn(names: readonly string[], known: readonly string[]): string | null {
+  const all = known.join(', ')
+  if (names.includes('')) return `embed must be names, separated by commas: ${all}.`
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    const guess = nearestName(shortName(unknown), known)
+    return `embed cannot have \`${shortName(unknown)}\`.${guess ? ` Did you mean ${guess}?` : ''} Names: ${all}.`
+  }
+  const double = names.find((name, i) => names.indexOf(name) < i)
+  if (double !== undefined) return `embed has ${double} twice; name it once.`
+  return names.length > mostEmbedded ? `embed has ${names.length} names; at most ${mostEmbedded} are allowed.` : null
+}
+
+/** A deep name embeds its beginning too. */
+function treeOf(paths: readonly string[]): EmbedTree {
+  const tops = new Set(paths.map((path) => path.split('.', 1)[0] as string))
+  const below = (top: string) => paths.flatMap((path) => (path.startsWith(`${top}.`) ? path.slice(top.length + 1) : []))
+  return new Map([...tops].map((top) => [top, treeOf(below(top))]))
+}

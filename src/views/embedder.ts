@@ -1,0 +1,246 @@
+/** Embedder: plans the rows that an answer embeds, and writes them as its version and its caller see them. R232. */
+import { allowAccount, otherRowsRefusal, restrictedFieldRefusal } from '../auth/allow.ts'
+import { ConversionError } from '../changes/conversion-error.ts'
+import { Problem } from '../errors/problem.ts'
+import { type Caller, permits } from '../flow/caller.ts'
+import type { EmbeddedRows, StoredRows } from '../flow/found-row.ts'
+import type { EmbedTree, RequestContext } from '../flow/intent.ts'
+import type { ListRows, RowEmbed } from '../flow/plan.ts'
+import { Prepared } from '../flow/prepared.ts'
+import { embeddableNames } from '../lists/embed-names.ts'
+import { readSort } from '../lists/sort.ts'
+import { type AccessRule, ruleFor } from '../resources/declaration.ts'
+import { type Relation, relationsOf } from '../resources/references.ts'
+import type { Resource } from '../resources/resource.ts'
+import { convertedRows, type ShownResource, shownRows, viewNow } from './shown-rows.ts'
+import { listRulesOf, restrictedColumns } from './version-lists.ts'
+
+/** A resource that embeds others, and the resources of its version, which are complete when the first request arrives. */
+export interface EmbeddingResource extends ShownResource {
+  readonly scenes: ReadonlyMap<string, ShownResource>
+  /** The challenge (WWW-Authenticate) for callers without the rights. R169. */
+  readonly challenge: string
+}
+
+type Asking = Pick<RequestContext, 'caller' | 'carried' | 'world'>
+
+/** The resources that are embedded by the names of `embed`. */
+type EmbedLevel = (name: string) => Embedded
+
+interface Embedded {
+  readonly relation: Relation
+  readonly shown: ShownResource
+  readonly rule: AccessRule | undefined
+  /** The scopes that are needed for the field through which it is found, and for those that its list is sorted by. */
+  readonly scopes: readonly string[]
+  /** The first page of a list; null for single rows. */
+  readonly list: ListRows | null
+  readonly below: EmbedLevel
+}
+
+export interface Embedder {
+  /** The names that `embed` can have. */
+  readonly names: readonly string[]
+  /** The rules and scopes that names can require. */
+  readonly rules: readonly (AccessRule | undefined)[]
+  /** The collections that are read for all names. */
+  readonly collections: () => readonly string[]
+  /** Throws if the caller may not read what is named. R169. */
+  readonly admit: (tree: EmbedTree, caller: Caller) => void
+  readonly plan: (tree: EmbedTree, asked: Asking) => readonly RowEmbed[]
+  /** The members of `_embedded` for each of the rows of an answer. */
+  readonly texts: (tree: EmbedTree, asked: Asking, found: readonly EmbeddedRows[], count: number) => readonly string[]
+  /** The resources that are embedded, and whether callers may see them differently. */
+  readonly reach: (tree: EmbedTree) => { readonly resources: readonly string[]; readonly isPersonal: boolean }
+}
+
+export function embedderOf(scene: EmbeddingResource): Embedder {
+  const names = embeddableNames(scene.resource, scene.resources)
+  const level = levelOf(scene, scene)
+  const all = () => names.map((name) => embeddedAt(level, name))
+  return {
+    names,
+    rules: names.flatMap((name) => rulesAt(scene.resource, name.split('.'), scene.resources)),
+    collections: () => [...new Set(all().flatMap(collectionsOf))],
+    admit: (tree, caller) => admitNames(level, tree, '', { caller, scene }),
+    plan: (tree, asked) => planLevel(level, scene, tree, asked),
+    texts: (tree, asked, found, count) => embeddedTexts(level, tree, asked, found, count),
+    reach: (tree) => {
+      const own = embeddedIn(level, tree)
+      return { resources: own.map(({ shown }) => shown.resource.name), isPersonal: own.some(isPersonal) }
+    },
+  }
+}
+
+/** Makes what a name leads to when a request first uses it. */
+function levelOf(from: ShownResource, root: EmbeddingResource): EmbedLevel {
+  const made = new Map<string, Embedded>()
+  return (name) => {
+    const known = made.get(name) ?? embeddedOf(from, root, name)
+    made.set(name, known)
+    return known
+  }
+}
+
+function embeddedOf({ resource, resources }: ShownResource, root: EmbeddingResource, name: string): Embedded {
+  const relation = relationAt(resource, name, resources)
+  const shown = root.scenes.get(relation.resource) as ShownResource
+  const list = relation.by === 'list' ? firstPage(shown, resource) : null
+  const restricted = restrictedColumns(shown.representation)
+  const sorted = list?.order.flatMap(({ column }) => restricted.get(column)?.[1] ?? []) ?? []
+  const read = relation.by === 'field' ? resource.byName.get(relation.field)?.read : null
+  const rule = ruleFor(shown.resource.access, list ? 'list' : 'read')
+  return { relation, shown, rule, scopes: read == null ? sorted : [read], list, below: levelOf(shown, root) }
+}
+
+const relationAt = (own: Resource, name: string, resources: ReadonlyMap<string, Resource>): Relation =>
+  relationsOf(own.name, resources, own.settings.naming).find((one) => one.name === name) as Relation
+
+/** The first page of the children of an owner, in their default order. */
+function firstPage(shown: ShownResource, owner: Resource): ListRows {
+  const { list } = shown.resource.settings
+  return {
+    do: 'list',
+    collection: shown.resource.collection.name,
+    parent: { collection: owner.collection.name, id: '' },
+    account: null,
+    time: 0,
+    where: [],
+    order: readSort(new Map(), listRulesOf(shown), []),
+    prepared: new Prepared(),
+    window: { from: 'offset', offset: 0, limit: Math.min(list.pageSize, list.maxPageSize) },
+    countTo: null,
+    withPositions: false,
+  }
+}
+
+const embeddedAt = (level: EmbedLevel, path: string): Embedded => {
+  const [first = '', rest] = path.split('.')
+  return rest === undefined ? level(first) : embeddedAt(level(first).below, rest)
+}
+
+const embeddedIn = (level: EmbedLevel, tree: EmbedTree): readonly Embedded[] =>
+  [...tree].flatMap(([name, below]) => [level(name), ...embeddedIn(level(name).below, below)])
+
+const collectionsOf = ({ shown: { resource, representation } }: Embedded): readonly string[] => [
+  resource.collection.name,
+  ...representation.joined.map(({ collection }) => collection),
+]
+
+const isPersonal = ({ rule, scopes, shown: { resource } }: Embedded): boolean =>
+  rule !== 'public' || scopes.length > 0 || resource.hasScopedFields || resource.collection.account !== null
+
+/** The rules of a name; of an account's rows that of known callers, as only those have an account. */
+function rulesAt(
+  own: Resource,
+  [name = '', ...rest]: readonly string[],
+  resources: ReadonlyMap<string, Resource>,
+): readonly (AccessRule | undefined)[] {
+  const { by, field, resource } = relationAt(own, name, resources)
+  const there = resources.get(resource) as Resource
+  const rule = ruleFor(there.access, by === 'list' ? 'list' : 'read')
+  const read = by === 'field' ? own.byName.get(field)?.read : null
+  const needsAccount = there.collection.account !== null && own.collection.account === null
+  const further = rest.length === 0 ? [] : rulesAt(there, rest, resources)
+  return [rule, ...(read == null ? [] : [read]), ...(needsAccount ? [undefined] : []), ...further]
+}
+
+function admitNames(
+  level: EmbedLevel,
+  tree: EmbedTree,
+  before: string,
+  { caller, scene }: { readonly caller: Caller; readonly scene: EmbeddingResource },
+): void {
+  const asking = { caller, challenge: scene.challenge, auth: scene.resource.settings.auth }
+  for (const [name, below] of tree) {
+    const path = before + name
+    const { rule, scopes, shown, below: next } = level(name)
+    const lacks = scopes.filter((one) => !caller.scopes.has(one))
+    if (lacks.length > 0) throw restrictedFieldRefusal(path, 'embed', lacks, asking)
+    if (!permits(caller, rule)) throw otherRowsRefusal(`embed ${path}`, rule, asking)
+    allowAccount(caller, shown.resource)
+    admitNames(next, below, `${path}.`, { caller, scene })
+  }
+}
+
+function planLevel(level: EmbedLevel, from: ShownResource, tree: EmbedTree, asked: Asking): readonly RowEmbed[] {
+  const read = documentReader(from, asked)
+  return [...tree].map(([name, below]) => {
+    const { relation, shown, list, below: next } = level(name)
+    const { collection } = shown.resource
+    const field = relation.by === 'list' ? 'id' : relation.field
+    const account = collection.account === null ? null : asked.caller.account
+    return {
+      collection: collection.name,
+      account,
+      joined: shown.representation.joined,
+      ids: (rows) => read(rows).map((document) => (document[field] ?? null) as string | null),
+      ...(list && { list: { ...list, account, time: asked.world.now() } }),
+      embeds: planLevel(next, shown, below, asked),
+    }
+  })
+}
+
+type Documents = readonly Readonly<Record<string, unknown>>[]
+
+/** Reads rows as the version has them, once for all names. */
+function documentReader(shown: ShownResource, { caller, world }: Asking): (rows: StoredRows) => Documents {
+  let last: { readonly rows: StoredRows; readonly documents: Documents } | null = null
+  return (rows) => {
+    if (last?.rows !== rows) last = { rows, documents: documentsIn(shown, { caller, world }, rows) }
+    return last.documents
+  }
+}
+
+function documentsIn(shown: ShownResource, { caller, world }: Omit<Asking, 'carried'>, rows: StoredRows): Documents {
+  try {
+    return JSON.parse(`[${convertedRows(shown, viewNow(shown, caller, world), rows)}]`)
+  } catch (error) {
+    if (error instanceof ConversionError) return [] // reported when the rows themselves are shown
+    throw error
+  }
+}
+
+function embeddedTexts(
+  level: EmbedLevel,
+  tree: EmbedTree,
+  asked: Asking,
+  found: readonly EmbeddedRows[],
+  count: number,
+): readonly string[] {
+  const members = [...tree].map(([name, below], i) => {
+    const { list, shown, below: next } = level(name)
+    const { parts, embedded, ...rows } = found[i] as EmbeddedRows
+    const texts = orConversionProblem(shown, () =>
+      shownRows(shown, viewNow(shown, asked.caller, asked.world), asked.carried, rows),
+    )
+    const inner = below.size === 0 ? null : embeddedTexts(next, below, asked, embedded, texts.length)
+    const items = inner ? texts.map((text, at) => withEmbedded(text, inner[at] as string)) : texts
+    return (row: number) => `${JSON.stringify(name)}:${memberText(items, parts[row], list !== null)}`
+  })
+  return Array.from({ length: count }, (_, row) => members.map((member) => member(row)).join(','))
+}
+
+/** An item, null, or a page of a list. */
+function memberText(
+  items: readonly string[],
+  part: EmbeddedRows['parts'][number] | undefined,
+  isList: boolean,
+): string {
+  const { from, count, hasMore } = part ?? { from: 0, count: 0, hasMore: false }
+  if (!isList) return count === 0 ? 'null' : (items[from] as string)
+  return `{"data":[${items.slice(from, from + count).join(',')}],"hasMore":${hasMore}}`
+}
+
+/** An item with the members of `_embedded`. */
+export const withEmbedded = (item: string, members: string): string => `${item.slice(0, -1)},"_embedded":{${members}}}`
+
+function orConversionProblem<T>({ resource }: ShownResource, make: () => T): T {
+  try {
+    return make()
+  } catch (cause) {
+    if (!(cause instanceof ConversionError)) throw cause
+    const message = `One embedded item of ${resource.name} cannot be shown in this version. Leave it out of embed.`
+    throw new Problem('version-conversion-failed', message, { cause })
+  }
+}
