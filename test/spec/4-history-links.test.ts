@@ -1,4 +1,4 @@
-/** The history of a key that is used again after a deletion. R237. */
+/** Links to revisions, and the history of a key that is used again after a deletion. R237. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'
@@ -36,4 +36,29 @@ doors(
     })
   },
   { now: () => Date.UTC(2026, 5, 1) },
+)
+
+const linked = service({
+  name: 'linked',
+  scopes: { audit: 'Read revisions' },
+  settings: { resource: { links: 'all' } },
+  resources: {
+    notes: { prefix: 'not', fields: { text: f.text() }, access: 'public', history: { read: 'audit' } },
+  },
+})
+
+doors(
+  'links to revisions',
+  linked,
+  (door: Door) => {
+    spec('R237 R49', 'are there for callers that may read them', async () => {
+      const { id, _links } = (await door.send('POST', '/notes', { json: { text: 'a' } })).json
+      assert.deepEqual(Object.keys(_links), ['self'])
+      const headers = door.as('auditor')
+      const links = (await door.send('GET', `/notes/${id}`, { headers })).json._links
+      assert.equal(links.revisions, `/notes/${id}/revisions`)
+      assert.equal((await door.send('GET', links.revisions, { headers })).json.data.length, 1)
+    })
+  },
+  { holders: { auditor: { scopes: ['audit'] } } },
 )
