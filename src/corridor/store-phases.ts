@@ -17,6 +17,7 @@ import { executeInTurn } from '../idempotency/execute-in-turn.ts'
 import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
 import { isDryRun } from '../lists/query-string.ts'
 import type { Unique } from '../rows/collection.ts'
+import type { Service } from '../service.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
 import { executeBatch } from './execute-batch.ts'
@@ -47,7 +48,7 @@ export const storePhase = phase({
   pass: (way) => {
     const { context, route, intent } = way
     if (route.most !== undefined) return executeBatch(way, route.most, isDryRun(intent.call, route.resource.settings))
-    return context.handlers && !route.safe
+    return context.handlers && mayRunHandlers(context.handlers, context.service, route)
       ? executeHandled(way, context.handlers, context.wakeWorker)
       : executeInTurn(planOf(context, route, intent), context, route.resource.settings.idempotency)
   },
@@ -69,6 +70,17 @@ function planOf({ service }: Pick<ServerContext, 'service'>, { plan, resource }:
     throw new Error(`There is no dry run of ${made.do}.`)
   return { ...made, dry: true }
 }
+
+/**
+ * Whether a handler may have to run: one of the resource, or of rows that are written with its own, as a removal takes others
+ * along and an older version writes fields that have moved to others.
+ */
+const mayRunHandlers = ({ ownHandlers }: HandlerSources, { resources }: Service, route: Route): boolean =>
+  !route.safe &&
+  (Object.hasOwn(ownHandlers.handlers, route.resource.name) ||
+    route.settle !== undefined ||
+    route.method === 'DELETE' ||
+    resources.get(route.resource.name) !== route.resource)
 
 /** Carries out a write of a service with handlers. */
 function executeHandled(
