@@ -145,8 +145,12 @@ function readRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
   const { resource } = scene
   const numbersIn = ({ call, params }: RequestContext): readonly string[] => {
     const { values, faults } = namedParameters(call.target, ['against'], resource.settings)
-    if (faults.length > 0) throw invalidQuery(faults)
     const against = values.get('against')
+    if (against !== undefined && !numberForm.test(against))
+      faults.push(
+        queryViolation('invalid-parameter-value', 'against', 'against must be the number of a revision, as 6.'),
+      )
+    if (faults.length > 0) throw invalidQuery(faults)
     return [params.at(-1) as string, ...(against === undefined ? [] : [against])]
   }
   return {
@@ -155,7 +159,8 @@ function readRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
     answersPatch: ({ target }) => /[?&]against=/.test(target),
     parse: (asked) => {
       const intent = intentOf(scene, asked, asked.params.slice(0, -1))
-      for (const one of numbersIn(intent)) if (!numberForm.test(one)) throw missingRevision(scene, intent, one)
+      const [number = ''] = numbersIn(intent)
+      if (!numberForm.test(number)) throw missingRevision(scene, intent, number)
       return intent
     },
     plan: (intent) => ({

@@ -82,7 +82,7 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     ['user', 'GET', '/orders/{id}/revisions', 404, 'resource-not-found'],
     ['user', 'GET', '/orders/{id}/revisions/1', 404, 'resource-not-found'],
     ['user', 'GET', '/orders/{id}/revisions/1?against=1', 404, 'resource-not-found'],
-    ['user', 'GET', '/orders/{own}/revisions/1?against={id}', 404, 'resource-not-found'],
+    ['user', 'GET', '/orders/{own}/revisions/1?against={id}', 400, 'invalid-query'],
     ['user', 'GET', '/orders/{own}/revisions/1%20OR%201=1', 404, 'resource-not-found'],
     ['user', 'GET', '/orders/{own}/revisions?accountId=acc_other', 400, 'invalid-query'],
     ['user', 'GET', '/orders/{own}/revisions/1?fields=secret', 400, 'invalid-query'],

@@ -59,6 +59,18 @@ doors(
       assert.equal(links.revisions, `/notes/${id}/revisions`)
       assert.equal((await door.send('GET', links.revisions, { headers })).json.data.length, 1)
     })
+
+    spec('R237 R121', 'answers have tags', async () => {
+      const { id } = (await door.send('POST', '/notes', { json: { text: 'a' } })).json
+      const headers = door.as('auditor')
+      for (const end of ['', '/1', '/1?against=1']) {
+        const path = `/notes/${id}/revisions${end}`
+        const { etag = '' } = (await door.send('GET', path, { headers })).headers
+        assert.notEqual(etag, '')
+        const again = await door.send('GET', path, { headers: { ...headers, 'if-none-match': etag } })
+        assert.equal(again.status, 304)
+      }
+    })
   },
   { holders: { auditor: { scopes: ['audit'] } } },
 )

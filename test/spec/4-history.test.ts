@@ -147,9 +147,17 @@ doors(
 
     spec('R237', 'unknown revisions, items and parameters are refused', async () => {
       const { id } = await made()
-      for (const end of ['2', '0', '01', 'x', '99999999999999999999', '1?against=2', '1?against=', '1?against=x'])
+      for (const end of ['2', '0', '01', 'x', '99999999999999999999', '1?against=2'])
         assert.equal((await read(`/orders/${id}/revisions/${end}`)).status, 404, end)
-      for (const end of ['?limit=0', '?cursor=x', '?other=1', '?sort=id', '/1?fields=note'])
+      for (const end of [
+        '?limit=0',
+        '?cursor=x',
+        '?other=1',
+        '?sort=id',
+        '/1?fields=note',
+        '/1?against=',
+        '/1?against=x',
+      ])
         assert.equal((await read(`/orders/${id}/revisions${end}`)).status, 400, end)
       assert.equal((await read('/orders/ord_00000000000000000000000000/revisions')).status, 404)
       assert.equal((await read('/orders/ord_00000000000000000000000000/revisions/1')).status, 404)
@@ -281,17 +289,6 @@ doors(
         (await entriesOf(`/v2/orders/${id}`)).map(({ type }) => type),
         ['placed', 'updated', 'created'],
       )
-    })
-
-    spec('R237 R121', 'answers have tags', async () => {
-      const { id } = await made()
-      for (const end of ['', '/1', '/1?against=1']) {
-        const path = `/orders/${id}/revisions${end}`
-        const { etag } = (await read(path)).headers
-        assert.ok(etag)
-        assert.equal((await send('GET', path, undefined, 'chief', { 'if-none-match': etag })).status, 304)
-        await send('PATCH', `/orders/${id}`, { note: end })
-      }
     })
   },
   { holders },
