@@ -10,7 +10,7 @@ import { readSettings } from '../settings.ts'
 import { checkDerivedCycles } from './aggregate-mistakes.ts'
 import { checkConsistency, checkCycles, checkOrders } from './consistency.ts'
 import { checkDerived, withCompleteFields } from './derived-mistakes.ts'
-import { checkBatches, checkEvents } from './event-mistakes.ts'
+import { checkBatches, checkEvents, checkHistory } from './event-mistakes.ts'
 import {
   checkField,
   checkFieldName,
@@ -307,6 +307,7 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
     checkOrders(judged, context)
     checkSummaries(judged, context)
     checkExports(judged, context)
+    checkHistory(judged, context)
   }
   checkConsistency(context)
   checkDerivedCycles(context)

@@ -62,6 +62,7 @@ function typeQuality(type: string, accept: readonly MediaRange[]): number {
 }
 
 const jsonType = 'application/json'
+export const mergePatchType = 'application/merge-patch+json'
 export const streamType = 'text/event-stream'
 
 /** The type of a stream that a client prefers to JSON: it ranks it higher, or names it and does not rank JSON higher. R213. */
@@ -85,17 +86,21 @@ export function prefersHtml({ headers: { accept } }: Call): boolean {
 }
 
 /** Refuses a client that does not accept JSON, nor a stream where there is one. R31. */
-export function negotiate(call: Call, { streams = [] }: Pick<Route, 'streams'> = {}): void {
+export function negotiate(
+  call: Call,
+  { streams = [], answersPatch }: Pick<Route, 'streams' | 'answersPatch'> = {},
+): void {
+  const type = answersPatch?.(call) ? mergePatchType : jsonType
   const { headers } = call
   if (streams.length > 0 && preferredStream(call, streams) !== null) return
   const { accept } = headers
-  if (accept === undefined || accept === '*/*' || accept === jsonType) return
+  if (accept === undefined || accept === '*/*' || accept === type) return
   const wanted = mediaRanges(accept)
-  if (wanted === null || typeQuality(jsonType, wanted) > 0) return
-  const only = streams.length === 0 ? `${jsonType} only` : [jsonType, ...streams].join(', ')
+  if (wanted === null || typeQuality(type, wanted) > 0) return
+  const only = streams.length === 0 ? `${type} only` : [type, ...streams].join(', ')
   throw new Problem(
     'not-acceptable',
-    `The answer is available as ${only}; send Accept: ${[jsonType, ...streams].join(' or ')} or leave it out.`,
+    `The answer is available as ${only}; send Accept: ${[type, ...streams].join(' or ')} or leave it out.`,
   )
 }
 

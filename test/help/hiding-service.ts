@@ -18,6 +18,7 @@ export function hidingService(
   { sharedPlans, sharedRooms, guardedVisits, derived }: Daring = {},
   exports = false,
 ): Service {
+  const history = { read: 'authenticated' }
   const totals = {
     spent: f.integer({ derived: sum('visits', 'cost'), read: 'pii' }),
     urgent: f.boolean({ derived: true, read: 'pii' }),
@@ -47,6 +48,7 @@ export function hidingService(
         },
         exports,
         summaries: { prices: { sum: ['price'] }, costs: { sum: ['cost'] } },
+        history,
         ...(sharedPlans
           ? { access: { read: 'authenticated', write: 'prices' } }
           : { owner: 'accountId', access: 'authenticated' }),
@@ -74,6 +76,7 @@ export function hidingService(
           scores: { group: ['rank'], sum: ['score'], max: ['score'], average: ['score'] },
           ...(derived && { spending: { sum: ['spent'] } }),
         },
+        history,
         ...(derived && { derived: { urgent: ({ score }: { score: number }) => score > 5 } }),
         embed: ['plan', 'visits.customer'],
         access: 'authenticated',
@@ -86,6 +89,7 @@ export function hidingService(
           cost: f.integer({ default: 0, read: 'pii', filter: 'range' }),
         },
         exports,
+        history,
         summaries: { owners: { group: ['customerId'] }, expenses: { group: ['customerId'], sum: ['cost'] } },
         embed: ['customer.plan'],
         access: guardedVisits ? { read: 'authenticated', write: 'authenticated', remove: 'close' } : 'authenticated',
@@ -99,6 +103,7 @@ export function hidingService(
           note: f.text({ max: 99, optional: true, read: 'pii' }),
         },
         exports,
+        history,
         summaries: { days: { group: [{ day: 'createdAt' }] }, notes: { group: ['note'] } },
         access: 'authenticated',
       },
@@ -107,6 +112,7 @@ export function hidingService(
         owner: 'accountId',
         fields: { text: f.text({ search: true }) },
         access: 'authenticated',
+        history,
         settings: { resource: { id: 'client' } },
       },
       drops: {
@@ -115,6 +121,7 @@ export function hidingService(
         fields: { text: f.text({ search: true }), seal: f.text({ optional: true, immutable: true }) },
         exports,
         access: { read: 'pii', write: 'authenticated' },
+        history,
       },
       ...(sharedRooms && rooms),
     },

@@ -20,6 +20,7 @@ const storied: readonly (readonly string[])[] = [
   ['handlers', 'views'],
   ['endpoints', 'timers', 'jobs'],
   ['events', 'summaries', 'exports'],
+  ['history'],
   ['deliveries'],
   ['routing'],
   ['service'],

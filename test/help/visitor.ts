@@ -114,6 +114,9 @@ export async function prepared(world: World<Who>, hidden: Hidden, has: Has): Pro
       )
   }
   await world.send('amy', { method: 'PATCH', path: '/v3/tags/red', json: { hue: 'dark' } })
+  for (const [i, id] of pool.ids.customers.slice(0, 2).entries())
+    for (const json of [{ score: score + 1 }, { pin: `${pin}2` }, { name: `M${i}`, ssn, score: score + 2 }])
+      await world.send('amy', { method: 'PATCH', path: `/v3/customers/${id}`, json })
   await other(world, hidden, pool, has)
   world.drawFrom('visitor')
   return pool
@@ -307,6 +310,9 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   const isExport = choose.once(5) && isList && isRead && !isSummary
   if (isExport) headers.accept = choose.one(['text/csv', 'application/x-ndjson'])
   const query = isList ? asked : isRead && choose.once(3) ? `?${selected}` : ''
+  const number = choose.one([1, 1, 2, 3, 4])
+  const end = choose.one(['', '?limit=1&cursor=', `/${number}`, `/${number}?against=1`])
+  const isRevision = isRead && !isList && choose.once(3) && name !== 'rooms' && name !== 'bookings'
   const body = ['POST', 'PUT', 'PATCH'].includes(method)
     ? bodyOf(choose, name, pool, method !== 'PATCH' && !choose.once(6))
     : null
@@ -321,6 +327,7 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   const isPlain =
     !isSummary &&
     !isExport &&
+    !isRevision &&
     !hasPrice &&
     !isWhole &&
     query === '' &&
@@ -328,7 +335,9 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   return {
     request: {
       ...rest,
-      path: `/${version}${at}${isSummary ? `/summaries/${summary}` : ''}${query}`,
+      path: isRevision
+        ? `/${version}${at}/revisions${end}`
+        : `/${version}${at}${isSummary ? `/summaries/${summary}` : ''}${query}`,
       ...(own && { json: own }),
     },
     newest: isPlain ? { ...rest, path: `/v3${at}`, ...(body && { json: body }) } : null,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { Route } from '../../src/flow/route.ts'
+import { ruleFor } from '../../src/resources/declaration.ts'
 import { type Answer, type Door, doors, type Sent } from '../help/door.ts'
 import { holders, known, exportedTenants as tenants } from '../help/tenants.ts'
 
@@ -42,7 +43,9 @@ doors(
     }
 
     /** The path of a request, by the kind of row. */
-    async function pathTo(route: Route, template: string, kind: Kind, who: Who, mark: string): Promise<string> {
+    async function pathTo(route: Route, given: string, kind: Kind, who: Who, mark: string): Promise<string> {
+      const [template = '', number] = given.split('/revisions')
+      if (number !== undefined) return `${await pathTo(route, template, kind, who, mark)}/revisions${number && '/1'}`
       const { name, parent, collection } = route.resource
       const others: Who = who === 'bob' || who === 'bea' ? 'ann' : 'bob'
       const owner = kind === 'foreign' || kind === 'gone of others' ? others : who === 'bea' ? 'bob' : who
@@ -144,12 +147,14 @@ doors(
 
     function judge(
       who: Who | null,
-      { rule, resource: { collection } }: Route,
+      { rule: given, resource: { name, collection, access }, operation }: Route,
       kind: Kind,
       answer: Answer,
       mark: string,
     ): void {
       const foreign = kind === 'foreign' || kind === 'gone of others'
+      // Whoever may not read deals may not read their revisions either.
+      const rule = operation === 'revisions' && name === 'deals' ? (ruleFor(access, 'read') as string) : given
       if (who === null) assert.equal(answer.status, 401)
       else if (rule !== 'authenticated' && !holders[who].scopes.some((scope) => scope === rule))
         assert.equal(answer.status, 403)
@@ -166,7 +171,11 @@ describe('the matrix itself', () => {
       [...methods.values()].map((one) => `${one.resource.name} ${one.operation}`),
     )
     assert.deepEqual([...new Set(all.map((one) => one.split(' ')[0]))].sort(), Object.keys(bodies).sort())
-    assert.equal(new Set(all).size, Object.keys(bodies).length * 6 + 4, 'four of them have summaries')
+    assert.equal(
+      new Set(all).size,
+      Object.keys(bodies).length * 6 + 8,
+      'four of them have summaries, and four a history',
+    )
   })
 })
 
