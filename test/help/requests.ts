@@ -1,11 +1,12 @@
 /** Makes requests from an OpenAPI document, valid ones and ones with one mistake, and checks the answers. Part 13. */
 import fc from 'fast-check'
 import { eventTypePattern } from '../../src/resources/service-fields.ts'
-import { breaks, fitting, type Known, withBreak } from './arbitrary.ts'
+import { fitting, type Known } from './arbitrary.ts'
 import { type Document, documentOf, type Exchange, judgeOf } from './described.ts'
 import type { Answer, Sent } from './door.ts'
 import { type Operation, operationsOf, type Parameter } from './operations.ts'
 import type { Doc, Schema } from './schemas.ts'
+import { type Asked, whatever, wrongBodies, wrongParameters } from './wrong-requests.ts'
 
 export interface Trial {
   readonly document: Doc
@@ -23,13 +24,6 @@ export interface Verdict {
   readonly right: number
   readonly done: number
   readonly wrong: number
-}
-
-interface Asked {
-  readonly method: string
-  readonly target: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly json?: unknown
 }
 
 /** Types of errors that a schema cannot predict: they depend on stored data, cursors or other parameters. */
@@ -244,10 +238,6 @@ async function asReturned(operation: Operation, state: TrialState, seed: number)
   }
 }
 
-/** A condition that every stored item meets, if the operation has conditions. */
-const whatever = ({ parameters }: Operation): Record<string, string> =>
-  parameters.some(({ name }) => name === 'If-Match') ? { 'If-Match': '*' } : {}
-
 /** The operation on the item that was created last, which is in its first state. */
 const ofNewest = (one: Operation): Operation => ({ ...withoutOptional(one), newest: true })
 
@@ -259,49 +249,15 @@ const withoutOptional = (one: Operation): Operation => ({
 async function asWrong(operation: Operation, state: TrialState, seed: number): Promise<void> {
   const asked = rightOf(withoutOptional(operation), state, seed)
   if (asked === null) return
-  for (const [wrong, what] of [...wrongBodies(operation, asked, state), ...wrongParameters(operation, asked, state)]) {
+  for (const [wrong, what] of [
+    ...wrongBodies(operation, asked, state.document),
+    ...wrongParameters(operation, asked, state.document),
+  ]) {
     const about = `${what}: ${describeRequest(wrong, seed)}`
     const answer = await state.ask(wrong, about)
     state.count.wrong++
     if (answer.status !== 400) state.complaints.push(`${because(answer)} although it does not fit: ${about}`)
   }
-}
-
-function* wrongBodies(operation: Operation, asked: Asked, { document }: TrialState): Generator<[Asked, string]> {
-  const { content, bodyRequired } = operation
-  for (const [kind, { schema }] of Object.entries(content)) {
-    const own = { ...asked, headers: { ...asked.headers, 'content-type': kind, ...whatever(operation) } }
-    for (const broken of breaks(schema, asked.json, document.schemas)) {
-      const json = withBreak(asked.json, broken)
-      if (document.schemas.check(schema, json).length === 0) continue
-      yield [{ ...own, json }, `${broken.constraint} broken at /${broken.pointer.join('/')}`]
-    }
-    const { json, ...without } = own
-    if (bodyRequired) yield [without, 'without content']
-  }
-}
-
-function* wrongParameters(operation: Operation, asked: Asked, { document }: TrialState): Generator<[Asked, string]> {
-  const { parameters, method } = operation
-  const [path] = asked.target.split('?')
-  for (const { name, schema } of parameters.filter((one) => one.in === 'query'))
-    for (const { constraint, value } of breaks(schema, 'a text', document.schemas)) {
-      const text = Array.isArray(value) || value === null ? '' : String(value)
-      if (fitsAsText(schema, text, document)) continue
-      yield [
-        { ...asked, target: `${path}?${new URLSearchParams({ [name]: text })}` },
-        `${constraint} broken of ${name}`,
-      ]
-    }
-  if (method === 'get' || method === 'head') return // reads ignore an invalid condition, R128
-  for (const { name, schema } of parameters.filter((one) => one.in === 'header' && one.name !== 'Request-Id'))
-    for (const text of ['"', 'a b', '""x', '*, *', 'v0'].filter((one) => !fitsAsText(schema, one, document)))
-      yield [{ ...asked, headers: { ...asked.headers, ...whatever(operation), [name]: text } }, `${name}: ${text} sent`]
-}
-
-function fitsAsText(schema: Schema, text: string, { schemas }: Document): boolean {
-  const number = text.trim() === '' ? Number.NaN : Number(text)
-  return [text, number, text === 'true'].some((value) => schemas.check(schema, value).length === 0)
 }
 
 /** The status and the messages of an answer. */
