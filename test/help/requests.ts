@@ -54,18 +54,7 @@ export async function tried(trial: Trial): Promise<Verdict> {
     const makes = makers.filter(({ path }) => path.endsWith(`/${one.path.split('/').at(-2)}`))
     for (let run = 0; run < runs || (run < (isTransition(one) ? 100 : 25) && !state.reached.has(one.id)); run++) {
       if (one.method === 'delete') for (const other of makes) await asRight(other, state, seed + 300 + run)
-      if (isTransition(one) && run < 5)
-        for (const other of [...makers, ...makers, ...operations.filter(isTransition)])
-          await asRight(other, state, seed + 300 + run)
-      // Later runs bring a new item from its first state to others, with another transition first each time.
-      else if (isTransition(one) && run % 5 === 0) {
-        const creates = operations.filter(({ id }) => id.endsWith('.create'))
-        const transitions = operations.filter(isTransition)
-        const turned = [...transitions, ...transitions]
-          .slice((run / 5) % transitions.length)
-          .slice(0, transitions.length)
-        for (const other of [...creates, ...creates, ...turned]) await asRight(ofNewest(other), state, seed + 300 + run)
-      }
+      if (isTransition(one)) await prepare(operations, state, seed + 300, run)
       await asRight(run < 25 ? one : withoutOptional(one), state, seed + 100 + run)
     }
     if (one.method === 'put' || one.method === 'patch') await asReturned(one, state, seed)
@@ -73,6 +62,21 @@ export async function tried(trial: Trial): Promise<Verdict> {
   }
   const never = operations.filter(({ id }) => !state.reached.has(id)).map(({ id }) => `${id} was never done as asked`)
   return { ...state.count, complaints: [...state.complaints, ...never] }
+}
+
+/** Makes items, and brings them into other states, before a transition is tried. */
+async function prepare(operations: readonly Operation[], state: TrialState, seed: number, run: number): Promise<void> {
+  const transitions = operations.filter(isTransition)
+  if (run < 5) {
+    const makers = operations.filter(({ creates }) => creates)
+    for (const one of [...makers, ...makers, ...transitions]) await asRight(one, state, seed + run)
+  } else if (run % 5 === 0) {
+    // Transitions of a new item may follow on each other; another one is first each time.
+    const creates = operations.filter(({ id }) => id.endsWith('.create'))
+    const first = (run / 5) % transitions.length
+    const turned = [...transitions.slice(first), ...transitions.slice(0, first)]
+    for (const one of [...creates, ...creates, ...turned]) await asRight(ofNewest(one), state, seed + run)
+  }
 }
 
 /** The state of a trial. */
