@@ -18,6 +18,7 @@ import { standardKinds } from './fields/kinds.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
 import type { HandlerOptions, Handlers, ReactionTypes } from './handlers/infer-handlers.ts'
 import { checkOwnHandlers, type OwnHandlers } from './handlers/own-handlers.ts'
+import { hasHistory } from './history/forget-revisions.ts'
 import { jobMakers } from './jobs/job-maker.ts'
 import { type Quotas, quotasOf } from './limits/tier.ts'
 import type { Change, Comparison, ResourceChange } from './resources/change.ts'
@@ -116,6 +117,8 @@ export interface Service<D extends Declaration = Declaration> {
   readonly editions: ReadonlyMap<string, ServedVersion>
   readonly choice: VersionChoice
   readonly notices: ReadonlyMap<string, VersionNotice>
+  /** Whether it keeps revisions of any resource. */
+  readonly keepsHistory: boolean
   /** The notices of deprecated operations, and of the endpoints that have them. */
   readonly going: ReadonlyMap<Route | Endpoint, VersionNotice>
   readonly places: readonly Endpoint[]
@@ -360,6 +363,7 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
     'choice',
     'notices',
     'going',
+    'keepsHistory',
   ] as const),
   ...(['places', 'tree', 'methods', 'challenge', 'pages', 'documents'] as const),
 ]
@@ -417,8 +421,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const serviceRoutes = serviceRoutesOf(declaration.name, around, challenge, scopes)
   const shared = { declaration, changes, today: resources, settings, challenge, writer, serviceRoutes }
   const editions = servedVersions({ ...shared, ...lists })
-  const labels = editions.map(({ label }) => label)
-  const served = labels.filter((label) => versions[label]?.retired === undefined)
+  const served = editions.flatMap(({ label }) => (versions[label]?.retired === undefined ? [label] : []))
   const newest = editions.at(-1) as ServedVersion
   const notices = versionNotices(editions, declaration, served, settings)
   return {
@@ -431,6 +434,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     editions: new Map(editions.map((one) => [one.label, one])),
     choice: versionChoice(declaration, changes, served, settings),
     notices,
+    keepsHistory: hasHistory(resources),
     going: operationNotices(editions, declaration, notices, settings),
     places: newest.endpoints,
     tree: newest.tree,

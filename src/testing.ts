@@ -12,6 +12,7 @@ import type { Store } from './flow/store.ts'
 import { type Log, serviceWorld } from './flow/world.ts'
 import { durationMilliseconds } from './formats/time-texts.ts'
 import type { HandlerSources } from './handlers/handler-sources.ts'
+import { forgetRevisions } from './history/forget-revisions.ts'
 import { fetchDoor } from './http/fetch.ts'
 import { hasJobs } from './jobs/job-maker.ts'
 import { adoptSchedules } from './jobs/schedules.ts'
@@ -155,8 +156,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     open: () => true,
     ...(handlers && { handlers }),
   }
-  const door = fetchDoor(context)
-  const events = eventsOf(context)
+  const [door, events] = [fetchDoor(context), eventsOf(context)]
   const doorOf = (as: As | undefined) => {
     const own = as === undefined ? door : fetchDoor({ ...context, authenticate: authenticateAs(as) })
     return (request: Request) => events.relay().then(() => own(request))
@@ -172,6 +172,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     if (hasTimers(resources)) await runDueTimers({ resources, writer, store, world, log, handlers })
     await runJobs()
     await events.finish()
+    await forgetRevisions({ resources, store, world })
   }
   return { doorOf, close, world, runDue }
 }

@@ -19,7 +19,7 @@ export const groups = [
     'limits',
     'settings',
   ),
-  group('Requests', 'endpoints', 'lists', 'search', 'summaries', 'batches', 'idempotency', 'errors', 'http'),
+  group('Requests', 'endpoints', 'lists', 'search', 'summaries', 'history', 'exports', 'batches', 'idempotency', 'errors', 'http'),
   group('Events', 'events', 'reactions', 'webhooks'),
   group('Versions', 'versions', 'contract', 'describe', 'reference-page', 'client'),
   group(

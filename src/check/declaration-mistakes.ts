@@ -10,7 +10,7 @@ import { readSettings } from '../settings.ts'
 import { checkDerivedCycles } from './aggregate-mistakes.ts'
 import { checkConsistency, checkCycles, checkOrders } from './consistency.ts'
 import { checkDerived, withCompleteFields } from './derived-mistakes.ts'
-import { checkBatches, checkEvents } from './event-mistakes.ts'
+import { checkBatches, checkEvents, checkHistory } from './event-mistakes.ts'
 import {
   checkField,
   checkFieldName,
@@ -27,7 +27,7 @@ import { checkOperations, checkSchedules } from './operation-mistakes.ts'
 import { checkKnownKeys, checkResource, checkText } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkParentStates, checkStates } from './state-mistakes.ts'
-import { checkSummaries } from './summary-mistakes.ts'
+import { checkExports, checkSummaries } from './summary-mistakes.ts'
 import { checkKebabName, checkTiers } from './tiers.ts'
 import { checkTokens } from './tokens.ts'
 import { checkDeprecations, checkVersions } from './version-mistakes.ts'
@@ -306,6 +306,8 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
     checkRemoval(judged, context)
     checkOrders(judged, context)
     checkSummaries(judged, context)
+    checkExports(judged, context)
+    checkHistory(judged, context)
   }
   checkConsistency(context)
   checkDerivedCycles(context)

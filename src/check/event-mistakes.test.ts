@@ -60,3 +60,52 @@ test('a reserved name is refused with its URL', () => {
   const [found] = shop({ 'webhook-endpoints': open }, webhooks)
   assert.equal(found?.reason, '`/webhook-endpoints` is the URL of webhook-endpoints, but a resource has it.')
 })
+
+const audited = (history: unknown, more: object = {}) => orders({ history, ...more })
+const at = 'resources.orders.history'
+
+table('history', [
+  ['for readers', () => audited({ read: 'public' }), ''],
+  ['for a time', () => audited({ read: 'authenticated', retention: 'P730D' }), ''],
+  ['another form', () => audited(true), at, "history: { read: 'authenticated' }"],
+  ['without readers', () => audited({}), `${at}.read`, 'no scope missing'],
+  ['an unknown scope', () => audited({ read: 'audit' }), `${at}.read`, '"audit"'],
+  ['an unknown member', () => audited({ read: 'public', retain: 'P1D' }), `${at}.retain`, 'read or retention'],
+  ...(['P2Y', 'forever', 7, 'PT0S'] as const).map(
+    (retention) =>
+      [`the retention ${retention}`, () => audited({ read: 'public', retention }), `${at}.retention`, 'P730D'] as const,
+  ),
+  [
+    'an operation of that name',
+    () => audited({ read: 'public' }, { operations: { revisions: { at: 'item' } } }),
+    at,
+    'an operation is called so',
+  ],
+  [
+    'a transition of that name',
+    () =>
+      audited(
+        { read: 'public' },
+        { states: { field: 'status', initial: 'a', transitions: { revisions: { from: ['a'], to: 'b' } } } },
+      ),
+    at,
+    'a transition is called so',
+  ],
+  [
+    'a resource of that name below it',
+    () => shop({ orders: { ...open, history: { read: 'public' } }, revisions: { ...open, parent: 'orders' } }),
+    at,
+    'a resource below it is called so',
+  ],
+  [
+    'a resource of that name elsewhere',
+    () => shop({ orders: { ...open, history: { read: 'public' } }, revisions: open }),
+    '',
+  ],
+])
+
+test('R219: all mistakes in a history are reported at once', () =>
+  assert.deepEqual(
+    audited({ read: 'no', retention: 5, more: 1 }).map(({ place }) => place),
+    [`${at}.read`, `${at}.retention`, `${at}.more`],
+  ))

@@ -1,7 +1,10 @@
-/** Event mistakes: what is wrong with `events`, and with names that batches and events need. Part 6. */
+/** Event mistakes: what is wrong with `events` and `history`, and with names that batches and events need. Part 6. R237. */
 import { isObject, valueInWords } from '../fields/value-check.ts'
+import { durationMilliseconds } from '../formats/time-texts.ts'
+import { historyKeys, revisionSegment } from '../resources/own-operations.ts'
 import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
 import { hasMember, type UncheckedObject } from './kind-options.ts'
+import { checkKnownKeys, checkRule, parentNameOf, type ResourceCheck } from './resource-check.ts'
 
 /** Batches have a URL of their own. */
 export function checkBatches(context: DeclarationCheck): void {
@@ -52,4 +55,48 @@ const plainActions: readonly string[] = ['created', 'updated', 'deleted']
 function checkSwitch({ events }: UncheckedObject, path: DeclarationPath, context: DeclarationCheck): void {
   if (events === undefined || typeof events === 'boolean') return
   report(context, [...path, 'events'], `\`events\` is ${valueInWords(events)}.`, 'Write events: true or events: false.')
+}
+
+/** Revisions have a URL below their item. R237. */
+export function checkHistory({ name, given }: ResourceCheck, context: DeclarationCheck): void {
+  const { history, operations, states } = given
+  const path = ['resources', name, 'history']
+  if (history === undefined) return
+  if (!isObject(history))
+    return void report(
+      context,
+      path,
+      `\`history\` is ${valueInWords(history)}.`,
+      "Write who may read revisions, as history: { read: 'authenticated' }.",
+    )
+  checkKnownKeys(path, history, historyKeys, [], context)
+  checkRule([...path, 'read'], history.read, context)
+  checkRetention([...path, 'retention'], history.retention, context)
+  for (const [what, all] of Object.entries({
+    operation: operations,
+    transition: isObject(states) && states.transitions,
+  }))
+    if (isObject(all) && hasMember(all, revisionSegment))
+      refuseTwin(path, `${what === 'operation' ? 'an' : 'a'} ${what} is called`, what, context)
+  const below = context.resources[revisionSegment]
+  if (isObject(below) && parentNameOf(below) === name)
+    refuseTwin(path, 'a resource below it is called', 'resource', context)
+}
+
+const refuseTwin = (path: DeclarationPath, says: string, what: string, context: DeclarationCheck): void =>
+  report(
+    context,
+    path,
+    `The URL of revisions ends in \`${revisionSegment}\`, but ${says} so.`,
+    `Give the ${what} another name, or leave out \`history\`.`,
+  )
+
+function checkRetention(path: DeclarationPath, given: unknown, context: DeclarationCheck): void {
+  if (given === undefined || (typeof given === 'string' && (durationMilliseconds(given) ?? 0) > 0)) return
+  report(
+    context,
+    path,
+    `\`retention\` is ${valueInWords(given)}.`,
+    "Write an ISO 8601 duration of weeks, days, hours, minutes and seconds, as retention: 'P730D', or leave it out to keep revisions for ever.",
+  )
 }

@@ -4,9 +4,9 @@ import { f } from 'bylaw'
 import { declarationMistakes } from './declaration-mistakes.ts'
 
 /** The mistakes of orders with these fields, and lines below them. */
-function mistakes(fields: object, links: string): string[] {
+function mistakes(fields: object, links: string, own: object = {}): string[] {
   const states = { field: 'status', initial: 'new', transitions: { payments: { from: ['new'], to: 'paid' } } }
-  const orders = { fields, states, access: 'public' }
+  const orders = { fields, states, access: 'public', ...own }
   const lines = { parent: 'orders', fields: { note: f.text() }, access: 'public' }
   const customers = { fields: { name: f.text() }, access: 'public' }
   const settings = { resource: { links } }
@@ -30,6 +30,13 @@ describe('names of links', () => {
         'payer: Its link would be called `payer`, as that of the field `payerId`.',
       ],
     )
+  })
+
+  test('leave that of revisions to a history', () => {
+    assert.deepEqual(mistakes({ revisionsId: ref() }, 'all'), [])
+    assert.deepEqual(mistakes({ revisionsId: ref() }, 'all', { history: { read: 'public' } }), [
+      'resources.orders.fields.revisionsId: Its link would be called `revisions`, as that of the revisions of the item.',
+    ])
   })
 
   test('do not matter where there are only actions', () => assert.deepEqual(mistakes({ selfId: ref() }, 'actions'), []))

@@ -3,7 +3,7 @@ import type { Field } from '../fields/field.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { linkOfField, toCase } from '../formats/naming.ts'
 import type { Operation, ResourceDeclaration } from '../resources/declaration.ts'
-import type { DeclaredOperations } from '../resources/own-operations.ts'
+import { type DeclaredOperations, revisionSegment } from '../resources/own-operations.ts'
 import { type RelatedResource, type Relation, relatedResources, relationsOf } from '../resources/references.ts'
 import { type DeclarationCheck, type DeclarationPath, report, soundField } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
@@ -39,6 +39,7 @@ export function checkLinks(judged: ResourceCheck, context: DeclarationCheck): vo
     const isReported = byHand.some(([name]) => name === other)
     claim(['resources', other], toCase(other, settings.naming), `the list of \`${other}\``, isReported)
   }
+  if (given.history !== undefined) links.set(revisionSegment, 'the revisions of the item')
   for (const [field, one] of Object.entries(isObject(given.fields) ? given.fields : {})) {
     const made = soundField(one, context)
     if (made?.kind === 'ref' && !made.options.writeOnly)

@@ -107,3 +107,11 @@ test('all mistakes are reported at once', () =>
     one({ group: ['note'], sum: ['status'], x: 1 }).map(({ place }) => place),
     [`${at}.one.group`, `${at}.one.sum`, `${at}.one.x`],
   ))
+
+const exported = (exports: unknown, more: object = {}) => orders({ fields, exports, ...more })
+table('exports', [
+  ['of a list', () => exported(true), ''],
+  ['turned off without a list', () => exported(false, { methods: ['read'] }), ''],
+  ['no switch', () => exported('csv'), 'resources.orders.exports', 'exports: true'],
+  ['no list to export', () => exported(true, { methods: ['read'] }), 'resources.orders.exports', "'list'"],
+])

@@ -55,6 +55,15 @@ export function checkSummaries(judged: ResourceCheck, context: DeclarationCheck)
   }
 }
 
+/** Exports are answers of the list. R238. */
+export function checkExports({ name, given: { exports, methods } }: ResourceCheck, context: DeclarationCheck): void {
+  const path = ['resources', name, 'exports']
+  if (exports !== undefined && typeof exports !== 'boolean')
+    report(context, path, `\`exports\` is ${valueInWords(exports)}.`, 'Write exports: true, or leave it out.')
+  if (exports === true && Array.isArray(methods) && !methods.includes('list'))
+    report(context, path, 'The resource has no list to export.', "Add 'list' to `methods`, or leave `exports` out.")
+}
+
 /** The name is a segment of the URL, in kebab-case there. */
 function checkName(
   path: DeclarationPath,

@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   contract: async () => (await import('./contract.ts')).contractCommand,
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
   seed: async () => (await import('../seed/seed.ts')).seedCommand,
+  export: async () => (await import('../seed/export.ts')).exportCommand,
   backup: async () => (await import('../backup/backup.ts')).backupCommand,
   restore: async () => (await import('../backup/restore.ts')).restoreCommand,
   restored: async () => (await import('../backup/restore.ts')).restoredCommand,

@@ -118,6 +118,7 @@ type ResourceClient<D, R extends ResourceName<D>> = Pick<
 > &
   Actions<D, R> &
   Summaries<D, R> &
+  Histories<D, R> &
   ([ChildName<D, R>] extends [never] ? unknown : ParentClient<D, R>)
 /** What belongs to an item: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
 type ParentClient<D, R> = (parent: string | { readonly id: string }) => {
@@ -142,6 +143,45 @@ type Summaries<D, R extends ResourceName<D>> = [SummaryName<D, R>] extends [neve
         ) => Promise<readonly SummaryGroup<D, R, N>[]>
       }
     }
+
+/** A change of an item, with what it has changed: a merge patch from the revision before. */
+export interface Revision<Item> {
+  readonly id: string
+  readonly at: string
+  /** The id of the caller; null for the service itself and for callers without credentials. */
+  readonly by: string | null
+  /** `created`, `updated`, `deleted`, or the state that a transition has entered. */
+  readonly type: string
+  readonly changes: Changes<Item>
+}
+type Changes<T> = {
+  readonly [K in Exclude<keyof T, '_links'>]?:
+    | (T[K] extends readonly unknown[] ? T[K] : T[K] extends object ? Changes<T[K]> : T[K])
+    | null
+}
+type Histories<D, R extends ResourceName<D>> =
+  ResourceOf<D, R> extends { readonly history: object }
+    ? {
+        /** The revisions of an item, the newest first: `for await (const { by, changes } of shop.orders.history(id)) …`. */
+        readonly history: (
+          target: string | Row<D, R>,
+          query?: { readonly pageSize?: number },
+          options?: ClientCallOptions,
+        ) => ItemList<Revision<Row<D, R>>>
+        /**
+         * An item as it was; with `against`, the merge patch from that revision to this one.
+         * @example const changes = await shop.orders.revision(id, 7, { against: 6 })
+         */
+        readonly revision: {
+          (
+            target: string | Row<D, R>,
+            number: string | number,
+            options: ClientCallOptions & { readonly against: string | number },
+          ): Promise<Changes<Row<D, R>>>
+          (target: string | Row<D, R>, number: string | number, options?: ClientCallOptions): Promise<Row<D, R>>
+        }
+      }
+    : unknown
 
 /** The methods of a client by the operations that a resource offers. */
 interface MethodNames {

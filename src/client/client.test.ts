@@ -48,6 +48,25 @@ describe('methods', () => {
     assert.equal((await slots.update(slot, { free: false })).free, false)
     assert.equal((await shop.orders(order.id).slots.get('17')).free, false)
   })
+  test('R237: the revisions of an item, one as it was, and the difference between two', async (t) => {
+    const { shop, proxy } = await shopOf(t)
+    const { id } = await shop.orders.create({ note: 'a' })
+    for (const note of ['b', null]) await shop.orders.update(id, { note })
+    const all = []
+    for await (const { id: number, type, by, changes } of shop.orders.history(id, { pageSize: 2 }))
+      all.push([number, type, by, changes.note])
+    assert.deepEqual(all, [
+      ['3', 'updated', null, null],
+      ['2', 'updated', null, 'b'],
+      ['1', 'created', null, 'a'],
+    ])
+    assert.equal((await shop.orders.revision(id, 2)).note, 'b')
+    const { note, ...rest } = await shop.orders.revision(id, '1', { against: 2 })
+    assert.deepEqual([note, Object.keys(rest)], ['a', ['updatedAt']])
+    assert.equal(proxy.seen.at(-1)?.url, `/orders/${id}/revisions/1?against=2`)
+    assert.equal((await errorOf(shop.orders.revision(id, 9))).status, 404)
+  })
+
   test('R236: summaries of a list, and of one below a parent', async (t) => {
     const { shop, proxy } = await shopOf(t)
     const order = await shop.orders.create({ total: '2.50' })

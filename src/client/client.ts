@@ -1,6 +1,7 @@
 /** Client: calls a service with the types of its declaration, in browsers and in Node. It needs no module of Node. Part 1. */
 
 import { summarySegment } from '../fields/summary.ts'
+import { revisionSegment } from '../resources/own-operations.ts'
 import type { Client, ClientOptions } from './client-types.ts'
 import { type EventTerms, followStream } from './event-follower.ts'
 import { Exchange } from './exchange.ts'
@@ -8,7 +9,15 @@ import { ItemCalls, pathSegment } from './item-calls.ts'
 import { type ListTerms, listPages } from './list-pages.ts'
 
 export { ApiError, type ApiErrorPart, type ErrorOf, isApiError } from './api-error.ts'
-export type { Client, ClientOptions, DeprecationNotice, ItemList, OperationStatus, Tagged } from './client-types.ts'
+export type {
+  Client,
+  ClientOptions,
+  DeprecationNotice,
+  ItemList,
+  OperationStatus,
+  Revision,
+  Tagged,
+} from './client-types.ts'
 export { entityTag } from './entity-tag.ts'
 
 /**
@@ -42,9 +51,11 @@ function byName(
 
 function resourceAt(exchange: Exchange, path: string): unknown {
   const calls = new ItemCalls(exchange, path)
-  const { get, create, update, replace, remove } = calls
+  const { get, create, update, replace, remove, revision } = calls
   const list = (...given: [ListTerms?, object?]) => listPages(exchange, path, ...given)
-  const methods: Readonly<Record<string, unknown>> = { get, create, update, replace, remove, list }
+  const history = (target: string | { readonly id: string }, ...given: [ListTerms?, object?]) =>
+    listPages(exchange, `${path}/${pathSegment(target)}/${revisionSegment}`, ...given)
+  const methods: Readonly<Record<string, unknown>> = { get, create, update, replace, remove, list, history, revision }
   const act =
     (name: string) =>
     (...given: unknown[]) =>

@@ -9,6 +9,7 @@ import {
   queryText,
   whereParameters,
 } from '../lists/where-parameters.ts'
+import { revisionSegment } from '../resources/own-operations.ts'
 import { answerLinks } from './answer-links.ts'
 import { ApiError } from './api-error.ts'
 import type { ClientCallOptions } from './client-types.ts'
@@ -61,6 +62,22 @@ export class ItemCalls {
   ): Promise<TaggedItem> => {
     const query = queryText([...fieldParameters(options?.fields), ...embedParameters(options?.embed)])
     return this.#item({ method: 'GET', path: this.#at(target), query }, this.#exchange.begin(options))
+  }
+
+  /** An item as it was, or the merge patch from another revision. */
+  readonly revision = async (
+    target: ItemTarget,
+    number: string | number,
+    { against, ...options }: ClientCallOptions & { readonly against?: string | number } = {},
+  ): Promise<unknown> => {
+    const path = `${this.#at(target)}/${revisionSegment}/${pathSegment(String(number))}`
+    const query = against === undefined ? {} : { query: queryText([['against', String(against)]]) }
+    const headers = against === undefined ? {} : { accept: 'application/merge-patch+json' }
+    const { body } = await this.#exchange.send(
+      { method: 'GET', path, headers, ...query },
+      this.#exchange.begin(options),
+    )
+    return body
   }
 
   /** If an answer was lost, the repeat is told the id of the item, which is then read. */

@@ -4,17 +4,19 @@ import type { FieldTerms } from '../fields/kind.ts'
 import { isObject } from '../fields/value-check.ts'
 import { promisedTerms, sortMembers } from '../fields/value-terms.ts'
 import type { Endpoint } from '../flow/route.ts'
+import { durationMilliseconds } from '../formats/time-texts.ts'
 import type { Quotas, Tier } from '../limits/tier.ts'
 import { embeddableNames } from '../lists/embed-names.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
+import type { HistoryDeclaration } from '../resources/own-operations.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { Settings } from '../settings.ts'
 import {
+  type ListsOfContract,
+  listContract,
   type OperationsOfContract,
   operationContract,
-  type SummariesOfContract,
-  summaryContract,
 } from './operation-contract.ts'
 import { type StatesOfContract, stateContract } from './state-contract.ts'
 import { fieldTermsOf } from './terms.ts'
@@ -57,7 +59,7 @@ export interface DeprecationDates {
   readonly sunset: string | null
 }
 
-export interface ResourceContract extends StatesOfContract, OperationsOfContract, SummariesOfContract {
+export interface ResourceContract extends StatesOfContract, OperationsOfContract, ListsOfContract {
   /** The prefix of ids; null if a key takes their place. */
   readonly prefix: string | null
   readonly key: string | null
@@ -67,6 +69,8 @@ export interface ResourceContract extends StatesOfContract, OperationsOfContract
   readonly operations: readonly string[]
   /** The types of its events; missing if it has none. */
   readonly events?: readonly string[]
+  /** How long revisions are kept, in milliseconds, null for ever; missing if none are. Their rule is among the paths. */
+  readonly history?: { readonly retention: number | null }
   /** The dates of deprecated operations; missing if there are none. */
   readonly deprecations?: { readonly [operation: string]: DeprecationDates }
   readonly fields: { readonly [name: string]: FieldTerms }
@@ -104,8 +108,9 @@ const knownResourceParts = [
     'methods',
     'deprecations',
     'events',
+    'history',
   ],
-  ...['embed', 'order', 'sorts', 'summaries', 'indexes', 'uniques', 'settings', 'title', 'description'],
+  ...['embed', 'order', 'sorts', 'summaries', 'exports', 'indexes', 'uniques', 'settings', 'title', 'description'],
 ]
 
 export function contractOf(declaration: Declaration): Contract {
@@ -164,10 +169,11 @@ function resourceContract(
     paths: sortMembers(own.map(({ template, methods }) => [template, methodRules(methods)])),
     operations: methods.toSorted(),
     ...eventContract(resource, places),
+    ...(declaration.history && { history: historyContract(declaration.history) }),
     ...deprecationDates(declaration),
     ...stateContract(resource),
     ...operationContract(resource),
-    ...summaryContract(resource),
+    ...listContract(resource),
     fields: sortMembers(
       Object.entries(fieldTermsOf(resource, resources)).map(([name, terms]) => [name, promisedTerms(terms)]),
     ),
@@ -185,6 +191,10 @@ function eventContract({ name }: Resource, places: readonly Endpoint[]): Pick<Re
   const own = all.find(({ resource }) => resource.name === name)
   return own ? { events: own.types.toSorted() } : {}
 }
+
+const historyContract = ({ retention }: HistoryDeclaration): NonNullable<ResourceContract['history']> => ({
+  retention: retention === undefined ? null : (durationMilliseconds(retention) ?? null),
+})
 
 function deprecationDates({ deprecations = {} }: ResourceDeclaration): Pick<ResourceContract, 'deprecations'> {
   const moment = (text: string) => new Date(text).toISOString()

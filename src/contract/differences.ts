@@ -3,8 +3,8 @@ import type { Contract, QuotaContract, ResourceContract } from './contract.ts'
 import { isSameValue } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 import { fieldDifferences, sharedTraffic } from './field-differences.ts'
-import { type OperationsOfContract, summaryDifferences } from './operation-contract.ts'
-import { dayText, deprecationDifferences, embedDifferences, pathDifferences } from './path-differences.ts'
+import { listDifferences, type OperationsOfContract } from './operation-contract.ts'
+import { belowPathDifferences, dayText, deprecationDifferences, pathDifferences } from './path-differences.ts'
 import { stateDifferences } from './state-differences.ts'
 import { type Weight, weighSetting } from './weight.ts'
 
@@ -295,5 +295,6 @@ const asynchronousDifference = (place: string, now: boolean): Difference =>
 
 const partDifferences = [
   ...[eventDifferences, stateDifferences, operationDifferences],
-  ...[embedDifferences, summaryDifferences],
+  ...belowPathDifferences,
+  listDifferences,
 ]

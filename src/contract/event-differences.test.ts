@@ -61,3 +61,26 @@ test('the content and its form must stay, a stream and a longer retention add', 
   const clouds = settled({ retention: 'P7D', format: 'cloudevents' })
   assert.deepEqual(changed(from, clouds), ['breaking settings.events.format'])
 })
+
+test('R237: a history and a longer one add; one that goes, for fewer callers or for a shorter time, breaks', () => {
+  const scopes = { audit: 'Read revisions' }
+  const kept = (history?: object) => contract({ scopes }, history ? { history } : {})
+  const place = 'resources.orders'
+  assert.deepEqual(kept({ read: 'audit' }).resources.orders?.history, { retention: null })
+  const added = changed(kept(), kept({ read: 'audit' }))
+  assert.deepEqual(new Set(added), new Set([`additive ${place}.methods`]))
+  assert.deepEqual(changed(kept({ read: 'audit' }), kept()), [`breaking ${place}.history`])
+  assert.deepEqual(
+    changed(kept({ read: 'public' }), kept({ read: 'audit' })),
+    Array(2).fill(`breaking ${place}.history`),
+  )
+  assert.deepEqual(
+    changed(kept({ read: 'audit' }), kept({ read: 'public' })),
+    Array(2).fill(`additive ${place}.history`),
+  )
+  const [short, long] = [kept({ read: 'audit', retention: 'P7D' }), kept({ read: 'audit', retention: 'P8D' })]
+  assert.deepEqual(changed(short, long), [`additive ${place}.history`])
+  assert.deepEqual(changed(long, short), [`breaking ${place}.history`])
+  assert.deepEqual(changed(kept({ read: 'audit' }), long), [`breaking ${place}.history`])
+  assert.deepEqual(changed(long, kept({ read: 'audit' })), [`additive ${place}.history`])
+})

@@ -59,6 +59,19 @@ const summed = (summaries?: object) =>
     },
   } as never)
 
+test('R238: exports add, and break when they are gone', () => {
+  const exported = (exports?: boolean) =>
+    contractOf({
+      name: 'shop',
+      resources: { orders: { fields: { a: f.text() }, ...(exports !== undefined && { exports }), access: 'public' } },
+    } as never)
+  const changedTo = (before: boolean | undefined, after: boolean | undefined) =>
+    differences(exported(before), exported(after)).map(({ weight, place }) => `${weight} ${place}`)
+  assert.deepEqual(changedTo(undefined, false), [])
+  assert.deepEqual(changedTo(undefined, true), ['additive resources.orders.exports'])
+  assert.deepEqual(changedTo(true, undefined), ['breaking resources.orders.exports'])
+})
+
 test('R236: new summaries and values add; lost ones and other groups break', () => {
   const changedTo = (now: object | undefined, before: object | undefined = { byState: groups }) =>
     differences(summed(before), summed(now)).map(({ weight, says }) => `${weight} ${says}`)

@@ -25,8 +25,21 @@ export function operationContract({ operations, rules }: Resource): OperationsOf
   return calls.length === 0 ? {} : { calls: sortMembers([...calls]) }
 }
 
-/** The declared summaries of a resource by the last part of their URLs; missing if there are none. */
-export interface SummariesOfContract {
+/** Whether lists of a resource are exported; missing if not. */
+interface ExportsOfContract {
+  readonly exports?: true
+}
+
+const exportDifferences = (place: string, had: ExportsOfContract, has: ExportsOfContract): Difference[] => {
+  if (had.exports === has.exports) return []
+  const at = `${place}.exports`
+  return has.exports
+    ? [makeDifference(at, 'additive', 'Its list can be exported.')]
+    : [makeDifference(at, 'breaking', 'Its list cannot be exported any more.', 'Leave `exports: true`.', 'fixed')]
+}
+
+/** What lists offer besides their pages: the declared summaries by the last part of their URLs; missing if there are none. */
+export interface ListsOfContract extends ExportsOfContract {
   readonly summaries?: { readonly [segment: string]: SummaryContract }
 }
 
@@ -36,8 +49,10 @@ interface SummaryContract {
   readonly values: { readonly [member: string]: string }
 }
 
-export const summaryContract = ({ summaries }: Resource): SummariesOfContract =>
-  summaries.length === 0 ? {} : { summaries: sortMembers(summaries.map((one) => [one.segment, meaningsIn(one)])) }
+export const listContract = ({ summaries, exports }: Resource): ListsOfContract => ({
+  ...(exports && { exports }),
+  ...(summaries.length > 0 && { summaries: sortMembers(summaries.map((one) => [one.segment, meaningsIn(one)])) }),
+})
 
 const meaningsIn = ({ groups, values }: Summary): SummaryContract => ({
   groups: sortMembers(
@@ -46,11 +61,17 @@ const meaningsIn = ({ groups, values }: Summary): SummaryContract => ({
   values: sortMembers(values.map(({ member, of, path }) => [member, `the ${of} of ${path}`])),
 })
 
-/** How the groups of summaries differ; added and removed summaries differ in their paths. */
-export const summaryDifferences = (
+/** How exports and the groups of summaries differ. */
+export const listDifferences = (place: string, before: ListsOfContract, after: ListsOfContract): Difference[] => [
+  ...exportDifferences(place, before, after),
+  ...summaryDifferences(place, before, after),
+]
+
+/** Added and removed summaries differ in their paths. */
+const summaryDifferences = (
   place: string,
-  { summaries: before = {} }: SummariesOfContract,
-  { summaries: after = {} }: SummariesOfContract,
+  { summaries: before = {} }: ListsOfContract,
+  { summaries: after = {} }: ListsOfContract,
 ): Difference[] =>
   compareMembers(before, after, (name, had, has) => {
     if (!had || !has) return []

@@ -20,6 +20,8 @@ export function pathDifferences(place: string, before: ResourceContract, after: 
       if (is === undefined && Object.hasOwn(before.calls ?? {}, action)) return [lostOperation(place, action)]
       if (is === undefined && path.endsWith(`/summaries/${action}`) && before.summaries?.[action])
         return [lostSummary(place, action)]
+      if (is === undefined && /\/revisions(\/\{\})?$/.test(path) && before.history && !after.history)
+        return path.endsWith('}') ? [] : [lostHistory(place)]
       if (is === undefined)
         return [
           makeDifference(at, 'breaking', `${method} ${path} is gone.`, 'Keep it among `methods`.', 'method-removed'),
@@ -28,7 +30,7 @@ export function pathDifferences(place: string, before: ResourceContract, after: 
       const says = `${method} ${path} is for ${ruleText(is)} instead of ${ruleText(was)}.`
       return [
         makeDifference(
-          `${place}.access`,
+          `${place}.${path.includes('/revisions') && after.history ? 'history' : 'access'}`,
           isWiderRule(was, is) ? 'additive' : 'breaking',
           says,
           `Leave it to ${ruleText(was)}.`,
@@ -66,6 +68,30 @@ const lostSummary = (place: string, name: string): Difference =>
     'fixed',
   )
 
+const lostHistory = (place: string): Difference =>
+  makeDifference(
+    `${place}.history`,
+    'breaking',
+    'Revisions of items are gone. Consumers request them.',
+    'Keep `history`.',
+    'fixed',
+  )
+
+/** Keeping revisions for a shorter time takes some of them away from consumers. R237. */
+function historyDifferences(
+  place: string,
+  { history: before }: ResourceContract,
+  { history: after }: ResourceContract,
+): Difference[] {
+  if (!before || !after || before.retention === after.retention) return []
+  const [was, is] = [before.retention ?? Number.POSITIVE_INFINITY, after.retention ?? Number.POSITIVE_INFINITY]
+  const at = `${place}.history`
+  if (is > was) return [makeDifference(at, 'additive', 'Revisions are kept for a longer time.')]
+  return [
+    makeDifference(at, 'breaking', 'Revisions are kept for a shorter time.', 'Leave `retention` as it was.', 'fixed'),
+  ]
+}
+
 /** Deprecating an operation breaks nothing; its announced end may be postponed, but not moved to an earlier date. */
 export function deprecationDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
   const [was, is] = [before.deprecations ?? {}, after.deprecations ?? {}]
@@ -102,7 +128,7 @@ const ruleText = (rule: string): string =>
   rule === 'public' ? 'everybody' : rule === 'authenticated' ? 'known callers' : `callers with ${rule}`
 
 /** Consumers name what is embedded; new names add. R232. */
-export function embedDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
+function embedDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
   const [had, has] = [before.embeds ?? [], after.embeds ?? []]
   const at = `${place}.embed`
   const lost = had.filter((name) => !has.includes(name))
@@ -112,3 +138,6 @@ export function embedDifferences(place: string, before: ResourceContract, after:
     ...added.map((name) => makeDifference(at, 'additive', `embed=${name} is new.`)),
   ]
 }
+
+/** What differs in what lists and items offer at their paths. */
+export const belowPathDifferences = [embedDifferences, historyDifferences]

@@ -1,4 +1,5 @@
 /** Cached answers: repeats lists until their collections change, and answers conditional reads with 304 or 412. Part 7. */
+import { preferredStream } from '../endpoints/content-negotiation.ts'
 import { type ConditionsWorld, isChangedSince, preconditionsOf } from '../endpoints/preconditions.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
@@ -166,10 +167,12 @@ const mayEmbed = /\?.*(?:embed|%)/
 
 /** The state of all collections that a list is read from; null if the request is not a list, or its cursors expire. */
 function listMark(
-  { method, target, content }: Call,
-  { offer, resource, otherCollections = [], embeds }: Route,
+  call: Call,
+  { offer, resource, otherCollections = [], embeds, streams = [] }: Route,
   store: Store,
 ): string | null | Promise<string | null> {
+  const { method, target, content } = call
+  if (streams.length > 0 && preferredStream(call, streams) !== null) return null
   if (!store.caches || !offer || (method !== 'GET' && method !== 'HEAD') || content !== null) return null
   if (resource.settings.list.cursor.ttl !== null) return null
   const { name, parent } = resource.collection

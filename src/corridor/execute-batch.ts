@@ -68,14 +68,15 @@ class Batch {
   }
 
   plan(): Sequence {
-    const { intent } = this.#way
+    const { intent, context } = this.#way
     const { name: collection } = this.#firstResource()
     const begin = () =>
       this.#begin(this.#members.length, (at) => {
         this.#current = at
       })
     const { key, claim } = intent
-    return { do: 'sequence', collection, key, claim, begin, ...(this.#dryRun && { dry: true }) }
+    const by = context.service.keepsHistory && intent.caller.id !== nobody.id ? { by: intent.caller.id } : {}
+    return { do: 'sequence', collection, key, claim, begin, ...by, ...(this.#dryRun && { dry: true }) }
   }
 
   /** Runs handlers outside of the transaction, as often as they have to decide. */

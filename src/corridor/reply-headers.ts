@@ -22,7 +22,7 @@ export function completeHeaders(method: string, route: Route, reply: Reply): Rep
   if (settings.cache.groups)
     headers[route.safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = [...groups].map((one) => `"${one}"`).join(', ') // R147
   headers.Vary = isSameForAll(route, reply) ? 'Accept-Encoding' : varyByCaller(settings.auth) // R145
-  if (route.streams) addVary(headers, ['Accept'])
+  if (route.streams?.length) addVary(headers, ['Accept'])
   return reply
 }
 

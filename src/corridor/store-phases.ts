@@ -7,7 +7,7 @@ import { Undecided } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { EffectReadResult, Plan, Read } from '../flow/plan.ts'
+import { type EffectReadResult, type Plan, type Read, withCaller } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
@@ -21,8 +21,9 @@ import type { Service } from '../service.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
 import { executeBatch } from './execute-batch.ts'
-import { check, type Parts, phase } from './phase.ts'
+import { check, type Parts, phase, type Way } from './phase.ts'
 import { completeHeaders } from './reply-headers.ts'
+import type { ServerContext } from './server-context.ts'
 import { pointedNamesOf } from './versioned-path.ts'
 
 /** Waits for memory for the answer; its size is estimated from earlier answers of the route. */
@@ -49,7 +50,7 @@ export const storePhase = phase({
     if (route.most !== undefined) return executeBatch(way, route.most, isDryRun(intent.call, route.resource.settings))
     return context.handlers && mayRunHandlers(context.handlers, context.service, route)
       ? executeHandled(way, context.handlers, context.wakeWorker)
-      : executeInTurn(planOf(route, intent), context, route.resource.settings.idempotency)
+      : executeInTurn(planOf(context, route, intent), context, route.resource.settings.idempotency)
   },
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
   explains: [
@@ -60,9 +61,10 @@ export const storePhase = phase({
   ],
 })
 
-/** The plan of a request, which is rolled back if it is a dry run. R239. */
-function planOf({ plan, resource }: Route, intent: Intent): Plan {
-  const made = plan(intent)
+/** The plan of a request with its caller, which is rolled back if it is a dry run. R237, R239. */
+function planOf({ service }: Pick<ServerContext, 'service'>, { plan, resource }: Route, intent: Intent): Plan {
+  const own = plan(intent)
+  const made = service.keepsHistory ? withCaller(own, intent.caller) : own
   if (!isDryRun(intent.call, resource.settings)) return made
   if (made.do !== 'create' && made.do !== 'decide' && made.do !== 'sequence')
     throw new Error(`There is no dry run of ${made.do}.`)
@@ -82,7 +84,7 @@ const mayRunHandlers = ({ ownHandlers }: HandlerSources, { resources }: Service,
 
 /** Carries out a write of a service with handlers. */
 function executeHandled(
-  { versioned, route, intent }: Pick<Parts, 'versioned' | 'route' | 'intent'>,
+  { context, versioned, route, intent }: Way & Pick<Parts, 'versioned' | 'route' | 'intent'>,
   handlers: HandlerSources,
   wakeWorker: (() => void) | undefined,
 ): Outcome | Promise<Outcome> {
@@ -93,7 +95,7 @@ function executeHandled(
   const dryRun = isDryRun(call, settings)
   const request = { caller, account: caller.account, requestId: call.id, namesOf, stateProblem, dryRun }
   const decisions = new HandledRun(handlers, request)
-  const makePlan = () => planOf(route, { ...intent, decisions })
+  const makePlan = () => planOf(context, route, { ...intent, decisions })
   const decide = (plan: Plan) => executeDecided([decisions], handlers, plan, makePlan)
   // Where the resource has no handlers, only those of rows that a removal takes along can decide.
   const execute = (plan: Plan) =>
@@ -129,7 +131,7 @@ export const renderPhase = phase({
   pass: ({ call, admission, route, intent, outcome }) => {
     const reply = completeHeaders(call.method, route, route.render(intent, outcome))
     const bytes = reply.body?.length ?? 0
-    learnSize(admission.memory, route, intent, bytes)
+    if (!reply.stream) learnSize(admission.memory, route, intent, bytes)
     // Only a read may still wait for memory and be refused: a write is committed already.
     if (bytes <= smallAnswer || admission.space || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
     const room = waitForMemory({ call, admission }, () => bytes)

@@ -2,7 +2,8 @@
 
 import { type EventScope, eventTypeOf, visibleEvents } from '../events/event-scope.ts'
 import { eventText } from '../events/event-text.ts'
-import type { EventPage, StoredEvent } from '../flow/outcome.ts'
+import type { StoredEvent } from '../flow/found-row.ts'
+import type { EventPage } from '../flow/outcome.ts'
 import type { EffectReadResult, ReadEvents, WritePlan } from '../flow/plan.ts'
 import { tablePlan } from '../flow/table.ts'
 import { newHolder } from '../flow/world.ts'

@@ -59,7 +59,7 @@ const isPossible = (violation: string, { route: { offer, about, safe } }: Descri
     ? offer !== undefined || about.answers.some(({ body }) => listBodies.includes(body)) || !ofLists.includes(violation)
     : !ofLists.includes(violation) && violation !== 'unsupported-field'
 
-const listBodies: readonly (string | null)[] = ['page', 'outputs', 'events']
+const listBodies: readonly (string | null)[] = ['page', 'outputs', 'events', 'revisions']
 
 const ofLists = [
   ...['cursor-expired', 'cursor-mismatch', 'invalid-cursor', 'pagination-conflict', 'unsupported-pagination'],

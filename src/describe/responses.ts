@@ -1,7 +1,7 @@
 /** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
 
 import { batchResultRef } from '../bodies/batch-bodies.ts'
-import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef } from '../bodies/bodies.ts'
+import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef, recordedRef } from '../bodies/bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import type { SchemaContext } from '../bodies/schemas.ts'
 import { summaryRef } from '../bodies/summary-bodies.ts'
@@ -9,7 +9,7 @@ import { typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
 import { refusalContent, repeatTypes, statusName, statusTitle } from './errors.ts'
-import { eventRef, eventsRef, streamContent } from './event-bodies.ts'
+import { eventRef, eventsRef, patchContent, revisionsRef, streamContent } from './event-bodies.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
 import { type HeaderRefs, refusalHeaders } from './response-headers.ts'
 
@@ -125,9 +125,25 @@ function answerSchema(
   if (body === 'outputs') return outputsRef(resource, { name: id, output }, around)
   if (body === 'output') return outputRef(resource, { name: id, output }, around)
   if (body === 'summary') return summaryRef(resource, id, summarized, around)
+  if (body === 'revision') return recordedRef(resource, around)
+  if (body === 'revisions') return revisionsRef(resource, around)
   if (body === 'event') return eventRef(events, resource, around)
   if (body === 'events') return eventsRef(events, resource, around)
   return body && { ...cachedBodyRef(bodyRefs[body], answered, around) }
+}
+
+const itemsOnLines: DocumentPart = {
+  schema: { type: 'string', description: 'All items that match, each as a JSON object on a line of its own.' },
+}
+const itemsAsCsv: DocumentPart = {
+  schema: { type: 'string', description: 'All items that match, as CSV (RFC 4180) with a line of names.' },
+}
+
+/** The streams that a route answers with in place of a body. R213, R238. */
+function streamContents({ streams = [] }: Route, body: DescribedAnswer['body']): DocumentPart {
+  if (streams.length === 0) return {}
+  if (body === 'events') return streamContent
+  return body === 'page' ? { 'application/x-ndjson': itemsOnLines, 'text/csv': itemsAsCsv } : {}
 }
 
 /** The successful answers of a route. Those of a name, and those with an item, are stored once with the headers of all of them. */
@@ -141,7 +157,11 @@ function successResponses({ headers, around, version }: ResponseContext, route: 
       description: name !== undefined && body === 'item' && status === 200 ? 'As it is now.' : says,
       ...headers(name === undefined ? answerHeaders(answer, route) : sharedHeaders(name, version)),
       ...(schema && {
-        content: { 'application/json': { schema }, ...(route.streams && body === 'events' && streamContent) },
+        content: {
+          'application/json': { schema },
+          ...streamContents(route, body),
+          ...(body === 'revision' && patchContent(route.resource, around)),
+        },
       }),
     }
     if (name === undefined) return part

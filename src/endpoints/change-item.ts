@@ -9,7 +9,7 @@ import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument, mergePatch, takeWhole } from '../resources/document.ts'
 import { changesByPatch } from '../resources/json-patch.ts'
 import { maskJoined } from '../views/view.ts'
-import { jsonPatchType } from './content-negotiation.ts'
+import { jsonPatchType, mergePatchType } from './content-negotiation.ts'
 import {
   describedItem,
   describedMinimal,
@@ -32,7 +32,7 @@ import {
 } from './write-item.ts'
 
 /** In the order of `Accept-Patch`. R115. */
-const patchTypes: readonly string[] = ['application/merge-patch+json', 'application/json']
+const patchTypes: readonly string[] = [mergePatchType, 'application/json']
 
 export function changeItemRoute(scene: EndpointContext): Route {
   const { resource, view, representation } = scene

@@ -62,14 +62,21 @@ function typeQuality(type: string, accept: readonly MediaRange[]): number {
 }
 
 const jsonType = 'application/json'
+export const mergePatchType = 'application/merge-patch+json'
 export const streamType = 'text/event-stream'
 
-/** Whether a client prefers a stream of events to JSON: it ranks it higher, or names it and does not rank JSON higher. R213. */
-export function prefersStream({ headers: { accept } }: Call): boolean {
+/** The type of a stream that a client prefers to JSON: it ranks it higher, or names it and does not rank JSON higher. R213. */
+export function preferredStream({ headers: { accept } }: Call, types: readonly string[]): string | null {
   const wanted = accept === undefined ? null : mediaRanges(accept)
-  if (wanted === null) return false
-  const [stream, json] = [typeQuality(streamType, wanted), typeQuality(jsonType, wanted)]
-  return stream > json || (stream === json && stream > 0 && wanted.some(({ type }) => type === streamType))
+  if (wanted === null) return null
+  const json = typeQuality(jsonType, wanted)
+  let [best, most]: [string | null, number] = [null, 0]
+  for (const stream of types) {
+    const quality = typeQuality(stream, wanted)
+    const isPreferred = quality > json || (quality === json && wanted.some(({ type }) => type === stream))
+    if (isPreferred && quality > most) [best, most] = [stream, quality]
+  }
+  return best
 }
 
 /** Whether a client prefers HTML to JSON, as browsers do. */
@@ -79,16 +86,21 @@ export function prefersHtml({ headers: { accept } }: Call): boolean {
 }
 
 /** Refuses a client that does not accept JSON, nor a stream where there is one. R31. */
-export function negotiate(call: Call, { streams }: Pick<Route, 'streams'> = {}): void {
+export function negotiate(
+  call: Call,
+  { streams = [], answersPatch }: Pick<Route, 'streams' | 'answersPatch'> = {},
+): void {
+  const type = answersPatch?.(call) ? mergePatchType : jsonType
   const { headers } = call
-  if (streams && prefersStream(call)) return
+  if (streams.length > 0 && preferredStream(call, streams) !== null) return
   const { accept } = headers
-  if (accept === undefined || accept === '*/*' || accept === jsonType) return
+  if (accept === undefined || accept === '*/*' || accept === type) return
   const wanted = mediaRanges(accept)
-  if (wanted === null || typeQuality(jsonType, wanted) > 0) return
+  if (wanted === null || typeQuality(type, wanted) > 0) return
+  const only = streams.length === 0 ? `${type} only` : [type, ...streams].join(', ')
   throw new Problem(
     'not-acceptable',
-    `The answer is available as ${jsonType} only; send Accept: ${jsonType} or leave it out.`,
+    `The answer is available as ${only}; send Accept: ${[type, ...streams].join(' or ')} or leave it out.`,
   )
 }
 

@@ -161,7 +161,7 @@ function pageReply(scene: EndpointContext, intent: Intent, found: Page, embedder
   const { call, caller, world, query } = intent
   const { resource } = scene
   const view = viewNow(scene, caller, world)
-  const page = { ...found, data: pageData(scene, intent, found, embedder) }
+  const page = { ...found, data: shownItems(scene, intent, found, embedder) }
   const { settings } = resource
   const { basePath } = settings.server
   const { links: where, maxOffset } = settings.list
@@ -178,7 +178,7 @@ function pageReply(scene: EndpointContext, intent: Intent, found: Page, embedder
 }
 
 /** The items of a page as the version shows them to the caller, joined by commas. */
-function pageData(scene: EndpointContext, intent: Intent, found: Page, { texts }: Embedder): string {
+export function shownItems(scene: EndpointContext, intent: Intent, found: Page, { texts }: Embedder): string {
   const { caller, carried, world, query } = intent
   const view = viewNow(scene, caller, world)
   const embed = query?.embed

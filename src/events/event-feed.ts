@@ -1,7 +1,8 @@
 /** Event feed: tells the streams of a process about events as they get their positions. Part 6. R213. */
+
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { StoredEvent } from '../flow/outcome.ts'
+import type { StoredEvent } from '../flow/found-row.ts'
 import type { Store } from '../flow/store.ts'
 import type { Cancel, Log } from '../flow/world.ts'
 import type { EventScope } from './event-scope.ts'

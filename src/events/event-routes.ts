@@ -1,11 +1,12 @@
 /** Event routes: GET /events, as a list or as a stream, and GET of one event. Part 6. */
 
-import { prefersStream, streamType } from '../endpoints/content-negotiation.ts'
+import { preferredStream, streamType } from '../endpoints/content-negotiation.ts'
 import { describedUnchanged, itemConditions } from '../endpoints/described.ts'
 import { listTag } from '../endpoints/list-items.ts'
 import { Problem } from '../errors/problem.ts'
+import type { StoredEvent } from '../flow/found-row.ts'
 import type { EventQuery, Intent, RequestContext } from '../flow/intent.ts'
-import type { EventPage, Outcome, StoredEvent } from '../flow/outcome.ts'
+import type { EventPage, Outcome } from '../flow/outcome.ts'
 import type { Plan } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
@@ -41,12 +42,13 @@ function listEventsRoute(scope: EventScope, resource: Resource, challenge: strin
   const { settings } = resource
   const rule = ruleOf(scope)
   const queryFor = (asked: RequestContext) => readEventQuery(scope, asked, settings, challenge)
-  const isStreamed = ({ call }: RequestContext) => settings.events.stream && prefersStream(call)
+  const streams = settings.events.stream ? [streamType] : []
+  const isStreamed = ({ call }: RequestContext) => preferredStream(call, streams) !== null
   return {
     ...{ operation: 'events', method: 'GET', at: 'collection', safe: true, resource, rule, content: [] },
     query: () => null,
     target: () => ({ read: null, admit: () => {} }),
-    streams: settings.events.stream,
+    streams,
     furtherRules: readRules(scope),
     parse: (asked) => {
       const events = queryFor(asked)

@@ -1,7 +1,8 @@
 /** Event scope: the events of a version, and those of them that a caller may read. Part 6. */
+
 import type { EndpointContext } from '../endpoints/item.ts'
 import { type Caller, permits } from '../flow/caller.ts'
-import type { StoredEvent } from '../flow/outcome.ts'
+import type { StoredEvent } from '../flow/found-row.ts'
 import type { ReadEvents } from '../flow/plan.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
@@ -48,7 +49,7 @@ export function eventScope(service: string, label: string, scenes: Iterable<Endp
 const plainActions: readonly string[] = ['created', 'updated', 'deleted']
 
 /** A transition to a state that the version does not have is an update there. */
-function actionsOf({ resource, representation, transitions }: EndpointContext): Map<string, string> {
+export function actionsOf({ resource, representation, transitions }: EndpointContext): Map<string, string> {
   const [own, today] = [resource.machine, representation.today.machine]
   const called = transitions.map(({ own: { to }, today: stored }) => [stored.to, to] as const)
   const timed = (today?.timed ?? []).flatMap(({ name, to }) => {

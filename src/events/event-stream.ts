@@ -1,8 +1,9 @@
 /** Event stream: sends events as they happen (`text/event-stream`), from where a client left off. Part 6. R213. */
 import { Problem } from '../errors/problem.ts'
 import type { Caller } from '../flow/caller.ts'
+import type { StoredEvent } from '../flow/found-row.ts'
 import type { EventQuery, Intent } from '../flow/intent.ts'
-import type { EventPage, StoredEvent } from '../flow/outcome.ts'
+import type { EventPage } from '../flow/outcome.ts'
 import type { AnswerStream, StreamTarget } from '../flow/reply.ts'
 import { pause } from '../flow/world.ts'
 import type { AccessRule } from '../resources/declaration.ts'
@@ -27,6 +28,7 @@ export function eventStream(rules: StreamRules, intent: Intent): AnswerStream {
   if (sources === null || feed.isFull)
     throw new Problem('overloaded', 'This process cannot send another stream of events. Try again later.')
   return {
+    endless: true,
     open: (target) => {
       const stream = new OpenStream(rules, intent, { feed, sources, target })
       return stream.end

@@ -1,12 +1,13 @@
 /** Event text: an event as a version shows it to a caller. Part 6. R207, R208. */
 import type { Representation } from '../changes/representation.ts'
-import { shownDocument } from '../endpoints/item.ts'
+import { type EndpointContext, shownDocument } from '../endpoints/item.ts'
 import type { Caller } from '../flow/caller.ts'
-import type { JoinedRow } from '../flow/found-row.ts'
-import { eventRowName, type StoredEvent } from '../flow/outcome.ts'
+import type { JoinedRow, StoredEvent } from '../flow/found-row.ts'
+import { eventRowName } from '../flow/outcome.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import { viewNow } from '../views/shown-rows.ts'
+import type { View } from '../views/view.ts'
 import { type EventScope, type EventSource, eventTypeOf } from './event-scope.ts'
 
 /** An event as JSON: its content, in the form of the settings. */
@@ -20,7 +21,9 @@ export function eventText(
   const { settings } = source.scene.resource
   const type = eventTypeOf(source, event)
   const data =
-    settings.events.payload === 'thin' ? JSON.stringify({ id: event.key.id }) : dataText(source, event, caller, world)
+    settings.events.payload === 'thin'
+      ? JSON.stringify({ id: event.key.id })
+      : recordedDocument(source.scene, event, viewNow(source.scene, caller, world))
   const form =
     settings.events.format === 'cloudevents' ? cloudEvent(scope, source, event, type) : plainEvent(scope, event, type)
   return `${JSON.stringify(form).slice(0, -1)},"data":${data}}`
@@ -30,10 +33,10 @@ export function eventText(
 export const eventMediaType = (format: string): string =>
   format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json'
 
-function dataText({ scene }: EventSource, event: StoredEvent, caller: Caller, world: ServiceWorld): string {
-  const { representation } = scene
+/** The document of an event as it was at the change. */
+export function recordedDocument({ representation }: EndpointContext, event: StoredEvent, view: View): string {
   const joined = joinedRows(representation, event)
-  return shownDocument(representation, viewNow(scene, caller, world), { doc: event.doc, joined })
+  return shownDocument(representation, view, { doc: event.doc, joined })
 }
 
 /** The rows that a version shows values of, as they were at the change. */

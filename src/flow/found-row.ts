@@ -54,3 +54,21 @@ export interface RowKey {
   /** The caller's account; if rows belong to accounts, those of other accounts do not exist for it. R170. */
   readonly account: string | null
 }
+
+/** An event as it is stored, with its document in the current shape. R207. */
+export interface StoredEvent {
+  readonly id: string
+  readonly position: number
+  readonly collection: string
+  readonly key: RowKey
+  /** Names the item: its resource, by the name that stays when it is renamed, its account, its parent and its id, as JSON. */
+  readonly item: string
+  /** `created`, `updated`, `deleted`, or the state that a transition has entered. */
+  readonly action: string
+  /** The revision of the item. */
+  readonly sequence: number
+  readonly time: number
+  readonly doc: string
+  /** The rows that older versions show values of, as they were at the change, by `eventRowName`. */
+  readonly joined: ReadonlyMap<string, JoinedRow>
+}

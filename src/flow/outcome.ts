@@ -1,7 +1,7 @@
 /** Outcome: the result of a plan. Part 1. */
 
 import type { Reference } from '../rows/collection.ts'
-import type { AbsentRow, EmbeddedRows, FoundRow, JoinedRow, ReadResult, RowKey, StoredRows } from './found-row.ts'
+import type { AbsentRow, EmbeddedRows, FoundRow, JoinedRow, ReadResult, StoredEvent, StoredRows } from './found-row.ts'
 import type { Consequences, FamilyRows, WaitingParts } from './plan.ts'
 import type { TableRow, TableRows } from './table.ts'
 
@@ -23,6 +23,14 @@ export interface Page extends StoredRows {
   readonly embedded?: readonly EmbeddedRows[]
   /** The parsed documents, if they were parsed to find the joined rows. */
   readonly documents?: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** All rows of a list, page by page, from one state, which stays open until `close`, or until nobody asks for a page. */
+export interface PageStream {
+  readonly is: 'pages'
+  readonly first: Page
+  readonly rest: AsyncGenerator<Page, void>
+  readonly close: () => void
 }
 
 /** The values that a row is ordered by, each as the database's text. */
@@ -91,24 +99,6 @@ export interface PriorClaim {
   } | null
 }
 
-/** An event as it is stored, with its document in the current shape. R207. */
-export interface StoredEvent {
-  readonly id: string
-  readonly position: number
-  readonly collection: string
-  readonly key: RowKey
-  /** Names the item: its resource, by the name that stays when it is renamed, its account, its parent and its id, as JSON. */
-  readonly item: string
-  /** `created`, `updated`, `deleted`, or the state that a transition has entered. */
-  readonly action: string
-  /** The revision of the item. */
-  readonly sequence: number
-  readonly time: number
-  readonly doc: string
-  /** The rows that older versions show values of, as they were at the change, by `eventRowName`. */
-  readonly joined: ReadonlyMap<string, JoinedRow>
-}
-
 export const eventRowName = (collection: string, id: unknown): string => `${collection} ${id}`
 
 /** Events in the order of their positions. */
@@ -123,6 +113,21 @@ export interface EventPage {
   readonly base: number
   /** Set if events follow that only nodes of a newer declaration can show. */
   readonly stops?: boolean
+}
+
+/** A revision of a row, with the revision before it; null if none is kept. R237. */
+export interface StoredRevision {
+  readonly event: StoredEvent
+  /** The id of the caller; null for the service itself and for callers without credentials. */
+  readonly by: string | null
+  readonly before: StoredEvent | null
+}
+
+export interface RevisionPage {
+  readonly is: 'revisions'
+  readonly revisions: readonly StoredRevision[]
+  /** The number before which others may follow; null if there are none. */
+  readonly next: number | null
 }
 
 /** The outcomes of committed writes; any other outcome of a write is rolled back. */
@@ -145,6 +150,7 @@ export type Outcome =
   | FoundRow
   | AbsentRow
   | Page
+  | PageStream
   | RowGroups
   | WrittenRow
   | AnsweredWrite
@@ -162,6 +168,7 @@ export type Outcome =
   /** Old events were deleted; `more` if there may be others. */
   | { readonly is: 'swept'; readonly more: boolean }
   | EventPage
+  | RevisionPage
   /** With the consequences of rows that a cascade removed. */
   | { readonly is: 'removed'; readonly consequences?: readonly Consequences[] }
   | { readonly is: 'used'; readonly collection: string }

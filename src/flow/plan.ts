@@ -3,7 +3,7 @@
 
 import type { EncodedRow } from '../resources/document.ts'
 import type { Cell, DocumentTexts, Reference, Waiting } from '../rows/collection.ts'
-import type { FoundRow, ReadResult, RowKey, StoredRows } from './found-row.ts'
+import type { FoundRow, ReadResult, RowKey, StoredEvent, StoredRows } from './found-row.ts'
 import type { Prepared } from './prepared.ts'
 import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
 
@@ -123,6 +123,8 @@ export interface ListRows {
   readonly countTo: number | null
   /** Whether to return the positions of the first and the last row, for cursors. */
   readonly withPositions: boolean
+  /** Set if all rows are read, page by page, from one state; its outcome is then a `PageStream`. R238. */
+  readonly whole?: true
   /** Set if the rows are summarized instead of answered; the order then only names the columns of its groups and values. */
   readonly summary?: RowSummary
 }
@@ -256,6 +258,8 @@ interface WithEffects {
 interface MaybeDry {
   /** Whether it is rolled back in any case, so that its outcome is known and nothing is changed. R239. */
   readonly dry?: true
+  /** The id of the caller, for the history; missing if the service itself writes, or a caller without credentials. */
+  readonly by?: string
 }
 
 /** A new row. */
@@ -383,6 +387,25 @@ export interface SweepEvents {
   readonly before: number
 }
 
+/** Reads revisions of a row, the newest first; the row itself if there are none. R237. */
+export interface ReadRevisions extends Pick<Read, 'collection' | 'key' | 'time'> {
+  readonly do: 'revisions'
+  /** Only those before this one; null for all. */
+  readonly before: number | null
+  readonly limit: number
+  /** Only these, each of which is left out if it is not there. */
+  readonly numbers?: readonly number[]
+  /** Whether a revision is shown, given the one before. Pure. */
+  readonly isShown: (revision: StoredEvent, before: StoredEvent | null) => boolean
+}
+
+/** Deletes revisions of changes before a time, in small batches. */
+export interface SweepRevisions {
+  readonly do: 'forget'
+  readonly collection: string
+  readonly before: number
+}
+
 /** Converts the rows that old nodes have written. */
 interface CatchUp {
   readonly do: 'catchUp'
@@ -397,7 +420,16 @@ export interface FindAccounts {
 
 export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that writes. */
-export type WritePlan = Create | Decide | Sequence | CatchUp | TablePlan | SeveralWrites | NumberEvents | SweepEvents
+export type WritePlan =
+  | Create
+  | Decide
+  | Sequence
+  | CatchUp
+  | TablePlan
+  | SeveralWrites
+  | NumberEvents
+  | SweepEvents
+  | SweepRevisions
 export type Plan =
   | Read
   | ListRows
@@ -408,13 +440,18 @@ export type Plan =
   | ReadHead
   | ReadEvents
   | FindEvent
+  | ReadRevisions
   | WritePlan
+
+/** A plan that names its caller, for the history; callers without credentials have no id. */
+export const withCaller = (plan: Plan, { id }: { readonly id: string }): Plan =>
+  id !== '' && (plan.do === 'create' || plan.do === 'decide' || plan.do === 'sequence') ? { ...plan, by: id } : plan
 
 export const isDry = (plan: Plan): boolean => 'dry' in plan && plan.dry === true
 
 const readKinds: ReadonlySet<Plan['do']> = new Set<Plan['do']>([
   ...(['read', 'list', 'recall', 'whose', 'family', 'waiting'] as const),
-  ...(['head', 'events', 'event'] as const),
+  ...(['head', 'events', 'event', 'revisions'] as const),
 ])
 export const isWritePlan = (plan: Plan): plan is WritePlan =>
   plan.do === 'table' ? plan.run.do !== 'find' : !readKinds.has(plan.do)

@@ -17,12 +17,16 @@ export interface StreamTarget {
   readonly unread: () => number
   /** Ends the answer. */
   readonly end: () => void
-  /** Breaks the connection, so that the answer is not taken for complete. R162. */
-  readonly cut: () => void
+  /** Waits until the client has read what was written, or has gone. */
+  readonly ready: () => Promise<void>
+  /** Breaks the connection, so that the answer is not taken for complete; the failure is logged. R162. */
+  readonly cut: (failure?: unknown) => void
 }
 
 /** A body that is made while it is sent. */
 export interface AnswerStream {
+  /** Set if it goes on until its client leaves, so that it holds no slot of running requests. */
+  readonly endless?: true
   /** Begins; the returned function is called when the client has gone. */
   readonly open: (target: StreamTarget) => () => void
 }

@@ -61,8 +61,10 @@ export interface Route {
   readonly embeds?: { readonly names: readonly string[]; readonly collections: () => readonly string[] }
   /** The patterns of parameters of its path that are no ids of its resource. */
   readonly pathPatterns?: Readonly<Record<string, string>>
-  /** Whether it also answers with a stream of events (`text/event-stream`). R213. */
-  readonly streams?: boolean
+  /** The media types of the streams that it also answers with: of events, or of all items of a list. R213, R238. */
+  readonly streams?: readonly string[]
+  /** Whether a call is answered with a merge patch (`application/merge-patch+json`); missing if none is. R237. */
+  readonly answersPatch?: (call: Call) => boolean
   /** Whether it takes idempotency keys; `replayed` if a repeat gets the first answer in every mode. R108. */
   readonly claims: 'required' | 'optional' | 'replayed' | null
   /** Of batches: how many operations one may have; missing for other routes. R229. */
@@ -110,7 +112,18 @@ export type RequestHeader =
 export interface DescribedAnswer {
   readonly status: number
   readonly says: string
-  readonly body: 'item' | 'page' | 'output' | 'outputs' | 'batch' | 'event' | 'events' | 'summary' | null
+  readonly body:
+    | 'item'
+    | 'page'
+    | 'output'
+    | 'outputs'
+    | 'batch'
+    | 'event'
+    | 'events'
+    | 'summary'
+    | 'revision'
+    | 'revisions'
+    | null
   /** Its headers, besides those of every answer. */
   readonly headers: readonly string[]
   /** The name it is described under, if several operations answer the same. */

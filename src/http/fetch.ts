@@ -11,7 +11,7 @@ import type { Cancel } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
 import { consumedContent, makeIntake } from '../limits/intake.ts'
 import { logAnswer } from './answer-log.ts'
-import { cutBody } from './stream.ts'
+import { brokenStream, cutBody } from './stream.ts'
 
 /** A function that runtimes and tests can call with a Request, and with the address that it came from. */
 export function fetchDoor(
@@ -26,8 +26,8 @@ export function fetchDoor(
     const { status, headers, body, held } = reply
     if (logs) logAnswer(call, reply, context, started)
     if (reply.stream && call.method !== 'HEAD') {
-      held?.leave()
-      return new Response(openedStream(reply.stream, request.signal), { status, headers })
+      const opened = openedStream(reply.stream, held, request.signal, brokenStream(call, context))
+      return new Response(opened, { status, headers })
     }
     const sent = call.method === 'HEAD' || !body ? null : body
     if (sent !== null && sent.length > smallAnswer)
@@ -75,27 +75,47 @@ function streamOf(body: string | Uint8Array, stay: Reply['held'], context: Serve
 }
 
 /** A body that is made while it is read. It ends when its reader cancels it, or when the request is aborted. */
-function openedStream(stream: AnswerStream, signal: AbortSignal): ReadableStream<Uint8Array> {
+// long because: its steps share the state of the stream
+function openedStream(
+  stream: AnswerStream,
+  held: Reply['held'],
+  signal: AbortSignal,
+  failed: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
   const text = new TextEncoder()
   let ended = (): void => {}
   let aborted = (): void => {}
+  let isWanted = false
+  let drained = (): void => {}
   const over = (): void => {
     signal.removeEventListener('abort', aborted)
     ended()
+    drained()
+    held?.leave()
   }
+  if (stream.endless) held?.leave()
   return new ReadableStream<Uint8Array>(
     {
       start: (control) => {
         ended = stream.open({
-          write: (piece) => control.enqueue(text.encode(piece)),
+          write: (piece) => {
+            isWanted = false
+            control.enqueue(text.encode(piece))
+          },
+          ready: () =>
+            new Promise((resolve) => {
+              drained = resolve
+              if (isWanted) resolve()
+            }),
           unread: () => -(control.desiredSize ?? 0),
           end: () => {
             over()
             control.close()
           },
-          cut: () => {
+          cut: (failure) => {
             over()
-            control.error(new Error('The stream was not read in time.'))
+            if (failure !== undefined) failed(failure)
+            control.error(failure ?? new Error('The stream was not read in time.'))
           },
         })
         aborted = () => {
@@ -104,6 +124,10 @@ function openedStream(stream: AnswerStream, signal: AbortSignal): ReadableStream
         }
         if (signal.aborted) aborted()
         else signal.addEventListener('abort', aborted)
+      },
+      pull: () => {
+        isWanted = true
+        drained()
       },
       cancel: over,
     },

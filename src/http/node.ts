@@ -16,7 +16,7 @@ import { connectionQueues, discardInput, type EnqueueStep, linger, loopTurns } f
 import { answerEarly, callFrom, type EngineError, engineProblem } from './engine-error.ts'
 import { callOf } from './node-call.ts'
 import { stopServer } from './stop.ts'
-import { makeAnswerReaders, openStream, streamBody } from './stream.ts'
+import { brokenStream, makeAnswerReaders, openStream, streamBody } from './stream.ts'
 
 // An import would read every export of the module; one of them loads WebSockets, which takes 15 MB and 20 ms.
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
@@ -236,7 +236,7 @@ function writeAnswer(
   const readers = context.world.state.of(makeAnswerReaders, context)
   const failed = (error: unknown) => abandon(call, request.socket, error, context)
   const isStreamed = reply.stream !== undefined && call.method !== 'HEAD'
-  if (isStreamed) openStream(request.socket, response, reply)
+  if (isStreamed) openStream(request.socket, response, reply, { readers, failed: brokenStream(call, context) })
   else if (body !== null && body.length > smallAnswer)
     streamBody(request.socket, response, body, { held: reply.held, timeout, readers, failed })
   else if (typeof body === 'string' && body.length === Number(headers['Content-Length'])) response.end(body, 'latin1')

@@ -1,6 +1,8 @@
 /** Stream: sends large answers piece by piece, and disconnects clients that read too slowly. Part 8, limits. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { ServerContext } from '../corridor/server-context.ts'
+import type { Call } from '../flow/call.ts'
 import type { AnswerStream, Reply } from '../flow/reply.ts'
 import type { Cancel, World } from '../flow/world.ts'
 import { makeAnswerMemory, type StoreAndWorld } from '../limits/answer-memory.ts'
@@ -27,6 +29,8 @@ export interface AnswerReaders {
   readonly progress: (socket: Socket, bytes: number) => void
   /** Closes a connection; resets it if its answer is incomplete, so that no client takes the end for that of the answer. R162. */
   readonly close: (socket: Socket) => void
+  /** Remembers that an answer is a stream, whose length is not known. */
+  readonly keep: (socket: Socket, answer: ServerResponse) => void
   /** Resets all connections with an incomplete answer. */
   readonly resetAll: () => void
   /** The unread bytes of all answers. */
@@ -41,6 +45,7 @@ export const makeAnswerReaders = (own: StoreAndWorld): AnswerReaders =>
 export function answerReaders(isWanted: () => boolean, { monotonic, every }: World): AnswerReaders {
   /** The answers that are being read, the oldest first. */
   const unread = new Map<Socket, UnreadAnswer>()
+  const streams = new Set<Socket>()
   let unreadBytes = 0
   let stopSweeping: Cancel | null = null
 
@@ -85,11 +90,17 @@ export function answerReaders(isWanted: () => boolean, { monotonic, every }: Wor
     breakOff(socket)
   }
 
-  function resetAll(): void {
-    for (const socket of unread.keys()) close(socket)
+  function keep(socket: Socket, answer: ServerResponse): void {
+    streams.add(socket)
+    answer.on('close', () => streams.delete(socket))
   }
 
-  return { watch, progress, close, resetAll, unread: () => unreadBytes }
+  function resetAll(): void {
+    for (const socket of unread.keys()) close(socket)
+    for (const socket of streams) breakOff(socket)
+  }
+
+  return { watch, progress, keep, close, resetAll, unread: () => unreadBytes }
 }
 
 /** Resets a connection. That of a host can be of TLS or of a socket file, which have no reset. */
@@ -142,19 +153,45 @@ export function streamBody(
   go()
 }
 
-/** Sends a body that is made while it is sent. It may last for days, so it holds no slot of running requests. */
-export function openStream(socket: Socket, answer: ServerResponse, { held, stream }: Reply): void {
-  held?.leave()
+/** Logs why a stream was broken off. */
+export const brokenStream =
+  ({ id }: Call, { log }: Pick<ServerContext, 'log'>) =>
+  (err: unknown): void =>
+    log.error({ requestId: id, err }, 'The answer was broken off.')
+
+/** Sends a body that is made while it is sent. One without an end may last for days. */
+export function openStream(
+  socket: Socket,
+  answer: ServerResponse,
+  { held, stream }: Reply,
+  { readers, failed }: Pick<StreamOptions, 'readers' | 'failed'>,
+): void {
+  const { endless, open } = stream as AnswerStream
+  if (endless) held?.leave()
+  let drained = (): void => {}
   if (socket.destroyed) return void answer.destroy()
+  readers.keep(socket, answer)
   answer.flushHeaders() // sent together with content, they would stay in memory in 34 pieces as long as the stream is open
-  const ended = (stream as AnswerStream).open({
+  const ended = open({
     write: (text) => void answer.write(text),
     unread: () => answer.writableLength,
+    ready: () =>
+      new Promise((resolve) => {
+        drained = resolve
+        if (!answer.writableNeedDrain || answer.destroyed) resolve()
+      }),
     end: () => void answer.end(),
-    cut: () => breakOff(socket),
+    cut: (failure) => {
+      if (failure !== undefined) failed(failure)
+      breakOff(socket)
+    },
   })
-  answer.on('close', ended)
-  socket.once('end', () => socket.destroy()) // a stream has no end for which a client that half-closes could wait
+  answer.on('drain', () => drained())
+  answer.on('close', () => {
+    ended()
+    drained()
+  })
+  if (endless) socket.once('end', () => socket.destroy()) // there is no end for which a client that half-closes could wait
 }
 
 const pieceSize = MiB / 16

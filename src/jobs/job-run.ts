@@ -4,7 +4,7 @@ import { type Caller, nobody } from '../flow/caller.ts'
 import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import { isCommitted, rowsIn } from '../flow/outcome.ts'
-import type { Decide, EffectReadResult, Read, RowWrite } from '../flow/plan.ts'
+import { type Decide, type EffectReadResult, type Read, type RowWrite, withCaller } from '../flow/plan.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { within } from '../flow/world.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
@@ -166,13 +166,13 @@ export class JobRun {
     const { sources } = this.#context
     const decisions = new HandledRun(sources, { caller, account: caller.account, step })
     const operation = { name: 'steps', at: 'item', asynchronous: false, rule: 'public', input: [], output: [] } as const
-    const plan = (): Decide =>
-      this.#plan((_, time) => {
-        const call = { resource: this.#statuses, operation, input: new Map(), time, item: null }
-        const { answer, effects } = decisions.call(call)
-        const record = tablePlan(addStep, { id: this.#job.id, name: label, result: answer })
-        return this.#guarded({ do: 'keep', answer, effects }, answer, record)
-      })
+    const write = (_: FoundRow, time: number): RowWrite => {
+      const call = { resource: this.#statuses, operation, input: new Map(), time, item: null }
+      const { answer, effects } = decisions.call(call)
+      const record = tablePlan(addStep, { id: this.#job.id, name: label, result: answer })
+      return this.#guarded({ do: 'keep', answer, effects }, answer, record)
+    }
+    const plan = () => withCaller(this.#plan(write), caller)
     const outcome = await executeDecided([decisions], sources, plan(), plan)
     if (outcome.is === 'answered') return outcome.doc
     throw new Problem('conflict', `The step ${label} was refused by the database: ${outcome.is}.`)

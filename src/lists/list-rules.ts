@@ -88,6 +88,8 @@ export interface ListRules {
   readonly readEmbed: ReturnType<typeof embedReader>
   /** The version that cursors are bound to. R83. */
   readonly major: number
+  /** Set for exports, which have all rows and no pages. R238. */
+  readonly whole?: true
 }
 
 /** One key of a declared order. */

@@ -29,6 +29,7 @@ export interface CursorContext {
 /** The style and the window of a page. Adds mistakes to `faults`. R74 to R80. */
 export function readWindow(given: ParameterValues, reading: CursorContext, faults: Violation[]): PageWindow {
   const { list } = reading.rules.resource.settings
+  if (reading.rules.whole) return readAllRows(given, faults)
   const before = faults.length
   const style = readStyle(given, reading.rules, faults)
   const [limit, pageSize] = ['limit', 'page_size'].map((name) =>
@@ -44,6 +45,18 @@ export function readWindow(given: ParameterValues, reading: CursorContext, fault
     faults.push(queryViolation('invalid-parameter-value', style === 'page' ? 'page' : 'offset', message))
   }
   return { style, window: { from: 'offset', offset: from, limit: size } }
+}
+
+/** How many rows of an export are read at a time. */
+const pageOfExport = 100
+
+/** All rows, for which there are no pages. R238. */
+function readAllRows(given: ParameterValues, faults: Violation[]): PageWindow {
+  for (const name of windowParameters.filter((one) => given.has(one)))
+    faults.push(
+      queryViolation('unsupported-pagination', name, `An export has all items and no pages. Leave ${name} out.`),
+    )
+  return { style: 'cursor', window: { from: 'offset', offset: 0, limit: pageOfExport } }
 }
 
 /** The style that all parameters of the request belong to. R74, R76, R77. */

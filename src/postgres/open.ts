@@ -45,6 +45,8 @@ import { type PostgresStoreDeps, postgresStore } from './postgres.ts'
 const requestTimeouts: ConnectionTimeouts = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
 /** Shared connections use a short lock timeout and callers retry, so one locked table cannot block other statements. */
 const sharedTimeouts: ConnectionTimeouts = { ...requestTimeouts, lock: 20 }
+/** A reader of all rows of a list may be slow. */
+const exportTimeouts: ConnectionTimeouts = { ...requestTimeouts, idle: 60_000 }
 /** Steps of a migration may take long. */
 const migrationTimeouts: ConnectionTimeouts = { connect: 10_000, statement: 0, lock: 0, idle: 0, silence: 2 ** 30 }
 /** How long a request waits for a connection, in milliseconds. */
@@ -73,7 +75,17 @@ export async function openPostgres(
       world,
     )
     const times = address.pooled ? requestTimeouts : null
-    return postgresStore({ ...prepared, world, pool, patience, caches, tells: caches && prepared.tells, times })
+    const apart = () => connect(address, exportTimeouts, world)
+    return postgresStore({
+      ...prepared,
+      world,
+      pool,
+      connect: apart,
+      patience,
+      caches,
+      tells: caches && prepared.tells,
+      times,
+    })
   })
 }
 
@@ -164,7 +176,7 @@ function closeConnections({ connection, beating }: MigrationContext): void {
 async function readStoreParts(
   site: MigrationContext,
   mode: SchemaMode,
-): Promise<Omit<PostgresStoreDeps, 'world' | 'pool' | 'patience' | 'caches' | 'times'>> {
+): Promise<Omit<PostgresStoreDeps, 'world' | 'pool' | 'connect' | 'patience' | 'caches' | 'times'>> {
   const { collections, world } = site
   const { ask } = site.connection
   try {

@@ -3,6 +3,7 @@ import { isWritePlan } from '../flow/plan.ts'
 import { Remembered } from '../flow/remembered.ts'
 import type { Store } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
+import { openReadings } from '../readings/page-stream.ts'
 import type { PreparedStore } from '../rewrite/prepare-store.ts'
 import { deletePresence, forgetLostNodes, nodePresence } from '../schema/presence.ts'
 import { postgresDialect } from '../sql/dialect.ts'
@@ -12,7 +13,7 @@ import { mostTotals } from '../store/read-page.ts'
 import { runStepsAsync } from '../store/steps.ts'
 import type { PostgresClock } from './clock.ts'
 import { oncePerTurn } from './coalesce.ts'
-import { type ConnectionTimeouts, forceGenericPlan } from './connect.ts'
+import { type Connection, type ConnectionTimeouts, forceGenericPlan } from './connect.ts'
 import { databaseStates } from './database-state.ts'
 import type { Engine } from './engine.ts'
 import type { ConnectionPool } from './pool.ts'
@@ -22,6 +23,8 @@ import { autocommitRunner, postgresWriting, runPostgresWrite } from './write-pla
 export interface PostgresStoreDeps extends PreparedStore {
   readonly world: World
   readonly pool: ConnectionPool
+  /** Opens a connection besides those of the pool. */
+  readonly connect: () => Promise<Connection>
   /** How long a plan may be retried, in milliseconds. */
   readonly patience: number
   readonly caches: boolean
@@ -35,7 +38,7 @@ export interface PostgresStoreDeps extends PreparedStore {
 
 // long because: its parts share the pool and its state
 export function postgresStore(deps: PostgresStoreDeps): Store {
-  const { world, pool, patience, caches, times, name, clock, expire, engine } = deps
+  const { world, pool, connect, patience, caches, times, name, clock, expire, engine } = deps
   const cellar = { ...deps.cellar, caches }
   const begin = (how: string, ...more: readonly string[]) =>
     plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
@@ -49,7 +52,8 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   const counts = deps.tells
     ? { totals: new Remembered<number | null>(mostTotals), states: databaseStates(pool, world), until: 0 }
     : null
-  const looking = { world, pool, read, cellar, snapshot: { short, long }, counts }
+  const readings = openReadings(cellar, world)
+  const looking = { world, pool, read, cellar, snapshot: { short, long }, counts, connect, readings }
   const presence = nodePresence({
     world,
     dialect: postgresDialect,
@@ -84,6 +88,7 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
     attend: presence.begin,
     close: async () => {
       clock.stop()
+      readings.close()
       await presence.end()
       await pool.close()
     },

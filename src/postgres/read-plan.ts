@@ -3,6 +3,7 @@ import type { Outcome } from '../flow/outcome.ts'
 import { countKey, type ListRows, type Plan, type WritePlan } from '../flow/plan.ts'
 import type { Remembered } from '../flow/remembered.ts'
 import { pause, type World } from '../flow/world.ts'
+import type { Readings } from '../readings/page-stream.ts'
 import { isBounded } from '../sql/ranges.ts'
 import type { Statement } from '../sql/statements.ts'
 import type { PreparedCollection, StoreContext } from '../store/context.ts'
@@ -26,6 +27,9 @@ interface PostgresReadDeps {
   readonly cellar: StoreContext
   /** Begin a snapshot, for reads that an index bounds and for all others. */
   readonly snapshot: { readonly short: Statement; readonly long: Statement }
+  /** Opens a connection for one reading. */
+  readonly connect: () => Promise<Connection>
+  readonly readings: Readings
   /** Null if the state of the database cannot be read, so that no totals are cached. */
   readonly counts: CountedLists | null
 }
@@ -47,10 +51,24 @@ const [patience, longestRest] = [3000, 250]
 
 export const runPostgresRead = (looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> =>
   retryRead(() => {
+    if (plan.do === 'list' && plan.whole) return readWhole(looking, plan)
     if (plan.do === 'list') return readList(looking, plan)
     const isLone = plan.do !== 'read' || plan.embeds === undefined
     return isLone ? readInOneStatement(looking, plan) : inSnapshot(looking, true, performWith(looking, plan))
   }, looking.world)
+
+/** Reads all rows in a snapshot on a connection of its own, as its reader may be slow, and requests need those of the pool. */
+const readWhole = (looking: PostgresReadDeps, plan: ListRows): Promise<Outcome> =>
+  looking.readings.open(plan, async () => {
+    const connection = await looking.connect()
+    const begun = connection.ask(looking.snapshot.long)
+    begun.catch(() => {}) // the first page fails too
+    return {
+      read: (page) =>
+        performWith(looking, page)(connection.ask).catch((error) => Promise.reject(postgresFailure(error))),
+      close: () => connection.close(),
+    }
+  })
 
 /** Retries a read: after conflicts for a while, after a lost connection once. It holds no connection during a pause. */
 export async function retryRead<T>(read: () => Promise<T>, world: World): Promise<T> {

@@ -1,6 +1,7 @@
 /** Record: makes requests from the declaration of a version, and records their answers. Part 9, versioning. */
 import { summarySegment } from '../fields/summary.ts'
 import { filterParameter } from '../lists/list-rules.ts'
+import { revisionSegment } from '../resources/own-operations.ts'
 import type { Resource } from '../resources/resource.ts'
 import { everydayChance, seededChance } from './chance.ts'
 import { type RecordedExchange, recordExchange } from './exchanges.ts'
@@ -77,6 +78,9 @@ async function recordReads(
     await tell({ method: 'GET', path: one })
     await tell({ method: 'GET', path: `${one}0` })
     await tell({ method: 'OPTIONS', path: one })
+    if (resource.declaration.history)
+      for (const end of ['', '?limit=1', '/1', '/1?against=1', '/0'])
+        await tell({ method: 'GET', path: `${one}/${revisionSegment}${end}` })
   }
   const list = item && operationPath(inVersion, 'list', item)
   if (list === undefined || !item) return

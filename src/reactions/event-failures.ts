@@ -8,7 +8,8 @@ import {
   removePlan,
   storeFailure,
 } from '../events/reaction-tables.ts'
-import { type EventPage, rowsIn, type StoredEvent } from '../flow/outcome.ts'
+import type { StoredEvent } from '../flow/found-row.ts'
+import { type EventPage, rowsIn } from '../flow/outcome.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { reactionPause } from '../webhooks/retry-pauses.ts'
 

@@ -6,7 +6,7 @@ import type { FieldKinds } from '../fields/kind.ts'
 import type { DeclaredSummaries } from '../fields/summary.ts'
 import { type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { ResourceSettings, Settings } from '../settings.ts'
-import type { DeclaredOperations, ScheduleDeclaration } from './own-operations.ts'
+import type { DeclaredOperations, HistoryDeclaration, ScheduleDeclaration } from './own-operations.ts'
 import type { StatesDeclaration } from './states.ts'
 
 /** `'public'` (everybody), `'authenticated'` (every known caller) or the name of a declared scope. */
@@ -128,17 +128,18 @@ export interface ResourceDeclaration {
   readonly order?: readonly string[]
   /** Named orders: `sorts: { value: ['price', '-year'] }` for `?custom_sort=value`. */
   readonly sorts?: { readonly [name: string]: readonly string[] }
-  /**
-   * Summaries of the list, each at a URL of its own, `GET /orders/summaries/by-status`.
-   * @example summaries: { byStatus: { group: ['status', { month: 'createdAt' }], sum: ['total'] } }
-   */
+  /** Summaries of the list, each at a URL of its own: `summaries: { byStatus: { group: ['status'], sum: ['total'] } }`. */
   readonly summaries?: DeclaredSummaries
+  /** Whether the list also answers with all of its items, as lines of JSON or CSV: `exports: true`. R238. */
+  readonly exports?: boolean
   /** Indexes for lists that filter by one field and sort by another: `indexes: [['status', 'title']]`. */
   readonly indexes?: readonly (readonly string[])[]
   /** Fields whose values together are unique: `uniques: [['street', 'number']]`. */
   readonly uniques?: readonly (readonly string[])[]
   /** Whether changes of items are recorded as events; by default as the service declares it: `events: false`. R206. */
   readonly events?: boolean
+  /** Keeps all revisions of its items: `history: { read: 'orders:audit' }`. */
+  readonly history?: HistoryDeclaration
   /** Settings of this resource, which replace those of the service: `settings: { list: { pageSize: 10 } }`. */
   readonly settings?: ResourceSettings
 }
@@ -164,9 +165,11 @@ export const resourceKeys = [
   'order',
   'sorts',
   'summaries',
+  'exports',
   'indexes',
   'uniques',
   'events',
+  'history',
   'settings',
 ] as const satisfies readonly (keyof ResourceDeclaration)[]
 

@@ -3,7 +3,7 @@ import type { Value } from '../fields/field.ts'
 import type { SummaryDeclaration } from '../fields/summary.ts'
 import type { Access, DeclaredQuota, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
 import type { ConceptsOf, FieldPath, FieldsOf, Get, ParentFieldName, ResourceName, TimestampName } from './infer.ts'
-import type { OperationDeclaration } from './own-operations.ts'
+import type { HistoryDeclaration, OperationDeclaration } from './own-operations.ts'
 import type { Marker, StatesDeclaration, TransitionDeclaration } from './states.ts'
 
 /** The expected type for a wrong name: the compiler shows its text as the error. */
@@ -53,11 +53,13 @@ type SoundResource<D, R, T> = {
             ? SoundStates<D, R, T[K]>
             : K extends 'operations'
               ? { readonly [N in keyof T[K]]: SoundOperation<D, T[K][N]> }
-              : K extends 'summaries'
-                ? { readonly [N in keyof T[K]]: SoundSummary<T[K][N], AnyFieldName<D, R>> }
-                : K extends 'order' | 'sorts' | 'indexes' | 'uniques'
-                  ? FieldNameLists<T[K], AnyFieldName<D, R>>
-                  : OnlyAllowed<K, T[K], ResourceDeclaration>
+              : K extends 'history'
+                ? SoundHistory<D, T[K]>
+                : K extends 'summaries'
+                  ? { readonly [N in keyof T[K]]: SoundSummary<T[K][N], AnyFieldName<D, R>> }
+                  : K extends 'order' | 'sorts' | 'indexes' | 'uniques'
+                    ? FieldNameLists<T[K], AnyFieldName<D, R>>
+                    : OnlyAllowed<K, T[K], ResourceDeclaration>
 }
 
 type SoundFields<D, F> = { readonly [K in keyof F]: Unless<FieldFault<D, F[K]> | ScopeFaults<D, F[K]>, F[K]> }
@@ -122,6 +124,12 @@ type SoundOperation<D, T> = {
     : K extends 'access'
       ? KnownName<'scope', T[K], RuleName<D>>
       : OnlyAllowed<K, T[K], OperationDeclaration>
+}
+
+type SoundHistory<D, T> = {
+  readonly [K in keyof T]: K extends 'read'
+    ? KnownName<'scope', T[K], RuleName<D>>
+    : OnlyAllowed<K, T[K], HistoryDeclaration>
 }
 
 type SoundSummary<T, Names> = {

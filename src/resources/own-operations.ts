@@ -1,4 +1,4 @@
-/** Own operations: the operations and schedules that a resource declares in addition to its methods. Part 4, methods. R88. */
+/** Own operations: the operations, schedules and history that a resource declares in addition to its methods. Part 4, methods. R88. */
 import type { Fields } from '../fields/field.ts'
 import { summarySegment } from '../fields/summary.ts'
 
@@ -53,6 +53,21 @@ export interface ScheduleDeclaration {
 }
 
 export const scheduleKeys = ['cron', 'zone', 'run'] as const satisfies readonly (keyof ScheduleDeclaration)[]
+
+/**
+ * The history of a resource: all revisions of its items are kept, `GET /orders/{id}/revisions`. R237.
+ * @example history: { read: 'orders:audit', retention: 'P730D' }
+ */
+export interface HistoryDeclaration {
+  /** The access rule of revisions, besides that of reading items: `read: 'orders:audit'`. */
+  readonly read: string
+  /** How long revisions are kept; for ever by default: `retention: 'P730D'`. */
+  readonly retention?: string
+}
+
+export const historyKeys = ['read', 'retention'] as const satisfies readonly (keyof HistoryDeclaration)[]
+/** The part of a URL below an item that its revisions have. */
+export const revisionSegment = 'revisions'
 
 /** The operations of a resource by name. */
 export type DeclaredOperations = { readonly [name: string]: OperationDeclaration }

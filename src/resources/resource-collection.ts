@@ -106,8 +106,11 @@ export const declaredEventTypes = (
   })
 
 /** What nodes without these parts would leave out. Texts that follow from equal declarations are equal. */
-function behaviourOf(declaration: ResourceDeclaration, all: boolean | undefined): Pick<Collection, 'behaviour'> {
-  const { states, parent } = declaration
+function behaviourOf(
+  declaration: ResourceDeclaration,
+  all: boolean | undefined,
+): Pick<Collection, 'behaviour' | 'history'> {
+  const { states, parent, history } = declaration
   const events = hasEvents(declaration, all)
   const { transitions = {}, writable = {} } = states ?? {}
   const within = typeof parent === 'object' ? parent.while : undefined
@@ -115,13 +118,15 @@ function behaviourOf(declaration: ResourceDeclaration, all: boolean | undefined)
     after === undefined && at === undefined ? [] : [[name, from, to, after ?? null, at ?? null]],
   )
   const guards = (['change', 'remove', 'while'] as const).filter((one) => (one === 'while' ? within : writable[one]))
-  if (!states && !within && !events) return {}
+  if (!states && !within && !events && !history) return {}
   return {
+    ...(history && { history: true }),
     behaviour: {
       ...(states && { states: stateNames(states) }),
       ...(timers.length > 0 && { timers: JSON.stringify(timers) }),
       ...(guards.length > 0 && { guards }),
       ...(events && { events }),
+      ...(history && { history: true }),
     },
   }
 }

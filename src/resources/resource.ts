@@ -73,6 +73,8 @@ export interface Resource {
   readonly operations: readonly OwnOperation[]
   /** The summaries of its list. */
   readonly summaries: readonly Summary[]
+  /** Whether its list can be exported. */
+  readonly exports: boolean
   readonly access: Access
   readonly declaration: ResourceDeclaration
   readonly collection: Collection
@@ -126,9 +128,9 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     hasScopedFields: members.some(({ read }) => read !== null),
     ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, around, rules) },
     summaries: summariesOf(declaration.summaries, (path) => fieldByPath(byName, path), settings.naming),
-    ...{ access: declaration.access, carriesEmbedded: carriesEmbedded(name, around) },
-    declaration,
-    collection: collectionOf(made, declaration, around),
+    ...{ access: declaration.access, exports: declaration.exports === true },
+    carriesEmbedded: carriesEmbedded(name, around),
+    ...{ declaration, collection: collectionOf(made, declaration, around) },
     ...{ created: toCase('created-at', settings.naming), updated: toCase('updated-at', settings.naming) },
   })
 }

@@ -11,7 +11,9 @@ import { readItemRoute } from '../endpoints/read-item.ts'
 import { removeItemRoute } from '../endpoints/remove-item.ts'
 import { replaceItemRoute } from '../endpoints/replace-item.ts'
 import { transitionRoutes } from '../endpoints/transition-item.ts'
+import { withExport } from '../exports/export-items.ts'
 import type { Route } from '../flow/route.ts'
+import { revisionRoutes } from '../history/revision-routes.ts'
 import type { Operation } from '../resources/declaration.ts'
 import { summaryRoutes } from '../summaries/summarize-items.ts'
 
@@ -25,7 +27,7 @@ const offered =
 
 /** A new kind of operation is one more entry. */
 export const standardOperations: readonly OperationRoutes[] = [
-  offered('list', listItemsRoute),
+  offered('list', (scene) => withExport(scene, listItemsRoute(scene))),
   offered('read', readItemRoute),
   offered('create', (scene) => endpointRoute(createItemRoute(scene), scene)),
   offered('replace', replaceItemRoute),
@@ -34,6 +36,7 @@ export const standardOperations: readonly OperationRoutes[] = [
   (context) => (context.resource.machine === null ? [] : transitionRoutes(context)),
   ownOperationRoutes,
   summaryRoutes,
+  revisionRoutes,
   webhookRoutes,
   (context) => (context.resource.settings.methods.query ? offered('list', queryItemsRoute)(context) : []),
 ]

@@ -13,6 +13,8 @@ export interface Behaviour {
   readonly guards?: readonly Guard[]
   /** Whether writes are recorded as events. */
   readonly events?: true
+  /** Whether the revisions of rows are kept. */
+  readonly history?: true
 }
 
 /** The parts of a behaviour that wait for the second phase of a change, as old nodes would bypass them. */
@@ -24,6 +26,8 @@ export interface Waiting {
   readonly guards: ReadonlySet<Guard>
   /** Whether writes are not recorded as events yet. */
   readonly events: boolean
+  /** Whether revisions are not kept yet. */
+  readonly history: boolean
   /** The totals of other rows, which are null until they are filled. */
   readonly totals: ReadonlySet<string>
   /** These totals, and the functions that may follow from them. */
@@ -57,11 +61,12 @@ export function waitingParts(
     timers: behaviour.timers !== undefined && behaviour.timers !== was.timers,
     guards: new Set(behaviour.guards?.filter((one) => !was.guards?.includes(one))),
     events: behaviour.events === true && was.events !== true,
+    history: behaviour.history === true && was.history !== true,
     totals: new Set(totals.map(({ name }) => name)),
     derived: new Set(totals.length === 0 ? [] : fresh.map(({ name }) => name)),
   }
-  const { states, timers, guards, events } = waiting
-  return states.size > 0 || timers || guards.size > 0 || events || totals.length > 0 ? waiting : null
+  const { states, timers, guards, events, history } = waiting
+  return states.size > 0 || timers || guards.size > 0 || events || history || totals.length > 0 ? waiting : null
 }
 
 export const isSameBehaviour = (one: Behaviour = {}, other: Behaviour = {}): boolean => isSameJson(one, other)

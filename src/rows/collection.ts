@@ -108,9 +108,15 @@ export interface Collection {
   readonly rules: FieldRules
   /** The first part of the types of its events, as `order`; absent if its writes are no events. R205. */
   readonly eventPrefix?: string
+  /** Whether the revisions of its rows are kept. R237. */
+  readonly history?: true
   /** How many milliseconds a tombstone is kept; null for ever. R134. */
   readonly retention: number | null
 }
+
+/** Whether changes of rows are recorded, as events or in their history. */
+export const isRecorded = ({ eventPrefix, history }: Pick<Collection, 'eventPrefix' | 'history'>): boolean =>
+  eventPrefix !== undefined || history === true
 
 /** Converts documents by the version that introduced their structure (`''` for the first one). R196. */
 export interface VersionConversions {

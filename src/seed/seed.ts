@@ -3,21 +3,15 @@ import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ApiError, client } from '../client/client.ts'
-import { handlerSources } from '../corridor/server-context.ts'
-import { callerOf } from '../flow/credential.ts'
-import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
-import { serviceWorld } from '../flow/world.ts'
-import { fetchDoor } from '../http/fetch.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
-import { cursorSecretsOf } from '../terminal/secrets.ts'
 import { openStoreFor } from '../terminal/start.ts'
-import { newestVersionUrl, previewVersions } from '../versions/version-choice.ts'
+import { operatorDoor } from './operator-door.ts'
 import { type SeedCounts, seedFetch } from './seed-fetch.ts'
 
 export const seedCommand: Command = {
@@ -67,21 +61,8 @@ async function loadSeed(file: string): Promise<Seed> {
 
 /** A client of the newest version that may do everything. */
 function appOn(declared: Service, store: Store, account: string, counts: SeedCounts): unknown {
-  const choice = previewVersions(declared.choice, 'all')
-  const service = { ...declared, quotas: null, choice }
-  const world = serviceWorld(realWorld, store, cursorSecretsOf(store))
-  const log = { error: (about: object) => console.error(about), warn: () => {}, info: () => {} }
-  const scopes = Object.keys(service.declaration.scopes ?? {})
-  const caller = callerOf('key:seed', { account, scopes, tier: null, features: [] })
-  const handlers = handlerSources(service, store, world, log)
-  const door = fetchDoor({
-    ...{ service, store, world, log, exposed: true, open: () => true },
-    authenticate: () => caller,
-    ...(handlers && { handlers }),
-  })
-  const url = newestVersionUrl(choice, 'http://localhost')
-  const label = choice.served.at(-1)
-  const named = url === 'http://localhost' && label !== choice.usual ? { version: label as never } : {}
+  const { door, url, version } = operatorDoor(declared, store, account, 'key:seed')
+  const named = version === null ? {} : { version: version as never }
   return client({ url, ...named, fetch: seedFetch(door, counts) })
 }
 

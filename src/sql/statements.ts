@@ -1,6 +1,6 @@
 /** Statements: compiles plans into SQL, as text and values. Pure: it runs nothing. The cellar. */
 import type { RowKey } from '../flow/found-row.ts'
-import type { Cell, Collection } from '../rows/collection.ts'
+import { type Cell, type Collection, isRecorded } from '../rows/collection.ts'
 import { type Dialect, equations, quoted, rowKeyColumns } from './dialect.ts'
 
 export interface Statement {
@@ -77,7 +77,7 @@ export function statementTexts(collection: Collection, dialect: Dialect): Statem
   const read = `SELECT revision, shape, doc, hidden FROM ${table} WHERE ${where}`
   const exists = `SELECT 1 AS found FROM ${table} WHERE ${where}`
   const unchanged = `revision = ${dialect.mark(names.length + 1)}`
-  const returnsDocument = dialect.distribute !== null || collection.eventPrefix !== undefined
+  const returnsDocument = dialect.distribute !== null || isRecorded(collection)
   return {
     read,
     readForUpdate: read + (dialect.rowLocks?.update ?? ''),

@@ -4,6 +4,7 @@ import type { Outcome } from '../flow/outcome.ts'
 import { countKey, type ListRows, type Plan, type Read, type WritePlan } from '../flow/plan.ts'
 import type { Remembered } from '../flow/remembered.ts'
 import type { World } from '../flow/world.ts'
+import { pagesAtOnce, type Readings } from '../readings/page-stream.ts'
 import { isBounded } from '../sql/ranges.ts'
 import { tombstoneId } from '../sql/statements.ts'
 import { type PreparedCollection, preparedCollection, type StoreContext } from '../store/context.ts'
@@ -24,6 +25,9 @@ export interface SqliteReadDeps {
   readonly snapshot: Snapshot
   /** Null for a database in memory, which no other thread can see. */
   readonly reader: ThreadReader | null
+  /** Starts a thread for one reading; null for a database in memory. */
+  readonly ownReader: (() => ThreadReader) | null
+  readonly readings: Readings
   /** Totals, each with the write count of its collection. */
   readonly totals: Remembered<number | null, number>
   readonly counts: WriteCounts
@@ -42,6 +46,7 @@ type ReadOnlyPlan = Exclude<Plan, WritePlan>
 /** Reads rows and total from one snapshot. R54 */
 export const runSqliteRead = (looking: SqliteReadDeps, plan: ReadOnlyPlan): Outcome | Promise<Outcome> =>
   looking.snapshot.within(() => {
+    if (plan.do === 'list' && plan.whole) return readWhole(looking, plan)
     if (plan.do === 'list') return plan.summary ? readSummary(looking, plan, plan.summary) : readList(looking, plan)
     return plan.do === 'read' && !plan.embeds ? readWithJoined(looking, plan) : readInLoop(looking, plan)
   })
@@ -95,6 +100,16 @@ function readSummary(
   } catch (error) {
     return addHalves(error)
   }
+}
+
+/** Reads all rows on a thread of its own; those of a database in memory, which no other thread can see, at once. */
+function readWhole(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {
+  const { cellar, patience, world, ownReader } = looking
+  if (ownReader === null) return pagesAtOnce(cellar, plan, (page) => readInLoop(looking, page))
+  return looking.readings.open(plan, () => {
+    const { run, close } = ownReader()
+    return { read: (page) => run(perform(cellar, page), world.monotonic() + patience), close }
+  })
 }
 
 function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {

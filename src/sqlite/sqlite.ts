@@ -7,6 +7,7 @@ import { isWritePlan, type Plan } from '../flow/plan.ts'
 import { Remembered } from '../flow/remembered.ts'
 import type { Store } from '../flow/store.ts'
 import { pause, type World } from '../flow/world.ts'
+import { openReadings } from '../readings/page-stream.ts'
 import type { PreparedStore } from '../rewrite/prepare-store.ts'
 import { deletePresence, nodePresence } from '../schema/presence.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
@@ -19,7 +20,7 @@ import { sqliteClock } from './clock.ts'
 import { isBusy, maxLockWait, sqliteFailure } from './failure.ts'
 import { runSqliteRead, type SqliteReadDeps } from './read-plan.ts'
 import { sqliteSnapshot } from './snapshot.ts'
-import { threadReader } from './thread-reader.ts'
+import { snapshotReader, threadReader } from './thread-reader.ts'
 import { writeCounts } from './write-counts.ts'
 
 const maxPrepared = 1000
@@ -100,6 +101,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
   const totals = new Remembered<number | null, number>(caches ? mostTotals : 0)
   const counts = writeCounts(collections, () => snapshot.version())
   const thread = file === null ? null : threadReader(file, world)
+  const readings = openReadings(cellar, world)
   const snapshot = sqliteSnapshot(db, run, () => {
     rows.clear()
     totals.clear()
@@ -109,6 +111,8 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     run,
     snapshot,
     reader: thread,
+    ownReader: file === null ? null : () => snapshotReader(file, world),
+    readings,
     totals,
     counts,
     rows,
@@ -184,6 +188,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     attend: file === null ? () => {} : presence.begin,
     close: async () => {
       await writes.idle()
+      readings.close()
       await thread?.close()
       await presence.end()
       stopSaving?.()

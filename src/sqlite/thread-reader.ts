@@ -86,6 +86,22 @@ export function threadReader(file: string, world: World): ThreadReader {
   }
 }
 
+/** A thread whose jobs, one at a time, all read from the snapshot of the first one. */
+export function snapshotReader(file: string, world: World): ThreadReader {
+  const thread = launchThread(file)
+  thread.unref()
+  thread.on('error', () => {}) // as above
+  let first = true
+  return {
+    run: (steps, until) => {
+      const run = statementRunnerOn(thread, until, world, first)
+      first = false
+      return runStepsAsync(steps, run)
+    },
+    close: async () => void (await thread.terminate()),
+  }
+}
+
 function launchThread(file: string): Worker {
   try {
     const program = new URL(`./thread${extname(import.meta.filename)}`, import.meta.url)
@@ -121,8 +137,9 @@ function statementRunnerOn(
   thread: Worker,
   until: number,
   world: World,
+  begins = true,
 ): (statement: Statement) => Promise<readonly ResultRow[]> {
-  let first = true
+  let first = begins
   return ({ text, values }) => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly ResultRow[]>()
     const heard = ({ rows, error }: ThreadReply) =>

@@ -7,7 +7,7 @@ import type { KeyRange } from '../sql/ranges.ts'
 import { type CoalescedStatement, type Statement, updateText } from '../sql/statements.ts'
 import type { PreparedCollection, StoreContext } from './context.ts'
 import { claimTable } from './idempotency-claims.ts'
-import { type EventExpressions, type EventValues, insertEventsFrom } from './outbox.ts'
+import { type EventExpressions, type EventValues, recordingParts } from './outbox.ts'
 
 const maxRequiredRows = 5
 const claimColumns = Object.keys(claimTable.columns)
@@ -38,7 +38,7 @@ export function coalescableUpdate(
   moved: readonly number[],
   event: EventValues | null,
 ): StatementText {
-  return prepared.form(`change ${moved.join(' ')}${event ? ` with its event ${event.action}` : ''}`, () => {
+  return prepared.form(`change ${moved.join(' ')}${event ? ` ${recordingName(event)} ${event.action}` : ''}`, () => {
     const single = updateText(collection, moved, dialect)
     if (!dialect.coalesces) return { text: single }
     const names = keyColumns(collection)
@@ -57,20 +57,21 @@ export function coalescableUpdate(
       `UPDATE ${quoted(collection.table)} AS own SET revision = own.revision + 1, ${set.map((name, i) => `${name} = one.c${i}`).join(', ')}
       FROM ${from} WHERE ${equalColumns('own', [...names, 'revision'], set.length)} RETURNING ${rowNameColumns(names, 'own').join(', ')}, own.revision`
     if (event === null) return { text: single, many: { text: change(valueRows(types, dialect)), types, at } }
-    const typed = [...types, ...ownEventTypes]
+    const typed = [...types, ...ownEventTypes(event)]
     const [one, each] = valuesOf(typed, dialect)
-    const recorded = (from: string, value: (i: number) => string): string => {
+    const recorded = (from: string, value: (i: number) => string): readonly string[] => {
       const places = { key: set.length, shape: 0, doc: 1, own: types.length }
-      return `event AS (${insertEventsFrom(from, eventExpressions({ event, restoredAt, collection, places }, value), dialect)})`
+      const values = eventExpressions({ event, restoredAt, collection, places }, value)
+      return recordingParts(from, values, event.ledgers, dialect)
     }
     const recordOne = recorded('written', one)
     const own = at.map((i, n) => `written.at${n} = one.c${i}`).join(' AND ')
     const recordAll = recorded(`one JOIN written ON ${own}`, each)
     const rows = `one AS (SELECT * FROM ${valueRows(typed, dialect)})`
     return {
-      text: withClause([`written AS (${single})`, recordOne]) + selectRow,
+      text: withClause([`written AS (${single})`, ...recordOne]) + selectRow,
       many: {
-        text: withClause([rows, `written AS (${change('one')})`, recordAll]) + selectRow,
+        text: withClause([rows, `written AS (${change('one')})`, ...recordAll]) + selectRow,
         types: typed,
         at,
       },
@@ -89,8 +90,13 @@ interface RecordedRows {
 }
 
 /** The values of an event that its row does not have. */
-export const ownEventValues = ({ id, at }: EventValues): readonly Cell[] => [id, at]
-const ownEventTypes: readonly ListType[] = ['text', 'bigint']
+export const ownEventValues = ({ id, at, caller, ledgers }: EventValues): readonly Cell[] =>
+  ledgers.history ? [id, at, caller] : [id, at]
+const ownEventTypes = ({ ledgers }: EventValues): readonly ListType[] =>
+  ledgers.history ? ['text', 'bigint', 'text'] : ['text', 'bigint']
+/** The part of a statement's name that tells where it records. */
+const recordingName = ({ ledgers: { events, history } }: EventValues): string =>
+  `with its ${[events ? 'event' : '', history ? 'revision' : ''].join(' ')}`
 
 function eventExpressions(
   { event, restoredAt, collection, places }: RecordedRows,
@@ -105,6 +111,7 @@ function eventExpressions(
     ...{ id: value(places.own), at: value(places.own + 1), shape: value(places.shape), payload: value(places.doc) },
     ...{ item: ofKey('id'), parent: ofKey('parent'), account: ofKey('account') },
     ...{ type: literal(type), resource: literal(resource), action: literal(action) },
+    ...{ revision: 'written.revision', caller: value(places.own + 2) },
     sequence: restoredAt === 0 ? 'written.revision' : `written.revision + ${restoredAt}`,
   }
 }
@@ -141,7 +148,7 @@ export function combinedCreate(
     values.push(hash, collection.called ?? plan.collection, plan.key.parent, plan.key.id, fingerprint, time, answer)
   }
   if (event) values.push(...ownEventValues(event))
-  const name = `create ${event ? 'with its event ' : ''}${plan.claim ? 'with a key ' : ''}${held.map(({ collection: one }) => one).join(' ')}`
+  const name = `create ${event ? `${recordingName(event)} ` : ''}${plan.claim ? 'with a key ' : ''}${held.map(({ collection: one }) => one).join(' ')}`
   const birth = { collection, targets, claimed: plan.claim !== null, event }
   return { ...own.prepared.form(name, () => createTexts(birth, cellar)), values, autocommit: 'write' }
 }
@@ -182,13 +189,14 @@ function createTexts(
   const claim = types.length
   if (claimed) types.push('text', 'text', 'text', 'text', 'text', 'bigint', 'text')
   const places = { key: 0, shape: names.length + 1, doc: names.length + 2, own: types.length }
-  if (event) types.push(...ownEventTypes)
+  if (event) types.push(...ownEventTypes(event))
 
   const [one, each] = valuesOf(types, dialect)
-  const recorded = (from: string, value: (i: number) => string): string =>
-    event
-      ? `event AS (${insertEventsFrom(from, eventExpressions({ event, restoredAt, collection, places }, value), dialect)})`
-      : ''
+  const recorded = (from: string, value: (i: number) => string): readonly string[] => {
+    if (!event) return []
+    const values = eventExpressions({ event, restoredAt, collection, places }, value)
+    return recordingParts(from, values, event.ledgers, dialect)
+  }
   const range = (from: number, count: number, value: (i: number) => string) =>
     Array.from({ length: count }, (_, i) => value(from + i)).join(', ')
   const into = `INSERT INTO ${quoted(collection.table)} (${columns.join(', ')})`
@@ -205,7 +213,7 @@ function createTexts(
     : holding
   const insert = `${into} SELECT ${range(0, width, one)}${from(claimed ? ['claim'] : held)} RETURNING revision`
   const text = event
-    ? withClause([...steps, `written AS (${insert})`, recorded('written', one)]) + selectRow
+    ? withClause([...steps, `written AS (${insert})`, ...recorded('written', one)]) + selectRow
     : withClause(steps) + insert
   if (!dialect.coalesces) return { text }
 
@@ -224,7 +232,7 @@ function createTexts(
   const insertAll = `${into} SELECT ${range(0, width, each)} FROM ${ready} RETURNING ${names[id]} AS at0, revision`
   const recordAll = recorded(`one JOIN written ON written.at0 = one.c${id}`, each)
   const all = event
-    ? withClause([...stepsOfAll, `written AS (${insertAll})`, recordAll]) + selectRow
+    ? withClause([...stepsOfAll, `written AS (${insertAll})`, ...recordAll]) + selectRow
     : withClause(stepsOfAll) + insertAll
   return { text, many: { text: all, types, at: [id] } }
 }

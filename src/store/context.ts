@@ -12,6 +12,7 @@ import {
   encodeDocument,
   type FormerShape,
   hasKeptForOthers,
+  isRecorded,
   type Members,
   type RowView,
   rememberedColumn,
@@ -60,6 +61,8 @@ export interface StoreContext {
   readonly clockLead?: () => number
   readonly dropped?: ReadonlyMap<string, readonly { readonly field: string; readonly path: string }[]>
   readonly dialect: Dialect
+  /** The id of the caller whose plan is carried out, for the history; missing if the service itself writes. */
+  readonly caller?: string | null
   /** When the database was last restored, if ever; events are numbered from there on. See `schema/restored.ts`. */
   readonly restoredAt?: number
   readonly collections: ReadonlyMap<string, PreparedCollection>
@@ -127,8 +130,9 @@ export function storeContext(
   }
 }
 
-function eventJoinsOf({ eventPrefix, conversions, versions = [] }: Collection): readonly DocumentJoin[] {
-  if (eventPrefix === undefined || !conversions) return []
+function eventJoinsOf(collection: Collection): readonly DocumentJoin[] {
+  const { conversions, versions = [] } = collection
+  if (!isRecorded(collection) || !conversions) return []
   const all = ['', ...versions].flatMap((version) => conversions.joined(version))
   const others = all.filter(({ withWriteOnly }) => !withWriteOnly) // write-only values are never in events
   return [...new Map(others.map((one) => [`${one.by} ${one.collection}`, one])).values()]

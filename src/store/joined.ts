@@ -8,6 +8,7 @@ import {
   type Cell,
   type Collection,
   cellIn,
+  isRecorded,
   keptForOthers,
   keyColumns,
   type Members,
@@ -25,7 +26,7 @@ import {
   viewStoredRow,
 } from './context.ts'
 import { checkBacklog, keptByEvent, oldNodesMayRead } from './old-nodes.ts'
-import { type EventRow, eventValues, insertEventRows, ownRowOfEvent, recordsEvents } from './outbox.ts'
+import { type EventRow, eventValues, ledgersOf, ownRowOfEvent, recordRowsOfEvent } from './outbox.ts'
 import { type ResultRow, type Steps, withoutAutocommit } from './steps.ts'
 
 const noJoins = { joined: [], account: null }
@@ -207,13 +208,14 @@ export function* recordEventRows(
   if (!hasEventRows(cellar, plan, seen) || (outcome.is !== 'created' && outcome.is !== 'changed')) return
   const { collection, key } = plan
   const own = preparedCollection(cellar, collection)
-  if (!(yield* recordsEvents(cellar, own))) return
+  const ledgers = yield* ledgersOf(cellar, own)
+  if (!ledgers) return
   const { doc, revision } = outcome
   const [row] = yield { text: own.texts.read, values: rowKeyValues(own.collection, key, cellar.dialect) }
   const kept = row ? yield* ownRowOfEvent(own, viewStoredRow(own, row), { key, doc, revision }) : []
   const rows = [...kept, ...(yield* joinedRowsOfEvent(cellar, own, key, doc))]
-  const event = eventValues(cellar, own.collection, { key, revision, action: 'updated', doc, shape: own.shape })
-  if (rows.length > 0) yield insertEventRows(cellar.dialect, event, rows)
+  const change = { key, revision, action: 'updated', doc, shape: own.shape, ledgers }
+  yield* recordRowsOfEvent(cellar.dialect, eventValues(cellar, own.collection, change), rows)
 }
 
 /** The joined rows of the events of deletions, read before any of them is deleted. */
@@ -235,7 +237,7 @@ export function* joinedRowsOfDeletions<R extends { readonly collection: Collecti
 export function hasEventRows(cellar: StoreContext, plan: RowWrite, seen: ReadResult | null): plan is Create | Update {
   if (plan.do !== 'create' && plan.do !== 'update') return false
   const { collection, eventJoins, former } = preparedCollection(cellar, plan.collection)
-  if (collection.eventPrefix === undefined) return false
+  if (!isRecorded(collection)) return false
   return eventJoins.length > 0 || former !== null || (seen as ViewedRow | null)?.view != null
 }
 

@@ -11,8 +11,8 @@
  * commits later has a mark from there on. A restored database may begin with lower numbers than it has marks; the horizon is
  * then ahead of all transactions, and all events are searched once. Positions themselves never depend on transactions.
  */
-import type { JoinedRow, RowKey } from '../flow/found-row.ts'
-import { type EventPage, eventRowName, type Outcome, type StoredEvent } from '../flow/outcome.ts'
+import type { JoinedRow, RowKey, StoredEvent } from '../flow/found-row.ts'
+import { type EventPage, eventRowName, type Outcome } from '../flow/outcome.ts'
 import type { FindEvent, ReadEvents, SweepEvents } from '../flow/plan.ts'
 import type { Table } from '../flow/table.ts'
 import {
@@ -20,12 +20,13 @@ import {
   changeTime,
   completeDocument,
   eventIdOf,
+  isRecorded,
   type Members,
   type StoredDocument,
   storedNameOf,
 } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { collectionsRow, metaTable, type Statement } from '../sql/statements.ts'
+import { collectionsRow, metaTable } from '../sql/statements.ts'
 import {
   declaredName,
   type PreparedCollection,
@@ -72,6 +73,23 @@ const eventRowsTable: Table = {
 
 export const outboxTables: readonly Table[] = [outboxTable, positionTable, relayTable, eventRowsTable]
 
+/** The revisions of rows, which are recorded like events and in the same transactions. R237. */
+const historyTable: Table = {
+  name: 'bylaw_history',
+  columns: {
+    ...{ resource: 'text', account: 'text', parent: 'text', item: 'text', revision: 'integer', id: 'text' },
+    ...{ action: 'text', caller: 'text?', at: 'integer', shape: 'integer', payload: 'text' },
+  },
+  key: ['resource', 'account', 'parent', 'item', 'revision'],
+  indexes: [{ name: 'at', columns: ['resource', 'at'] }],
+}
+
+/** Further rows of revisions, as events have them. */
+const historyRowsTable: Table = { ...eventRowsTable, name: 'bylaw_history_rows' }
+
+export const historyTables: readonly Table[] = [historyTable, historyRowsTable]
+export const [history, historyRows] = [historyTable.name, historyRowsTable.name]
+
 const outbox = outboxTable.name
 const positions = positionTable.name
 const relay = relayTable.name
@@ -87,15 +105,29 @@ interface RecordedChange {
   readonly shape: number
   /** The time of a deletion; other changes have theirs in the document. */
   readonly time?: number
+  readonly ledgers: Ledgers
 }
 
-/** Whether changes of a collection are recorded now: not while old nodes write, which would not record theirs. */
-export function* recordsEvents(cellar: StoreContext, { collection }: PreparedCollection): Steps<boolean> {
-  return collection.eventPrefix !== undefined && (yield* readWaiting(cellar, collection.name))?.events !== true
+/** Where a change is recorded. */
+interface Ledgers {
+  readonly events: boolean
+  readonly history: boolean
 }
 
-/** The values of an event: those of all columns but the mark. */
+/** Where changes of a collection are recorded now; null if nowhere. Not while old nodes write, which would not record theirs. */
+export function* ledgersOf(cellar: StoreContext, { collection }: PreparedCollection): Steps<Ledgers | null> {
+  if (!isRecorded(collection)) return null
+  const waiting = yield* readWaiting(cellar, collection.name)
+  const events = collection.eventPrefix !== undefined && waiting?.events !== true
+  const history = collection.history === true && waiting?.history !== true
+  return events || history ? { events, history } : null
+}
+
+/** The values of an event: those of all columns but the mark, and of the history. */
 export interface EventValues {
+  readonly ledgers: Ledgers
+  readonly caller: string | null
+  readonly revision: number
   readonly id: string
   readonly type: string
   readonly resource: string
@@ -109,23 +141,51 @@ export interface EventValues {
   readonly payload: string
 }
 
-const valueColumns = Object.keys(outboxTable.columns).slice(0, -1) as readonly (keyof EventValues)[]
+type ValueName = Exclude<keyof EventValues, 'ledgers'>
+const valueColumns = Object.keys(outboxTable.columns).slice(0, -1) as readonly ValueName[]
+const historyColumns = Object.keys(historyTable.columns) as readonly ValueName[]
 
 const insertIntoOutbox = `INSERT INTO ${outbox} (${valueColumns.join(', ')}, mark)`
+const insertIntoHistory = `INSERT INTO ${history} (${historyColumns.join(', ')})`
 
-/** Records an event, in the transaction of its change. R206. */
-export function insertEvent({ mark, outbox: { mark: own } }: Dialect, event: EventValues): Statement {
-  const marks = valueColumns.map((_, i) => mark(i + 1))
-  const text = `${insertIntoOutbox} VALUES (${marks.join(', ')}, ${own})`
-  return { text, values: valueColumns.map((name) => event[name]) }
+/** The columns of the history's key that the outbox leaves null. */
+const isKeyPart = (name: ValueName): boolean => name === 'account' || name === 'parent'
+
+/** Records an event, in the transaction of its change. R206, R237. */
+export function* recordEvent({ mark, outbox: { mark: own } }: Dialect, event: EventValues): Steps<void> {
+  const marks = (names: readonly ValueName[]) => names.map((_, i) => mark(i + 1)).join(', ')
+  if (event.ledgers.events)
+    yield {
+      text: `${insertIntoOutbox} VALUES (${marks(valueColumns)}, ${own})`,
+      values: valueColumns.map((name) => event[name]),
+    }
+  if (event.ledgers.history)
+    yield {
+      text: `${insertIntoHistory} VALUES (${marks(historyColumns)})`,
+      values: historyColumns.map((name) => event[name] ?? (isKeyPart(name) ? '' : null)),
+    }
 }
 
 /** The values of an event as expressions of a statement that writes its row. */
-export type EventExpressions = Readonly<Record<keyof EventValues, string>>
+export type EventExpressions = Readonly<Record<ValueName, string>>
 
-/** Records the events of the rows that the same statement writes; `from` has a row for each. */
-export const insertEventsFrom = (from: string, event: EventExpressions, dialect: Dialect): string =>
-  `${insertIntoOutbox} SELECT ${valueColumns.map((name) => event[name]).join(', ')}, ${dialect.outbox.mark} FROM ${from}`
+/** The parts of a statement that record the events of the rows that it writes; `from` has a row for each. */
+export function recordingParts(
+  from: string,
+  event: EventExpressions,
+  { events, history: keeps }: Ledgers,
+  dialect: Dialect,
+): readonly string[] {
+  const kept = historyColumns.map((name) => (isKeyPart(name) && event[name] === 'NULL' ? `''` : event[name]))
+  return [
+    ...(events
+      ? [
+          `event AS (${insertIntoOutbox} SELECT ${valueColumns.map((name) => event[name]).join(', ')}, ${dialect.outbox.mark} FROM ${from})`,
+        ]
+      : []),
+    ...(keeps ? [`revision AS (${insertIntoHistory} SELECT ${kept.join(', ')} FROM ${from})`] : []),
+  ]
+}
 
 interface Deletion {
   readonly stored: StoredDocument
@@ -157,9 +217,13 @@ export function* ownRowOfEvent(
 }
 
 /** Stores the rows of an event, in the transaction of its change. */
-export function insertEventRows({ mark }: Dialect, event: EventValues, rows: EventRows): Statement {
-  const text = `INSERT INTO ${eventRows} (event, documents) VALUES (${mark(1)}, ${mark(2)})`
-  return { text, values: [event.id, JSON.stringify(rows)] }
+export function* recordRowsOfEvent({ mark }: Dialect, { id, ledgers }: EventValues, rows: EventRows): Steps<void> {
+  if (rows.length === 0) return
+  for (const table of [...(ledgers.events ? [eventRows] : []), ...(ledgers.history ? [historyRows] : [])])
+    yield {
+      text: `INSERT INTO ${table} (event, documents) VALUES (${mark(1)}, ${mark(2)})`,
+      values: [id, JSON.stringify(rows)],
+    }
 }
 
 /** Records the event of a deletion, whose number follows the last revision; returns the last number of the row. */
@@ -169,23 +233,23 @@ export function* recordDeletion(
   { key, revision }: Pick<RecordedChange, 'key' | 'revision'>,
   { stored, time, joined }: Deletion,
 ): Steps<number> {
-  if (!(yield* recordsEvents(cellar, own))) return revision
+  const ledgers = yield* ledgersOf(cellar, own)
+  if (!ledgers) return revision
   const seen = viewStoredRow(own, { ...stored, revision })
   const { shape } = own
   const { doc } = seen
-  const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time }
+  const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time, ledgers }
   const event = eventValues(cellar, own.collection, change)
-  yield insertEvent(cellar.dialect, event)
-  const rows = [...(yield* ownRowOfEvent(own, seen, change)), ...joined]
-  if (rows.length > 0) yield insertEventRows(cellar.dialect, event, rows)
+  yield* recordEvent(cellar.dialect, event)
+  yield* recordRowsOfEvent(cellar.dialect, event, [...(yield* ownRowOfEvent(own, seen, change)), ...joined])
   return revision + 1
 }
 
 /** The sequence is the revision of the row, counted from the last restore: consumers may have got higher ones before a restore. */
 export function eventValues(
-  { restoredAt = 0 }: StoreContext,
+  { restoredAt = 0, caller = null }: StoreContext,
   collection: Collection,
-  { key, revision, action, doc, shape, time = 0 }: RecordedChange,
+  { key, revision, action, doc, shape, ledgers, time = 0 }: RecordedChange,
 ): EventValues {
   const name = storedNameOf(collection)
   const [account, parent] = [collection.account === null ? null : key.account, collection.composite ? key.parent : null]
@@ -193,7 +257,8 @@ export function eventValues(
   const id = eventIdOf(at, [name, account, parent, key.id, revision])
   const type = `${collection.eventPrefix}.${action}`
   const sequence = restoredAt + revision
-  return { id, type, resource: name, item: key.id, parent, account, action, sequence, shape, at, payload: doc }
+  const known = { ledgers, caller, revision, action, sequence, shape, at, payload: doc }
+  return { ...known, id, type, resource: name, item: key.id, parent, account }
 }
 
 const mostNumbered = 1000
@@ -331,14 +396,18 @@ interface EventOf {
 }
 
 /** The rows of events, by the ids of the events. */
-function* readEventRows({ dialect }: StoreContext, all: readonly EventOf[]): Steps<ReadonlyMap<unknown, EventRows>> {
+function* readEventRows(
+  { dialect }: StoreContext,
+  all: readonly EventOf[],
+  table: string,
+): Steps<ReadonlyMap<unknown, EventRows>> {
   const ids = all
     .filter(({ row, own }) => own.eventJoins.length > 0 || !own.alike.has(Number(row.shape)))
     .map(({ row }) => row.id)
   if (ids.length === 0) return new Map()
   const { mark, itemsOf } = dialect
   const found = yield {
-    text: `SELECT event, documents FROM ${eventRows} WHERE event IN (${itemsOf(mark(1))})`,
+    text: `SELECT event, documents FROM ${table} WHERE event IN (${itemsOf(mark(1))})`,
     values: [JSON.stringify(ids)],
     autocommit: 'read',
   }
@@ -346,12 +415,16 @@ function* readEventRows({ dialect }: StoreContext, all: readonly EventOf[]): Ste
 }
 
 /** Events with their documents in the current shape; without those of resources that are no longer declared. */
-function* storedEvents(cellar: StoreContext, rows: readonly ResultRow[]): Steps<StoredEvent[]> {
+export function* storedEvents(
+  cellar: StoreContext,
+  rows: readonly ResultRow[],
+  rowsIn = eventRows,
+): Steps<StoredEvent[]> {
   const all = rows.flatMap((row): EventOf[] => {
     const own = cellar.collections.get(declaredName(cellar, String(row.resource)))
     return own ? [{ row, own }] : []
   })
-  const joined = yield* readEventRows(cellar, all)
+  const joined = yield* readEventRows(cellar, all, rowsIn)
   return all.map((one) => storedEvent(cellar, one, joined.get(one.row.id) ?? []))
 }
 

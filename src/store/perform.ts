@@ -26,11 +26,13 @@ import { absentOwner, readRow, readWithJoined } from './read-row.ts'
 import { refuseJoinedOrder } from './remote-entries.ts'
 import { findAccounts } from './remove-row.ts'
 import { resolveList } from './resolve-list.ts'
+import { readRevisions, sweepRevisions } from './revisions.ts'
 import { type Steps, withoutAutocommit } from './steps.ts'
 import { performTablePlan } from './table-plans.ts'
 
 /** With `held`, which a retry after a conflict sets, rows are locked between being read and written. */
-export function perform(cellar: StoreContext, plan: Plan, held = false): Steps<Outcome> {
+export function perform(given: StoreContext, plan: Plan, held = false): Steps<Outcome> {
+  const cellar = 'by' in plan && plan.by !== undefined ? { ...given, caller: plan.by } : given
   const steps = plan.do === 'read' ? readRow(cellar, plan) : performPlan(cellar, plan, held)
   const { joined, account } = joinsOf(plan)
   const all = joined.length === 0 ? steps : withJoinedRows(cellar, steps, joined, account)
@@ -38,6 +40,7 @@ export function perform(cellar: StoreContext, plan: Plan, held = false): Steps<O
   return isDry(plan) ? withoutAutocommit(all) : all
 }
 
+// long because: one line for each kind of plan
 function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Outcome> {
   switch (plan.do) {
     case 'read':
@@ -73,6 +76,10 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return yield* findEvent(cellar, plan)
     case 'expire':
       return yield* sweepEvents(cellar, plan)
+    case 'revisions':
+      return yield* readRevisions(cellar, plan)
+    case 'forget':
+      return yield* sweepRevisions(cellar, plan)
     case 'several':
       for (const one of plan.writes) yield* performTablePlan(cellar, one)
       return { is: 'rows', rows: [] }

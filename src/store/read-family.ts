@@ -1,11 +1,11 @@
-/** Reads the rows that have a value in a column, those that refer to a row, and those that are embedded in others. The cellar. */
+/** Reads the rows that have a value in a column, that refer to a row, or that are embedded; checks lists again before a commit. R226. The cellar. */
 
 import type { EmbeddedRows, FoundRow, RowKey, StoredRows } from '../flow/found-row.ts'
 import { documentSeparator, type Outcome } from '../flow/outcome.ts'
-import type { FamilyRead, FamilyRows, ListRows, RowEmbed, RowJoin } from '../flow/plan.ts'
+import type { FamilyRead, FamilyRows, ListCheck, ListRows, RowEmbed, RowJoin } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
-import { type Collection, type Dependent, keyColumns, viewRow } from '../rows/collection.ts'
-import { quoted, rowKeyValues } from '../sql/dialect.ts'
+import { type Cell, type Collection, type Dependent, keyColumns, viewRow } from '../rows/collection.ts'
+import { quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
 import { idsValue, rowsByIdStatement, rowsOfOwnersStatement } from '../sql/embedded-rows.ts'
 import { arrayText, fillSlots } from '../sql/list-statements.ts'
 import { slot, slotAt } from '../sql/ranges.ts'
@@ -19,6 +19,7 @@ import {
 } from './context.ts'
 import { withJoinedTexts } from './joined.ts'
 import { refusePendingColumns } from './old-nodes.ts'
+import { readPage } from './read-page.ts'
 import { readAbsentRow } from './read-row.ts'
 import { isColocatedDependent, type Referrer, readReferrers, refuseJoinedOrder } from './remote-entries.ts'
 import { resolveList } from './resolve-list.ts'
@@ -63,11 +64,7 @@ interface ReferredTo {
 }
 
 /** On a sharded database, what a column refers to, if the rows that have it may be on other shards. */
-export function distantReferences(
-  { collections, dialect }: StoreContext,
-  name: string,
-  column: string,
-): ReferredTo | null {
+function distantReferences({ collections, dialect }: StoreContext, name: string, column: string): ReferredTo | null {
   if (!dialect.distribute) return null
   for (const { collection: target } of collections.values())
     for (const dependent of target.dependents)
@@ -80,7 +77,7 @@ export function distantReferences(
  * On a sharded database, locks the rows that refer to a locked row, by its links: no statement locks rows of several shards,
  * and one without a lock would miss what is committed on one shard and not yet on another.
  */
-export function* lockReferrers(
+function* lockReferrers(
   cellar: StoreContext,
   { target, dependent }: ReferredTo,
   { key, time }: { readonly key: RowKey; readonly time: number },
@@ -207,3 +204,51 @@ const embedValues = ({ dialect }: StoreContext, account: string | null, ids: rea
 
 const documentsOf = (own: PreparedCollection, rows: readonly ResultRow[]): string[] =>
   rows.map((row) => viewStoredRow(own, row).doc)
+
+/**
+ * Locks a list below an owner by the owner's row, which each new child locks too, and by the rows of its children. Any other
+ * list is locked by its table: that lock conflicts with the one that PostgreSQL takes for each write, so writers need no
+ * further lock.
+ */
+export function* lockLists(cellar: StoreContext, checks: readonly ListCheck[]): Steps<void> {
+  const { rowLocks } = cellar.dialect
+  if (!rowLocks) return
+  const tables = checks.flatMap(({ list }) => (list.parent ? [] : [tableOf(cellar, list)]))
+  for (const table of [...new Set(tables)].sort())
+    yield { text: `LOCK TABLE ${quoted(table)} IN SHARE ROW EXCLUSIVE MODE`, values: [] }
+  for (const { list } of checks) if (list.parent) yield* lockFamily(cellar, list, list.parent)
+}
+
+const tableOf = (cellar: StoreContext, { collection }: ListRows): string =>
+  preparedCollection(cellar, collection).collection.table
+
+function* lockFamily(
+  cellar: StoreContext,
+  { collection: name, account, time }: ListRows,
+  { collection: owner, id }: NonNullable<ListRows['parent']>,
+): Steps<void> {
+  const { dialect } = cellar
+  const above = preparedCollection(cellar, owner)
+  const { collection, columnName } = preparedCollection(cellar, name)
+  const key = { id, parent: null, account }
+  yield { text: above.texts.lock, values: rowKeyValues(above.collection, key, dialect) }
+  const parent = columnName(collection.parent?.column as string)
+  const distant = distantReferences(cellar, name, parent)
+  if (distant) {
+    yield* lockReferrers(cellar, distant, { key, time })
+    return
+  }
+  const values: Cell[] = [id]
+  if (collection.account !== null) values.push(account)
+  const column = quoted(parent)
+  const own = collection.account === null ? '' : ` AND account = ${dialect.mark(2)}`
+  const at = shardCondition(rowShardKey(collection, { id: '', parent: id }), values.length + 1, dialect)
+  const text = `SELECT 1 FROM ${quoted(collection.table)} WHERE ${column} = ${dialect.mark(1)}${own}${at.text}${dialect.rowLocks?.steady}`
+  yield { text, values: [...values, ...at.values] }
+}
+
+/** Reads the list again; `admit` throws if it has changed. */
+export function* performListCheck(cellar: StoreContext, { list, admit }: ListCheck): Steps<void> {
+  const { data } = yield* readPage(cellar, resolveList(cellar, list))
+  admit(data)
+}

@@ -16,10 +16,11 @@ import { markWrittenFields } from './dropped-copies.ts'
 import { keepAnswer, takeClaim } from './idempotency-claims.ts'
 import { writeForOldNodes } from './joined.ts'
 import { withoutWaitingTotals } from './old-nodes.ts'
-import { type EventValues, eventValues, insertEvent, recordsEvents } from './outbox.ts'
+import { type EventValues, eventValues, ledgersOf, recordEvent } from './outbox.ts'
 import { absentOwner, readAbsentRow } from './read-row.ts'
 import { updateRemoteEntries } from './remote-entries.ts'
 import { deleteTombstone, removeRow } from './remove-row.ts'
+import { lastRevision } from './revisions.ts'
 import { rowConflict as movedRow, type Steps } from './steps.ts'
 
 type RequiredReference = Create['references'][number]
@@ -41,9 +42,9 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   const least = collection.retention === null ? 1 : plan.time
   const { doc, cells } = plan.row
   const hidden = hiddenColumn(own, null, plan.row)
-  const records = yield* recordsEvents(cellar, own)
+  const ledgers = yield* ledgersOf(cellar, own)
   const eventAt = (revision: number) =>
-    records ? eventValues(cellar, collection, { key: plan.key, revision, action: 'created', doc, shape }) : null
+    ledgers && eventValues(cellar, collection, { key: plan.key, revision, action: 'created', doc, shape, ledgers })
   const fused = combinedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, [least, eventAt(least)])
   if (fused && (yield fused).length > 0) return { is: 'created', doc, revision: least }
   if (plan.parent && !(known && own.collection.composite)) {
@@ -56,14 +57,15 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   if (references.length > 0) return { is: 'unmet', references }
   const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan, known)
   if (before && before.is !== 'missing') return before
-  const revision = Math.max(least, (before?.revision ?? 0) + 1)
+  const last = before && ledgers?.history ? yield* lastRevision(cellar, collection, plan.key) : 0
+  const revision = Math.max(least, (before?.revision ?? 0) + 1, last + 1)
   const clash = yield* updateRemoteEntries(cellar, own, plan, null, { doc, hidden, shape })
   if (clash) return clash
   const row = [...rowKeyValues(collection, plan.key, cellar.dialect), revision, shape, doc, hidden, ...cells]
   const event = eventAt(revision)
-  const last = before === null && plan.claim === null && event === null
-  yield { text: texts.insert, values: row, ...(last && { autocommit: 'write' }) }
-  if (event) yield insertEvent(cellar.dialect, event)
+  const isAlone = before === null && plan.claim === null && event === null
+  yield { text: texts.insert, values: row, ...(isAlone && { autocommit: 'write' }) }
+  if (event) yield* recordEvent(cellar.dialect, event)
   if (before && cellar.dialect.rowLocks) {
     // Another transaction may have created and deleted the row since the lookup: its tombstone must not be missed.
     const since = yield* readAbsentRow(cellar, collection, plan.key, plan.time)
@@ -133,7 +135,7 @@ function* updateRow(cellar: StoreContext, plan: Update, seen: ViewedRow): Steps<
     ...((event === null || combined) && { autocommit: 'write' }),
   }
   if (!row) throw movedRow(plan.collection)
-  if (event && !combined) yield insertEvent(cellar.dialect, event)
+  if (event && !combined) yield* recordEvent(cellar.dialect, event)
   return { is: 'changed', doc, revision: Number(row.revision) }
 }
 
@@ -142,6 +144,7 @@ function* eventOfUpdate(
   own: PreparedCollection,
   { key, revision, entered = 'updated', row: { doc } }: Update,
 ): Steps<EventValues | null> {
-  if (!(yield* recordsEvents(cellar, own))) return null
-  return eventValues(cellar, own.collection, { key, revision: revision + 1, action: entered, doc, shape: own.shape })
+  const ledgers = yield* ledgersOf(cellar, own)
+  const change = { key, revision: revision + 1, action: entered, doc, shape: own.shape }
+  return ledgers && eventValues(cellar, own.collection, { ...change, ledgers })
 }

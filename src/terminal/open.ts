@@ -9,6 +9,7 @@ import type { Store } from '../flow/store.ts'
 import type { Table } from '../flow/table.ts'
 import type { World } from '../flow/world.ts'
 import { turnTable } from '../handlers/shared-turns.ts'
+import { hasHistory } from '../history/forget-revisions.ts'
 import { hasJobs } from '../jobs/job-maker.ts'
 import { jobTable, stepTable } from '../jobs/job-table.ts'
 import { quotaTable } from '../limits/quota-table.ts'
@@ -17,7 +18,7 @@ import type { Consent } from '../schema/hazard.ts'
 import type { Migration, SchemaMode } from '../schema/migration.ts'
 import type { Service } from '../service.ts'
 import { openSqlite, openSqliteMigration } from '../sqlite/open.ts'
-import { outboxTables } from '../store/outbox.ts'
+import { historyTables, outboxTables } from '../store/outbox.ts'
 import { hasTimers } from '../timers/run-timers.ts'
 import { timerTable } from '../timers/timer-table.ts'
 import { usageTable } from '../versions/usage.ts'
@@ -31,6 +32,7 @@ export const tablesOf = ({ resources }: Pick<Service, 'resources'>): readonly Ta
   ...(hasTimers(resources) ? [timerTable] : []),
   ...(hasJobs(resources) ? [jobTable, stepTable] : []),
   ...(hasEvents(resources) ? [...outboxTables, ...reactionTables] : []),
+  ...(hasHistory(resources) ? historyTables : []),
   ...(hasWebhooks(resources) ? deliveryTables : []),
 ]
 

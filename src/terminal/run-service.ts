@@ -13,6 +13,7 @@ import { type Log, type ServiceWorld, serviceWorld } from '../flow/world.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { endWaiting } from '../handlers/status-changes.ts'
+import { forgetRevisionsEvery, hasHistory } from '../history/forget-revisions.ts'
 import { hasJobs } from '../jobs/job-maker.ts'
 import { runJobsEvery } from '../jobs/worker.ts'
 import type { RedisLedger } from '../limits/redis.ts'
@@ -48,9 +49,10 @@ export function startBackground(server: ServerContext) {
     endStreams = relayEventsEvery({ resources, store, world, log, retention: settings.events.retention })
   }
   const reactionsStopped = hasEvents(resources) ? runReactionsEvery(server) : async () => {}
+  const historyStopped = hasHistory(resources) ? forgetRevisionsEvery({ resources, store, world, log }) : async () => {}
   const deliveriesStopped = hasWebhooks(resources) ? startDeliveries(server) : async () => {}
   const stop = async (): Promise<void> => {
-    await Promise.all([timersStopped(), reactionsStopped(), deliveriesStopped()])
+    await Promise.all([timersStopped(), reactionsStopped(), historyStopped(), deliveriesStopped()])
     await written()
   }
   return { endStreams, stop }

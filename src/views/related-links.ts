@@ -2,6 +2,7 @@
 import type { CarriedVersion } from '../flow/call.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
+import { revisionSegment } from '../resources/own-operations.ts'
 import { relationsOf } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { View } from './view.ts'
@@ -18,7 +19,7 @@ interface LinkedItem {
   readonly rule: AccessRule
 }
 
-/** The links besides actions: to the owner, to referenced items, and to the lists of children. */
+/** The links besides actions: to the owner, to referenced items, to the lists of children, and to revisions. */
 export interface LinkedRelations {
   readonly owner: LinkedItem | null
   readonly references: readonly LinkedItem[]
@@ -34,9 +35,12 @@ export function linkedRelations(own: Resource, resources: ReadonlyMap<string, Re
   return {
     owner: all.find(({ by }) => by === 'parent') ?? null,
     references: all.filter(({ by }) => by === 'field'),
-    lists: all.filter(({ by }) => by === 'list'),
+    lists: [...all.filter(({ by }) => by === 'list'), ...revisionsOf(own)],
   }
 }
+
+const revisionsOf = ({ declaration: { history } }: Resource): LinkedRelations['lists'] =>
+  history ? [{ name: revisionSegment, path: revisionSegment, rule: history.read }] : []
 
 export interface LinkPlace {
   readonly view: View

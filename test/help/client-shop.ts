@@ -38,6 +38,7 @@ export const api = service({
         exports: { at: 'collection', output: { count: f.integer() }, asynchronous: true },
       },
       access: 'public',
+      history: { read: 'public' },
     },
     'order-lines': {
       prefix: 'lin',

@@ -244,7 +244,7 @@ const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 function answerOf(status: number, headers: Record<string, string>, bytes: Buffer): Answer {
   const decode = bytes.length > 0 ? decoders[headers['content-encoding'] ?? ''] : undefined
   const text = (decode?.(bytes) ?? bytes).toString()
-  const parsed = /json/.test(headers['content-type'] ?? '') && text !== '' ? JSON.parse(text) : null
+  const parsed = /[/+]json/.test(headers['content-type'] ?? '') && text !== '' ? JSON.parse(text) : null
   return { status, headers, text, bytes, json: parsed }
 }
 

@@ -14,7 +14,11 @@ export interface Daring {
 }
 
 // long because: it is one declaration
-export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived }: Daring = {}): Service {
+export function hidingService(
+  { sharedPlans, sharedRooms, guardedVisits, derived }: Daring = {},
+  exports = false,
+): Service {
+  const history = { read: 'authenticated' }
   const totals = {
     spent: f.integer({ derived: sum('visits', 'cost'), read: 'pii' }),
     urgent: f.boolean({ derived: true, read: 'pii' }),
@@ -42,7 +46,9 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           price: f.decimal({ scale: 2, default: '0.00' }),
           cost: f.integer({ default: 0, read: 'pii' }),
         },
+        exports,
         summaries: { prices: { sum: ['price'] }, costs: { sum: ['cost'] } },
+        history,
         ...(sharedPlans
           ? { access: { read: 'authenticated', write: 'prices' } }
           : { owner: 'accountId', access: 'authenticated' }),
@@ -62,6 +68,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           planId: f.ref('plans', { filter: true }),
           ...(derived && totals),
         },
+        exports,
         summaries: {
           ranks: { group: ['rank', 'planId'] },
           numbers: { group: ['ssn'] },
@@ -69,6 +76,7 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           scores: { group: ['rank'], sum: ['score'], max: ['score'], average: ['score'] },
           ...(derived && { spending: { sum: ['spent'] } }),
         },
+        history,
         ...(derived && { derived: { urgent: ({ score }: { score: number }) => score > 5 } }),
         embed: ['plan', 'visits.customer'],
         access: 'authenticated',
@@ -80,6 +88,8 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           text: f.text({ filter: true, search: true }),
           cost: f.integer({ default: 0, read: 'pii', filter: 'range' }),
         },
+        exports,
+        history,
         summaries: { owners: { group: ['customerId'] }, expenses: { group: ['customerId'], sum: ['cost'] } },
         embed: ['customer.plan'],
         access: guardedVisits ? { read: 'authenticated', write: 'authenticated', remove: 'close' } : 'authenticated',
@@ -92,6 +102,8 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
           hue: f.text({ optional: true, filter: true, search: true }),
           note: f.text({ max: 99, optional: true, read: 'pii' }),
         },
+        exports,
+        history,
         summaries: { days: { group: [{ day: 'createdAt' }] }, notes: { group: ['note'] } },
         access: 'authenticated',
       },
@@ -100,13 +112,16 @@ export function hidingService({ sharedPlans, sharedRooms, guardedVisits, derived
         owner: 'accountId',
         fields: { text: f.text({ search: true }) },
         access: 'authenticated',
+        history,
         settings: { resource: { id: 'client' } },
       },
       drops: {
         prefix: 'drp',
         owner: 'accountId',
         fields: { text: f.text({ search: true }), seal: f.text({ optional: true, immutable: true }) },
+        exports,
         access: { read: 'pii', write: 'authenticated' },
+        history,
       },
       ...(sharedRooms && rooms),
     },

@@ -15,11 +15,12 @@ const storied: readonly (readonly string[])[] = [
   ['lists', 'idempotency', 'auth', 'limits', 'versions', 'changes', 'effects', 'webhooks', 'store'],
   ['telemetry'],
   ['schema'],
-  ['rewrite'],
+  ['rewrite', 'readings'],
   ['sqlite', 'postgres'],
   ['handlers', 'views'],
   ['endpoints', 'timers', 'jobs'],
-  ['events', 'summaries'],
+  ['events', 'summaries', 'exports'],
+  ['history'],
   ['deliveries'],
   ['routing'],
   ['service'],
@@ -53,7 +54,8 @@ function allowedFor(room: string): readonly string[] {
   if (room === 'store') return [...cellar, 'sql']
   if (room === 'schema') return [...cellar, 'sql', 'store']
   if (room === 'rewrite') return [...cellar, 'sql', 'store', 'schema']
-  if (room === 'sqlite' || room === 'postgres') return [...cellar, 'sql', 'store', 'schema', 'rewrite']
+  if (room === 'readings') return [...cellar, 'store']
+  if (room === 'sqlite' || room === 'postgres') return [...cellar, 'sql', 'store', 'schema', 'rewrite', 'readings']
   const lower = storied.slice(0, floorOf(room)).flat()
   // The check of the Node version runs before anything of src can be loaded.
   return room === 'cli' ? [...lower, 'bin/node-version.js'] : lower

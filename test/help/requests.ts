@@ -117,7 +117,7 @@ function startTrial({ document: described, send, narrow = /^$/ }: Trial): TrialS
       if ((status === 201 || status === 202) && headers.location)
         places.add(headers.location.split('?', 1)[0] as string)
       const [path = ''] = target.split('?', 1)
-      if (path === '/events' && status === 200)
+      if ((path === '/events' || path.endsWith('/revisions')) && status === 200)
         for (const { id } of answer.json?.data ?? []) places.add(`${path}/${id}`)
       if (method === 'delete' && status === 204) places.delete(path)
       return answer

@@ -1,64 +1,77 @@
 /** A service whose items belong to accounts, with every shape of a resource, and callers of two accounts. */
 import { f, service } from 'bylaw'
 
-export const tenants = service({
-  name: 'tenants',
-  scopes: { 'deals:read': 'Read deals', 'deals:write': 'Change deals' },
-  resources: {
-    products: {
-      prefix: 'prd',
-      fields: { name: f.text({ sort: true, filter: true }) },
-      access: 'authenticated',
-      embed: ['reviews'],
-    },
-    deals: {
-      prefix: 'dea',
-      owner: 'accountId',
-      fields: {
-        name: f.text({ max: 100, filter: 'like', sort: true }),
-        code: f.text({ unique: true, filter: true, optional: true }),
-        productId: f.ref('products', { optional: true, filter: true }),
-        twinId: f.ref('deals', { optional: true }),
-        labels: f.list(f.ref('deals')),
+const tenantService = (exports: boolean) =>
+  service({
+    name: 'tenants',
+    scopes: { 'deals:read': 'Read deals', 'deals:write': 'Change deals' },
+    resources: {
+      products: {
+        prefix: 'prd',
+        fields: { name: f.text({ sort: true, filter: true }) },
+        access: 'authenticated',
+        embed: ['reviews'],
       },
-      uniques: [['name', 'productId']],
-      summaries: { names: { group: ['name', 'productId'] } },
-      embed: ['product.reviews', 'twin.seats', 'parts'],
-      access: { read: 'deals:read', write: 'deals:write' },
+      deals: {
+        prefix: 'dea',
+        owner: 'accountId',
+        fields: {
+          name: f.text({ max: 100, filter: 'like', sort: true }),
+          code: f.text({ unique: true, filter: true, optional: true }),
+          productId: f.ref('products', { optional: true, filter: true }),
+          twinId: f.ref('deals', { optional: true }),
+          labels: f.list(f.ref('deals')),
+        },
+        uniques: [['name', 'productId']],
+        history: { read: 'authenticated' },
+        exports,
+        summaries: { names: { group: ['name', 'productId'] } },
+        embed: ['product.reviews', 'twin.seats', 'parts'],
+        access: { read: 'deals:read', write: 'deals:write' },
+      },
+      parts: {
+        prefix: 'par',
+        parent: { resource: 'deals', onDelete: 'cascade' },
+        fields: { text: f.text({ max: 100, filter: true, sort: true }) },
+        history: { read: 'authenticated' },
+        exports,
+        summaries: { texts: { group: ['text'] } },
+        embed: ['deal.twin'],
+        access: 'authenticated',
+      },
+      seats: {
+        parent: { resource: 'deals', onDelete: 'cascade' },
+        key: 'number',
+        fields: { number: f.text({ max: 8 }), note: f.text({ max: 100, optional: true }) },
+        history: { read: 'authenticated' },
+        exports,
+        summaries: { notes: { group: ['note'] } },
+        embed: true,
+        access: 'authenticated',
+      },
+      tags: {
+        key: 'name',
+        owner: 'accountId',
+        fields: { name: f.text({ max: 20 }), hue: f.text({ optional: true }) },
+        history: { read: 'deals:read' },
+        access: 'authenticated',
+      },
+      reviews: {
+        prefix: 'rev',
+        owner: 'accountId',
+        parent: 'products',
+        fields: { text: f.text({ max: 100 }) },
+        exports,
+        summaries: { texts: { group: ['text', 'productId'] } },
+        embed: ['product.reviews'],
+        access: 'authenticated',
+      },
     },
-    parts: {
-      prefix: 'par',
-      parent: { resource: 'deals', onDelete: 'cascade' },
-      fields: { text: f.text({ max: 100, filter: true, sort: true }) },
-      summaries: { texts: { group: ['text'] } },
-      embed: ['deal.twin'],
-      access: 'authenticated',
-    },
-    seats: {
-      parent: { resource: 'deals', onDelete: 'cascade' },
-      key: 'number',
-      fields: { number: f.text({ max: 8 }), note: f.text({ max: 100, optional: true }) },
-      summaries: { notes: { group: ['note'] } },
-      embed: true,
-      access: 'authenticated',
-    },
-    tags: {
-      key: 'name',
-      owner: 'accountId',
-      fields: { name: f.text({ max: 20 }), hue: f.text({ optional: true }) },
-      access: 'authenticated',
-    },
-    reviews: {
-      prefix: 'rev',
-      owner: 'accountId',
-      parent: 'products',
-      fields: { text: f.text({ max: 100 }) },
-      summaries: { texts: { group: ['text', 'productId'] } },
-      embed: ['product.reviews'],
-      access: 'authenticated',
-    },
-  },
-})
+  })
+
+export const tenants = tenantService(false)
+/** The same with exports of its lists. */
+export const exportedTenants = tenantService(true)
 
 const scopes = ['deals:read', 'deals:write']
 

@@ -114,6 +114,9 @@ export async function prepared(world: World<Who>, hidden: Hidden, has: Has): Pro
       )
   }
   await world.send('amy', { method: 'PATCH', path: '/v3/tags/red', json: { hue: 'dark' } })
+  for (const [i, id] of pool.ids.customers.slice(0, 2).entries())
+    for (const json of [{ score: score + 1 }, { pin: `${pin}2` }, { name: `M${i}`, ssn, score: score + 2 }])
+      await world.send('amy', { method: 'PATCH', path: `/v3/customers/${id}`, json })
   await other(world, hidden, pool, has)
   world.drawFrom('visitor')
   return pool
@@ -304,7 +307,12 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   const isSummary = choose.once(3) && isList && isRead && summary !== ''
   const asked = isRead ? queryOf(choose, name, version, pool) : ''
   const selected = choose.one(selections)
+  const isExport = choose.once(5) && isList && isRead && !isSummary
+  if (isExport) headers.accept = choose.one(['text/csv', 'application/x-ndjson'])
   const query = isList ? asked : isRead && choose.once(3) ? `?${selected}` : ''
+  const number = choose.one([1, 1, 2, 3, 4])
+  const end = choose.one(['', '?limit=1&cursor=', `/${number}`, `/${number}?against=1`])
+  const isRevision = isRead && !isList && choose.once(3) && name !== 'rooms' && name !== 'bookings'
   const body = ['POST', 'PUT', 'PATCH'].includes(method)
     ? bodyOf(choose, name, pool, method !== 'PATCH' && !choose.once(6))
     : null
@@ -317,11 +325,19 @@ export function requestOf(given: readonly number[], pool: Pool, has: Has): Asked
   // A PUT in the first version without a price sets it to its default; the newest version has no such request.
   const isWhole = method === 'PUT' && version === 'v1' && name === 'customers'
   const isPlain =
-    !isSummary && !hasPrice && !isWhole && query === '' && !Object.values(headers).some((value) => value.includes('"'))
+    !isSummary &&
+    !isExport &&
+    !isRevision &&
+    !hasPrice &&
+    !isWhole &&
+    query === '' &&
+    !Object.values(headers).some((value) => value.includes('"'))
   return {
     request: {
       ...rest,
-      path: `/${version}${at}${isSummary ? `/summaries/${summary}` : ''}${query}`,
+      path: isRevision
+        ? `/${version}${at}/revisions${end}`
+        : `/${version}${at}${isSummary ? `/summaries/${summary}` : ''}${query}`,
       ...(own && { json: own }),
     },
     newest: isPlain ? { ...rest, path: `/v3${at}`, ...(body && { json: body }) } : null,

@@ -98,7 +98,7 @@ export async function worldOf<Who extends string>(
         new globalThis.Request(`http://localhost${path}`, { method, headers: own, ...(body && { body }) }),
       )
       const text = await answer.text()
-      const isJson = /json/.test(answer.headers.get('content-type') ?? '') && text !== ''
+      const isJson = /[/+]json/.test(answer.headers.get('content-type') ?? '') && text !== ''
       return {
         status: answer.status,
         headers: Object.fromEntries(answer.headers),

@@ -64,14 +64,14 @@ test('R230: with large tables, requests, events, deliveries, timers and reaction
 async function explained(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-plans-'))
   chmodSync(folder, 0o777)
-  const server = await cluster([
-    ...['logging_collector=on', `log_directory=${folder}`, 'autovacuum=off', 'jit=off'],
-    ...['session_preload_libraries=auto_explain', 'auto_explain.log_min_duration=0', 'auto_explain.log_analyze=on'],
-  ])
   const sink = createServer((request, response) => {
     request.resume().on('end', () => response.writeHead(Math.random() < 0.1 ? 500 : 204).end())
   })
   await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve))
+  const server = await cluster([
+    ...['logging_collector=on', `log_directory=${folder}`, 'autovacuum=off', 'jit=off'],
+    ...['session_preload_libraries=auto_explain', 'auto_explain.log_min_duration=0', 'auto_explain.log_analyze=on'],
+  ])
   const client = new pg.Client(server.url)
   await client.connect()
   t.after(async () => {

@@ -6,12 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { f, type Service, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
 import pg from 'pg'
 import { type Cluster, cluster, freePort, owner } from '../help/cluster.ts'
 import { folder as files, notes, post, run, served } from '../help/command.ts'
 import { type Compose, composeOf, deployText, instruction } from '../help/deployment.ts'
 import { metricValue, readOpenMetrics } from '../help/open-metrics.ts'
+import { nodeOn } from '../help/places.ts'
 import { sql } from '../help/postgres.ts'
 import { pathOf, without } from '../help/programs.ts'
 import { publishingShop } from '../help/publishing.ts'
@@ -153,6 +155,31 @@ test('a cached list is not used after a crash that the connections survive', {
     await untilWell(() => one.call('GET', '/things?page=2'))
     const { status, json } = await one.call('GET', '/things', undefined, { 'if-none-match': tag })
     assert.deepEqual([status, json?.data.length, json?.pagination.totalRecords], [200, rows + 1, rows + 1])
+  }
+})
+
+test('R237: each change and its revision are committed together', { skip, timeout: 60_000 }, async (t) => {
+  const diary = service({
+    name: 'diary',
+    resources: { notes: { prefix: 'not', fields: { text: f.text() }, access: 'public', history: { read: 'public' } } },
+  })
+  await sql(url, 'CREATE DATABASE diary')
+  const { ask, close } = nodeOn({ url: `${url.replace(/\w+$/, 'diary')}?pooler=transaction` }, diary as Service)
+  t.after(close)
+  const all = await Promise.all(['a', 'b', 'c', 'd'].map((text) => ask('POST', '/notes', { text })))
+  const made = all.map(({ json }) => json)
+  for (const text of ['x', 'y']) await Promise.all(made.map(({ id }) => ask('PATCH', `/notes/${id}`, { text })))
+  for (const { id, text } of made) {
+    const { data } = (await ask('GET', `/notes/${id}/revisions`)).json
+    const told = data.map(({ id: number, changes }: { id: string; changes: { text: string } }) => [
+      number,
+      changes.text,
+    ])
+    assert.deepEqual(told, [
+      ['3', 'y'],
+      ['2', 'x'],
+      ['1', text],
+    ])
   }
 })
 

@@ -32,7 +32,9 @@ const shop = service({
         phones: { group: ['phone'] },
         prices: { sum: ['price'], group: ['phone'] },
       },
+      exports: true,
       access: { read: 'orders:read', write: 'orders:write', remove: 'admin' },
+      history: { read: 'authenticated' },
     },
     news: { fields: { text: f.text() }, access: { read: 'public', write: 'admin' } },
   },
@@ -63,6 +65,8 @@ const text = (body: string | Uint8Array, headers: Record<string, string> = {}): 
   headers: { 'content-type': 'application/json', ...headers },
 })
 
+const csv: Sent = { headers: { accept: 'text/csv' } }
+
 const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   'API1 broken object level authorization': [
     ['user', 'GET', '/orders/{id}', 404, 'resource-not-found'],
@@ -77,7 +81,18 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     ['user', 'GET', '/orders?account=acc_other', 400, 'invalid-query'],
     ['user', 'GET', '/orders?accountId=acc_other', 400, 'invalid-query'],
     ['user', 'GET', '/orders/summaries/by-title?accountId=acc_other', 400, 'invalid-query'],
+    ['user', 'GET', '/orders?accountId=acc_other', 400, 'invalid-query', csv],
+    [null, 'GET', '/orders', 401, 'credentials-missing', csv],
     [null, 'GET', '/orders/summaries/by-title', 401, 'credentials-missing'],
+    ['user', 'GET', '/orders/{id}/revisions', 404, 'resource-not-found'],
+    ['user', 'GET', '/orders/{id}/revisions/1', 404, 'resource-not-found'],
+    ['user', 'GET', '/orders/{id}/revisions/1?against=1', 404, 'resource-not-found'],
+    ['user', 'GET', '/orders/{own}/revisions/1?against={id}', 400, 'invalid-query'],
+    ['user', 'GET', '/orders/{own}/revisions/1%20OR%201=1', 404, 'resource-not-found'],
+    ['user', 'GET', '/orders/{own}/revisions?accountId=acc_other', 400, 'invalid-query'],
+    ['user', 'GET', '/orders/{own}/revisions/1?fields=secret', 400, 'invalid-query'],
+    [null, 'GET', '/orders/{id}/revisions', 401, 'credentials-missing'],
+    [null, 'GET', '/orders/{id}/revisions/1', 401, 'credentials-missing'],
     ['user', 'GET', '/orders?id=x%27%20OR%201=1--', 400, 'invalid-query'],
   ],
   'API2 broken authentication': [
@@ -127,6 +142,11 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     ['user', 'GET', '/orders?or=(%2570hone[null]=true)', 403, 'insufficient-scope'],
     ['user', 'GET', '/orders?or=(title=x;secret=1)', 400, 'invalid-query'],
     ['user', 'GET', '/orders?or=(title=x%27%20OR%201=1)--', 400, 'invalid-query'],
+    ['user', 'GET', '/orders?phone=1', 403, 'insufficient-scope', csv],
+    ['user', 'GET', '/orders?fields=phone', 403, 'insufficient-scope', csv],
+    ['user', 'GET', '/orders?fields=secret', 400, 'invalid-query', csv],
+    ['user', 'GET', '/orders?or=(title=x;phone=1)', 403, 'insufficient-scope', csv],
+    ['user', 'GET', '/orders/{own}', 406, 'not-acceptable', csv],
     ['user', 'GET', '/orders/summaries/phones', 403, 'insufficient-scope'],
     ['user', 'GET', '/orders/summaries/prices?title=x', 403, 'insufficient-scope'],
     ['user', 'GET', '/orders/summaries/by-title?phone[null]=false', 403, 'insufficient-scope'],

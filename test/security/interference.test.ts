@@ -173,7 +173,7 @@ const daring: readonly Daring[] = [
 ]
 const started = (given: Daring): Service | null => {
   try {
-    return hidingService(given)
+    return hidingService(given, true)
   } catch (error) {
     assert.match(String(error), /scope|account/, 'the refusal names the scope or the account')
     return null
@@ -182,7 +182,7 @@ const started = (given: Daring): Service | null => {
 
 for (const [store, runs, make] of databases)
   describe(`non-interference (${store}, seed ${seed})`, () => {
-    const api = hidingService({ derived: true })
+    const api = hidingService({ derived: true }, true)
     const has: Has = (thing) => thing === 'foreign plans'
     it('R170 R172: hidden data changes no answer that the caller gets, and no later read', async () => {
       const property = fc.asyncProperty(hiddenOf('A-1'), hiddenOf('B-2'), steps, async (a, b, given) => {

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { Route } from '../../src/flow/route.ts'
+import { ruleFor } from '../../src/resources/declaration.ts'
 import { type Answer, type Door, doors, type Sent } from '../help/door.ts'
-import { holders, known, tenants } from '../help/tenants.ts'
+import { holders, known, exportedTenants as tenants } from '../help/tenants.ts'
 
 type Who = keyof typeof holders
 type Kind = 'own' | 'foreign' | 'unknown' | 'gone' | 'gone of others'
@@ -42,7 +43,9 @@ doors(
     }
 
     /** The path of a request, by the kind of row. */
-    async function pathTo(route: Route, template: string, kind: Kind, who: Who, mark: string): Promise<string> {
+    async function pathTo(route: Route, given: string, kind: Kind, who: Who, mark: string): Promise<string> {
+      const [template = '', number] = given.split('/revisions')
+      if (number !== undefined) return `${await pathTo(route, template, kind, who, mark)}/revisions${number && '/1'}`
       const { name, parent, collection } = route.resource
       const others: Who = who === 'bob' || who === 'bea' ? 'ann' : 'bob'
       const owner = kind === 'foreign' || kind === 'gone of others' ? others : who === 'bea' ? 'bob' : who
@@ -73,6 +76,16 @@ doors(
                     ? {}
                     : undefined
               const headers: Record<string, string> = method === 'PUT' ? { 'if-match': '*' } : {}
+              // A list is exported too; its refusals are those of the list.
+              for (const accept of method === 'GET' && route.operation === 'list' ? (route.streams ?? []) : []) {
+                const exported = await send(who, method, path, { headers: { accept } })
+                assert.ok(exported.status < 500, `${path}: ${exported.status}`)
+                judge(who, route, kind, exported, mark)
+                assert.equal(
+                  exported.text.includes(mark),
+                  (await send(who, method, path)).text.includes(mark) && exported.status === 200,
+                )
+              }
               const answers: string[] = []
               for (const query of method === 'GET' && route.embeds ? ['', `?embed=${route.embeds.names}`] : ['']) {
                 const sent = { ...(json && { json: keyed(path, name, json) }), headers }
@@ -134,12 +147,14 @@ doors(
 
     function judge(
       who: Who | null,
-      { rule, resource: { collection } }: Route,
+      { rule: given, resource: { name, collection, access }, operation }: Route,
       kind: Kind,
       answer: Answer,
       mark: string,
     ): void {
       const foreign = kind === 'foreign' || kind === 'gone of others'
+      // Whoever may not read deals may not read their revisions either.
+      const rule = operation === 'revisions' && name === 'deals' ? (ruleFor(access, 'read') as string) : given
       if (who === null) assert.equal(answer.status, 401)
       else if (rule !== 'authenticated' && !holders[who].scopes.some((scope) => scope === rule))
         assert.equal(answer.status, 403)
@@ -156,7 +171,11 @@ describe('the matrix itself', () => {
       [...methods.values()].map((one) => `${one.resource.name} ${one.operation}`),
     )
     assert.deepEqual([...new Set(all.map((one) => one.split(' ')[0]))].sort(), Object.keys(bodies).sort())
-    assert.equal(new Set(all).size, Object.keys(bodies).length * 6 + 4, 'four of them have summaries')
+    assert.equal(
+      new Set(all).size,
+      Object.keys(bodies).length * 6 + 8,
+      'four of them have summaries, and four a history',
+    )
   })
 })
 

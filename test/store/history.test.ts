@@ -1,263 +1,282 @@
-/** Proves that the newest of four versions serves a database of the first one, also with nodes of the first. The cellar. */
+/** History on both stores: every way a change is made, retention, plans, and changed declarations. R237. The cellar. */
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
-import { f, service } from 'bylaw'
-import history from '../help/history.ts'
-import { alive, applied, type Node, nodeOn, type Place, places } from '../help/places.ts'
+import { describe, type TestContext, test } from 'node:test'
+import { f, type Service, service } from 'bylaw'
+import { testing } from 'bylaw/testing'
+import { applied, nodeOn, type Place, places } from '../help/places.ts'
 
-const first = service({
-  name: 'history',
-  versions: { v1: { released: '2025-01-15' } },
-  settings: { methods: { query: true } },
+const history = { read: 'public' } as const
+
+const desk = service({
+  name: 'desk',
   resources: {
-    accounts: {
-      prefix: 'acc',
-      fields: { country: f.country({ filter: true }), plan: f.text({ default: 'free' }) },
-      access: 'public',
-    },
-    clients: {
-      prefix: 'cus',
-      fields: {
-        firstName: f.text({ max: 100, filter: true }),
-        lastName: f.text({ max: 100, default: '', sort: true }),
-        mail: f.email({ unique: true, filter: true, sort: true }),
-        status: f.enum(['open', 'shut'], { default: 'open', filter: ['ne'], sort: true }),
-        accountId: f.ref('accounts', { filter: true }),
-        score: f.integer({ default: 0, filter: 'range', sort: true }),
-        country: f.country({ filter: true }),
-        metadata: f.metadata(),
+    tickets: {
+      prefix: 'tic',
+      owner: 'teamId',
+      fields: { title: f.text(), visits: f.integer({ default: 0 }) },
+      states: {
+        field: 'status',
+        initial: 'open',
+        transitions: {
+          closures: { from: ['open'], to: 'closed' },
+          expiries: { from: ['open'], to: 'expired', after: 'PT1H' },
+        },
       },
-      access: 'public',
-      methods: ['list', 'read', 'create', 'replace', 'change'],
-      sorts: { best: ['-score', 'mail'] },
+      operations: {
+        visits: { at: 'item' },
+        counts: { at: 'item', asynchronous: true },
+        purges: { at: 'item' },
+      },
+      access: 'authenticated',
+      history: { read: 'authenticated', retention: 'P10D' },
     },
-    visits: {
-      parent: 'clients',
-      prefix: 'vis',
-      fields: { on: f.date({ filter: 'range', sort: true }) },
-      access: 'public',
+    notes: { prefix: 'not', fields: { title: f.text() }, access: 'public', history },
+  },
+}).handlers({
+  tickets: {
+    closures: ({ set }) => set({ visits: 100 }),
+    visits: ({ item, set }) => set({ visits: item.visits + 1 }),
+    counts: async ({ item, step }) => {
+      await step('add', ({ change }) => change('tickets', item.id, { visits: 50 }))
     },
+    purges: ({ item, remove }) => remove('tickets', item.id),
   },
 })
 
-const countries = ['IT', 'FR', 'DE', 'ES']
-const rows = 700
-
-interface Made {
-  readonly accounts: readonly string[]
-  readonly clients: readonly Record<string, unknown>[]
+interface Entry {
+  readonly id: string
+  readonly type: string
+  readonly by: string | null
+  readonly changes: Readonly<Record<string, unknown>>
 }
 
-async function filled({ ask }: Node): Promise<Made> {
-  const accounts: string[] = []
-  for (const country of countries) accounts.push((await ask('POST', '/accounts', { country })).json.id)
-  const made = Array.from({ length: rows }, (_, i) =>
-    ask('POST', '/clients', {
-      firstName: `First${i}`,
-      lastName: `Last${i % 50}`,
-      mail: `c${String(i).padStart(4, '0')}@example.com`,
-      status: i % 3 === 0 ? 'shut' : 'open',
-      accountId: accounts[i % 4],
-      country: countries[i % 4],
-      score: i % 10,
-    }),
-  )
-  const clients = (await Promise.all(made)).map(({ status, json }) => {
-    assert.equal(status, 201, JSON.stringify(json))
-    return json
-  })
-  return { accounts, clients }
-}
+const team = { account: 'a' }
 
-/** All items of a list, page by page with its cursors. */
-async function walked({ ask }: Node, path: string): Promise<Record<string, unknown>[]> {
-  const all: Record<string, unknown>[] = []
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const { status, json } = await ask('GET', `${path}${path.includes('?') ? '&' : '?'}limit=100&cursor=${cursor}`)
-    assert.equal(status, 200, JSON.stringify(json))
-    all.push(...json.data)
-    cursor = json.pagination.nextCursor ?? null
-  }
-  return all
-}
+for (const [name, place] of places)
+  describe(`history on ${name}`, () => {
+    const open = async (t: TestContext) => {
+      const at = await place(t)
+      const { call, pass, close } = testing(desk, { database: at.url })
+      t.after(close)
+      const ask = async (method: string, path: string, json?: object, as = team) => {
+        const answer = await call(path, { method, as, ...(json && { json }) })
+        const text = await answer.text()
+        return { status: answer.status, json: text === '' ? null : JSON.parse(text) }
+      }
+      const make = async (title: string): Promise<string> => (await ask('POST', '/tickets', { title })).json.id
+      const entries = async (id: string): Promise<Entry[]> => (await ask('GET', `/tickets/${id}/revisions`)).json.data
+      return { at, ask, make, entries, pass }
+    }
 
-const mails = (all: readonly Record<string, unknown>[]): unknown[] => all.map(({ mail, email }) => mail ?? email)
+    test('R237: handlers, operations and steps of asynchronous ones change rows for their caller, timers for the service', async (t) => {
+      const { ask, make, entries, pass } = await open(t)
+      const [closed, expired, purged] = [await make('a'), await make('b'), await make('c')]
+      await ask('POST', `/tickets/${closed}/visits`)
+      await ask('POST', `/tickets/${closed}/counts`)
+      await pass('PT1S')
+      await ask('POST', `/tickets/${closed}/closures`)
+      await ask('POST', `/tickets/${purged}/purges`)
+      await pass('PT2H')
+      const told = async (id: string) =>
+        (await entries(id)).map(({ type, by, changes }) => [type, by, changes.visits ?? null])
+      const by = (await entries(closed)).at(-1)?.by
+      assert.equal(typeof by, 'string')
+      assert.deepEqual(await told(closed), [
+        ['closed', by, 100],
+        ['updated', by, 50],
+        ['updated', by, 1],
+        ['created', by, 0],
+      ])
+      assert.deepEqual(await told(expired), [
+        ['expired', null, null],
+        ['created', by, 0],
+      ])
+      assert.deepEqual(await told(purged), [
+        ['deleted', by, null],
+        ['created', by, 0],
+      ])
+    })
 
-async function whole(node: Node, { accounts, clients }: Made): Promise<void> {
-  assert.deepEqual(await walked(node, '/v1/clients?sort=mail'), clients)
-  const of = (test: (one: Record<string, unknown>) => boolean) => mails(clients.filter(test))
-  for (const [path, expected] of [
-    ['/v1/clients?status=shut&sort=mail', of(({ status }) => status === 'shut')],
-    ['/v1/clients?status[ne]=shut&country=FR&sort=mail', of((one) => one.status === 'open' && one.country === 'FR')],
-    ['/v1/clients?firstName=First7&sort=mail', ['c0007@example.com']],
-    ['/v2/customers?status=open&sort=email', of(({ status }) => status === 'open')],
-    ['/v3/customers?status=active&country=DE&sort=email', of((one) => one.status === 'open' && one.country === 'DE')],
-    [
-      `/v4/customers?status=closed&accountId=${accounts[1]}&sort=email`,
-      of((one) => one.status === 'shut' && one.country === 'FR'),
-    ],
-    ['/v4/customers?name[like]=First69%25&sort=email', of(({ firstName }) => String(firstName).startsWith('First69'))],
-    ['/v3/customers?score[gte]=8&sort=email', of(({ score }) => Number(score) >= 8)],
-  ] as const)
-    assert.deepEqual(mails(await walked(node, path)), expected, path)
-  const byStatus = (await walked(node, '/v3/customers?sort=status')).map(({ status }) => status)
-  assert.deepEqual(byStatus, byStatus.toSorted())
-  assert.equal(byStatus.length, rows)
-  assert.deepEqual(
-    (await walked(node, '/v4/customers?sort=name')).map(({ name }) => name),
-    clients.map((one) => `${one.firstName} ${one.lastName}`).toSorted(),
-  )
-}
-
-async function stored(place: Place, t: Parameters<(typeof places)[number][1]>[0]): Promise<Made & { old: Node }> {
-  const old = nodeOn(place, first)
-  t.after(() => old.close())
-  return { ...(await filled(old)), old }
-}
-
-for (const [store, make] of places)
-  describe(`a database of the first version (${store})`, () => {
-    test('is served by the fourth one from the first request on, and by it again', async (t) => {
-      const place = await make(t)
-      const { old, ...made } = await stored(place, t)
-      const visit = (await old.ask('POST', `/clients/${made.clients[0]?.id}/visits`, { on: '2026-01-02' })).json
-      await old.close()
-      for (let runs = 0; runs < 2; runs++) {
-        const node = nodeOn(place, history)
-        t.after(node.close)
-        await whole(node, made)
-        assert.deepEqual((await node.ask('GET', `/v1/visits/${visit.id}`)).json, visit)
-        assert.equal((await node.ask('POST', '/v1/clients', { ...made.clients[5], id: undefined })).status, 400)
-        await node.close()
+    test('R237 R170: revisions of other accounts do not exist, also those of deleted items', async (t) => {
+      const { ask, make } = await open(t)
+      const id = await make('a')
+      await ask('DELETE', `/tickets/${id}`)
+      for (const end of ['', '/1', '/2?against=1']) {
+        assert.equal((await ask('GET', `/tickets/${id}/revisions${end}`)).status, 200)
+        const other = await ask('GET', `/tickets/${id}/revisions${end}`, undefined, { account: 'b' })
+        const never = await ask('GET', `/tickets/tic_00000000000000000000000000/revisions${end}`, undefined, {
+          account: 'b',
+        })
+        assert.deepEqual([other.status, never.status], [404, 404])
+        const { message } = other.json
+        assert.deepEqual({ ...other.json, message }, { ...never.json, message })
+        assert.equal(
+          message.replaceAll(id, '{id}'),
+          never.json.message.replaceAll('tic_00000000000000000000000000', '{id}'),
+        )
       }
     })
 
-    test('is not taken back by a declaration that does not have its version', async (t) => {
-      const place = await make(t)
-      const dated = { v1: { released: '2025-01-15' }, v2: { released: '2026-01-15' } }
-      const two = service({
-        name: 'things',
-        versions: dated,
-        resources: { things: { fields: { name: f.text(), note: f.text({ optional: true }) }, access: 'public' } },
-      }).change('v2', 'things', {
-        about: '`label` is called `name`, and `note` is new.',
-        renamed: { label: 'name' },
-        added: ['note'],
-      })
-      const node = nodeOn(place, two)
-      t.after(node.close)
-      const made = (await node.ask('POST', '/v2/things', { name: 'a', note: 'b' })).json
-      await node.close()
-      const one = service({
-        name: 'things',
-        versions: { v1: dated.v1 },
-        resources: { things: { fields: { label: f.text() }, access: 'public' } },
-      })
-      await assert.rejects(
-        async () => nodeOn(place, one).ask('GET', '/things'),
-        /The rows of things are stored in the form of v2, which this declaration does not have/,
+    test('R237: revisions are swept after their retention, and the item stays', async (t) => {
+      const { at, ask, make, entries, pass } = await open(t)
+      const id = await make('a')
+      await ask('POST', `/tickets/${id}/closures`)
+      await pass('P9D')
+      await ask('PATCH', `/tickets/${id}`, { title: 'b' })
+      assert.equal((await entries(id)).length, 3)
+      await pass('P2D')
+      const all = await entries(id)
+      assert.deepEqual(
+        all.map(({ type, changes }) => [type, changes.title, changes.visits]),
+        [['updated', 'b', 100]],
       )
-      const again = nodeOn(place, two)
-      t.after(again.close)
-      assert.deepEqual((await again.ask('GET', `/v2/things/${made.id}`)).json, made)
+      await pass('P10D')
+      assert.deepEqual(await entries(id), [])
+      assert.deepEqual(await at.rows('SELECT * FROM bylaw_history'), [])
+      await ask('DELETE', `/tickets/${id}`)
+      assert.equal((await entries(id)).length, 1)
+      await pass('P11D')
+      assert.equal((await ask('GET', `/tickets/${id}/revisions`)).status, 410)
     })
 
-    test('is migrated in batches, however many rows old nodes write meanwhile', async (t) => {
-      const place = await make(t)
-      const dated = { v1: { released: '2025-01-15' }, v2: { released: '2026-01-15' } }
-      const field = (...values: [string, ...string[]]) => ({ status: f.enum(values, { filter: true }) })
-      const one = service({
-        name: 'things',
-        versions: { v1: dated.v1 },
-        resources: { things: { fields: field('open', 'shut'), access: 'public' } },
-      })
-      const two = service({
-        name: 'things',
-        versions: dated,
-        resources: { things: { fields: field('active', 'closed'), access: 'public' } },
-      }).change('v2', 'things', {
-        about: '`open` is called `active`, and `shut` `closed`.',
-        mapped: { status: { open: 'active', shut: 'closed' } },
-      })
-      const old = nodeOn(place, one)
-      t.after(old.close)
-      await old.ask('POST', '/things', { status: 'open' })
-      await alive(place)
-      await applied(place, two)
-      const young = nodeOn(place, two)
-      t.after(young.close)
-      await Promise.all(Array.from({ length: 1700 }, () => old.ask('POST', '/things', { status: 'shut' })))
-      const totals = await Promise.all(
-        ['closed', 'active', 'closed'].map((status) => young.ask('GET', `/v2/things?status=${status}&page_size=1`)),
-      )
-      assert.deepEqual(
-        totals.map(({ json }) => json.pagination.totalRecords),
-        [1700, 1, 1700],
-      )
+    test('R237: parallel writes are all kept, each once', async (t) => {
+      const { ask, make, entries } = await open(t)
+      const ids = await Promise.all(Array.from({ length: 8 }, (_, i) => make(`t${i}`)))
+      const changes = ids.flatMap((id) => [1, 2, 3].map((n) => ask('PATCH', `/tickets/${id}`, { title: `n${n}` })))
+      for (const { status } of await Promise.all(changes)) assert.equal(status, 200)
+      for (const id of ids)
+        assert.deepEqual(
+          (await entries(id)).map((one) => one.id),
+          ['4', '3', '2', '1'],
+        )
     })
 
-    test('is served by both, with writes of either, until the first one has stopped', async (t) => {
-      const place = await make(t)
-      const { old, ...made } = await stored(place, t)
-      await alive(place)
-      assert.deepEqual((await applied(place, history)).waitsFor, ['old'])
-      const young = nodeOn(place, history)
-      t.after(young.close)
-      await whole(young, made)
-      assert.deepEqual(await walked(old, '/clients?sort=mail'), made.clients)
-
-      const [one, two] = made.clients as [Record<string, unknown>, Record<string, unknown>]
-      assert.equal((await old.ask('PATCH', `/clients/${one.id}`, { status: 'open', lastName: 'Changed' })).status, 200)
-      const seen = (await young.ask('GET', '/v4/customers?status=active&name[like]=%25Changed&sort=email')).json.data
-      assert.deepEqual(mails(seen), [one.mail])
-      assert.deepEqual((await young.ask('GET', `/v4/customers?status=closed&email=${one.mail}`)).json.data, [])
-      assert.equal(
-        (await young.ask('PATCH', `/v4/customers/${two.id}`, { status: 'closed', name: 'New Name' })).status,
-        200,
-      )
-      const reported = (await old.ask('GET', `/clients/${two.id}`)).json
-      assert.deepEqual(
-        [reported.firstName, reported.lastName, reported.status, reported.country],
-        ['New', 'Name', 'shut', two.country],
-      )
-      for (const [path, expected] of [
-        [`/clients?status=shut&mail=${two.mail}`, [two.mail]],
-        [`/clients?status=open&mail=${two.mail}`, []],
-        ['/clients?firstName=New', [two.mail]],
-        ['/clients?firstName=First1', []],
+    test('R237: a change whose revision cannot be written is not made', async (t) => {
+      const { at, ask, make, entries } = await open(t)
+      const id = await make('a')
+      const poisoned = "NEW.payload LIKE '%poison%'"
+      const trigger = 'CREATE TRIGGER poison BEFORE INSERT ON bylaw_history'
+      if (name === 'SQLite') await at.rows(`${trigger} WHEN ${poisoned} BEGIN SELECT RAISE(ABORT, 'poison'); END`)
+      else
+        await at.rows(
+          `CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF ${poisoned} THEN RAISE 'poison'; END IF; RETURN NEW; END $$; ${trigger} FOR EACH ROW EXECUTE FUNCTION poison()`,
+        )
+      for (const [method, path] of [
+        ['POST', '/notes'],
+        ['POST', '/tickets'],
+        ['PATCH', `/tickets/${id}`],
+        ['PUT', `/tickets/${id}`],
       ] as const)
-        assert.deepEqual(mails((await old.ask('GET', path)).json.data), expected, path)
-
-      const fresh = await young.ask('POST', '/v4/customers', {
-        name: 'Zed Young',
-        email: 'zed@example.com',
-        accountId: made.accounts[2],
-      })
-      assert.equal(fresh.status, 201)
-      const shown = (await old.ask('GET', '/clients?mail=zed@example.com')).json.data[0]
-      assert.deepEqual([shown.firstName, shown.status, shown.country], ['Zed', 'open', 'DE'])
-      assert.deepEqual(mails((await old.ask('GET', '/clients?country=DE&firstName=Zed')).json.data), [
-        'zed@example.com',
-      ])
-      assert.equal(
-        (
-          await old.ask('POST', '/clients', {
-            ...reported,
-            id: undefined,
-            createdAt: undefined,
-            updatedAt: undefined,
-            mail: 'zed@example.com',
-          })
-        ).status,
-        409,
+        assert.ok((await ask(method, path, { title: 'poison' })).status >= 500, method)
+      assert.deepEqual((await ask('GET', '/notes')).json.data, [])
+      const { data } = (await ask('GET', '/tickets')).json
+      assert.deepEqual(
+        data.map(({ title }: { title: string }) => title),
+        ['a'],
       )
+      assert.equal((await entries(id)).length, 1)
+    })
 
-      await place.rows('DELETE FROM bylaw_nodes')
-      assert.deepEqual((await applied(place, history)).left, [])
-      assert.equal((await walked(young, '/v1/clients')).length, rows + 1)
-      assert.deepEqual(mails((await young.ask('GET', '/v4/customers?status=closed&name=New%20Name')).json.data), [
-        two.mail,
-      ])
-      assert.deepEqual((await young.ask('GET', `/v1/clients/${two.id}`)).json.status, 'shut')
+    test('R237: a lookup, a page and the sweep use an index', async (t) => {
+      const { at, make, entries } = await open(t)
+      const id = await make('a')
+      await entries(id)
+      const columns = 'resource, account, parent, item, revision, id, action, at, shape, payload'
+      const numbers =
+        name === 'SQLite'
+          ? 'WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)'
+          : 'WITH numbers AS (SELECT generate_series(1, 20000) AS n)'
+      await at.rows(
+        `INSERT INTO bylaw_history (${columns}) ${name === 'SQLite' ? numbers : numbers} SELECT 'tickets', 'a', '', 'tic_' || (n % 100), n, 'evt_' || n, 'updated', n, 1, '{}' FROM numbers`,
+      )
+      await at.rows('ANALYZE bylaw_history')
+      const page = `SELECT id FROM bylaw_history WHERE resource = 'tickets' AND account = 'a' AND parent = '' AND item = 'tic_7' AND revision < 900 ORDER BY revision DESC LIMIT 21`
+      const old = `SELECT id, at FROM bylaw_history WHERE resource = 'tickets' AND at < 50 ORDER BY at LIMIT 500`
+      for (const text of [page, old]) {
+        const plan = JSON.stringify(await at.rows(`${name === 'SQLite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'} ${text}`))
+        assert.match(plan, /INDEX|Index/, plan)
+        assert.doesNotMatch(plan, /Seq Scan|SCAN bylaw_history"|TEMP B-TREE|Sort/, plan)
+      }
+    })
+
+    test('R237: revisions outlive the declaration that they were kept by', async (t) => {
+      const at = await place(t)
+      const id = await writtenBefore(at)
+      await applied(at, renamed as Service, ['notes.extra'])
+      const later = nodeOn(at, renamed as Service, ['notes.extra'])
+      t.after(later.close)
+      await later.ask('PATCH', `/v2/memos/${id}`, { body: 'c' })
+      const { json } = await later.ask('GET', `/v2/memos/${id}/revisions`)
+      assert.deepEqual(
+        json.data.map((one: Entry) => [one.id, one.type, one.changes.body]),
+        [
+          ['3', 'updated', 'c'],
+          ['2', 'updated', 'b'],
+          ['1', 'created', 'a'],
+        ],
+      )
+      const first = (await later.ask('GET', `/v2/memos/${id}/revisions/1`)).json
+      assert.deepEqual([first.body, first.size, first.text], ['a', 7, undefined])
+      const older = (await later.ask('GET', `/v1/notes/${id}/revisions/3`)).json
+      assert.deepEqual([older.text, older.body], ['c', undefined])
+    })
+
+    test('R237 R194: fields that another row has now are shown as they were at the change', async (t) => {
+      const at = await place(t)
+      const node = nodeOn(at, moved as Service)
+      t.after(node.close)
+      const shelf = (await node.ask('POST', '/v2/shelves', { room: 'red' })).json.id
+      const book = (await node.ask('POST', '/v2/books', { title: 'a', shelfId: shelf })).json.id
+      await node.ask('PATCH', `/v2/shelves/${shelf}`, { room: 'blue' })
+      await node.ask('PATCH', `/v2/books/${book}`, { title: 'b' })
+      await node.ask('PATCH', `/v1/books/${book}`, { title: 'c', room: 'green' })
+      await node.ask('DELETE', `/v2/books/${book}`)
+      const { json } = await node.ask('GET', `/v1/books/${book}/revisions`)
+      assert.deepEqual(
+        json.data.map(({ type, changes }: Entry) => [type, changes.title, changes.room]),
+        [
+          ['deleted', undefined, undefined],
+          ['updated', 'c', 'green'],
+          ['updated', 'b', 'blue'],
+          ['created', 'a', 'red'],
+        ],
+      )
+      assert.equal((await node.ask('GET', `/v1/books/${book}/revisions/1`)).json.room, 'red')
     })
   })
+
+const note = { prefix: 'not', access: 'public', history } as const
+const first = service({
+  name: 'memo',
+  versions: { v1: { released: '2025-01-01' } },
+  resources: { notes: { ...note, fields: { text: f.text(), extra: f.text({ optional: true }) } } },
+})
+const renamed = service({
+  name: 'memo',
+  versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+  resources: { memos: { ...note, fields: { body: f.text(), size: f.integer({ default: 7 }) } } },
+})
+  .change('v2', 'memos', { about: 'Texts are bodies.', renamed: { text: 'body' }, added: ['size'] })
+  .change('v2', 'memos', { about: 'Notes are memos.', was: 'notes' })
+
+async function writtenBefore(at: Place): Promise<string> {
+  const node = nodeOn(at, first as Service)
+  const { id } = (await node.ask('POST', '/v1/notes', { text: 'a' })).json
+  await node.ask('PATCH', `/v1/notes/${id}`, { text: 'b' })
+  await node.close()
+  return id
+}
+
+const moved = service({
+  name: 'rooms',
+  versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
+  resources: {
+    shelves: { prefix: 'shf', fields: { room: f.text() }, access: 'public' },
+    books: {
+      prefix: 'bok',
+      fields: { title: f.text(), shelfId: f.ref('shelves', { optional: true }) },
+      access: 'public',
+      history,
+    },
+  },
+}).change('v2', 'books', { about: 'Shelves have rooms.', moved: { room: { by: 'shelfId', to: 'room' } } })

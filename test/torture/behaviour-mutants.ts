@@ -116,7 +116,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   },
   'list-not-locked': {
     about: 'a list is read again before a commit, but others may change it meanwhile (PostgreSQL)',
-    changes: [{ file: 'store/list-checks.ts', from: 'if (!rowLocks) return', to: 'return' }],
+    changes: [{ file: 'store/read-family.ts', from: 'if (!rowLocks) return', to: 'return' }],
     tests: [money],
   },
   'rows-not-checked': {
@@ -290,7 +290,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
       {
         file: 'store/write-row.ts',
         from: '  const fused = combinedCreate(',
-        to: '  const fused = !records && combinedCreate(',
+        to: '  const fused = !ledgers && combinedCreate(',
       },
       {
         file: 'store/write-row.ts',
@@ -299,11 +299,32 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
       },
       {
         file: 'store/write-row.ts',
-        from: 'if (event) yield insertEvent(cellar.dialect, event)\n  if (before',
-        to: "if (event) yield { ...insertEvent(cellar.dialect, event), autocommit: 'write' }\n  if (before",
+        from: 'if (event) yield* recordEvent(cellar.dialect, event)\n  if (before',
+        to: "if (event) yield { ...(recordEvent(cellar.dialect, event).next().value as never), autocommit: 'write' }\n  if (before",
       },
     ],
     tests: [eventOrder],
+  },
+  'revision-after-the-commit': {
+    about: 'the revision of a change is written after the commit (PostgreSQL)',
+    changes: [
+      {
+        file: 'store/write-row.ts',
+        from: '  const fused = combinedCreate(',
+        to: '  const fused = !ledgers && combinedCreate(',
+      },
+      {
+        file: 'store/write-row.ts',
+        from: 'plan.claim === null && event === null',
+        to: 'plan.claim === null',
+      },
+      {
+        file: 'store/write-row.ts',
+        from: 'if (event) yield* recordEvent(cellar.dialect, event)\n  if (before',
+        to: "if (event) yield { ...(recordEvent(cellar.dialect, event).next().value as never), autocommit: 'write' }\n  if (before",
+      },
+    ],
+    tests: ['test/store/history.test.ts'],
   },
   'events-in-the-order-of-marks': {
     about: 'events are read in the order of the transactions that recorded them (PostgreSQL)',

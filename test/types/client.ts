@@ -28,6 +28,7 @@ const api = service({
         buyer: f.object({ name: f.text(), age: f.integer({ filter: 'gt' }) }),
       },
       sorts: { worth: ['-note'] },
+      history: { read: 'orders:read' },
       summaries: {
         bySize: {
           group: ['size', 'buyer.name', { month: 'createdAt' }],
@@ -246,4 +247,24 @@ export async function summarize() {
   // @ts-expect-error: there are none here
   shop.logs.summaries
   return groups as Proof<Equal<typeof groups, Expected>> extends true ? typeof groups : never
+}
+
+/** Revisions: what they have changed are fields of the item; an item as it was has all of them. */
+export async function audit() {
+  for await (const { id, by, changes } of shop.orders.history('ord_1', { pageSize: 5 })) {
+    const told: [string, string | null, string | null | undefined, 's' | 'l' | null | undefined] = [
+      id,
+      by,
+      changes.note,
+      changes.size,
+    ]
+    // @ts-expect-error: it has no such field
+    changes.colour
+    void told
+  }
+  const { buyer } = await shop.orders.revision('ord_1', 2, { against: 1 })
+  const name: string | null | undefined = buyer?.name
+  // @ts-expect-error: these have no history
+  shop.logs.history
+  return [(await shop.orders.revision('ord_1', 1)).size, name] as const
 }

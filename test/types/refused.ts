@@ -137,6 +137,12 @@ export const names = [
           // @ts-expect-error no such field of the object
           days: { group: [{ day: 'createdOn' }], sum: ['place.street'] },
         },
+        history: {
+          // @ts-expect-error no such scope
+          read: 'audit',
+          // @ts-expect-error no such member
+          keep: 'P30D',
+        },
         // @ts-expect-error no such field
         indexes: [['name', 'customerId']],
         // @ts-expect-error no such field

@@ -1,0 +1,155 @@
+/** Exports the items of a list: all that match, as lines of JSON or CSV, from one state of the store. Part 4. R238. */
+import { preferredStream } from '../endpoints/content-negotiation.ts'
+import { type EndpointContext, isAbsent } from '../endpoints/item.ts'
+import { shownItems } from '../endpoints/list-items.ts'
+import { contextOfFields } from '../endpoints/read-item.ts'
+import type { Call } from '../flow/call.ts'
+import type { Intent, ListQuery } from '../flow/intent.ts'
+import { documentSeparator, type Page, type PageStream } from '../flow/outcome.ts'
+import type { ListRows } from '../flow/plan.ts'
+import type { AnswerStream, Reply, StreamTarget } from '../flow/reply.ts'
+import type { Route } from '../flow/route.ts'
+import { type World, within } from '../flow/world.ts'
+import { listQueryReader } from '../lists/list-query.ts'
+import { type Embedder, embedderOf } from '../views/embedder.ts'
+import { viewNow } from '../views/shown-rows.ts'
+import { listRulesOf } from '../views/version-lists.ts'
+import { csvColumns, csvHeader, csvLines } from './csv-text.ts'
+
+const csvType = 'text/csv'
+const exportTypes = ['application/x-ndjson', csvType]
+
+/** The route of a list that also answers with all of its items, if its resource declares exports. */
+export function withExport(scene: EndpointContext, route: Route): Route {
+  if (!scene.resource.exports) return route
+  const { parameterNames, ...rules } = listRulesOf(scene)
+  const names = parameterNames.filter((name) => name !== 'embed') // CSV could not show the rows
+  const read = listQueryReader({ ...rules, parameterNames: names, whole: true })
+  const embedder = embedderOf(scene)
+  const typeFor = (call: Call) => preferredStream(call, exportTypes)
+  return {
+    ...route,
+    streams: exportTypes,
+    query: (call, world, carried) =>
+      typeFor(call) === null
+        ? route.query(call, world, carried)
+        : read(call.target.slice(carried.inPath.length), world),
+    plan: (intent) => {
+      const list = route.plan(intent) as ListRows
+      if (typeFor(intent.call) === null) return list
+      if (intent.call.method === 'HEAD') return { ...list, window: { from: 'offset', offset: 0, limit: 1 } }
+      return { ...list, whole: true, withPositions: true }
+    },
+    render: (intent, outcome) => {
+      const type = typeFor(intent.call)
+      return type === null || isAbsent(outcome)
+        ? route.render(intent, outcome)
+        : exportReply(scene, intent, type, outcome as Page | PageStream, embedder)
+    },
+    about: { ...route.about, notes: [...route.about.notes, exportNote] },
+  }
+}
+
+const exportNote =
+  'With `Accept: application/x-ndjson` or `text/csv` it answers with all items that match, without pages, from one state of the data.'
+
+/** A page of another request than GET is read only to see whether there is a list. The first page may still be refused. */
+function exportReply(
+  scene: EndpointContext,
+  intent: Intent,
+  type: string,
+  found: Page | PageStream,
+  embedder: Embedder,
+): Reply {
+  const own = contextOfFields(scene, (intent.query as ListQuery).fields)
+  const textOf =
+    type === csvType
+      ? csvWriter(own, intent, embedder)
+      : (page: Page) => jsonLines(shownItems(own, intent, page, embedder))
+  const headers = { 'Content-Type': type === csvType ? `${csvType}; charset=utf-8` : type }
+  if (found.is === 'page') return { status: 200, headers, body: null, stream: { open: () => () => {} } }
+  try {
+    return { status: 200, headers, body: null, stream: exportStream(textOf(found.first), found, textOf, intent.world) }
+  } catch (problem) {
+    found.close()
+    throw problem
+  }
+}
+
+/** Each item on a line of its own. No item has a line break inside. */
+const jsonLines = (items: string): string =>
+  items === '' ? '' : `${items.includes('\n') ? items.replaceAll(documentSeparator, '\n') : linesOf(items)}\n`
+
+const linesOf = (items: string): string =>
+  parsed(items)
+    .map((item) => JSON.stringify(item))
+    .join('\n')
+
+const parsed = (items: string): unknown[] => JSON.parse(`[${items}]`)
+
+/** Writes pages as CSV, the first one with the names of the columns. Items have no links there. */
+function csvWriter(scene: EndpointContext, intent: Intent, embedder: Embedder): (page: Page) => string {
+  const own = { ...scene, linker: null }
+  const columns = csvColumns(scene.resource, viewNow(scene, intent.caller, intent.world))
+  let header = csvHeader(columns)
+  return (page) => {
+    const text = header + csvLines(columns, parsed(shownItems(own, intent, page, embedder)))
+    header = ''
+    return text
+  }
+}
+
+/**
+ * A reader may pause for this time altogether, in milliseconds, and one more for every 64 bytes: the state of the store that it
+ * reads stays open as long.
+ */
+const [grace, pace] = [20_000, 64]
+
+function exportStream(first: string, found: PageStream, textOf: (page: Page) => string, world: World): AnswerStream {
+  return {
+    open: (target) => {
+      let hasLeft = false
+      const failed = (failure?: unknown): void => {
+        if (!hasLeft) target.cut(failure)
+      }
+      void sendPages(first, found, textOf, target, world).catch(failed)
+      return () => {
+        hasLeft = true
+        found.close()
+      }
+    },
+  }
+}
+
+/** Sends the pages as they are read; one that is read too slowly is cut without a failure. */
+async function sendPages(
+  first: string,
+  { rest, close }: PageStream,
+  textOf: (page: Page) => string,
+  target: StreamTarget,
+  world: World,
+): Promise<void> {
+  let left = grace
+  const isRead = async (text: string): Promise<boolean> => {
+    target.write(text)
+    left += text.length / pace
+    const since = world.monotonic()
+    const inTime = await within(
+      world,
+      left,
+      target.ready().then(() => true),
+      () => false,
+    )
+    left -= world.monotonic() - since
+    return inTime
+  }
+  try {
+    let goesOn = await isRead(first)
+    for (let next = await rest.next(); goesOn && !next.done; next = await rest.next())
+      goesOn = await isRead(textOf(next.value))
+    if (goesOn) target.end()
+    else target.cut()
+  } finally {
+    close()
+  }
+}

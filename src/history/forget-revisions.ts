@@ -1,0 +1,49 @@
+/** Forget revisions: deletes those that are kept no longer. R237. */
+import type { Store } from '../flow/store.ts'
+import { type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
+import { durationMilliseconds } from '../formats/time-texts.ts'
+import type { Resource } from '../resources/resource.ts'
+
+export interface HistoryContext {
+  readonly resources: ReadonlyMap<string, Resource>
+  readonly store: Store
+  readonly world: ServiceWorld
+  readonly log: Log
+}
+
+/** Whether a service keeps revisions of any resource. */
+export const hasHistory = (resources: ReadonlyMap<string, Resource>): boolean =>
+  [...resources.values()].some(({ collection }) => collection.history === true)
+
+export async function forgetRevisions({
+  resources,
+  store,
+  world,
+}: Pick<HistoryContext, 'resources' | 'store' | 'world'>): Promise<void> {
+  for (const { name, declaration } of resources.values()) {
+    const { retention } = declaration.history ?? {}
+    if (retention === undefined) continue
+    const before = world.due() - (durationMilliseconds(retention) as number)
+    for (let more = true; more; ) {
+      const outcome = await store.execute({ do: 'forget', collection: name, before })
+      more = outcome.is === 'swept' && outcome.more
+    }
+  }
+}
+
+const interval = 60_000
+
+/** Deletes old revisions at an interval, until the returned function stops it. */
+export function forgetRevisionsEvery(context: HistoryContext): () => Promise<void> {
+  const { world, log } = context
+  const sweep = oneAtATime(
+    () => forgetRevisions(context),
+    log,
+    'Old revisions could not be deleted; the next try is soon.',
+  )
+  const cancel = world.every(interval, sweep.run)
+  return async () => {
+    cancel()
+    await sweep.ended()
+  }
+}

@@ -1,0 +1,202 @@
+/** Revision routes: GET of the revisions of an item, and of one of them. R237. */
+import { otherRowsRefusal } from '../auth/allow.ts'
+import { mergePatchType } from '../endpoints/content-negotiation.ts'
+import { absenceTypes, describedUnchanged, itemConditions } from '../endpoints/described.ts'
+import { absentItem, type EndpointContext, isAbsent, itemKey, mayRead, ownerOf } from '../endpoints/item.ts'
+import { listTag } from '../endpoints/list-items.ts'
+import { invalidQuery, Problem } from '../errors/problem.ts'
+import type { Intent, RequestContext } from '../flow/intent.ts'
+import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
+import type { ReadRevisions } from '../flow/plan.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { OperationDescription, Route } from '../flow/route.ts'
+import { titleInSentence } from '../formats/naming.ts'
+import { readCursor, writeCursor } from '../lists/cursor.ts'
+import { cursorInformation } from '../lists/page-text.ts'
+import { namedParameters, queryViolation } from '../lists/query-string.ts'
+import { cursorFaultMessages, readPageSize } from '../lists/window.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { revisionSegment as segment } from '../resources/own-operations.ts'
+import { revisionActions, revisionView } from './revision-view.ts'
+
+export function revisionRoutes(scene: EndpointContext): Route[] {
+  const { history } = scene.resource.declaration
+  if (!history) return []
+  let known: ReadonlyMap<string, string> | undefined
+  const viewFor = (asked: Pick<RequestContext, 'caller' | 'world'>) => {
+    known ??= revisionActions(scene)
+    return revisionView(scene, known, asked)
+  }
+  return [listRoute(scene, history.read, viewFor), readRoute(scene, history.read, viewFor)]
+}
+
+type ViewFor = (asked: Pick<RequestContext, 'caller' | 'world'>) => ReturnType<typeof revisionView>
+
+/** What both routes share. Revisions stay after their item, so no row has to exist. */
+function routeOf(
+  scene: EndpointContext,
+  rule: string,
+): Omit<Route, 'at' | 'operation' | 'parse' | 'plan' | 'render' | 'about'> {
+  const { resource } = scene
+  return {
+    ...{ method: 'GET', safe: true, resource, rule, content: [], claims: null },
+    query: () => null,
+    target: () => ({ read: null, admit: () => {} }),
+    furtherRules: [ruleFor(resource.access, 'read')],
+  }
+}
+
+/** Whoever may not read items may not read their revisions, and nobody may while nodes of the former declaration write without them. */
+function admit({ resource, representation, challenge }: EndpointContext, { caller, world }: RequestContext): void {
+  const read = ruleFor(resource.access, 'read')
+  if (read !== undefined && !mayRead(caller, resource))
+    throw otherRowsRefusal(`read ${resource.name}`, read, { caller, challenge, auth: resource.settings.auth })
+  if (world.waiting(representation.today.name)?.history)
+    throw new Problem(
+      'maintenance',
+      `Revisions of ${resource.name} begin when the change of the database is finished; nodes of the former declaration may still run. Try again later.`,
+    )
+}
+
+function planOf(scene: EndpointContext, intent: Intent, viewFor: ViewFor): Omit<ReadRevisions, 'before' | 'limit'> {
+  const { key, world } = intent
+  const { isShown } = viewFor(intent)
+  return { do: 'revisions', collection: scene.representation.today.name, key, time: world.now(), isShown }
+}
+
+function intentOf(scene: EndpointContext, asked: RequestContext, params: readonly string[]): Intent {
+  admit(scene, asked)
+  const key = itemKey(scene, { ...asked, params })
+  ownerOf(scene, key.parent)
+  return { ...asked, key, time: 0, document: null, claim: null }
+}
+
+function tagged({ resource: { settings } }: EndpointContext, { world }: Intent, body: string, type?: string): Reply {
+  const { mode } = settings.etag
+  const headers = { ...(type && { 'Content-Type': type }), ...(mode !== 'off' && { ETag: listTag(mode, body, world) }) }
+  return { status: 200, headers, body }
+}
+
+function listRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Route {
+  const { resource } = scene
+  const { settings } = resource
+  const bindingOf = ({ key, caller }: Pick<Intent, 'key' | 'caller'>) => ({
+    ...{ list: `/${scene.representation.today.name}/${segment}`, ttl: settings.list.cursor.ttl },
+    bound: JSON.stringify([resource.collection.account === null ? null : caller.account, key.parent, key.id]),
+  })
+  const readQuery = (intent: Intent): Pick<ReadRevisions, 'before' | 'limit'> => {
+    const { values, faults } = namedParameters(intent.call.target, ['cursor', 'limit'], settings)
+    const limit = readPageSize(values, 'limit', settings, faults)
+    const text = values.get('cursor') ?? ''
+    const read = text === '' ? null : readCursor(text, bindingOf(intent), intent.world)
+    if (typeof read === 'string') faults.push(queryViolation(read, 'cursor', cursorFaultMessages[read]))
+    if (faults.length > 0) throw invalidQuery(faults)
+    return { limit, before: read === null || typeof read === 'string' ? null : Number(read.position[0]) }
+  }
+  return {
+    ...routeOf(scene, rule),
+    ...{ operation: segment, at: `item/${segment}` },
+    parse: (asked) => {
+      const intent = intentOf(scene, asked, asked.params)
+      readQuery(intent)
+      return intent
+    },
+    plan: (intent) => ({ ...planOf(scene, intent, viewFor), ...readQuery(intent) }),
+    render: (intent, outcome) => {
+      if (isAbsent(outcome)) throw absentItem(scene, outcome)
+      const { revisions, next: before } = outcome as RevisionPage
+      const data = revisions.map(viewFor(intent).entry)
+      const place = { position: [String(before)], back: false, including: false }
+      const next = before === null ? null : writeCursor(place, bindingOf(intent), intent.world)
+      const { limit } = readQuery(intent)
+      const information = cursorInformation(settings, { limit, next, hasMore: before !== null })
+      return tagged(scene, intent, `{"data":${JSON.stringify(data)},${information}}`)
+    },
+    about: listDescription(scene),
+  }
+}
+
+const listDescription = (scene: EndpointContext): OperationDescription => ({
+  ...{
+    id: segment,
+    summary: () => `Lists the revisions of one ${titleInSentence(scene.resource.title)}, the newest first`,
+  },
+  ...{ body: null, headers: itemConditions },
+  notes: [
+    '`changes` is a merge patch from the revision before. Revisions stay when the item is deleted.',
+    '`by` is the id of the caller; null if the service itself has made the change, or a caller without credentials.',
+  ],
+  answers: [
+    { status: 200, says: 'A page of revisions.', body: 'revisions', headers: tagHeaders(scene) },
+    describedUnchanged(scene.resource),
+  ],
+  refusals: [...absenceTypes(scene.resource), ...furtherTypes, 'precondition-failed'],
+})
+
+const furtherTypes = ['credentials-missing', 'insufficient-scope', 'maintenance'] as const
+
+const tagHeaders = ({ resource }: EndpointContext): readonly string[] =>
+  resource.settings.etag.mode === 'off' ? [] : ['ETag']
+
+const numberPattern = '^[1-9][0-9]{0,15}$'
+const numberForm = new RegExp(numberPattern)
+
+function readRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Route {
+  const { resource } = scene
+  const numbersIn = ({ call, params }: RequestContext): readonly string[] => {
+    const { values, faults } = namedParameters(call.target, ['against'], resource.settings)
+    const against = values.get('against')
+    if (against !== undefined && !numberForm.test(against))
+      faults.push(
+        queryViolation('invalid-parameter-value', 'against', 'against must be the number of a revision, as 6.'),
+      )
+    if (faults.length > 0) throw invalidQuery(faults)
+    return [params.at(-1) as string, ...(against === undefined ? [] : [against])]
+  }
+  return {
+    ...routeOf(scene, rule),
+    ...{ operation: segment, at: `item/${segment}/{revision}`, pathPatterns: { revision: numberPattern } },
+    answersPatch: ({ target }) => /[?&]against=/.test(target),
+    parse: (asked) => {
+      const intent = intentOf(scene, asked, asked.params.slice(0, -1))
+      const [number = ''] = numbersIn(intent)
+      if (!numberForm.test(number)) throw missingRevision(scene, intent, number)
+      return intent
+    },
+    plan: (intent) => ({
+      ...planOf(scene, intent, viewFor),
+      ...{ before: null, limit: 1, numbers: numbersIn(intent).map(Number) },
+    }),
+    render: (intent, outcome) => {
+      const view = viewFor(intent)
+      const [to, from] = numbersIn(intent).map((one) => revisionIn(scene, intent, outcome, one).event)
+      if (!to) throw new Error('A request for a revision names none.')
+      if (!from) return tagged(scene, intent, view.text(to))
+      return tagged(scene, intent, JSON.stringify(view.between(from, to)), mergePatchType)
+    },
+    about: readDescription(scene),
+  }
+}
+
+const readDescription = (scene: EndpointContext): OperationDescription => ({
+  ...{ id: 'revision', summary: () => `Reads one ${titleInSentence(scene.resource.title)} as it was` },
+  ...{ body: null, headers: itemConditions },
+  notes: ['With `against`, the number of another revision, the answer is the merge patch from that one to this one.'],
+  answers: [
+    { status: 200, says: `${scene.resource.title}, as it was.`, body: 'revision', headers: tagHeaders(scene) },
+    describedUnchanged(scene.resource),
+  ],
+  refusals: [...absenceTypes(scene.resource), ...furtherTypes, 'precondition-failed'],
+})
+
+function revisionIn(scene: EndpointContext, intent: Intent, outcome: Outcome, number: string): StoredRevision {
+  const found = (outcome as RevisionPage).revisions.find(({ event }) => event.sequence === Number(number))
+  if (!found) throw missingRevision(scene, intent, number)
+  return found
+}
+
+const missingRevision = ({ resource }: EndpointContext, { key }: Intent, number: string): Problem =>
+  new Problem(
+    'resource-not-found',
+    `${resource.title} ${key.id.slice(0, 100)} has no revision ${number.slice(0, 20)}. Those that are kept are listed at …/${segment}.`,
+  )

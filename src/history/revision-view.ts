@@ -1,0 +1,74 @@
+/** Revision view: a revision as a version shows it to a caller. R237. */
+import type { EndpointContext } from '../endpoints/item.ts'
+import { actionsOf } from '../events/event-scope.ts'
+import { recordedDocument } from '../events/event-text.ts'
+import type { StoredEvent } from '../flow/found-row.ts'
+import type { RequestContext } from '../flow/intent.ts'
+import type { StoredRevision } from '../flow/outcome.ts'
+import { timestampOf } from '../formats/time-texts.ts'
+import { viewNow } from '../views/shown-rows.ts'
+import { type JsonObject, mergePatchBetween } from './merge-patch-between.ts'
+
+/** A revision as an entry of the list. */
+interface RevisionEntry {
+  readonly id: string
+  readonly at: string
+  readonly by: string | null
+  readonly type: string
+  readonly changes: JsonObject
+}
+
+export interface RevisionView {
+  /** The item as it was, as JSON. */
+  readonly text: (event: StoredEvent) => string
+  readonly between: (from: StoredEvent, to: StoredEvent) => JsonObject
+  readonly entry: (revision: StoredRevision) => RevisionEntry
+  /** Whether the caller sees any difference: a change of hidden fields alone must not be noticed. */
+  readonly isShown: (event: StoredEvent, before: StoredEvent | null) => boolean
+}
+
+/** `actions` are the stored actions with their names in the version. */
+export function revisionView(
+  scene: EndpointContext,
+  actions: ReadonlyMap<string, string>,
+  { caller, world }: Pick<RequestContext, 'caller' | 'world'>,
+): RevisionView {
+  const { resource, representation } = scene
+  const view = viewNow(scene, caller, world)
+  const { today } = representation
+  const hidesStates = view.unreadable.has(resource.machine?.field ?? '') || view.masked.has(today.machine?.field ?? '')
+  const text = (event: StoredEvent): string => recordedDocument(scene, event, view)
+  const document = (event: StoredEvent) => JSON.parse(text(event)) as JsonObject
+  const typeOf = ({ action }: StoredEvent): string => {
+    const name = actions.get(action) ?? 'updated'
+    return hidesStates && !plainActions.includes(action) ? 'updated' : name
+  }
+  const between = (from: StoredEvent, to: StoredEvent) => mergePatchBetween(document(from), document(to))
+  return {
+    text,
+    between,
+    entry: ({ event, before, by }) => {
+      const type = typeOf(event)
+      const changes = before === null || type === 'created' ? document(event) : between(before, event)
+      return { id: String(event.sequence), at: timestampOf(event.time), by, type, changes }
+    },
+    isShown: (event, before) =>
+      before === null ||
+      typeOf(event) !== 'updated' ||
+      Object.keys(between(before, event)).some((name) => name !== resource.updated),
+  }
+}
+
+const plainActions: readonly string[] = ['created', 'updated', 'deleted']
+
+/** The stored actions of a resource with their names in a version, also those that states had in other versions. */
+export function revisionActions(scene: EndpointContext): ReadonlyMap<string, string> {
+  const own = actionsOf(scene)
+  const known = new Map(own)
+  for (const scenes of scene.versions.values())
+    for (const other of scenes.values())
+      if (other.representation.today === scene.representation.today)
+        for (const [stored, name] of actionsOf(other))
+          if (!known.has(name)) known.set(name, own.get(stored) ?? 'updated')
+  return known
+}

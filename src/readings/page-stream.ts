@@ -1,0 +1,112 @@
+/** Page stream: reads all rows of a list, page by page, from one state of the store. The cellar. R238. */
+import { Problem } from '../errors/problem.ts'
+import type { Outcome, Page, PageStream } from '../flow/outcome.ts'
+import type { ListRows } from '../flow/plan.ts'
+import type { Cancel, World } from '../flow/world.ts'
+import { preparedCollection, type StoreContext } from '../store/context.ts'
+import { positionInColumns } from '../store/page-positions.ts'
+import { resolveList } from '../store/resolve-list.ts'
+
+/** One state of the store. */
+interface Reading {
+  readonly read: (plan: ListRows) => Promise<Outcome>
+  readonly close: () => void
+}
+
+export interface Readings {
+  /** The outcome of the first page if it has none, as when the owner does not exist. */
+  readonly open: (plan: ListRows, begin: () => Reading | Promise<Reading>) => Promise<Outcome>
+  readonly close: () => void
+}
+
+/** Each state needs a connection or a thread, and the database keeps all versions of rows that it has. */
+const mostOpen = 2
+/** After this time without a request for the next page a state is closed, in milliseconds. */
+const mostIdle = 30_000
+
+/** The states of a store that are being read. */
+// long because: its steps share the state and its end
+export function openReadings(cellar: StoreContext, { inBackground }: Pick<World, 'inBackground'>): Readings {
+  const open = new Set<() => void>()
+  return {
+    open: async (plan, begin) => {
+      if (open.size >= mostOpen) throw tooManyExports()
+      let reading: Reading | null = null
+      let cancelIdle: Cancel | null = null
+      const close = (): void => {
+        cancelIdle?.()
+        if (open.delete(close)) reading?.close()
+      }
+      const idle = (): void => {
+        cancelIdle?.()
+        cancelIdle = inBackground(mostIdle, close)
+      }
+      open.add(close)
+      try {
+        reading = await begin()
+        if (!open.has(close)) reading.close() // meanwhile the store was closed
+        const first = await reading.read(plan)
+        if (first.is === 'page')
+          return {
+            is: 'pages',
+            first,
+            rest: following(cellar, plan, first, { read: reading.read, idle, close }),
+            close,
+          }
+        close()
+        return first
+      } catch (error) {
+        close()
+        throw error
+      } finally {
+        if (open.has(close)) idle()
+      }
+    },
+    close: () => {
+      for (const close of [...open]) close()
+    },
+  }
+}
+
+/** The pages after the first one. */
+async function* following(
+  cellar: StoreContext,
+  plan: ListRows,
+  first: Page,
+  { read, idle, close }: Reading & { readonly idle: () => void },
+): PageStream['rest'] {
+  try {
+    for (let next = nextPlan(cellar, plan, first); next; ) {
+      const page = (await read(next)) as Page
+      idle()
+      yield page
+      next = nextPlan(cellar, plan, page)
+    }
+  } finally {
+    close()
+  }
+}
+
+/** All pages, read at once. */
+export function pagesAtOnce(cellar: StoreContext, plan: ListRows, read: (plan: ListRows) => Outcome): Outcome {
+  const first = read(plan)
+  if (first.is !== 'page') return first
+  const rest: Page[] = []
+  for (let next = nextPlan(cellar, plan, first); next; next = nextPlan(cellar, plan, rest.at(-1) as Page))
+    rest.push(read(next) as Page)
+  async function* following(): PageStream['rest'] {
+    yield* rest
+  }
+  return { is: 'pages', first, rest: following(), close: () => {} }
+}
+
+/** The plan of the page after this one; null after the last. */
+function nextPlan(cellar: StoreContext, plan: ListRows, { last, hasAfter }: Page): ListRows | null {
+  if (!hasAfter || last === null) return null
+  const position = positionInColumns(preparedCollection(cellar, plan.collection), resolveList(cellar, plan), last)
+  const { limit } = plan.window
+  return { ...plan, window: { from: 'place', position, back: false, including: false, limit } }
+}
+
+const tooManyExports = (): Problem =>
+  new Problem('overloaded', `This process sends ${mostOpen} exports already. Try again when one of them has ended.`)

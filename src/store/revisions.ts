@@ -1,0 +1,106 @@
+/** Revisions: reads the revisions of rows, and deletes old ones. The outbox records them. R237. The cellar. */
+import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
+import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
+import type { ReadRevisions, SweepRevisions } from '../flow/plan.ts'
+import { type Cell, type Collection, storedNameOf } from '../rows/collection.ts'
+import { type PreparedCollection, preparedCollection, type StoreContext, storedName } from './context.ts'
+import { history, historyRows, storedEvents } from './outbox.ts'
+import { readRow } from './read-row.ts'
+import type { Steps } from './steps.ts'
+
+/** How many revisions are looked through for a page, so that those that are not shown do not make it slow. */
+const mostScanned = 2000
+
+/** Revisions, the newest first; what there is of the row itself if none are kept and it is absent. */
+export function* readRevisions(cellar: StoreContext, plan: ReadRevisions): Steps<RevisionPage | AbsentRow> {
+  const own = preparedCollection(cellar, plan.collection)
+  if (plan.numbers) {
+    const revisions: StoredRevision[] = []
+    for (const number of plan.numbers) {
+      const [newest] = yield* revisionsBefore(cellar, own, plan, { before: number + 1, limit: 1 })
+      if (newest?.event.sequence === number && plan.isShown(newest.event, newest.before)) revisions.push(newest)
+    }
+    return { is: 'revisions', revisions, next: null }
+  }
+  const shown: StoredRevision[] = []
+  let { before } = plan
+  for (let scanned = 0; scanned < mostScanned; ) {
+    const limit = plan.limit + 1
+    const found = yield* revisionsBefore(cellar, own, plan, { before, limit })
+    shown.push(...found.filter((one) => plan.isShown(one.event, one.before)))
+    if (shown.length > plan.limit) {
+      const revisions = shown.slice(0, plan.limit)
+      return { is: 'revisions', revisions, next: revisions.at(-1)?.event.sequence ?? null }
+    }
+    if (found.length < limit) return yield* lastPage(cellar, plan, before === null && found.length === 0, shown)
+    before = found.at(-1)?.event.sequence ?? null
+    scanned += limit
+  }
+  return { is: 'revisions', revisions: shown, next: before }
+}
+
+function* lastPage(
+  cellar: StoreContext,
+  { collection, key, time }: ReadRevisions,
+  isEmpty: boolean,
+  revisions: readonly StoredRevision[],
+): Steps<RevisionPage | AbsentRow> {
+  const seen: ReadResult | null = isEmpty ? yield* readRow(cellar, { collection, key, time }) : null
+  return seen && seen.is !== 'found' ? seen : { is: 'revisions', revisions, next: null }
+}
+
+/** Revisions of a row before a number, each with the one before it. */
+function* revisionsBefore(
+  cellar: StoreContext,
+  { collection }: PreparedCollection,
+  { key }: ReadRevisions,
+  { before, limit }: { readonly before: number | null; readonly limit: number },
+): Steps<StoredRevision[]> {
+  const { mark } = cellar.dialect
+  const { where, values } = ofRow(cellar, collection, key)
+  if (before !== null) where.push(`revision < ${mark(values.push(before))}`)
+  const rows = yield {
+    text: `SELECT id, resource, NULLIF(account, '') AS account, NULLIF(parent, '') AS parent, item, action, caller, revision AS sequence, at, shape, payload, 0 AS position FROM ${history} WHERE ${where.join(' AND ')} ORDER BY revision DESC LIMIT ${Math.trunc(limit + 1)}`,
+    values,
+    autocommit: 'read',
+  }
+  const events = yield* storedEvents(cellar, rows, historyRows)
+  return events
+    .slice(0, limit)
+    .map((event, i) => ({ event, by: (rows[i]?.caller ?? null) as string | null, before: events[i + 1] ?? null }))
+}
+
+/** The conditions for the revisions of a row. */
+function ofRow({ dialect: { mark } }: StoreContext, collection: Collection, { account, parent, id }: RowKey) {
+  const owner = collection.account === null ? null : account
+  const above = collection.composite ? parent : null
+  const values: Cell[] = [storedNameOf(collection), owner ?? '', above ?? '', id]
+  return { values, where: ['resource', 'account', 'parent', 'item'].map((name, i) => `${name} = ${mark(i + 1)}`) }
+}
+
+/** The last number of a row that is created again, which its tombstone may no longer tell; 0 if none is kept. */
+export function* lastRevision(cellar: StoreContext, collection: Collection, key: RowKey): Steps<number> {
+  const { where, values } = ofRow(cellar, collection, key)
+  const [row] = yield { text: `SELECT max(revision) AS last FROM ${history} WHERE ${where.join(' AND ')}`, values }
+  return Number(row?.last ?? 0)
+}
+
+const mostSwept = 500
+
+/** Deletes the oldest revisions of a collection that are older than a time. */
+export function* sweepRevisions(cellar: StoreContext, { collection, before }: SweepRevisions): Steps<Outcome> {
+  const { mark, itemsOf } = cellar.dialect
+  const name = storedName(cellar, collection)
+  const old = yield {
+    text: `SELECT id, at FROM ${history} WHERE resource = ${mark(1)} AND at < ${mark(2)} ORDER BY at LIMIT ${mostSwept}`,
+    values: [name, before],
+  }
+  if (old.length === 0) return { is: 'swept', more: false }
+  const ids = JSON.stringify(old.map(({ id }) => id))
+  yield {
+    text: `DELETE FROM ${history} WHERE resource = ${mark(1)} AND at <= ${mark(2)} AND id IN (${itemsOf(mark(3))})`,
+    values: [name, Number(old.at(-1)?.at), ids],
+  }
+  yield { text: `DELETE FROM ${historyRows} WHERE event IN (${itemsOf(mark(1))})`, values: [ids] }
+  return { is: 'swept', more: old.length === mostSwept }
+}
