@@ -271,6 +271,12 @@ export type Flatten<T> = T extends infer O ? { [K in keyof O]: O[K] } : never
 /** The declared options; if the kind does not have one of them, the allowed options, so that the compiler reports it. */
 type ExactOptions<O, Allowed> = [Exclude<keyof O, keyof Allowed>] extends [never] ? O & Allowed : Allowed
 
+/**
+ * The type of the options that a call has, `object` if it has none. Without it TypeScript would take the type that the place of the
+ * call expects, which is none of the package's public types, so that no declaration file could name it.
+ */
+type Given<O extends AnyOptions> = [O] extends [infer Own extends AnyOptions] ? Own : never
+
 function makeField(kind: Kind, options: object | undefined, more: Partial<Field> = {}): Field {
   return Object.freeze({ kind, options: Object.freeze({ ...options }), ...more })
 }
@@ -333,32 +339,33 @@ export const f = {
    * A text of at most 10,000 characters, or 500 if it is sortable.
    * @example f.text({ max: 200, filter: 'like', sort: true })
    */
-  text: <const O extends TextOptions = object>(options?: ExactOptions<O, TextOptions>): Field<'text', O> =>
-    makeField('text', options) as Field<'text', O>,
+  text: <const O extends TextOptions = object>(options?: ExactOptions<O, TextOptions>): Field<'text', Given<O>> =>
+    makeField('text', options) as Field<'text', Given<O>>,
   /**
    * An e-mail address of at most 254 characters.
    * @example f.email({ unique: true, fold: true })
    */
-  email: <const O extends TextOptions = object>(options?: ExactOptions<O, TextOptions>): Field<'email', O> =>
-    makeField('email', options) as Field<'email', O>,
+  email: <const O extends TextOptions = object>(options?: ExactOptions<O, TextOptions>): Field<'email', Given<O>> =>
+    makeField('email', options) as Field<'email', Given<O>>,
   /**
    * An absolute http or https URL of at most 2,048 characters.
    * @example f.url({ optional: true })
    */
-  url: <const O extends TextOptions = object>(options?: ExactOptions<O, TextOptions>): Field<'url', O> =>
-    makeField('url', options) as Field<'url', O>,
+  url: <const O extends TextOptions = object>(options?: ExactOptions<O, TextOptions>): Field<'url', Given<O>> =>
+    makeField('url', options) as Field<'url', Given<O>>,
   /**
    * A whole number within ±(2^53 − 1).
    * @example f.integer({ min: 0, default: 10, filter: 'range' })
    */
-  integer: <const O extends IntegerOptions = object>(options?: ExactOptions<O, IntegerOptions>): Field<'integer', O> =>
-    makeField('integer', options) as Field<'integer', O>,
+  integer: <const O extends IntegerOptions = object>(
+    options?: ExactOptions<O, IntegerOptions>,
+  ): Field<'integer', Given<O>> => makeField('integer', options) as Field<'integer', Given<O>>,
   /**
    * A whole number of 64 bits, a string in JSON because it may exceed what JavaScript can represent.
    * @example f.bigint({ min: '0' })
    */
-  bigint: <const O extends BoundOptions = object>(options?: ExactOptions<O, BoundOptions>): Field<'bigint', O> =>
-    makeField('bigint', options) as Field<'bigint', O>,
+  bigint: <const O extends BoundOptions = object>(options?: ExactOptions<O, BoundOptions>): Field<'bigint', Given<O>> =>
+    makeField('bigint', options) as Field<'bigint', Given<O>>,
   /**
    * An exact decimal number, a string in JSON, padded to `scale` digits after the point: `"9.50"`.
    * @example f.decimal({ scale: 2, min: '0', filter: 'range', sort: true })
@@ -371,54 +378,55 @@ export const f = {
    */
   boolean: <const O extends SortableOptions<boolean, 'ne'> = object>(
     options?: ExactOptions<O, SortableOptions<boolean, 'ne'>>,
-  ): Field<'boolean', O> => makeField('boolean', options) as Field<'boolean', O>,
+  ): Field<'boolean', Given<O>> => makeField('boolean', options) as Field<'boolean', Given<O>>,
   /**
    * A moment in UTC with milliseconds: `2026-11-20T09:04:00.000Z`.
    * @example f.timestamp({ optional: true, filter: 'range', sort: true })
    */
-  timestamp: <const O extends BoundOptions = object>(options?: ExactOptions<O, BoundOptions>): Field<'timestamp', O> =>
-    makeField('timestamp', options) as Field<'timestamp', O>,
+  timestamp: <const O extends BoundOptions = object>(
+    options?: ExactOptions<O, BoundOptions>,
+  ): Field<'timestamp', Given<O>> => makeField('timestamp', options) as Field<'timestamp', Given<O>>,
   /**
    * A calendar date: `2026-11-20`.
    * @example f.date({ min: '2000-01-01', filter: 'range', sort: true })
    */
-  date: <const O extends BoundOptions = object>(options?: ExactOptions<O, BoundOptions>): Field<'date', O> =>
-    makeField('date', options) as Field<'date', O>,
+  date: <const O extends BoundOptions = object>(options?: ExactOptions<O, BoundOptions>): Field<'date', Given<O>> =>
+    makeField('date', options) as Field<'date', Given<O>>,
   /**
    * An ISO 8601 duration: `P3DT4H`.
    * @example f.duration({ default: 'PT30M' })
    */
   duration: <const O extends ComparableOptions<string, 'ne'> = object>(
     options?: ExactOptions<O, ComparableOptions<string, 'ne'>>,
-  ): Field<'duration', O> => makeField('duration', options) as Field<'duration', O>,
+  ): Field<'duration', Given<O>> => makeField('duration', options) as Field<'duration', Given<O>>,
   /**
    * An ISO 8601 interval: `2026-01-01T00:00:00.000Z/P1M`.
    * @example f.interval({ optional: true })
    */
   interval: <const O extends ComparableOptions<string, 'ne'> = object>(
     options?: ExactOptions<O, ComparableOptions<string, 'ne'>>,
-  ): Field<'interval', O> => makeField('interval', options) as Field<'interval', O>,
+  ): Field<'interval', Given<O>> => makeField('interval', options) as Field<'interval', Given<O>>,
   /**
    * A country code of ISO 3166: `IT`.
    * @example f.country({ optional: true, filter: true })
    */
   country: <const O extends SortableOptions<string, 'ne'> = object>(
     options?: ExactOptions<O, SortableOptions<string, 'ne'>>,
-  ): Field<'country', O> => makeField('country', options) as Field<'country', O>,
+  ): Field<'country', Given<O>> => makeField('country', options) as Field<'country', Given<O>>,
   /**
    * A currency code of ISO 4217: `EUR`.
    * @example f.currency({ default: 'EUR' })
    */
   currency: <const O extends SortableOptions<string, 'ne'> = object>(
     options?: ExactOptions<O, SortableOptions<string, 'ne'>>,
-  ): Field<'currency', O> => makeField('currency', options) as Field<'currency', O>,
+  ): Field<'currency', Given<O>> => makeField('currency', options) as Field<'currency', Given<O>>,
   /**
    * Keys that clients choose, each with a text; `{}` by default. The setting `metadata` limits keys and values.
    * @example f.metadata()
    */
   metadata: <const O extends FieldOptions<Readonly<Record<string, string>>> = object>(
     options?: ExactOptions<O, FieldOptions<Readonly<Record<string, string>>>>,
-  ): Field<'metadata', O> => makeField('metadata', options) as Field<'metadata', O>,
+  ): Field<'metadata', Given<O>> => makeField('metadata', options) as Field<'metadata', Given<O>>,
   /**
    * One of the given texts.
    * @example f.enum(['open', 'done'], { default: 'open', filter: true })

@@ -17,6 +17,8 @@ export interface Operation {
   readonly content: Readonly<Record<string, { schema: Schema }>>
   readonly bodyRequired: boolean
   readonly creates: boolean
+  /** Whether its path names the item that was created last, and not any of them. */
+  readonly newest?: boolean
 }
 
 /** Creations come first, removals last. */

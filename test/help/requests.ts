@@ -1,11 +1,12 @@
 /** Makes requests from an OpenAPI document, valid ones and ones with one mistake, and checks the answers. Part 13. */
 import fc from 'fast-check'
 import { eventTypePattern } from '../../src/resources/service-fields.ts'
-import { breaks, fitting, type Known, withBreak } from './arbitrary.ts'
+import { fitting, type Known } from './arbitrary.ts'
 import { type Document, documentOf, type Exchange, judgeOf } from './described.ts'
 import type { Answer, Sent } from './door.ts'
 import { type Operation, operationsOf, type Parameter } from './operations.ts'
 import type { Doc, Schema } from './schemas.ts'
+import { type Asked, whatever, wrongBodies, wrongParameters } from './wrong-requests.ts'
 
 export interface Trial {
   readonly document: Doc
@@ -23,13 +24,6 @@ export interface Verdict {
   readonly right: number
   readonly done: number
   readonly wrong: number
-}
-
-interface Asked {
-  readonly method: string
-  readonly target: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly json?: unknown
 }
 
 /** Types of errors that a schema cannot predict: they depend on stored data, cursors or other parameters. */
@@ -60,12 +54,7 @@ export async function tried(trial: Trial): Promise<Verdict> {
     const makes = makers.filter(({ path }) => path.endsWith(`/${one.path.split('/').at(-2)}`))
     for (let run = 0; run < runs || (run < (isTransition(one) ? 100 : 25) && !state.reached.has(one.id)); run++) {
       if (one.method === 'delete') for (const other of makes) await asRight(other, state, seed + 300 + run)
-      // Later runs try it on each item in turn, until one is in a state that allows it.
-      if (isTransition(one) && (run < 5 || run % 5 === 0)) {
-        const before = run < 5 ? makers : operations.filter(({ id }) => id.endsWith('.create'))
-        for (const other of [...before, ...before, ...operations.filter(isTransition)])
-          await asRight(run < 5 ? other : withoutOptional(other), state, seed + 300 + run)
-      }
+      if (isTransition(one)) await prepare(operations, state, seed + 300, run)
       await asRight(run < 25 ? one : withoutOptional(one), state, seed + 100 + run)
     }
     if (one.method === 'put' || one.method === 'patch') await asReturned(one, state, seed)
@@ -73,6 +62,21 @@ export async function tried(trial: Trial): Promise<Verdict> {
   }
   const never = operations.filter(({ id }) => !state.reached.has(id)).map(({ id }) => `${id} was never done as asked`)
   return { ...state.count, complaints: [...state.complaints, ...never] }
+}
+
+/** Makes items, and brings them into other states, before a transition is tried. */
+async function prepare(operations: readonly Operation[], state: TrialState, seed: number, run: number): Promise<void> {
+  const transitions = operations.filter(isTransition)
+  if (run < 5) {
+    const makers = operations.filter(({ creates }) => creates)
+    for (const one of [...makers, ...makers, ...transitions]) await asRight(one, state, seed + run)
+  } else if (run % 5 === 0) {
+    // Transitions of a new item may follow on each other; another one is first each time.
+    const creates = operations.filter(({ id }) => id.endsWith('.create'))
+    const first = (run / 5) % transitions.length
+    const turned = [...transitions.slice(first), ...transitions.slice(0, first)]
+    for (const one of [...creates, ...creates, ...turned]) await asRight(ofNewest(one), state, seed + run)
+  }
 }
 
 /** The state of a trial. */
@@ -160,12 +164,14 @@ function rightOf(operation: Operation, { document, known, places }: TrialState, 
 }
 
 /** The path of a stored item. */
-function addressed({ path, parameters, method }: Operation, places: readonly string[], seed: number): string | null {
+function addressed(operation: Operation, places: readonly string[], seed: number): string | null {
+  const { path, parameters, method, newest } = operation
   if (!path.includes('{')) return path
   const end = path.lastIndexOf('}') + 1
   const fits = new RegExp(`^${path.slice(0, end).replace(/\{[^}]*\}/g, '[^/]+')}$`)
   const there = places.filter((place) => fits.test(place))
-  const place = there[method === 'delete' ? there.length - 1 : seed % there.length] // a new one has no dependents
+  const isLast = newest || method === 'delete' // a new one has no dependents
+  const place = there[isLast ? there.length - 1 : seed % there.length]
   return place === undefined || parameters.length === 0 ? null : place + path.slice(end)
 }
 
@@ -209,7 +215,8 @@ async function asRight(operation: Operation, state: TrialState, seed: number): P
   state.count.right++
   if (answer.status < 400) {
     state.count.done++
-    state.reached.add(operation.id)
+    // A dry run stores no item that other operations need.
+    if (answer.headers['dry-run'] !== 'true') state.reached.add(operation.id)
   }
   if (!isExcused(answer, asked, state)) state.complaints.push(`${because(answer)} although it fits: ${about}`)
 }
@@ -235,58 +242,26 @@ async function asReturned(operation: Operation, state: TrialState, seed: number)
   }
 }
 
-/** A condition that every stored item meets, if the operation has conditions. */
-const whatever = ({ parameters }: Operation): Record<string, string> =>
-  parameters.some(({ name }) => name === 'If-Match') ? { 'If-Match': '*' } : {}
+/** The operation on the item that was created last, which is in its first state. */
+const ofNewest = (one: Operation): Operation => ({ ...withoutOptional(one), newest: true })
 
-const withoutOptional = (one: Operation) => ({ ...one, parameters: one.parameters.filter(({ required }) => required) })
+const withoutOptional = (one: Operation): Operation => ({
+  ...one,
+  parameters: one.parameters.filter(({ required }) => required),
+})
 
 async function asWrong(operation: Operation, state: TrialState, seed: number): Promise<void> {
   const asked = rightOf(withoutOptional(operation), state, seed)
   if (asked === null) return
-  for (const [wrong, what] of [...wrongBodies(operation, asked, state), ...wrongParameters(operation, asked, state)]) {
+  for (const [wrong, what] of [
+    ...wrongBodies(operation, asked, state.document),
+    ...wrongParameters(operation, asked, state.document),
+  ]) {
     const about = `${what}: ${describeRequest(wrong, seed)}`
     const answer = await state.ask(wrong, about)
     state.count.wrong++
     if (answer.status !== 400) state.complaints.push(`${because(answer)} although it does not fit: ${about}`)
   }
-}
-
-function* wrongBodies(operation: Operation, asked: Asked, { document }: TrialState): Generator<[Asked, string]> {
-  const { content, bodyRequired } = operation
-  for (const [kind, { schema }] of Object.entries(content)) {
-    const own = { ...asked, headers: { ...asked.headers, 'content-type': kind, ...whatever(operation) } }
-    for (const broken of breaks(schema, asked.json, document.schemas)) {
-      const json = withBreak(asked.json, broken)
-      if (document.schemas.check(schema, json).length === 0) continue
-      yield [{ ...own, json }, `${broken.constraint} broken at /${broken.pointer.join('/')}`]
-    }
-    const { json, ...without } = own
-    if (bodyRequired) yield [without, 'without content']
-  }
-}
-
-function* wrongParameters(operation: Operation, asked: Asked, { document }: TrialState): Generator<[Asked, string]> {
-  const { parameters, method } = operation
-  const [path] = asked.target.split('?')
-  for (const { name, schema } of parameters.filter((one) => one.in === 'query'))
-    for (const { constraint, value } of breaks(schema, 'a text', document.schemas)) {
-      const text = Array.isArray(value) || value === null ? '' : String(value)
-      if (fitsAsText(schema, text, document)) continue
-      yield [
-        { ...asked, target: `${path}?${new URLSearchParams({ [name]: text })}` },
-        `${constraint} broken of ${name}`,
-      ]
-    }
-  if (method === 'get' || method === 'head') return // reads ignore an invalid condition, R128
-  for (const { name, schema } of parameters.filter((one) => one.in === 'header' && one.name !== 'Request-Id'))
-    for (const text of ['"', 'a b', '""x', '*, *', 'v0'].filter((one) => !fitsAsText(schema, one, document)))
-      yield [{ ...asked, headers: { ...asked.headers, ...whatever(operation), [name]: text } }, `${name}: ${text} sent`]
-}
-
-function fitsAsText(schema: Schema, text: string, { schemas }: Document): boolean {
-  const number = text.trim() === '' ? Number.NaN : Number(text)
-  return [text, number, text === 'true'].some((value) => schemas.check(schema, value).length === 0)
 }
 
 /** The status and the messages of an answer. */

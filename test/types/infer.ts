@@ -2,6 +2,7 @@
 import type {
   CreateInput,
   Declaration,
+  Field,
   FilterName,
   Patch,
   ReplaceInput,
@@ -255,6 +256,11 @@ export type Snakes = [
   Proof<Equal<CreateInput<Snake, 'days'>, { readonly id?: string }>>,
   Proof<Equal<keyof CreateInput<Snake, 'big-visits'>, never>>,
 ]
+
+/** A field without options has a type that declaration files of users can name: no type of `bylaw` that is not exported. */
+export type Bare = Proof<
+  Equal<Snake['declaration']['resources']['sales-people']['fields']['first_name'], Field<'text', object>>
+>
 
 /** Parts that are declared separately, and declarations that are only known at run time. */
 export function loose(declaration: Declaration, prefix: string, orders: ResourceDeclaration): readonly Service[] {
