@@ -50,9 +50,8 @@ export function otherRowsRefusal(
   })
 }
 
-/** The place of a restricted field in a request; the URL of a summary does not name its fields. */
-const placeOf = (field: string, doing: string): object =>
-  doing === 'summarize' ? {} : doing === 'write' ? { in: 'body', pointer: `/${field}` } : { in: 'query', name: field }
+/** Where a request names a restricted field: in its body, or in a parameter. The URL of a summary does not name its fields. */
+type FieldPlace = { readonly in: 'body'; readonly pointer: string } | { readonly in: 'query'; readonly name: string }
 
 /** The error for a field that needs scopes which the caller lacks; without credentials it is a 401. R165, R169. */
 export function restrictedFieldRefusal(
@@ -60,12 +59,13 @@ export function restrictedFieldRefusal(
   doing: string,
   scopes: readonly string[],
   { caller, challenge, auth }: ChallengeContext,
+  place?: FieldPlace,
 ): Problem {
   if (caller.id === nobody.id) return missingCredentials(challenge, auth)
   const scope = scopes.join(' ')
   const named = `the ${scopes.length > 1 ? 'scopes' : 'scope'} ${scopes.join(' and ')}`
   return new Problem('insufficient-scope', `To ${doing} ${field} needs ${named}, which the credentials do not have.`, {
     headers: { 'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${scope}"` },
-    extra: { scope, ...placeOf(field, doing) },
+    extra: { scope, ...place },
   })
 }

@@ -1,4 +1,5 @@
 /** Added members: those of bodies that are no fields: `_links`, `_embedded` and the idempotency key. Part 13; part 2. */
+import { toCase } from '../formats/naming.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { embeddableNames } from '../lists/embed-names.ts'
 import { relationsOf } from '../resources/references.ts'
@@ -40,15 +41,18 @@ function embeddedMembers(
   }
 }
 
-const pageSchema = ({ settings: { list } }: Resource, items: DocumentPart): DocumentPart => ({
-  type: 'object',
-  description: 'The first page, in the order of the list.',
-  properties: {
-    data: { type: 'array', items, maxItems: Math.min(list.pageSize, list.maxPageSize) },
-    hasMore: { type: 'boolean' },
-  },
-  required: ['data', 'hasMore'],
-})
+function pageSchema({ settings: { list, naming } }: Resource, items: DocumentPart): DocumentPart {
+  const more = toCase('has-more', naming)
+  return {
+    type: 'object',
+    description: 'The first page, in the order of the list.',
+    properties: {
+      data: { type: 'array', items, maxItems: Math.min(list.pageSize, list.maxPageSize) },
+      [more]: { type: 'boolean' },
+    },
+    required: ['data', more],
+  }
+}
 
 /** The schema of the links of an item; links of actions are optional, as they depend on the caller and the state. */
 export function linksProperty(resource: Resource, { resources }: SchemaContext): DocumentPart | null {

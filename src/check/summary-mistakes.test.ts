@@ -36,7 +36,6 @@ table('summaries', [
     '',
   ],
   ['no object', () => summed(5), at, 'byStatus'],
-  ['none at all', () => summed({}), at, 'has none'],
   ['no list to summarize', () => summed({ all: {} }, { methods: ['read'] }), at, "'list'"],
   [
     'an operation of that name',

@@ -83,8 +83,9 @@ export async function explainRequest(
     return { steps, refusal: null }
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem
-    const { type, message } = problem
-    steps.push({ step, passes: false, says: noted ?? message })
+    const { type, message, violations } = problem
+    const says = noted ?? [message, ...violations.map((one) => one.message)].join(' ')
+    steps.push({ step, passes: false, says })
     return { steps, refusal: { status: problemStatus(problem, context.service.errors), type, message } }
   }
 }

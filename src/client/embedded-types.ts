@@ -57,7 +57,7 @@ export type Embedded<D, R, E extends string> = [E] extends [never]
       }
     }
 type EmbeddedValue<D, To, B extends string> = To extends readonly [infer C extends ResourceName<D>]
-  ? { readonly data: readonly EmbeddedItem<D, C, B>[]; readonly hasMore: boolean }
+  ? { readonly data: readonly EmbeddedItem<D, C, B>[] } & { readonly [M in InCase<D, 'has-more'>]: boolean }
   : To extends ResourceName<D>
     ? EmbeddedItem<D, To, B> | null
     : never

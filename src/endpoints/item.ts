@@ -79,7 +79,13 @@ export const itemPermissions = (
   scopes: caller.scopes,
   blind: !mayRead(caller, today),
   refuse: (field, scopes) =>
-    restrictedFieldRefusal(field, 'write', scopes, { caller, challenge, auth: resource.settings.auth }),
+    restrictedFieldRefusal(
+      field,
+      'write',
+      scopes,
+      { caller, challenge, auth: resource.settings.auth },
+      { in: 'body', pointer: `/${field}` },
+    ),
 })
 
 /** The fields of a body that are write-only, readable only with a scope, or converted to such fields. R169. */

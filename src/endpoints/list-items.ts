@@ -132,15 +132,18 @@ function admitRestrictedFields(
 ): void {
   const { where, order, parameters } = query as ListQuery
   const asking = { caller, challenge, auth }
-  for (const field of parameters.flatMap((one) => fieldsOfParameter(one, list.or))) {
+  const named = parameters.flatMap((one) => fieldsOfParameter(one, list.or).map((field) => [field, one[0]] as const))
+  const refuse = (field: string, scope: string) => {
+    const name = named.find(([one]) => one === field)?.[1] ?? field
+    return restrictedFieldRefusal(field, 'filter or sort by', [scope], asking, { in: 'query', name })
+  }
+  for (const [field] of named) {
     const read = byName.get(field.split('.', 1)[0] as string)?.read ?? null
-    if (read !== null && !caller.scopes.has(read))
-      throw restrictedFieldRefusal(field, 'filter or sort by', [read], asking)
+    if (read !== null && !caller.scopes.has(read)) throw refuse(field, read)
   }
   for (const column of [...where.flatMap(columnsOfCondition), ...order.map(({ column }) => column)]) {
     const [field, scope] = restricted.get(column) ?? []
-    if (field !== undefined && scope !== undefined && !caller.scopes.has(scope))
-      throw restrictedFieldRefusal(field, 'filter or sort by', [scope], asking)
+    if (field !== undefined && scope !== undefined && !caller.scopes.has(scope)) throw refuse(field, scope)
   }
 }
 

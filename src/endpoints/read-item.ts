@@ -62,7 +62,7 @@ export function admitSelection(
   for (const name of fields?.names ?? []) {
     const read = byName.get(name.split('.', 1)[0] as string)?.read ?? null
     if (read !== null && !caller.scopes.has(read))
-      throw restrictedFieldRefusal(name, 'read', [read], { caller, challenge, auth })
+      throw restrictedFieldRefusal(name, 'read', [read], { caller, challenge, auth }, { in: 'query', name: 'fields' })
   }
 }
 

@@ -7,6 +7,7 @@ import type { EmbeddedRows, StoredRows } from '../flow/found-row.ts'
 import type { EmbedTree, RequestContext } from '../flow/intent.ts'
 import type { ListRows, RowEmbed } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
+import { toCase } from '../formats/naming.ts'
 import { embeddableNames } from '../lists/embed-names.ts'
 import { readSort } from '../lists/sort.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
@@ -145,6 +146,8 @@ function rulesAt(
   return [rule, ...(read == null ? [] : [read]), ...(needsAccount ? [undefined] : []), ...further]
 }
 
+const inEmbed = { in: 'query', name: 'embed' } as const
+
 function admitNames(
   level: EmbedLevel,
   tree: EmbedTree,
@@ -156,7 +159,7 @@ function admitNames(
     const path = before + name
     const { rule, scopes, shown, below: next } = level(name)
     const lacks = scopes.filter((one) => !caller.scopes.has(one))
-    if (lacks.length > 0) throw restrictedFieldRefusal(path, 'embed', lacks, asking)
+    if (lacks.length > 0) throw restrictedFieldRefusal(path, 'embed', lacks, asking, inEmbed)
     if (!permits(caller, rule)) throw otherRowsRefusal(`embed ${path}`, rule, asking)
     allowAccount(caller, shown.resource)
     admitNames(next, below, `${path}.`, { caller, scene })
@@ -216,20 +219,21 @@ function embeddedTexts(
     )
     const inner = below.size === 0 ? null : embeddedTexts(next, below, asked, embedded, texts.length)
     const items = inner ? texts.map((text, at) => withEmbedded(text, inner[at] as string)) : texts
-    return (row: number) => `${JSON.stringify(name)}:${memberText(items, parts[row], list !== null)}`
+    const more = list && JSON.stringify(toCase('has-more', shown.resource.settings.naming))
+    return (row: number) => `${JSON.stringify(name)}:${memberText(items, parts[row], more)}`
   })
   return Array.from({ length: count }, (_, row) => members.map((member) => member(row)).join(','))
 }
 
-/** An item, null, or a page of a list. */
+/** An item, null, or a page of a list, whose member `hasMore` has the given name. */
 function memberText(
   items: readonly string[],
   part: EmbeddedRows['parts'][number] | undefined,
-  isList: boolean,
+  more: string | null,
 ): string {
   const { from, count, hasMore } = part ?? { from: 0, count: 0, hasMore: false }
-  if (!isList) return count === 0 ? 'null' : (items[from] as string)
-  return `{"data":[${items.slice(from, from + count).join(',')}],"hasMore":${hasMore}}`
+  if (more === null) return count === 0 ? 'null' : (items[from] as string)
+  return `{"data":[${items.slice(from, from + count).join(',')}],${more}:${hasMore}}`
 }
 
 /** An item with the members of `_embedded`. */

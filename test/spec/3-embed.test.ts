@@ -1,6 +1,7 @@
 /** Part 3 of the contract: `embed`, items and lists that are answered in the items that lead to them. */
 import assert from 'node:assert/strict'
 import { before } from 'node:test'
+import { f, service } from 'bylaw'
 import { doors, spec } from '../help/door.ts'
 import { filled, holders, reader, type Shop, shop } from '../help/embed-shop.ts'
 
@@ -130,7 +131,8 @@ doors(
         assert.deepEqual([refused.status, refused.json.type, refused.json.scope], [403, 'insufficient-scope', 'staff'])
         assert.match(refused.headers['www-authenticate'] ?? '', /scope="staff"/)
         const field = await get('ann', `${at}?embed=backer`)
-        assert.deepEqual([field.status, field.json.scope, field.json.name], [403, 'costs', 'backer'])
+        assert.deepEqual([field.status, field.json.scope, field.json.name], [403, 'costs', 'embed'])
+        assert.match(field.json.message, / backer /)
         for (const name of ['seller', 'backer', 'customer'])
           assert.equal((await get(null, `${at}?embed=${name}`)).status, 401, name)
         assert.equal((await get('boss', `${at}?embed=seller,backer`)).status, 200)
@@ -214,3 +216,26 @@ doors(
   },
   { holders },
 )
+
+const snake = service({
+  name: 'snake',
+  resources: {
+    books: { fields: { title: f.text() }, embed: true, access: 'public' },
+    'book-copies': { parent: 'books', fields: { shelf: f.text() }, access: 'public' },
+  },
+  settings: { naming: 'snake' },
+})
+
+doors('embed with naming: snake', snake, (door) => {
+  spec('R232', 'the page of a list has the names of the service', async () => {
+    const { id } = (await door.send('POST', '/books', { json: { title: 'Emma' } })).json
+    const url = `/books/${id}`
+    assert.equal((await door.send('POST', `${url}/book-copies`, { json: { shelf: 'A' } })).status, 201)
+    const { data, pagination } = (await door.send('GET', `${url}/book-copies`)).json
+    const { _embedded } = (await door.send('GET', `${url}?embed=book_copies`)).json
+    assert.deepEqual(_embedded, { book_copies: { data, has_more: pagination.has_more } })
+    const { components } = (await door.send('GET', '/openapi.json')).json
+    const described = JSON.stringify(components.schemas)
+    assert.deepEqual([described.includes('"hasMore"'), described.includes('["data","has_more"]')], [false, true])
+  })
+})

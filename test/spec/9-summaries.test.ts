@@ -106,3 +106,54 @@ doors('summaries of older versions', versioned, (door) => {
         assert.equal((await door.send('GET', `/${label}/orders/summaries/${name}`)).status, 404, `${label} ${name}`)
   })
 })
+
+const withoutOlder = service({
+  name: 'without-older',
+  versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' }, v3: { released: '2026-01-01' } },
+  settings: { versions: { carriers: ['path'] } },
+  resources: {
+    parcels: {
+      key: 'code',
+      fields: { code: f.text({ max: 20, immutable: true }), weight: f.decimal({ scale: 1 }) },
+      summaries: { heaviest: { max: ['weight'] } },
+      access: 'public',
+    },
+    letters: {
+      key: 'code',
+      fields: { code: f.text({ max: 20, immutable: true }), colour: f.text({ max: 10, optional: true }) },
+      summaries: { colours: { group: ['colour'] } },
+      access: 'public',
+    },
+  },
+})
+  .change('v3', 'parcels', {
+    about: 'Weights are decimals.',
+    retyped: { weight: f.integer() },
+    request: ({ weight }) => ({ weight: `${weight}` }),
+    response: ({ weight }) => ({ weight: Math.round(Number(weight)) }),
+  })
+  .change('v2', 'letters', { about: 'Letters have colours.', added: ['colour'] })
+
+doors('resources whose older versions have no summary', withoutOlder, (door) => {
+  spec('R236 R194', 'start, and keep the path of the summaries free', async () => {
+    const statusOf = async (method: string, path: string, json?: object) =>
+      (await door.send(method, path, json && { json })).status
+    assert.equal(await statusOf('PUT', '/v2/parcels/a', { weight: 2 }), 201)
+    assert.equal(await statusOf('PUT', '/v1/letters/a', {}), 201)
+    for (const [path, oldest] of [
+      ['parcels/summaries/heaviest', 'v1 v2'],
+      ['letters/summaries/colours', 'v1'],
+    ] as const)
+      for (const label of ['v1', 'v2', 'v3'])
+        assert.equal(await statusOf('GET', `/${label}/${path}`), oldest.includes(label) ? 404 : 200, label + path)
+    for (const [path, json] of [
+      ['/v1/parcels', { weight: 2 }],
+      ['/v1/letters', {}],
+    ] as const) {
+      const inPath = await door.send('PUT', `${path}/summaries`, { json })
+      assert.equal(inPath.status, 404, inPath.text)
+      const inBody = await door.send('POST', path, { json: { ...json, code: 'summaries' } })
+      assert.equal(inBody.status, 400, inBody.text)
+    }
+  })
+})

@@ -211,7 +211,10 @@ export type Declared = Proof<Equal<Extract<ErrorOf<Api>, { readonly type: 'credi
 
 const small = service({
   name: 'small',
-  resources: { 'big-notes': { fields: { my_text: f.text({ filter: true }) }, access: 'public' } },
+  resources: {
+    'big-notes': { fields: { my_text: f.text({ filter: true }) }, embed: true, access: 'public' },
+    'side-notes': { parent: 'big-notes', fields: { remark: f.text() }, access: 'public' },
+  },
   settings: { naming: 'snake', versions: { carriers: ['path'] } },
 })
 const notes = client<typeof small>({ url: 'http://localhost:3000' })
@@ -219,6 +222,10 @@ void notes['big-notes'].list({
   where: { created_at: { gte: '2026-01-01T00:00:00Z' }, my_text: 'a' },
   sort: '-updated_at',
 })
+export async function sideNotes() {
+  for await (const { _embedded } of notes['big-notes'].list({ embed: ['side_notes'] }))
+    void (_embedded.side_notes.has_more satisfies boolean)
+}
 // @ts-expect-error: it has no events
 notes.events()
 // @ts-expect-error: names are those of the declaration
