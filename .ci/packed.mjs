@@ -74,7 +74,7 @@ const { account } = await app.authenticate(new Request('http://localhost/'), { a
 const { status } = await answer(new Request('http://localhost/projects'))
 server.close()
 await app.close()
-process.stdout.write('embedded ' + String(account) + ' ' + String(status))
+console.log('embedded ' + String(account) + ' ' + String(status)) // a line of its own, as lines of the log may follow
 `
 
 // The folder's own Node and commands come first, as npx would have it.

@@ -84,6 +84,8 @@ test('R226: a worker whose handler loops is replaced while the other one serves'
   const { url, said, stop } = await served(['api.ts', '--workers', '2', '--database', 'sqlite:./crew.db'], { cwd })
   await assert.rejects(loops(url))
   await until(() => /"signal":"SIGVTALRM".*A worker has ended and is replaced/.test(said.stdout))
+  // On a slow machine the other one, which starts after the first, does not listen yet.
+  await until(() => fetch(`${url}/healthz`).then(Boolean, () => false))
   assert.equal((await post(`${url}/notes`, { text: 'stored' })).status, 201)
   assert.equal(await stop(), 0)
 })
