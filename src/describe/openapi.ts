@@ -14,6 +14,7 @@ import { introductionText } from './introduction.ts'
 import { pathItems } from './path-items.ts'
 import type { DescribedCorridor } from './refusals.ts'
 import { headerRefs } from './response-headers.ts'
+import { sharedHeaders } from './responses.ts'
 import { operationSecurity } from './security.ts'
 import { stateDiagram } from './state-diagram.ts'
 
@@ -49,6 +50,7 @@ export function openapiDocument(
     corridor,
     around,
     headers: headerRefs(service, edition, parts),
+    shared: sharedHeaders(edition),
     security: operationSecurity(service, parts),
     refusals: new Map(),
     queries: openapiVersion === '3.2',

@@ -20,9 +20,12 @@ export interface ResponseContext {
   readonly corridor: DescribedCorridor
   readonly around: SchemaContext
   readonly headers: HeaderRefs
+  readonly shared: SharedHeaders
   /** The refusals that are already stored, by their content. */
   readonly refusals: Map<string, ComponentRef>
 }
+
+type SharedHeaders = ReadonlyMap<string | undefined, readonly string[]>
 
 /** The answers of a route. */
 export function responsesOf(scene: ResponseContext, place: Endpoint, route: Route): DocumentPart {
@@ -147,7 +150,7 @@ function streamContents({ streams = [] }: Route, body: DescribedAnswer['body']):
 }
 
 /** The successful answers of a route. Those of a name, and those with an item, are stored once with the headers of all of them. */
-function successResponses({ headers, around, version }: ResponseContext, route: Route): DocumentPart {
+function successResponses({ headers, around, shared }: ResponseContext, route: Route): DocumentPart {
   const { about } = route
   const response = (answer: DescribedAnswer): DocumentPart => {
     const { body, says, status } = answer
@@ -155,7 +158,7 @@ function successResponses({ headers, around, version }: ResponseContext, route: 
     const name = sharedName(answer, route)
     const part = {
       description: name !== undefined && body === 'item' && status === 200 ? 'As it is now.' : says,
-      ...headers(name === undefined ? answerHeaders(answer, route) : sharedHeaders(name, version)),
+      ...headers(name === undefined ? answerHeaders(answer, route) : (shared.get(name) ?? [])),
       ...(schema && {
         content: {
           'application/json': { schema },
@@ -180,12 +183,12 @@ function sharedName({ body, status, name }: DescribedAnswer, { resource, about }
 const answerHeaders = ({ headers }: DescribedAnswer, { resource, safe }: Route): readonly string[] =>
   resource.settings.cache.groups ? [safe ? 'Cache-Groups' : 'Cache-Group-Invalidation', ...headers] : headers
 
-/** The headers of all answers of this name in a version. */
-const sharedHeaders = (name: string, { endpoints }: ServedVersion): readonly string[] =>
-  endpoints
-    .flatMap(({ methods }) => [...methods.values()])
-    .flatMap((route) =>
-      route.about.answers
-        .filter((answer) => sharedName(answer, route) === name)
-        .flatMap((answer) => answerHeaders(answer, route)),
-    )
+/** The headers of the answers in a version, by the name that operations share. */
+export function sharedHeaders({ endpoints }: ServedVersion): SharedHeaders {
+  const routes = endpoints.flatMap(({ methods }) => [...methods.values()])
+  const all = routes.flatMap((route) =>
+    route.about.answers.map((answer) => ({ name: sharedName(answer, route), headers: answerHeaders(answer, route) })),
+  )
+  const byName = Map.groupBy(all, ({ name }) => name)
+  return new Map([...byName].map(([name, own]) => [name, [...new Set(own.flatMap(({ headers }) => headers))]]))
+}
