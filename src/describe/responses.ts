@@ -66,13 +66,13 @@ function alikeRef(scene: ResponseContext): ComponentRef {
 }
 
 /** Many operations have the same refusals, so each is stored once. */
-function putRefusal(
-  { around, refusals }: ResponseContext,
-  names: readonly [string, ...string[]],
-  part: DocumentPart,
-): ComponentRef {
+function refusalRef(scene: ResponseContext, refusal: StatusRefusal, route: Route): ComponentRef {
+  const { around, headers, refusals } = scene
+  const minimal = route.resource.settings.idempotency.conflictBody === 'minimal'
+  const content = refusalContent(refusal, minimal, refusalExamples(refusal, scene))
+  const part = { description: statusTitle(refusal.status), ...headers(refusalHeaders(refusal, route)), content }
   const key = JSON.stringify(part)
-  const ref = refusals.get(key) ?? around.components.put('responses', names, part)
+  const ref = refusals.get(key) ?? around.components.put('responses', refusalNames(refusal, route), part)
   refusals.set(key, ref)
   return ref
 }
@@ -82,23 +82,14 @@ const ownStatuses = [400, 409, 422]
 
 /**
  * The name of a refusal is that of the status, with the operation and the resource where others of this name differ, and does
- * not change when resources are added.
+ * not change when resources are added. A batch is refused as any of its members is, so its refusals are never those of others.
  */
-function refusalRef(scene: ResponseContext, refusal: StatusRefusal, route: Route): ComponentRef {
-  const { status } = refusal
-  const minimal = route.resource.settings.idempotency.conflictBody === 'minimal'
-  const content = refusalContent(refusal, minimal, refusalExamples(refusal, scene))
-  const part = { description: statusTitle(status), ...scene.headers(refusalHeaders(refusal, route)), content }
-  const [plain, ...own] = refusalNames(statusName(status), route)
-  const names = ownStatuses.includes(status) ? own : [plain, ...own]
-  return putRefusal(scene, names as [string, ...string[]], part)
-}
-
-/** A batch is refused as any of its members is, so its refusals are never those of others. */
-function refusalNames(name: string, { resource, about, most }: Route): [string, ...string[]] {
-  if (most !== undefined) return [`Batch${name}`, `Batch${name}`]
+function refusalNames({ status }: StatusRefusal, { resource, about, most }: Route): [string, ...string[]] {
+  const name = statusName(status)
+  if (most !== undefined) return [`Batch${name}`]
   const ofKind = pascalCase(about.id) + name
-  return [name, ofKind, pascalCase(resource.singular) + ofKind]
+  const own = [ofKind, pascalCase(resource.singular) + ofKind] as const
+  return ownStatuses.includes(status) ? [...own] : [name, ...own]
 }
 
 /** The declared examples of the types of a refusal, or else one of its first type. */
