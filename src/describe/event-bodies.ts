@@ -2,9 +2,8 @@
 
 import { recordedRef } from '../bodies/bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
-import { fieldSchema, type SchemaContext } from '../bodies/schemas.ts'
-import { mergePatchType, streamType } from '../endpoints/content-negotiation.ts'
-import type { FieldTerms } from '../fields/kind.ts'
+import type { SchemaContext } from '../bodies/schemas.ts'
+import { streamType } from '../endpoints/content-negotiation.ts'
 import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
@@ -38,55 +37,14 @@ export function eventsRef(events: DescribedEvents, resource: Resource, around: S
   })
 }
 
-/** A page of the revisions of an item. R237. */
-export function revisionsRef(resource: Resource, around: SchemaContext): ComponentRef {
-  const { settings, singular, title, machine } = resource
-  const entered = machine === null ? [] : [...machine.transitions, ...machine.timed].map(({ to }) => to)
-  const properties = {
-    ...{ id: { ...text, pattern: '^[1-9][0-9]*$' }, at: moment, by: { type: ['string', 'null'] } },
-    type: { ...text, enum: [...new Set(['created', 'updated', 'deleted', ...entered])] },
-    changes: changesRef(resource, around),
-  }
-  const entry = { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
-  const { field } = settings.list.pagination
-  return around.components.put(
-    'schemas',
-    [`${pascalCase(singular)}Revisions`, `${pascalCase(resource.name)}Revisions`],
-    {
-      ...{ title: `${title}: a page of revisions`, type: 'object' },
-      properties: {
-        data: { type: 'array', items: entry, maxItems: settings.list.maxPageSize },
-        [field]: cursorInformationSchema(settings),
-      },
-      ...{ required: ['data', field], additionalProperties: false },
-    },
-  )
-}
-
-/** The difference between two revisions. */
-function changesRef(resource: Resource, around: SchemaContext): ComponentRef {
-  const { members, name, singular, title } = resource
-  const terms = around.storedTermsOf(name)
-  const seen = members.flatMap(({ name: own, writeOnly }) => (writeOnly ? [] : [[own, terms[own]] as const]))
-  const schemaOf = (one: FieldTerms): DocumentPart => {
-    const { readOnly: _, default: __, ...value } = fieldSchema({ ...one, nullable: true }, 'patched', around)
-    return value
-  }
-  const properties = Object.fromEntries(seen.map(([own, one]) => [own, one ? schemaOf(one) : { type: 'string' }]))
-  return around.components.put('schemas', [`${pascalCase(singular)}Changes`, `${pascalCase(name)}Changes`], {
-    ...{ title: `${title}: what a revision has changed`, type: 'object', properties },
-    description: 'A merge patch from an earlier revision; null empties a field.',
-  })
-}
-
-/** The content of a difference. */
-export const patchContent = (resource: Resource, around: SchemaContext): DocumentPart => ({
-  [mergePatchType]: { schema: changesRef(resource, around) },
-})
-
-/** The parameters of a list of events, or of another list that is only read forward by cursor. */
-export function eventQueryParameters({ at, about: { events, answers }, resource }: Route): DocumentPart[] {
-  if (answers.some(({ body }) => body === 'revision')) return [againstParameter]
+/** The parameters of lists that are only read forward by cursor, with the filters of events; and those of one revision. */
+export function eventQueryParameters({
+  at,
+  about: { events, answers },
+  resource,
+  pathPatterns,
+}: Route): DocumentPart[] {
+  if (answers.some(({ body }) => body === 'revision')) return [againstParameter(pathPatterns?.revision)]
   const isOther = answers.some(({ body }) => body === 'outputs' || body === 'revisions')
   if (!isOther && (!events || at !== 'collection')) return []
   const { maxPageSize, pageSize, maxSetSize } = resource.settings.list
@@ -113,14 +71,11 @@ export function eventQueryParameters({ at, about: { events, answers }, resource 
   ]
 }
 
-const againstParameter: DocumentPart = {
-  ...{
-    name: 'against',
-    in: 'query',
-    description: 'Another revision: the answer is the merge patch from it to this one.',
-  },
-  schema: { ...text, pattern: '^[1-9][0-9]{0,15}$' },
-}
+const againstParameter = (pattern: string | undefined): DocumentPart => ({
+  ...{ name: 'against', in: 'query' },
+  description: 'Another revision: the answer is the merge patch from it to this one.',
+  schema: { ...text, pattern },
+})
 
 /** The content of a stream. R213. */
 export const streamContent: DocumentPart = {
