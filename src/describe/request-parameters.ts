@@ -184,8 +184,9 @@ export function describedEmbeds({ embeds }: Route): DocumentPart[] {
   if (!embeds) return []
   const name = `(?:${embeds.names.map((one) => one.replaceAll('.', '\\.')).join('|')})`
   const description = `What is answered in \`_embedded\` too, at most ${mostEmbedded} names separated by commas: items that it refers to or belongs to, and the first pages of its lists.`
-  const double = '(?:[^,]*,){0,4}([^,]+),(?:[^,]*,){0,3}\\1(?:,|$)'
-  const pattern = `^(?!${double})${name}(?:,${name}){0,${mostEmbedded - 1}}$`
+  const most = mostEmbedded - 1
+  const double = `(?:[^,]*,){0,${most}}([^,]+),(?:[^,]*,){0,${most - 1}}\\1(?:,|$)`
+  const pattern = `^(?!${double})${name}(?:,${name}){0,${most}}$`
   return [{ name: 'embed', in: 'query', description, schema: { type: 'string', pattern } }]
 }
 
