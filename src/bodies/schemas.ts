@@ -16,6 +16,12 @@ export interface SchemaContext {
   readonly storedTermsOf: (resource: string) => Readonly<Record<string, FieldTerms>>
 }
 
+/** The terms of the field at a dotted path. */
+export function termsAt(all: Readonly<Record<string, FieldTerms>>, path: string): FieldTerms {
+  const [top = '', ...rest] = path.split('.')
+  return rest.reduce((terms, name) => terms.fields?.[name] as FieldTerms, all[top] as FieldTerms)
+}
+
 /** The schema of a field. */
 export function fieldSchema(terms: FieldTerms, use: SchemaUse, around: SchemaContext): DocumentPart {
   const { description, ...value } = valueSchema(terms, use, around)

@@ -1,11 +1,10 @@
 /** Summary bodies: the schema of the groups that a summary answers. Part 13; part 4, list parameters. R236. */
-import type { FieldTerms } from '../fields/kind.ts'
 import { mostGroups } from '../fields/summary.ts'
 import { termsOf } from '../fields/value-terms.ts'
 import type { DescribedMember } from '../flow/route.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
-import { fieldSchema, idSchema, type SchemaContext } from './schemas.ts'
+import { fieldSchema, idSchema, type SchemaContext, termsAt } from './schemas.ts'
 
 export function summaryRef(
   resource: Resource,
@@ -37,13 +36,9 @@ export function summaryRef(
 
 /** The schema of the values of a field, which may be null where no row of a group has one. */
 function nullableValue(resource: Resource, path: string, around: SchemaContext): DocumentPart {
-  const [top = '', ...rest] = path.split('.')
-  const owner = top === resource.parent?.field ? around.resources.get(resource.parent.resource) : undefined
+  const owner = path === resource.parent?.field ? around.resources.get(resource.parent.resource) : undefined
   if (owner) return idSchema(owner, around)
-  const terms = rest.reduce<FieldTerms | undefined>(
-    (one, inner) => one?.fields?.[inner],
-    around.storedTermsOf(resource.name)[top],
-  ) as FieldTerms
+  const terms = termsAt(around.storedTermsOf(resource.name), path)
   const { readOnly: _, title: __, description: ___, ...value } = terms
   return fieldSchema({ ...value, nullable: true }, 'answered', around)
 }

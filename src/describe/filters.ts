@@ -1,7 +1,7 @@
 /** Filters: describes each form of a filter as a parameter with its literal name. Part 13; part 4, filtering. */
 
 import type { ComponentRef, DocumentPart } from '../bodies/components.ts'
-import { fieldSchema, idSchema, type SchemaContext } from '../bodies/schemas.ts'
+import { fieldSchema, idSchema, type SchemaContext, termsAt } from '../bodies/schemas.ts'
 import { type FieldKind, type FieldTerms, fieldKind } from '../fields/kind.ts'
 import type { ListOffer } from '../flow/route.ts'
 import { filterParameter } from '../lists/list-rules.ts'
@@ -34,7 +34,7 @@ export function filterParameters(
   resource: Resource,
   around: SchemaContext,
 ): DocumentPart[] {
-  const terms = termsAt(resource, field, around)
+  const terms = termsAt(around.termsOf(resource.name), field)
   const value = valueSchema(resource, field, terms, around)
   const { length } = fieldKind(terms.kind, around.kinds)
   const schemaFor = (operator: string): DocumentPart => {
@@ -72,12 +72,6 @@ const unshared = (around: SchemaContext): SchemaContext => ({
 
 /** A text that begins like a set is read as a set. */
 const notASetPattern = '^(?!in:\\()[^\\u0000]*$'
-
-/** The terms of the field at a dotted path. */
-function termsAt({ name }: Resource, field: string, around: SchemaContext): FieldTerms {
-  const [top = '', ...rest] = field.split('.')
-  return rest.reduce((terms, one) => terms.fields?.[one] as FieldTerms, around.termsOf(name)[top] as FieldTerms)
-}
 
 /** The resource whose ids are the values of a field of the address. */
 function namedResource(resource: Resource, field: string, { resources }: SchemaContext): Resource | undefined {
