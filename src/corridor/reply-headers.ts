@@ -18,9 +18,10 @@ export function completeHeaders(method: string, route: Route, reply: Reply): Rep
   const reads = method === 'GET' || method === 'HEAD'
   headers['Cache-Control'] = reads && !reply.stream ? cacheControl(route, reply) : 'no-store'
   const { name, settings } = route.resource
-  const groups = new Set([name, ...(reply.embedded?.resources ?? [])])
-  if (settings.cache.groups)
+  if (settings.cache.groups) {
+    const groups = new Set([name, ...(reply.embedded?.resources ?? [])])
     headers[route.safe ? 'Cache-Groups' : 'Cache-Group-Invalidation'] = [...groups].map((one) => `"${one}"`).join(', ') // R147
+  }
   headers.Vary = isSameForAll(route, reply) ? 'Accept-Encoding' : varyByCaller(settings.auth) // R145
   if (route.streams?.length) addVary(headers, ['Accept'])
   return reply
