@@ -6,7 +6,7 @@ import { Problem } from '../errors/problem.ts'
 import { nobody } from '../flow/caller.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import { isWritePlan, type Plan, type Sequence, type SequenceRun } from '../flow/plan.ts'
+import { isWritePlan, type Plan, type Sequence, type SequenceRun, withCaller } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
@@ -75,8 +75,8 @@ class Batch {
         this.#current = at
       })
     const { key, claim } = intent
-    const by = context.service.keepsHistory && intent.caller.id !== nobody.id ? { by: intent.caller.id } : {}
-    return { do: 'sequence', collection, key, claim, begin, ...by, ...(this.#dryRun && { dry: true }) }
+    const plan: Sequence = { do: 'sequence', collection, key, claim, begin, ...(this.#dryRun && { dry: true }) }
+    return context.service.keepsHistory ? (withCaller(plan, intent.caller) as Sequence) : plan
   }
 
   /** Runs handlers outside of the transaction, as often as they have to decide. */
