@@ -162,10 +162,10 @@ function cacheKeyOf(
   return `${whose} ${versioned.carried.label} ${target}`
 }
 
-/** Whether a target can have the parameter, also percent-encoded. */
+/** Whether a target can have the parameter `embed`, whose name may be percent-encoded. */
 const mayEmbed = /\?.*(?:embed|%)/
 
-/** The state of all collections that a list is read from; null if the request is not a list, or its cursors expire. */
+/** The state of all collections that a list is read from; null if no list is asked for, or a stream of it, or if its cursors expire. */
 function listMark(
   call: Call,
   { offer, resource, otherCollections = [], embeds, streams = [] }: Route,
