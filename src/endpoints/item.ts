@@ -144,7 +144,7 @@ export function itemReply(
   if (date !== null) headers['Last-Modified'] = date
   if (view.mode !== 'off') headers.ETag = etag(view, row, tagKeyOf(world))
   const seen = shownDocument(representation, view, row)
-  return { status, headers, body: linker ? linker.toItem(view, carried, doc, seen) : seen, changed }
+  return { status, headers, body: linker ? linker(view, carried, doc, seen) : seen, changed }
 }
 
 /** A document as a version shows it to a caller, without links. */

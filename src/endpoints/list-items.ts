@@ -4,7 +4,7 @@ import { restrictedFieldRefusal } from '../auth/allow.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import { invalidQuery, Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
+import type { EmbedTree, Intent, ListQuery, RequestContext } from '../flow/intent.ts'
 import type { Page, Position } from '../flow/outcome.ts'
 import { columnsOfCondition, type ListRows, type Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -164,11 +164,13 @@ function pageReply(scene: EndpointContext, intent: Intent, found: Page, embedder
   const { call, caller, world, query } = intent
   const { resource } = scene
   const view = viewNow(scene, caller, world)
-  const page = { ...found, data: shownItems(scene, intent, found, embedder) }
+  const asked = query as ListQuery
+  const { embed } = asked
+  const data = embed ? itemsWithEmbedded(scene, intent, found, embed, embedder) : shownItems(scene, intent, found)
+  const page = { ...found, data }
   const { settings } = resource
   const { basePath } = settings.server
   const { links: where, maxOffset } = settings.list
-  const asked = query as ListQuery
   const cursors = cursorsAround(resource, asked, page, world)
   const path = basePath + targetPath(call.target)
   const around = where === 'none' ? null : pageLinks(path, asked, page, cursors, maxOffset)
@@ -177,21 +179,28 @@ function pageReply(scene: EndpointContext, intent: Intent, found: Page, embedder
   const link = around && where !== 'body' ? linkHeader(around) : ''
   if (link !== '') headers.Link = link
   if (view.mode !== 'off') headers.ETag = listTag(view.mode, body, world)
-  return { status: 200, headers, body, ...(asked.embed && { embedded: embedder.reach(asked.embed) }) }
+  return { status: 200, headers, body, ...(embed && { embedded: embedder.reach(embed) }) }
 }
 
 /** The items of a page as the version shows them to the caller, joined by commas. */
-export function shownItems(scene: EndpointContext, intent: Intent, found: Page, { texts }: Embedder): string {
-  const { caller, carried, world, query } = intent
+export function shownItems(scene: EndpointContext, { caller, carried, world }: Intent, found: Page): string {
   const view = viewNow(scene, caller, world)
-  const embed = query?.embed
-  if (embed) {
-    const rows = shownRows(scene, view, carried, found)
-    const members = texts(embed, intent, found.embedded ?? [], rows.length)
-    return rows.map((row, i) => withEmbedded(row, members[i] as string)).join(',')
-  }
-  const seen = omitUnseen(view, convertedRows(scene, view, found, found.documents))
-  return scene.linker ? scene.linker.toPage(view, carried, found.data, seen) : seen
+  if (scene.linker) return shownRows(scene, view, carried, found, found.documents).join(',')
+  return omitUnseen(view, convertedRows(scene, view, found, found.documents))
+}
+
+/** The same with what they embed. R232. */
+function itemsWithEmbedded(
+  scene: EndpointContext,
+  intent: Intent,
+  found: Page,
+  embed: EmbedTree,
+  { texts }: Embedder,
+): string {
+  const { caller, carried, world } = intent
+  const rows = shownRows(scene, viewNow(scene, caller, world), carried, found, found.documents)
+  const members = texts(embed, intent, found.embedded ?? [], rows.length)
+  return rows.map((row, i) => withEmbedded(row, members[i] as string)).join(',')
 }
 
 function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, world: ServiceWorld): PageCursors {

@@ -11,7 +11,6 @@ import type { AnswerStream, Reply, StreamTarget } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import { type World, within } from '../flow/world.ts'
 import { listQueryReader } from '../lists/list-query.ts'
-import { type Embedder, embedderOf } from '../views/embedder.ts'
 import { viewNow } from '../views/shown-rows.ts'
 import { listRulesOf } from '../views/version-lists.ts'
 import { csvColumns, csvHeader, csvLines } from './csv-text.ts'
@@ -25,7 +24,6 @@ export function withExport(scene: EndpointContext, route: Route): Route {
   const { parameterNames, ...rules } = listRulesOf(scene)
   const names = parameterNames.filter((name) => name !== 'embed') // CSV could not show the rows
   const read = listQueryReader({ ...rules, parameterNames: names, whole: true })
-  const embedder = embedderOf(scene)
   const typeFor = (call: Call) => preferredStream(call, exportTypes)
   return {
     ...route,
@@ -44,7 +42,7 @@ export function withExport(scene: EndpointContext, route: Route): Route {
       const type = typeFor(intent.call)
       return type === null || isAbsent(outcome)
         ? route.render(intent, outcome)
-        : exportReply(scene, intent, type, outcome as Page | PageStream, embedder)
+        : exportReply(scene, intent, type, outcome as Page | PageStream)
     },
     about: { ...route.about, notes: [...route.about.notes, exportNote] },
   }
@@ -54,18 +52,9 @@ const exportNote =
   'With `Accept: application/x-ndjson` or `text/csv` it answers with all items that match, without pages, from one state of the data.'
 
 /** A page of another request than GET is read only to see whether there is a list. The first page may still be refused. */
-function exportReply(
-  scene: EndpointContext,
-  intent: Intent,
-  type: string,
-  found: Page | PageStream,
-  embedder: Embedder,
-): Reply {
+function exportReply(scene: EndpointContext, intent: Intent, type: string, found: Page | PageStream): Reply {
   const own = contextOfFields(scene, (intent.query as ListQuery).fields)
-  const textOf =
-    type === csvType
-      ? csvWriter(own, intent, embedder)
-      : (page: Page) => jsonLines(shownItems(own, intent, page, embedder))
+  const textOf = type === csvType ? csvWriter(own, intent) : (page: Page) => jsonLines(shownItems(own, intent, page))
   const headers = { 'Content-Type': type === csvType ? `${csvType}; charset=utf-8` : type }
   if (found.is === 'page') return { status: 200, headers, body: null, stream: { open: () => () => {} } }
   try {
@@ -88,12 +77,12 @@ const linesOf = (items: string): string =>
 const parsed = (items: string): unknown[] => JSON.parse(`[${items}]`)
 
 /** Writes pages as CSV, the first one with the names of the columns. Items have no links there. */
-function csvWriter(scene: EndpointContext, intent: Intent, embedder: Embedder): (page: Page) => string {
+function csvWriter(scene: EndpointContext, intent: Intent): (page: Page) => string {
   const own = { ...scene, linker: null }
   const columns = csvColumns(scene.resource, viewNow(scene, intent.caller, intent.world))
   let header = csvHeader(columns)
   return (page) => {
-    const text = header + csvLines(columns, parsed(shownItems(own, intent, page, embedder)))
+    const text = header + csvLines(columns, parsed(shownItems(own, intent, page)))
     header = ''
     return text
   }

@@ -1,6 +1,5 @@
 /** Item links: the URLs of an item, of its related items, and of the actions that a caller can use on it now. R49, R224. */
 import type { CarriedVersion } from '../flow/call.ts'
-import { documentSeparator } from '../flow/outcome.ts'
 import { toCase } from '../formats/naming.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
@@ -53,13 +52,8 @@ export function linkRulesOf(
   return { actions, relations, rules: [...new Set(linked.map(({ rule }) => rule))] }
 }
 
-/** Adds links to the documents of a resource in one version. */
-export interface ItemLinker {
-  /** `stored` is the document as it is stored, `shown` as the version shows it. */
-  readonly toItem: (view: View, carried: CarriedVersion, stored: string, shown: string) => string
-  /** The same for the documents of a page; those shown are joined by commas. */
-  readonly toPage: (view: View, carried: CarriedVersion, stored: string, shown: string) => string
-}
+/** Adds links to a document of a resource in one version; `stored` is the document as it is stored, `shown` as the version shows it. */
+export type ItemLinker = (view: View, carried: CarriedVersion, stored: string, shown: string) => string
 
 /** The parts of an item that its links depend on. */
 interface LinkedItem {
@@ -96,17 +90,8 @@ export function itemLinker(
     pathOf,
     around: machine && { before: `"${machine.field}":"`, after },
   }
-  const withLinks = (view: View, carried: CarriedVersion, stored: string, shown: string) =>
+  return (view, carried, stored, shown) =>
     `${shown.slice(0, -1)},${linksText(plan, view, carried, itemIn(plan, stored, shown))}}`
-  return {
-    toItem: withLinks,
-    toPage: (view, carried, stored, shown) => {
-      if (stored === '') return shown
-      const rows = stored.split(documentSeparator)
-      const seen = shown === stored ? rows : (JSON.parse(`[${shown}]`) as Document[]).map((one) => JSON.stringify(one))
-      return rows.map((row, i) => withLinks(view, carried, row, seen[i] as string)).join(',')
-    },
-  }
 }
 
 function linksText(plan: LinkPlan, view: View, carried: CarriedVersion, item: LinkedItem): string {

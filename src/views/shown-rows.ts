@@ -49,12 +49,13 @@ export function shownRows(
   view: View,
   carried: CarriedVersion,
   rows: StoredRows,
+  documents?: readonly Readonly<Record<string, unknown>>[],
 ): readonly string[] {
   if (rows.data === '') return []
   const { linker } = shown
   const stored = rows.data.split(documentSeparator)
-  const seen = omitUnseen(view, convertedRows(shown, view, rows))
+  const seen = omitUnseen(view, convertedRows(shown, view, rows, documents))
   const texts =
     seen === rows.data ? stored : (JSON.parse(`[${seen}]`) as object[]).map((document) => JSON.stringify(document))
-  return linker ? texts.map((text, i) => linker.toItem(view, carried, stored[i] as string, text)) : texts
+  return linker ? texts.map((text, i) => linker(view, carried, stored[i] as string, text)) : texts
 }
