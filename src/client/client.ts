@@ -56,19 +56,10 @@ function resourceAt(exchange: Exchange, path: string): unknown {
   const history = (target: string | { readonly id: string }, ...given: [ListTerms?, object?]) =>
     listPages(exchange, `${path}/${pathSegment(target)}/${revisionSegment}`, ...given)
   const methods: Readonly<Record<string, unknown>> = { get, create, update, replace, remove, list, history, revision }
-  const act =
-    (name: string) =>
-    (...given: unknown[]) =>
-      calls.act(name, given)
   const method = (name: string) => {
-    if (name !== summarySegment) return Object.hasOwn(methods, name) ? methods[name] : act(name)
-    const summarize = (summary: string) => calls.summarize(summary)
-    return byName(
-      summarize,
-      () => {},
-      (given) => calls.act(name, given),
-      /^[a-z][a-z\d_-]*$/i,
-    )
+    const act = (given: unknown[]) => calls.act(name, given)
+    if (name === summarySegment) return byName(calls.summarize, () => {}, act, /^[a-z][a-z\d_-]*$/i)
+    return Object.hasOwn(methods, name) ? methods[name] : (...given: unknown[]) => act(given)
   }
   return byName(
     method,

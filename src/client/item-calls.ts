@@ -71,12 +71,9 @@ export class ItemCalls {
     { against, ...options }: ClientCallOptions & { readonly against?: string | number } = {},
   ): Promise<unknown> => {
     const path = `${this.#at(target)}/${revisionSegment}/${pathSegment(String(number))}`
-    const query = against === undefined ? {} : { query: queryText([['against', String(against)]]) }
-    const headers = against === undefined ? {} : { accept: 'application/merge-patch+json' }
-    const { body } = await this.#exchange.send(
-      { method: 'GET', path, headers, ...query },
-      this.#exchange.begin(options),
-    )
+    const headers = { accept: 'application/merge-patch+json' }
+    const patch = against === undefined ? {} : { query: queryText([['against', String(against)]]), headers }
+    const { body } = await this.#exchange.send({ method: 'GET', path, ...patch }, this.#exchange.begin(options))
     return body
   }
 
@@ -164,7 +161,8 @@ export class ItemCalls {
     } catch (error) {
       if (!(error instanceof ApiError && error.type === 'precondition-failed' && error.uncertain)) throw error
       const item = await this.#readLate(path, time, { uncertain: true })
-      const { updatedAt, updated_at, _links, _embedded, ...written } = body // what was read may be sent back
+      // An item that was read before also has these members, which are never written.
+      const { updatedAt, updated_at, _links, _embedded, ...written } = body
       const isShown = Object.entries(written).every(([name, value]) => value === undefined || name in item)
       if (isShown && includes(item, written)) return item
       throw error
