@@ -1,4 +1,4 @@
-/** Added members: those of bodies that are no fields: `_links`, `_embedded` and the idempotency key. Part 13; part 2. */
+/** Added members: the members of bodies that are not fields: `_links`, `_embedded` and the idempotency key. Part 13; part 2. */
 import { toCase } from '../formats/naming.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { embeddableNames } from '../lists/embed-names.ts'
@@ -28,9 +28,10 @@ function embeddedMembers(
   const tops = relationsOf(own.name, resources, own.settings.naming).filter(({ name }) => names.includes(name))
   const properties = tops.map(({ name, by, resource }): [string, DocumentPart] => {
     const there = resources.get(resource) as Resource
-    const own = new Set(embeddableNames(there, resources))
+    const known = new Set(embeddableNames(there, resources))
     const below = names.flatMap((path) => (path.startsWith(`${name}.`) ? path.slice(name.length + 1) : []))
-    const more = below.every((one) => own.has(one)) ? {} : embeddedMembers(there, below, resources, itemSchema)
+    // The schema of its items has the names that it can embed itself.
+    const more = below.every((one) => known.has(one)) ? {} : embeddedMembers(there, below, resources, itemSchema)
     const item = { ...itemSchema(there) }
     const schema = more._embedded ? { allOf: [item, { type: 'object', properties: more }] } : item
     return [name, by === 'list' ? pageSchema(there, schema) : { anyOf: [schema, { type: 'null' }] }]

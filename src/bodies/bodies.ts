@@ -30,7 +30,7 @@ export function itemRef(resource: Resource, around: SchemaContext): ComponentRef
   const name = `item ${resource.name}`
   return bodies.form(name, () =>
     putRecursive('schemas', schemaNames(resource, ''), (ref) => {
-      bodies.form(name, () => ref)
+      bodies.form(name, () => ref) // known before it is made, as what it embeds may embed it
       const embedded = embeddedProperty(resource, around.resources, (one) => cachedBodyRef(itemRef, one, around))
       return shownSchema(resource, { ...links, ...embedded }, around)
     }),

@@ -1,4 +1,4 @@
-/** Embedded types: what `embed` can name, and the items with what is embedded in them. Part 1; part 4, list parameters. R232. */
+/** Embedded types: the names that `embed` can have, and the type of `_embedded`. Part 1; part 4, list parameters. R232. */
 import type { ResolvedField } from '../fields/field.ts'
 import type {
   ConceptsOf,
@@ -44,7 +44,7 @@ type TargetOf<D, R, K extends keyof FieldsOf<D, R>> =
   ResolvedField<FieldsOf<D, R>[K], ConceptsOf<D>> extends { readonly kind: 'ref'; readonly target: infer T } ? T : never
 type LinkName<K extends string> = K extends `${infer N}Id` ? N : K extends `${infer N}_id` ? N : K
 
-/** The member with what is embedded; nothing without names. */
+/** The member `_embedded` for the names of a request; without names an item has no such member. */
 export type Embedded<D, R, E extends string> = [E] extends [never]
   ? unknown
   : {

@@ -165,7 +165,7 @@ function cacheKeyOf(
 /** Whether a target can have the parameter `embed`, whose name may be percent-encoded. */
 const mayEmbed = /\?.*(?:embed|%)/
 
-/** The state of all collections that a list is read from; null if no list is asked for, or a stream of it, or if its cursors expire. */
+/** The state of all collections that a list is read from; null for other requests and streams, and if its cursors expire. */
 function listMark(
   call: Call,
   { offer, resource, otherCollections = [], embeds, streams = [] }: Route,

@@ -37,7 +37,7 @@ export function eventsRef(events: DescribedEvents, resource: Resource, around: S
   })
 }
 
-/** The parameters of lists that are only read forward by cursor, with the filters of events; and those of one revision. */
+/** The parameters of lists that are only read forward by cursor, with the filters of events; and that of a revision. */
 export function eventQueryParameters({
   at,
   about: { events, answers },

@@ -50,7 +50,7 @@ export function filterParameters(
   return [{ name: field, in: 'query', schema: valueOrSet(resource, field, terms, around) }, ...formed]
 }
 
-/** The schema of a value or a set of values; that of a shared schema is shared too. */
+/** The schema of a value or a set of values; it is shared if that of the value is. */
 function valueOrSet(resource: Resource, field: string, terms: FieldTerms, around: SchemaContext): DocumentPart {
   const value = valueSchema(resource, field, terms, around)
   const itself = valueSchema(resource, field, terms, unshared(around))

@@ -62,7 +62,7 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
   'X-RateLimit-Reset': countHeader('In how many seconds it begins anew.'),
 }
 
-/** The headers of an answer by their names, with those of every answer of the version; none if it has none. */
+/** The member `headers` of an answer, with those that every answer of the version has; no member if there are none. */
 export type HeaderRefs = (names: readonly string[]) => { readonly headers?: Readonly<Record<string, ComponentRef>> }
 
 export function headerRefs(service: Service, edition: ServedVersion, components: Components): HeaderRefs {

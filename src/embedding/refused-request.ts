@@ -1,4 +1,4 @@
-/** Refused request: the error for a caller that a route beside the service has to refuse. Part 7, error body. */
+/** Refused request: the error with which a route of the host refuses a caller of the service. Part 7, error body. */
 import type { Reply } from '../flow/reply.ts'
 
 /**

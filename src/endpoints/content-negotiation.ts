@@ -65,7 +65,7 @@ const jsonType = 'application/json'
 export const mergePatchType = 'application/merge-patch+json'
 export const streamType = 'text/event-stream'
 
-/** The type of a stream that a client prefers to JSON: it ranks it higher, or names it and does not rank JSON higher. R213. */
+/** The stream that a client prefers to JSON: it ranks it higher, or as high and names its type. Null without one. R213. */
 export function preferredStream({ headers: { accept } }: Call, types: readonly string[]): string | null {
   const wanted = accept === undefined ? null : mediaRanges(accept)
   if (wanted === null) return null
@@ -85,7 +85,7 @@ export function prefersHtml({ headers: { accept } }: Call): boolean {
   return wanted !== null && typeQuality('text/html', wanted) > typeQuality(jsonType, wanted)
 }
 
-/** Refuses a client that does not accept JSON, nor a stream where there is one. R31. */
+/** Refuses a client that accepts neither the type of the answer, which is JSON or a merge patch, nor one of the streams. R31. */
 export function negotiate(
   call: Call,
   { streams = [], answersPatch }: Pick<Route, 'streams' | 'answersPatch'> = {},

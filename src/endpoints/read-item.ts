@@ -66,7 +66,7 @@ export function admitSelection(
   }
 }
 
-/** A caller may not embed what it may not read. R169. */
+/** Refuses callers that may not read what they embed. R169. */
 export function admitEmbeds({ admit }: Embedder, { query, caller }: Pick<RequestContext, 'query' | 'caller'>): void {
   if (query?.embed) admit(query.embed, caller)
 }
@@ -78,7 +78,7 @@ export const withEmbeds = <P extends Read | ListRows>(read: P, { plan }: Embedde
 export const embeddableBy = ({ names, collections, rules }: Embedder): Pick<Route, 'embeds' | 'furtherRules'> =>
   names.length === 0 ? {} : { embeds: { names, collections }, furtherRules: rules }
 
-/** The answer with what is embedded. It has no date, as none says when a row left a list. R130. */
+/** The answer with `_embedded`. It has no Last-Modified, because no date tells when a row has left an embedded list. R130. */
 function replyWithEmbedded(
   { status, body, headers: { 'Last-Modified': _, ...headers } }: Reply,
   { texts, reach }: Embedder,

@@ -17,7 +17,7 @@ export interface StreamTarget {
   readonly unread: () => number
   /** Ends the answer. */
   readonly end: () => void
-  /** Waits until the client has read what was written, or has gone. */
+  /** Resolves when the client has taken all that was written, or has disconnected. */
   readonly ready: () => Promise<void>
   /** Breaks the connection, so that the answer is not taken for complete; the failure is logged. R162. */
   readonly cut: (failure?: unknown) => void

@@ -29,7 +29,7 @@ export interface AnswerReaders {
   readonly progress: (socket: Socket, bytes: number) => void
   /** Closes a connection; resets it if its answer is incomplete, so that no client takes the end for that of the answer. R162. */
   readonly close: (socket: Socket) => void
-  /** Remembers that an answer is a stream, whose length is not known. */
+  /** Makes `resetAll` reset a stream too; it is not watched, as its length is not known. */
   readonly keep: (socket: Socket, answer: ServerResponse) => void
   /** Resets all connections with an incomplete answer. */
   readonly resetAll: () => void

@@ -35,7 +35,7 @@ function resourceEndpoints(scene: EndpointContext, operations: readonly Operatio
   const item = collection.composite ? `${below}/{${key}}` : `/${name}/{id}`
   const flat = below ? onCollection.filter(({ safe }) => safe) : onCollection
   const lists = [...(below ? [below] : []), ...(collection.composite ? [] : [`/${name}`])]
-  /** What reads below a collection, as a summary, is wherever its list is. */
+  /** Reads below a collection, as summaries, have a path below each path of its list. */
   const basesOf = (at: Route['at'], routes: readonly Route[]) =>
     at.startsWith('item') ? [item] : routes.every(({ safe }) => safe) ? lists : [`/${name}`]
   return [

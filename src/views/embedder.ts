@@ -46,7 +46,7 @@ export interface Embedder {
   readonly rules: readonly (AccessRule | undefined)[]
   /** The collections that are read for all names. */
   readonly collections: () => readonly string[]
-  /** Throws if the caller may not read what is named. R169. */
+  /** Refuses a caller that may not read one of the named resources or fields. R169. */
   readonly admit: (tree: EmbedTree, caller: Caller) => void
   readonly plan: (tree: EmbedTree, asked: Asking) => readonly RowEmbed[]
   /** The members of `_embedded` for each of the rows of an answer. */
@@ -131,7 +131,7 @@ const collectionsOf = ({ shown: { resource, representation } }: Embedded): reado
 const isPersonal = ({ rule, scopes, shown: { resource } }: Embedded): boolean =>
   rule !== 'public' || scopes.length > 0 || resource.hasScopedFields || resource.collection.account !== null
 
-/** The rules of a name; of an account's rows that of known callers, as only those have an account. */
+/** The rules of a name. Rows of accounts add that of callers with credentials, because only those have an account. */
 function rulesAt(
   own: Resource,
   [name = '', ...rest]: readonly string[],

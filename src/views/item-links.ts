@@ -52,7 +52,7 @@ export function linkRulesOf(
   return { actions, relations, rules: [...new Set(linked.map(({ rule }) => rule))] }
 }
 
-/** Adds links to a document of a resource in one version; `stored` is the document as it is stored, `shown` as the version shows it. */
+/** Adds links to a document: `stored` is the document as it is stored, `shown` as the version shows it. */
 export type ItemLinker = (view: View, carried: CarriedVersion, stored: string, shown: string) => string
 
 /** The parts of an item that its links depend on. */

@@ -29,13 +29,13 @@ export function tagOf(view: View, { revision, joined = [] }: TaggedRow, { secret
 export const etag = (view: View, row: TaggedRow, key: TagKey): string =>
   `${view.mode === 'weak' ? 'W/' : ''}"${tagOf(view, row, key)}"`
 
-/** The tag of an item with what is embedded in it; it names the same state of the item. R232. */
+/** The tag of an answer with `_embedded`: that of the item and a digest of what is embedded, which writes ignore. R232. */
 export const embeddedTag = (tag: string, embedded: string, { secret }: TagKey): string =>
   `${tag.slice(0, -1)}.${tagDigest([embedded], secret)}"`
 
 /**
- * Two tags name the same state if they differ at most in the hash of the view, in what is embedded, and in the coding. R121,
- * R122.
+ * Whether two tags name the same state of an item: the hash of the view, the digest of what is embedded, and the coding do not
+ * count. R121, R122.
  */
 export function isSameState(given: string, current: string): boolean {
   const at = current.lastIndexOf('-') + 1
