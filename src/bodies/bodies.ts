@@ -27,14 +27,11 @@ export function itemRef(resource: Resource, around: SchemaContext): ComponentRef
   if (embeddableNames(resource, around.resources).length === 0)
     return putBodySchema(resource, '', around, shownSchema(resource, links, around))
   const { bodies, putRecursive } = around.components
-  const name = `item ${resource.name}`
-  return bodies.form(name, () =>
-    putRecursive('schemas', schemaNames(resource, ''), (ref) => {
-      bodies.form(name, () => ref) // known before it is made, as what it embeds may embed it
-      const embedded = embeddedProperty(resource, around.resources, (one) => cachedBodyRef(itemRef, one, around))
-      return shownSchema(resource, { ...links, ...embedded }, around)
-    }),
-  )
+  return putRecursive('schemas', schemaNames(resource, ''), (ref) => {
+    bodies.form(bodyName(itemRef, resource), () => ref) // known before it is made, as what it embeds may embed it
+    const embedded = embeddedProperty(resource, around.resources, (one) => cachedBodyRef(itemRef, one, around))
+    return shownSchema(resource, { ...links, ...embedded }, around)
+  })
 }
 
 /** The schema of an item as an event carries it, without links and without what reads embed. */
@@ -270,12 +267,13 @@ function returnedSchema(
   return { ...schema, readOnly: true }
 }
 
+type BodyMaker = (resource: Resource, around: SchemaContext) => ComponentRef
+
 /** The schema of a body, made once for each OpenAPI document. */
-export const cachedBodyRef = (
-  make: (resource: Resource, around: SchemaContext) => ComponentRef,
-  resource: Resource,
-  around: SchemaContext,
-): ComponentRef => around.components.bodies.form(`${make.name} ${resource.name}`, () => make(resource, around))
+export const cachedBodyRef = (make: BodyMaker, resource: Resource, around: SchemaContext): ComponentRef =>
+  around.components.bodies.form(bodyName(make, resource), () => make(resource, around))
+
+const bodyName = (make: BodyMaker, { name }: Resource): string => `${make.name} ${name}`
 
 /** The example of a body; it is left out if no fitting values are known. */
 const listedExample = (body: object | null): DocumentPart => (body === null ? {} : { examples: [body] })
