@@ -1,4 +1,4 @@
-"""An answer to a request with `fields` has only these fields, which a schema cannot say."""
+"""Leaves out the parameter `fields`: an answer then has only these fields, which a schema cannot say."""
 
 import schemathesis
 

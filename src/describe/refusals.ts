@@ -53,11 +53,13 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
     })
 }
 
-/** Whether the query of an operation can have this violation: only lists have filters, sorts and pages. */
-const isPossible = (violation: string, { route: { offer, about, safe } }: DescribedOperation): boolean =>
-  safe
-    ? offer !== undefined || about.answers.some(({ body }) => listBodies.includes(body)) || !ofLists.includes(violation)
-    : !ofLists.includes(violation) && violation !== 'unsupported-field'
+/** Whether the query of an operation can have this violation: only lists have filters, sorts and pages, only reads name fields. */
+function isPossible(violation: string, { route: { offer, about, safe } }: DescribedOperation): boolean {
+  if (!safe) return !ofReads.includes(violation)
+  return (
+    offer !== undefined || about.answers.some(({ body }) => listBodies.includes(body)) || !ofLists.includes(violation)
+  )
+}
 
 const listBodies: readonly (string | null)[] = ['page', 'outputs', 'events', 'revisions']
 
@@ -65,6 +67,7 @@ const ofLists = [
   ...['cursor-expired', 'cursor-mismatch', 'invalid-cursor', 'pagination-conflict', 'unsupported-pagination'],
   ...['unsupported-filter', 'unsupported-operator', 'unsupported-sort'],
 ]
+const ofReads = [...ofLists, 'unsupported-field']
 
 /** The operations that a batch can have as members: it is refused as its first refused member is. R229. */
 const memberOperations = (batch: DescribedOperation): readonly DescribedOperation[] =>
