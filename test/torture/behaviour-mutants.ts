@@ -166,7 +166,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   'refusal-of-an-old-row': {
     about: 'a value in use that a handler has computed from a row that has changed refuses the request',
     changes: [
-      { file: 'store/effects.ts', from: '    row.admit?.(locked)\n', to: '' },
+      { file: 'store/effects.ts', from: '      row.admit?.(locked)\n', to: '' },
       {
         file: 'handlers/handled-run.ts',
         from: "if (outcome.is === 'duplicate' || outcome.is === 'unmet') await this.#rows?.verify()",
