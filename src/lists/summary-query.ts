@@ -11,7 +11,7 @@ import { listOffer } from './offer.ts'
 import { nameViolations, parametersOf } from './query-string.ts'
 import { searchConditions } from './search.ts'
 
-/** The parameters of a list that choose rows, beside its filters. */
+/** The parameters that choose rows, apart from the filters. */
 const filtering = ['or', 'search']
 
 /** Makes the reader of the query of a summary, whose rows have the order of the given columns. Throws all mistakes at once. */
