@@ -1,4 +1,4 @@
-/** R238: what is written as CSV is found again, and no spreadsheet takes a text for a formula. */
+/** R238: values can be read back from CSV, and no spreadsheet runs a text as a formula. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -35,7 +35,7 @@ const item = fc.record({
   tags: fc.array(note, { maxLength: 3 }),
 })
 
-test('each value is found again in its cell', () => {
+test('each value can be read back from its cell', () => {
   fc.assert(
     fc.property(fc.array(item, { maxLength: 5 }), (items) => {
       const [header, ...rows] = cellsOf(csvHeader(columns) + csvLines(columns, items))

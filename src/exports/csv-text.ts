@@ -42,8 +42,8 @@ function cellText(value: unknown): string {
 }
 
 /**
- * Whether a spreadsheet could run a text. It gets an apostrophe in front, and so does one that has apostrophes there already:
- * so each text is found again by taking one apostrophe away from what looks like this.
+ * Whether a spreadsheet could run a text, which then gets an apostrophe in front. The same text with apostrophes in front gets
+ * one more, so that readers restore each text by removing one apostrophe.
  */
 const isFormula = (text: string): boolean => /^'*[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?$/.test(text)
 

@@ -133,10 +133,13 @@ async function sendPages(
     return inTime
   }
   try {
-    let goesOn = await isRead(first)
-    for (let next = await rest.next(); goesOn && !next.done; next = await rest.next())
-      goesOn = await isRead(textOf(next.value))
-    if (goesOn) target.end()
+    let inTime = await isRead(first)
+    while (inTime) {
+      const next = await rest.next()
+      if (next.done) break
+      inTime = await isRead(textOf(next.value))
+    }
+    if (inTime) target.end()
     else target.cut()
   } finally {
     close()

@@ -25,7 +25,10 @@ export interface Page extends StoredRows {
   readonly documents?: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** All rows of a list, page by page, from one state, which stays open until `close`, or until nobody asks for a page. */
+/**
+ * All rows of a list, page by page, from one state of the store. The state is closed after the last page, by `close`, or when
+ * no page has been asked for in a while.
+ */
 export interface PageStream {
   readonly is: 'pages'
   readonly first: Page

@@ -255,7 +255,8 @@ interface WithEffects {
   readonly consequences?: Consequences
 }
 
-interface MaybeDry {
+/** What a request says about its write. */
+interface RequestedWrite {
   /** Whether it is rolled back in any case, so that its outcome is known and nothing is changed. R239. */
   readonly dry?: true
   /** The id of the caller, for the history; missing if the service itself writes, or a caller without credentials. */
@@ -263,7 +264,7 @@ interface MaybeDry {
 }
 
 /** A new row. */
-export interface Create extends WithEffects, MaybeDry {
+export interface Create extends WithEffects, RequestedWrite {
   readonly do: 'create'
   readonly joined?: readonly RowJoin[]
   readonly collection: string
@@ -317,7 +318,7 @@ interface KeepRow extends WithEffects {
 }
 
 /** A read and the write that is decided from it, without another write to the row in between. */
-export interface Decide extends MaybeDry {
+export interface Decide extends RequestedWrite {
   readonly do: 'decide'
   readonly read: Read | NoRead
   /** Throws a refusal for the row that was read, before the idempotency key is used. R1 */
@@ -329,7 +330,7 @@ export interface Decide extends MaybeDry {
 }
 
 /** Several plans in one transaction, all or none; each may depend on the outcomes of those before. R229. */
-export interface Sequence extends MaybeDry, Pick<Read, 'collection' | 'key'> {
+export interface Sequence extends RequestedWrite, Pick<Read, 'collection' | 'key'> {
   readonly do: 'sequence'
   /** The idempotency key under which it runs once, stored for `collection` and `key`. */
   readonly claim: Claim | null
@@ -387,13 +388,13 @@ export interface SweepEvents {
   readonly before: number
 }
 
-/** Reads revisions of a row, the newest first; the row itself if there are none. R237. */
+/** Reads revisions of a row, the newest first; the outcome is the absent row if it has none and does not exist. R237. */
 export interface ReadRevisions extends Pick<Read, 'collection' | 'key' | 'time'> {
   readonly do: 'revisions'
-  /** Only those before this one; null for all. */
+  /** Only those before this number; null for all. */
   readonly before: number | null
   readonly limit: number
-  /** Only these, each of which is left out if it is not there. */
+  /** Reads the revisions with these numbers instead, without those that are not kept. */
   readonly numbers?: readonly number[]
   /** Whether a revision is shown, given the one before. Pure. */
   readonly isShown: (revision: StoredEvent, before: StoredEvent | null) => boolean

@@ -8,7 +8,7 @@ import { type ListRules, listRules, type SortKey } from './list-rules.ts'
 /** Sentences about orders and summaries that no index serves. */
 export const listWarning = (resource: Resource): string[] => [
   ...orderWarning(resource),
-  ...slowSummaries(resource).map(({ says }) => `${says} reads whole rows, as no index has all of its fields.`),
+  ...slowSummaries(resource).map(({ says }) => says),
 ]
 
 /** One sentence if a filter makes some orders of the list slow; nothing if an index serves all of them. */
@@ -27,7 +27,7 @@ export const indexAdvice = (resource: Resource): string[] => [
   ...orderAdvice(resource),
   ...slowSummaries(resource).map(
     ({ says, fields }) =>
-      `${says} reads whole rows, as no index has all of its fields. If it is requested often, declare indexes: [[${fields.map((one) => `'${one}'`).join(', ')}]].`,
+      `${says} If it is requested often, declare indexes: [[${fields.map((one) => `'${one}'`).join(', ')}]].`,
   ),
 ]
 
@@ -55,7 +55,9 @@ function slowSummaries(resource: Resource): { readonly says: string; readonly fi
       const own = index.slice(head.length)
       return own.slice(0, first.size).every((column) => first.has(column)) && columns.every((one) => own.includes(one))
     })
-    return isServed || fields.length < 2 ? [] : [{ says: `The summary ${name} of ${resource.name}`, fields }]
+    if (isServed || fields.length < 2) return []
+    const says = `The summary ${name} of ${resource.name} reads whole rows, as no index has all of its fields.`
+    return [{ says, fields }]
   })
 }
 

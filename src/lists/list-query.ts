@@ -2,7 +2,7 @@
 import { invalidQuery, type Violation } from '../errors/problem.ts'
 import type { ListQuery } from '../flow/intent.ts'
 import { Memo } from '../flow/memo.ts'
-import type { Term } from '../flow/plan.ts'
+import type { Condition, Term } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { filterConditions, parseFilterName } from './filter.ts'
@@ -63,13 +63,11 @@ const listName = (target: string): string =>
 /** The query of a list; throws all its mistakes at once. `list` is its name, with its parent. R53, R154. */
 export function readListQuery(given: QueryParameters, rules: ListRules, list: string, world: ServiceWorld): ListQuery {
   const { settings } = rules.resource
-  const faults = nameViolations(given, (name) => isKnownParameter(name, rules), rules.parameterNames, settings)
-  const values = new Map<string, string>()
-  for (const [name, value] of given) if (isKnownParameter(name, rules) && !values.has(name)) values.set(name, value)
-  const asked = [...values]
-  const where = [...filterConditions(asked, rules, faults), ...searchConditions(values.get('search'), faults)]
+  const { parameterNames } = rules
+  const isKnown = (name: string) => listParameterNames.includes(name) || parameterNames.includes(name)
+  const { values, where, faults } = readConditions(given, rules, isKnown, parameterNames)
   const terms = readSort(values, rules, faults)
-  const bound = cursorBound(asked, terms, rules)
+  const bound = cursorBound([...values], terms, rules)
   const fields = rules.readFields(values.get('fields'), faults)
   const embed = rules.readEmbed(values.get('embed'), faults)
   const { style, window } = readWindow(values, { rules, list, bound, order: terms, world }, faults)
@@ -91,11 +89,31 @@ export function readListQuery(given: QueryParameters, rules: ListRules, list: st
   }
 }
 
-function isKnownParameter(name: string, { fields, resource, parameterNames }: ListRules): boolean {
-  const filter = parseFilterName(name)
-  if (name === 'version') return resource.settings.versions.carriers.includes('query')
-  if (filter !== null) return fields.has(filter.field)
-  return listParameterNames.includes(name) || parameterNames.includes(name)
+/**
+ * The filters and the search, and the values of all known parameters; `isKnown` knows those that are no filters. With a fault
+ * for each mistake.
+ */
+export function readConditions(
+  given: QueryParameters,
+  rules: ListRules,
+  isKnown: (name: string) => boolean,
+  accepted: readonly string[],
+): {
+  readonly values: ReadonlyMap<string, string>
+  readonly where: readonly Condition[]
+  readonly faults: Violation[]
+} {
+  const { fields, resource } = rules
+  const isParameter = (name: string): boolean => {
+    const filter = parseFilterName(name)
+    if (name === 'version') return resource.settings.versions.carriers.includes('query')
+    return filter === null ? isKnown(name) : fields.has(filter.field)
+  }
+  const faults = nameViolations(given, isParameter, accepted, resource.settings)
+  const values = new Map<string, string>()
+  for (const [name, value] of given) if (isParameter(name) && !values.has(name)) values.set(name, value)
+  const where = [...filterConditions([...values], rules, faults), ...searchConditions(values.get('search'), faults)]
+  return { values, where, faults }
 }
 
 /** Filters and sort in a canonical order, with the forms of the columns, which a new declaration may change. R83. */

@@ -4,32 +4,21 @@ import type { ListQuery } from '../flow/intent.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import type { ListOffer } from '../flow/route.ts'
-import { filterConditions, parseFilterName } from './filter.ts'
-import { inParameterOrder } from './list-query.ts'
+import { inParameterOrder, readConditions } from './list-query.ts'
 import { filterParameter, type ListRules, otherParameters } from './list-rules.ts'
 import { listOffer } from './offer.ts'
-import { nameViolations, parametersOf } from './query-string.ts'
-import { searchConditions } from './search.ts'
+import { parametersOf } from './query-string.ts'
 
-/** The parameters of a list that choose rows, beside its filters. */
+/** The parameters that choose rows, apart from the filters. */
 const filtering = ['or', 'search']
 
 /** Makes the reader of the query of a summary, whose rows have the order of the given columns. Throws all mistakes at once. */
 export function summaryQueryReader(rules: ListRules, order: ListRows['order'], most: number) {
-  const { settings } = rules.resource
   const others = [...otherParameters(rules.resource)].filter((name) => filtering.includes(name))
   const accepted = [...[...rules.filters.keys()].map(filterParameter), ...others]
-  const isKnown = (name: string): boolean => {
-    const filter = parseFilterName(name)
-    if (name === 'version') return settings.versions.carriers.includes('query')
-    return filter === null ? others.includes(name) : rules.fields.has(filter.field)
-  }
   return (target: string): ListQuery => {
     const parameters = parametersOf(target)
-    const faults = nameViolations(parameters, isKnown, accepted, settings)
-    const known = new Map(parameters.filter(([name]) => isKnown(name)).toReversed())
-    const words = searchConditions(known.get('search'), faults)
-    const where = [...filterConditions([...known].toReversed(), rules, faults), ...words]
+    const { where, faults } = readConditions(parameters, rules, (name) => others.includes(name), accepted)
     if (faults.length > 0) throw invalidQuery(inParameterOrder(faults, parameters))
     const window = { from: 'offset', offset: 0, limit: most } as const
     return {

@@ -47,8 +47,8 @@ export interface Connection {
 }
 
 /**
- * Sends the first statement of a transaction: a read together with BEGIN, as it does no harm if BEGIN fails, and a write when
- * the transaction has begun.
+ * Sends a statement of a transaction whose BEGIN may still be under way: a read at once, as it does no harm if BEGIN fails, and
+ * a write when the transaction has begun.
  */
 export async function askAfter(
   { ask }: Pick<Connection, 'ask'>,

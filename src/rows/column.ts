@@ -69,7 +69,10 @@ export const wordColumns = ({ columns }: { readonly columns: readonly Column[] }
 
 const bytesOfCharacter = 10
 
-/** The words of a text or of a list of texts. Texts whose characters stand for many others are cut, as indexes are limited. */
+/**
+ * The words of a text or of a list of texts. Some ligatures are folded to many letters; the last words of texts that are full
+ * of them are left out, as an index entry has a largest size.
+ */
 function wordsCell(value: unknown, longest: number): Cell {
   const words = new Set([value ?? []].flat().flatMap((text) => wordsOf(text as string)))
   const all = [...words].map((word) => ` ${word}`).join('')

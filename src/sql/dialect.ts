@@ -23,8 +23,6 @@ export interface Dialect {
   readonly documentsAggregate: string
   /** A subquery that returns each text of a JSON array as a row. */
   readonly itemsOf: (mark: string) => string
-  /** A subquery that returns each text of a JSON array as `id`, with its number `n`, counted from 1. */
-  readonly numberedItemsOf: (mark: string) => string
   /** The expressions by which events are found that have no position yet; see `store/outbox.ts`. */
   readonly outbox: {
     /** The mark of a new event. */
@@ -124,7 +122,6 @@ export const sqliteDialect: Dialect = {
   byKey: (table) => ` INDEXED BY "sqlite_autoindex_${quoted(table).slice(1, -1)}_1"`,
   documentsAggregate: "group_concat(doc, ',' || char(10))",
   itemsOf: (mark) => `SELECT value FROM json_each(${mark})`,
-  numberedItemsOf: (mark) => `SELECT value AS id, key + 1 AS n FROM json_each(${mark})`,
   outbox: { mark: nextMark, oldest: nextMark, next: nextMark, moment: 'mark' },
   tableOptions: ' STRICT', // with rowids: documents are too long for a tree by primary key
   maxIndexBytes: null,
@@ -166,7 +163,6 @@ export const postgresDialect: Dialect = {
   byKey: () => '',
   documentsAggregate: "string_agg(doc, E',\\n')",
   itemsOf: (mark) => `SELECT json_array_elements_text(${mark}::json)`,
-  numberedItemsOf: (mark) => `SELECT id, n FROM json_array_elements_text(${mark}::json) WITH ORDINALITY AS one (id, n)`,
   outbox: {
     mark: 'txid_current()',
     oldest: 'txid_snapshot_xmin(txid_current_snapshot())',

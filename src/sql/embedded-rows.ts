@@ -16,7 +16,7 @@ export const idsValue = (all: readonly string[], dialect: Dialect): string =>
   takesJson(dialect) ? JSON.stringify(all) : arrayText(all)
 
 /** Compares a column with the ids of a value. */
-const isAmong = (mark: string, dialect: Dialect): string =>
+export const isAmong = (mark: string, dialect: Dialect): string =>
   takesJson(dialect) ? `IN (${dialect.itemsOf(mark)})` : `= ANY(CAST(${mark} AS text[]))`
 
 /** Finds rows by their ids. The values have the slots of the account, the ids and their shard keys. */
@@ -36,7 +36,7 @@ export function rowsOfOwnersStatement(collection: Collection, plan: ListRows, di
   const mark = binding.bind(ids)
   const first = (what: string) => firstRows(collection, plan, what, binding)
   const text = takesJson(dialect)
-    ? `SELECT owner.id AS owner, doc, shape, hidden FROM (${dialect.numberedItemsOf(mark)}) AS owner CROSS JOIN json_each((SELECT json_group_array(line) FROM (${first('rowid AS line')}))) AS place CROSS JOIN ${quoted(collection.table)} AS own ON own.rowid = place.value ORDER BY owner.n, place.key`
+    ? `SELECT owner.id AS owner, doc, shape, hidden FROM (SELECT value AS id, key AS n FROM json_each(${mark})) AS owner CROSS JOIN json_each((SELECT json_group_array(line) FROM (${first('rowid AS line')}))) AS place CROSS JOIN ${quoted(collection.table)} AS own ON own.rowid = place.value ORDER BY owner.n, place.key`
     : `SELECT owner.id AS owner, own.* FROM unnest(CAST(${mark} AS text[])) WITH ORDINALITY AS owner (id, n) CROSS JOIN LATERAL (SELECT part.*, row_number() OVER () AS place FROM (${first('doc, shape, hidden')}) AS part) AS own ORDER BY owner.n, place`
   return { text, values: binding.values }
 }

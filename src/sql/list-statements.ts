@@ -90,7 +90,7 @@ function selectStatement(selection: Selection): Statement {
   const { collection, plan, cut, dialect } = selection
   const parts = cut.offset === 0 ? alternativeParts(collection, plan, dialect) : []
   if (parts.length > 0) return selectViaParts(selection, parts)
-  // A join, or a relevance, belongs to the rows that the keys are read from.
+  // The keys alone have neither the columns of a join nor a relevance to order by.
   const isOwn = plan.order.every(({ column, reach }) => !reach && column !== byRelevance.column)
   const isFar = dialect.passesKeys && cut.offset !== 0 && isOwn
   return isFar ? selectViaKeys(selection) : selectDirectly(selection)

@@ -33,12 +33,13 @@ export function coalescableRead({ collection, prepared, texts }: PreparedCollect
 /** Updates a row at a revision; can be coalesced with updates of the same columns. */
 // long because: both texts are built from the same parts
 export function coalescableUpdate(
-  { dialect, restoredAt = 0 }: StoreContext,
+  cellar: StoreContext,
   { collection, prepared }: PreparedCollection,
   moved: readonly number[],
   event: EventValues | null,
 ): StatementText {
   return prepared.form(`change ${moved.join(' ')}${event ? ` ${recordingName(event)} ${event.action}` : ''}`, () => {
+    const { dialect } = cellar
     const single = updateText(collection, moved, dialect)
     if (!dialect.coalesces) return { text: single }
     const names = keyColumns(collection)
@@ -59,11 +60,8 @@ export function coalescableUpdate(
     if (event === null) return { text: single, many: { text: change(valueRows(types, dialect)), types, at } }
     const typed = [...types, ...ownEventTypes(event)]
     const [one, each] = valuesOf(typed, dialect)
-    const recorded = (from: string, value: (i: number) => string): readonly string[] => {
-      const places = { key: set.length, shape: 0, doc: 1, own: types.length }
-      const values = eventExpressions({ event, restoredAt, collection, places }, value)
-      return recordingParts(from, values, event.ledgers, dialect)
-    }
+    const places = { key: set.length, shape: 0, doc: 1, own: types.length }
+    const recorded = recorder(cellar, { event, collection, places })
     const recordOne = recorded('written', one)
     const own = at.map((i, n) => `written.at${n} = one.c${i}`).join(' AND ')
     const recordAll = recorded(`one JOIN written ON ${own}`, each)
@@ -83,7 +81,6 @@ export function coalescableUpdate(
 interface RecordedRows {
   /** One of the events: all have its type, resource and action, and differ in the rest. */
   readonly event: EventValues
-  readonly restoredAt: number
   readonly collection: Collection
   /** The indexes of the first key value, the shape, the document, and the first of the event's own values. */
   readonly places: { readonly key: number; readonly shape: number; readonly doc: number; readonly own: number }
@@ -98,21 +95,24 @@ const ownEventTypes = ({ ledgers }: EventValues): readonly ListType[] =>
 const recordingName = ({ ledgers: { events, history } }: EventValues): string =>
   `with its ${[events ? 'event' : '', history ? 'revision' : ''].join(' ')}`
 
-function eventExpressions(
-  { event, restoredAt, collection, places }: RecordedRows,
-  value: (i: number) => string,
-): EventExpressions {
-  const { type, resource, action } = event
-  const ofKey = (name: string): string => {
-    const i = keyColumns(collection).indexOf(name)
-    return i < 0 ? 'NULL' : value(places.key + i)
-  }
-  return {
-    ...{ id: value(places.own), at: value(places.own + 1), shape: value(places.shape), payload: value(places.doc) },
-    ...{ item: ofKey('id'), parent: ofKey('parent'), account: ofKey('account') },
-    ...{ type: literal(type), resource: literal(resource), action: literal(action) },
-    ...{ revision: 'written.revision', caller: value(places.own + 2) },
-    sequence: restoredAt === 0 ? 'written.revision' : `written.revision + ${restoredAt}`,
+/** Makes the parts of a statement that record its events; `from` has a row for each. */
+function recorder(
+  { dialect, restoredAt = 0 }: StoreContext,
+  { event: { type, resource, action, ledgers }, collection, places }: RecordedRows,
+) {
+  return (from: string, value: (i: number) => string): readonly string[] => {
+    const ofKey = (name: string): string => {
+      const i = keyColumns(collection).indexOf(name)
+      return i < 0 ? 'NULL' : value(places.key + i)
+    }
+    const event: EventExpressions = {
+      ...{ id: value(places.own), at: value(places.own + 1), shape: value(places.shape), payload: value(places.doc) },
+      ...{ item: ofKey('id'), parent: ofKey('parent'), account: ofKey('account') },
+      ...{ type: literal(type), resource: literal(resource), action: literal(action) },
+      ...{ revision: 'written.revision', caller: value(places.own + 2) },
+      sequence: restoredAt === 0 ? 'written.revision' : `written.revision + ${restoredAt}`,
+    }
+    return recordingParts(from, event, ledgers, dialect)
   }
 }
 
@@ -163,10 +163,8 @@ interface NewRow {
 }
 
 // long because: both texts are built from the same parts
-function createTexts(
-  { collection, targets, claimed, event }: NewRow,
-  { dialect, restoredAt = 0 }: StoreContext,
-): StatementText {
+function createTexts({ collection, targets, claimed, event }: NewRow, cellar: StoreContext): StatementText {
+  const { dialect } = cellar
   const names = keyColumns(collection)
   const columns = [
     ...names,
@@ -192,11 +190,7 @@ function createTexts(
   if (event) types.push(...ownEventTypes(event))
 
   const [one, each] = valuesOf(types, dialect)
-  const recorded = (from: string, value: (i: number) => string): readonly string[] => {
-    if (!event) return []
-    const values = eventExpressions({ event, restoredAt, collection, places }, value)
-    return recordingParts(from, values, event.ledgers, dialect)
-  }
+  const recorded = event ? recorder(cellar, { event, collection, places }) : () => []
   const range = (from: number, count: number, value: (i: number) => string) =>
     Array.from({ length: count }, (_, i) => value(from + i)).join(', ')
   const into = `INSERT INTO ${quoted(collection.table)} (${columns.join(', ')})`

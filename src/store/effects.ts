@@ -190,46 +190,52 @@ function* lockRows(cellar: StoreContext, plan: RowWrite, effects: readonly Effec
   yield* lockLists(cellar, effects.filter(isListCheck))
   const ordered: LockedRow[] = [...own, ...effects.filter(isRowChange)].sort((a, b) => (place(a) < place(b) ? -1 : 1))
   if (ordered.at(-1) === plan) ordered.pop() // the write itself locks it next
-  const rows = yield* lockTogether(cellar, ordered)
-  for (const row of ordered) {
-    const name = rowName(cellar, row)
-    const locked = rows.get(name) ?? (yield* readRow(cellar, row, !isOnlyChecked(row)))
-    rows.set(name, locked)
-    row.admit?.(locked)
+  const rows = new Map<string, ReadResult>()
+  for (const group of groupsOf(ordered)) {
+    yield* lockTogether(cellar, group, rows)
+    for (const row of group) {
+      const name = rowName(cellar, row)
+      const locked = rows.get(name) ?? (yield* readRow(cellar, row, !isOnlyChecked(row)))
+      rows.set(name, locked)
+      row.admit?.(locked)
+    }
   }
   return rows
 }
 
-/**
- * Where rows are locked one by one, those of one collection that follow each other are locked by one statement. Absent rows and
- * rows whose ids are unique only within their owner are left out.
- */
-function* lockTogether(cellar: StoreContext, ordered: readonly LockedRow[]): Steps<Map<string, ReadResult>> {
-  const rows = new Map<string, ReadResult>()
-  if (!cellar.dialect.combines) return rows
-  for (let from = 0; from < ordered.length; ) {
-    const [first] = ordered.slice(from, from + 1) as [LockedRow]
-    const isAlike = ({ collection, key, lock }: LockedRow) =>
-      collection === first.collection && key.account === first.key.account && lock === first.lock
-    const end = ordered.findIndex((row, i) => i > from && !isAlike(row))
-    const group = ordered.slice(from, end < 0 ? ordered.length : end)
-    from += group.length
-    const ids = [...new Set(group.map(({ key }) => key.id))]
-    const { collection } = preparedCollection(cellar, first.collection)
-    if (ids.length < 2 || collection.composite) continue
-    const lock = isOnlyChecked(first) ? 'share' : 'update'
-    const found = yield* lockPresentRows(cellar, {
-      collection: first.collection,
-      account: first.key.account,
-      ids,
-      lock,
-    })
-    for (const row of group) {
-      const locked = found.get(row.key.id)
-      if (locked) rows.set(rowName(cellar, row), locked)
-    }
+/** Rows that follow each other and have the same collection, account and lock. */
+function groupsOf(ordered: readonly LockedRow[]): LockedRow[][] {
+  const groups: LockedRow[][] = []
+  for (const row of ordered) {
+    const last = groups.at(-1)
+    if (last?.[0] && isLockedAlike(last[0], row)) last.push(row)
+    else groups.push([row])
   }
-  return rows
+  return groups
+}
+
+const isLockedAlike = (one: LockedRow, other: LockedRow): boolean =>
+  one.collection === other.collection &&
+  one.key.account === other.key.account &&
+  isOnlyChecked(one) === isOnlyChecked(other)
+
+/**
+ * Locks the rows of a group by one statement, where that saves round trips; absent ones and those of collections whose ids are
+ * unique only within their owner are left to the caller.
+ */
+function* lockTogether(cellar: StoreContext, group: readonly LockedRow[], rows: Map<string, ReadResult>): Steps<void> {
+  const fresh = group.filter((row) => !rows.has(rowName(cellar, row)))
+  const ids = [...new Set(fresh.map(({ key }) => key.id))]
+  const [first] = fresh
+  if (!cellar.dialect.combines || !first || ids.length < 2) return
+  const { collection, key } = first
+  if (preparedCollection(cellar, collection).collection.composite) return
+  const lock = isOnlyChecked(first) ? 'share' : 'update'
+  const found = yield* lockPresentRows(cellar, { collection, account: key.account, ids, lock })
+  for (const row of fresh) {
+    const locked = found.get(row.key.id)
+    if (locked) rows.set(rowName(cellar, row), locked)
+  }
 }
 
 const isRowChange = (effect: Effect): effect is RowChange => !('do' in effect)

@@ -94,7 +94,6 @@ const outbox = outboxTable.name
 const positions = positionTable.name
 const relay = relayTable.name
 const eventRows = eventRowsTable.name
-const columns = Object.keys(outboxTable.columns)
 
 /** A change of a row. */
 interface RecordedChange {
@@ -362,7 +361,7 @@ function* firstUnknownEvent(
   return row?.first == null ? null : Number(row.first)
 }
 
-const selectEvents = `SELECT position, ${columns.map((name) => `own.${name}`).join(', ')} FROM ${positions} JOIN ${outbox} AS own ON own.id = event`
+const selectEvents = `SELECT position, ${valueColumns.map((name) => `own.${name}`).join(', ')} FROM ${positions} JOIN ${outbox} AS own ON own.id = event`
 
 /** The conditions of a plan, after two other values. */
 function eventsWhere(cellar: StoreContext, { open, owned, account, types, item, since }: ReadEvents) {

@@ -3,6 +3,7 @@ import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { ListRows, Read } from '../flow/plan.ts'
 import { type Collection, storedNameOf } from '../rows/collection.ts'
 import { quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
+import { idsValue, isAmong } from '../sql/embedded-rows.ts'
 import { tombstoneId, tombstoneTable } from '../sql/statements.ts'
 import { coalescableRead } from './combined.ts'
 import { preparedCollection, type StoreContext, viewStoredRow } from './context.ts'
@@ -36,18 +37,15 @@ export function* readRow(
   return decides ? { ...absent, key } : absent
 }
 
-/** How many rows one statement locks at most. */
-const mostLocked = 20
-
-/** Rows of a collection that lock each other in the same way, by their ids. */
-export interface RowsToLock {
+/** Rows of a collection that are locked in the same way. */
+interface RowsToLock {
   readonly collection: string
   readonly account: string | null
   readonly ids: readonly string[]
   readonly lock: 'share' | 'update'
 }
 
-/** Reads and locks rows by one statement for several, in the order of their ids; absent ones are left out. */
+/** Reads and locks rows by one statement, in the order of their ids; absent ones are left out. */
 export function* lockPresentRows(
   cellar: StoreContext,
   { collection: name, account, ids, lock }: RowsToLock,
@@ -57,14 +55,9 @@ export function* lockPresentRows(
   const clause = lock === 'share' ? dialect.rowLocks?.steady : dialect.rowLocks?.update
   const head = own.collection.account === null ? [] : [account]
   const whose = head.length === 0 ? '' : `account = ${dialect.mark(1)} AND `
-  const found = new Map<string, ReadResult>()
-  for (let from = 0; from < ids.length; from += mostLocked) {
-    const some = ids.slice(from, from + mostLocked)
-    const marks = some.map((_, i) => dialect.mark(head.length + i + 1)).join(', ')
-    const text = `SELECT id, revision, shape, doc, hidden FROM ${quoted(own.collection.table)} WHERE ${whose}id IN (${marks}) ORDER BY id${clause}`
-    for (const row of yield { text, values: [...head, ...some] }) found.set(String(row.id), viewStoredRow(own, row))
-  }
-  return found
+  const text = `SELECT id, revision, shape, doc, hidden FROM ${quoted(own.collection.table)} WHERE ${whose}id ${isAmong(dialect.mark(head.length + 1), dialect)} ORDER BY id${clause}`
+  const rows = yield { text, values: [...head, idsValue(ids, dialect)] }
+  return new Map(rows.map((row) => [String(row.id), viewStoredRow(own, row)]))
 }
 
 /** A row with its joined rows, which its ETag depends on too. */

@@ -11,7 +11,7 @@ import type { Steps } from './steps.ts'
 /** How many revisions are looked through for a page, so that those that are not shown do not make it slow. */
 const mostScanned = 2000
 
-/** Revisions, the newest first; what there is of the row itself if none are kept and it is absent. */
+/** Revisions, the newest first; the absent row if it has none and does not exist. */
 export function* readRevisions(cellar: StoreContext, plan: ReadRevisions): Steps<RevisionPage | AbsentRow> {
   const own = preparedCollection(cellar, plan.collection)
   if (plan.numbers) {

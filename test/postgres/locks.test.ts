@@ -1,8 +1,11 @@
 /** Another session locks or changes a table: requests for it wait without blocking others, and none gets a 500. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f, service } from 'bylaw'
+import { f, type Service, service } from 'bylaw'
 import pg from 'pg'
+import { nodeOn } from '../help/places.ts'
+import { freshPostgres, sql } from '../help/postgres.ts'
+import { until } from '../help/until.ts'
 import { node, serviceOnServer } from './service-on-server.ts'
 
 const fields = { name: f.text({ max: 100 }) }
@@ -71,4 +74,45 @@ test('statements that were prepared before a table changed are prepared again', 
       [...Array(11).fill(200), 201],
     )
   }
+})
+
+const paired = service({
+  name: 'paired',
+  resources: {
+    cups: { prefix: 'cup', fields: { size: f.integer() }, access: 'public' },
+    mugs: { prefix: 'mug', fields: { size: f.integer() }, access: 'public' },
+    moves: {
+      prefix: 'mov',
+      fields: { cup: f.ref('cups'), one: f.ref('mugs'), other: f.ref('mugs') },
+      access: 'public',
+    },
+  },
+}).handlers({
+  moves: {
+    async create({ input: { cup, one, other }, change }) {
+      change('mugs', one, ({ size }) => ({ size: size + 1 }))
+      change('mugs', other, ({ size }) => ({ size: size + 1 }))
+      change('cups', cup, ({ size }) => ({ size: size + 1 }))
+    },
+  },
+})
+
+test('R226: a write that waits for a row has not locked the rows that follow it', { timeout: 30_000 }, async (t) => {
+  const { url, drop } = await freshPostgres()
+  t.after(drop)
+  const { ask, close } = nodeOn({ url }, paired as Service)
+  t.after(close)
+  const make = async (path: string): Promise<string> => (await ask('POST', path, { size: 0 })).json.id
+  const [cup, one, other] = [await make('/cups'), await make('/mugs'), await make('/mugs')]
+  const client = new pg.Client(url)
+  await client.connect()
+  t.after(() => client.end())
+  await client.query('BEGIN')
+  const { rows } = await client.query('SELECT pg_backend_pid() AS own FROM cups WHERE id = $1 FOR UPDATE', [cup])
+  const write = ask('POST', '/moves', { cup, one, other })
+  const waits = `SELECT 1 FROM pg_stat_activity WHERE ${rows[0].own} = ANY(pg_blocking_pids(pid))`
+  await until(async () => (await sql(url, waits)).length > 0)
+  await client.query('SELECT 1 FROM mugs FOR UPDATE NOWAIT')
+  await client.query('COMMIT')
+  assert.equal((await write).status, 201)
 })

@@ -20,6 +20,24 @@ const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, e
   'test/spec/3-embed-changes.test.ts',
 ]
 
+const recordedAfterTheCommit: BehaviourMutant['changes'] = [
+  {
+    file: 'store/write-row.ts',
+    from: '  const fused = combinedCreate(',
+    to: '  const fused = !ledgers && combinedCreate(',
+  },
+  {
+    file: 'store/write-row.ts',
+    from: 'plan.claim === null && event === null',
+    to: 'plan.claim === null',
+  },
+  {
+    file: 'store/write-row.ts',
+    from: 'if (event) yield* recordEvent(cellar.dialect, event)\n  if (before',
+    to: "if (event) yield { ...(recordEvent(cellar.dialect, event).next().value as never), autocommit: 'write' }\n  if (before",
+  },
+]
+
 export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   none: { about: 'no defect: the tests pass', changes: [], tests: [states, model, timers, money, announced, handlers] },
   'none-in-events': {
@@ -166,7 +184,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   'refusal-of-an-old-row': {
     about: 'a value in use that a handler has computed from a row that has changed refuses the request',
     changes: [
-      { file: 'store/effects.ts', from: '    row.admit?.(locked)\n', to: '' },
+      { file: 'store/effects.ts', from: '      row.admit?.(locked)\n', to: '' },
       {
         file: 'handlers/handled-run.ts',
         from: "if (outcome.is === 'duplicate' || outcome.is === 'unmet') await this.#rows?.verify()",
@@ -286,44 +304,12 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   },
   'event-after-the-commit': {
     about: 'the event of a change is written after the commit (PostgreSQL)',
-    changes: [
-      {
-        file: 'store/write-row.ts',
-        from: '  const fused = combinedCreate(',
-        to: '  const fused = !ledgers && combinedCreate(',
-      },
-      {
-        file: 'store/write-row.ts',
-        from: 'plan.claim === null && event === null',
-        to: 'plan.claim === null',
-      },
-      {
-        file: 'store/write-row.ts',
-        from: 'if (event) yield* recordEvent(cellar.dialect, event)\n  if (before',
-        to: "if (event) yield { ...(recordEvent(cellar.dialect, event).next().value as never), autocommit: 'write' }\n  if (before",
-      },
-    ],
+    changes: recordedAfterTheCommit,
     tests: [eventOrder],
   },
   'revision-after-the-commit': {
     about: 'the revision of a change is written after the commit (PostgreSQL)',
-    changes: [
-      {
-        file: 'store/write-row.ts',
-        from: '  const fused = combinedCreate(',
-        to: '  const fused = !ledgers && combinedCreate(',
-      },
-      {
-        file: 'store/write-row.ts',
-        from: 'plan.claim === null && event === null',
-        to: 'plan.claim === null',
-      },
-      {
-        file: 'store/write-row.ts',
-        from: 'if (event) yield* recordEvent(cellar.dialect, event)\n  if (before',
-        to: "if (event) yield { ...(recordEvent(cellar.dialect, event).next().value as never), autocommit: 'write' }\n  if (before",
-      },
-    ],
+    changes: recordedAfterTheCommit,
     tests: ['test/store/history.test.ts'],
   },
   'events-in-the-order-of-marks': {
