@@ -5,7 +5,7 @@ import { absenceTypes, describedUnchanged, itemConditions, tagHeaders } from '..
 import { absentItem, type EndpointContext, isAbsent, itemKey, mayRead, ownerOf } from '../endpoints/item.ts'
 import { digestedReply } from '../endpoints/list-items.ts'
 import { invalidQuery, Problem } from '../errors/problem.ts'
-import type { Intent, RequestContext } from '../flow/intent.ts'
+import type { Intent, RequestContext, RevisionQuery } from '../flow/intent.ts'
 import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
 import type { ReadRevisions } from '../flow/plan.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
@@ -45,7 +45,10 @@ function routeOf(
   }
 }
 
-/** Whoever may not read items may not read their revisions, and nobody may while nodes of the former declaration write without them. */
+/**
+ * Refuses callers that may not read the items. During a rolling upgrade it refuses every caller, as nodes of the former declaration
+ * write no revisions.
+ */
 function admit({ resource, representation, challenge }: EndpointContext, { caller, world }: RequestContext): void {
   const read = ruleFor(resource.access, 'read')
   if (read !== undefined && !mayRead(caller, resource))
@@ -77,7 +80,7 @@ function listRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
     ...{ list: `/${scene.representation.today.name}/${segment}`, ttl: settings.list.cursor.ttl },
     bound: JSON.stringify([resource.collection.account === null ? null : caller.account, key.parent, key.id]),
   })
-  const readQuery = (intent: Intent): Pick<ReadRevisions, 'before' | 'limit'> => {
+  const readQuery = (intent: Intent): RevisionQuery => {
     const { values, faults } = namedParameters(intent.call.target, ['cursor', 'limit'], settings)
     const limit = readPageSize(values, 'limit', settings, faults)
     const text = values.get('cursor') ?? ''
@@ -91,17 +94,16 @@ function listRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
     ...{ operation: segment, at: `item/${segment}` },
     parse: (asked) => {
       const intent = intentOf(scene, asked, asked.params)
-      readQuery(intent)
-      return intent
+      return { ...intent, revisions: readQuery(intent) }
     },
-    plan: (intent) => ({ ...planOf(scene, intent, viewFor), ...readQuery(intent) }),
+    plan: (intent) => ({ ...planOf(scene, intent, viewFor), ...(intent.revisions as RevisionQuery) }),
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
       const { revisions, next: before } = outcome as RevisionPage
       const data = revisions.map(viewFor(intent).entry)
       const place = { position: [String(before)], back: false, including: false }
       const next = before === null ? null : writeCursor(place, bindingOf(intent), intent.world)
-      const { limit } = readQuery(intent)
+      const { limit } = intent.revisions as RevisionQuery
       const information = cursorInformation(settings, { limit, next, hasMore: before !== null })
       return digestedReply(resource, intent.world, `{"data":${JSON.stringify(data)},${information}}`)
     },
