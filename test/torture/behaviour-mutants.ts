@@ -20,6 +20,25 @@ const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, e
   'test/spec/3-embed-changes.test.ts',
 ]
 
+/** Writes the event and the revision of a change by a statement of their own, after its commit. */
+const recordAfterTheCommit: BehaviourMutant['changes'] = [
+  {
+    file: 'store/write-row.ts',
+    from: '  const fused = combinedCreate(',
+    to: '  const fused = !ledgers && combinedCreate(',
+  },
+  {
+    file: 'store/write-row.ts',
+    from: 'plan.claim === null && event === null',
+    to: 'plan.claim === null',
+  },
+  {
+    file: 'store/write-row.ts',
+    from: 'if (event) yield* recordEvent(cellar.dialect, event)\n  if (before',
+    to: "if (event) yield { ...(recordEvent(cellar.dialect, event).next().value as never), autocommit: 'write' }\n  if (before",
+  },
+]
+
 export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   none: { about: 'no defect: the tests pass', changes: [], tests: [states, model, timers, money, announced, handlers] },
   'none-in-events': {
@@ -286,44 +305,12 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   },
   'event-after-the-commit': {
     about: 'the event of a change is written after the commit (PostgreSQL)',
-    changes: [
-      {
-        file: 'store/write-row.ts',
-        from: '  const fused = combinedCreate(',
-        to: '  const fused = !ledgers && combinedCreate(',
-      },
-      {
-        file: 'store/write-row.ts',
-        from: 'plan.claim === null && event === null',
-        to: 'plan.claim === null',
-      },
-      {
-        file: 'store/write-row.ts',
-        from: 'if (event) yield* recordEvent(cellar.dialect, event)\n  if (before',
-        to: "if (event) yield { ...(recordEvent(cellar.dialect, event).next().value as never), autocommit: 'write' }\n  if (before",
-      },
-    ],
+    changes: recordAfterTheCommit,
     tests: [eventOrder],
   },
   'revision-after-the-commit': {
     about: 'the revision of a change is written after the commit (PostgreSQL)',
-    changes: [
-      {
-        file: 'store/write-row.ts',
-        from: '  const fused = combinedCreate(',
-        to: '  const fused = !ledgers && combinedCreate(',
-      },
-      {
-        file: 'store/write-row.ts',
-        from: 'plan.claim === null && event === null',
-        to: 'plan.claim === null',
-      },
-      {
-        file: 'store/write-row.ts',
-        from: 'if (event) yield* recordEvent(cellar.dialect, event)\n  if (before',
-        to: "if (event) yield { ...(recordEvent(cellar.dialect, event).next().value as never), autocommit: 'write' }\n  if (before",
-      },
-    ],
+    changes: recordAfterTheCommit,
     tests: ['test/store/history.test.ts'],
   },
   'events-in-the-order-of-marks': {
