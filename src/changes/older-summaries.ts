@@ -1,15 +1,15 @@
-/** Older summaries: the summaries of a version, each with that of today, and its own values of enums. Part 9, versions. R236. */
+/** Older summaries: the summaries of a version, each with the newest form of it, and the values of enums in that version. Part 9, versions. R236. */
 import type { Summary } from '../fields/summary.ts'
 import { resolveConcepts } from '../resources/declaration.ts'
 import { oldValuesByNew } from '../resources/repoint.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { ChangeStep } from './conversion.ts'
 
-/** A summary of a version, and the one of today with the same groups and values in the same order. */
+/** A summary of a version, and its newest form, with the same groups and values in the same order. */
 export interface ServedSummary {
   readonly own: Summary
   readonly today: Summary
-  /** The value of the version for a value of each group. */
+  /** Translates the values of each group to those of the version. */
   readonly shown: readonly ((value: string) => string)[]
 }
 
@@ -19,7 +19,7 @@ export const servedSummaries = (own: Resource, today: Resource, steps: readonly 
     return newest ? [{ own: one, today: newest, shown: newest.groups.map(({ path }) => shownValue(path, steps)) }] : []
   })
 
-/** Applies the old values of enums, the newest change first. Only fields of a resource itself can have such values. */
+/** Applies the old values of enums, the newest change first. Fields inside objects have none. */
 function shownValue(path: string, steps: readonly ChangeStep[]): (value: string) => string {
   let name = path
   const maps: ReadonlyMap<string, string>[] = []

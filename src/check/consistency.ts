@@ -138,7 +138,7 @@ export function checkCycles(
   }
 }
 
-type NamedFields = ReadonlyMap<string, Field | undefined>
+export type NamedFields = ReadonlyMap<string, Field | undefined>
 
 /** The fields that orders, indexes and summaries may name, nested ones with dots; undefined for a field with mistakes. */
 export function namedFields(judged: ResourceCheck, context: DeclarationCheck): NamedFields {

@@ -6,7 +6,6 @@ import {
   fixedMembers,
   type SummaryDeclaration,
   type SummaryFunction,
-  summaryFunctions,
   summaryKeys,
   summaryMembers,
   summarySegment,
@@ -14,7 +13,7 @@ import {
 } from '../fields/summary.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { isInCase, isKebab, listInWords, toCase, toKebab } from '../formats/naming.ts'
-import { namedFields } from './consistency.ts'
+import { type NamedFields, namedFields } from './consistency.ts'
 import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
 import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, type ResourceCheck } from './resource-check.ts'
@@ -49,9 +48,10 @@ export function checkSummaries(judged: ResourceCheck, context: DeclarationCheck)
   if (isObject(operations) && hasMember(operations, summarySegment))
     report(context, path, `An operation is called \`${summarySegment}\`.`, 'Write another name for the operation.')
   const segments = new Map<string, string>()
+  const fields = namedFields(judged, context)
   for (const [name, given] of Object.entries(summaries)) {
     checkName([...path, name], segments, judged, context)
-    if (isObject(given)) checkSummary([...path, name], given, judged, context)
+    if (isObject(given)) checkSummary([...path, name], given, fields, judged, context)
     else report(context, [...path, name], `It is ${valueInWords(given)}.`, `Write an object, as ${example}.`)
   }
 }
@@ -81,10 +81,7 @@ function checkName(
     report(
       context,
       path,
-      `The name ${valueInWords(name)} is neither in ${naming}Case nor in kebab-case.`.replace(
-        'snakeCase',
-        'snake_case',
-      ),
+      `The name ${valueInWords(name)} is neither in ${naming === 'camel' ? 'camelCase' : 'snake_case'} nor in kebab-case.`,
       `Write \`${isInCase(better, naming) ? better : toCase('by-status', naming)}\`.`,
     )
   } else if (twin !== undefined)
@@ -94,13 +91,12 @@ function checkName(
 function checkSummary(
   path: DeclarationPath,
   given: UncheckedObject,
+  fields: NamedFields,
   judged: ResourceCheck,
   context: DeclarationCheck,
 ): void {
   const before = context.found.length
   checkKnownKeys(path, given, summaryKeys, [], context)
-  const fields = namedFields(judged, context)
-  const { kinds } = context.rules
   for (const [key, listed] of Object.entries(given).filter(([name]) => hasMember(kindsOf, name) || name === 'group')) {
     const at = [...path, key]
     if (listed === undefined) continue
@@ -110,21 +106,15 @@ function checkSummary(
       continue
     }
     for (const one of listed)
-      if (key === 'group') checkGroup(at, one, fields, kinds, context)
+      if (key === 'group') checkGroup(at, one, fields, context)
       else checkTerm(at, one, fields, (field) => valueFault(field, String(one), key as SummaryFunction), context)
   }
   if (context.found.length === before) checkMembers(path, given as SummaryDeclaration, judged, context)
 }
 
-function checkGroup(
-  path: DeclarationPath,
-  given: unknown,
-  fields: ReadonlyMap<string, Field | undefined>,
-  kinds: FieldKinds,
-  context: DeclarationCheck,
-): void {
+function checkGroup(path: DeclarationPath, given: unknown, fields: NamedFields, context: DeclarationCheck): void {
   if (!isObject(given)) {
-    checkTerm(path, given, fields, (field) => groupFault(field, String(given), kinds), context)
+    checkTerm(path, given, fields, (field) => groupFault(field, String(given), context.rules.kinds), context)
     return
   }
   const [part, ...more] = Object.keys(given)
@@ -138,7 +128,7 @@ function checkGroup(
 function checkTerm(
   path: DeclarationPath,
   term: unknown,
-  fields: ReadonlyMap<string, Field | undefined>,
+  fields: NamedFields,
   faultOf: (field: Field) => DeclarationFault | undefined,
   context: DeclarationCheck,
 ): void {
@@ -199,7 +189,6 @@ function checkMembers(
   context: DeclarationCheck,
 ): void {
   const { groups, values } = summaryMembers(given, settings.naming)
-  if (groups.length + summaryFunctions.flatMap((of) => given[of] ?? []).length === 0) return
   const names = [...fixedMembers, ...[...groups, ...values].map(({ member }) => member)]
   const twice = names.find((name, i) => names.indexOf(name) < i)
   if (twice === undefined) return

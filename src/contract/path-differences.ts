@@ -1,4 +1,4 @@
-/** Path differences: compares paths of a resource, their access rules, their deprecation and what they embed. Part 9, versioning. */
+/** Path differences: compares paths of a resource, their access rules, their deprecation, and the embeds and history of the resource. Part 9, versioning. */
 import { type DeprecationDates, isSameValue, type ResourceContract } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 
@@ -77,7 +77,7 @@ const lostHistory = (place: string): Difference =>
     'fixed',
   )
 
-/** Keeping revisions for a shorter time takes some of them away from consumers. R237. */
+/** A shorter retention takes revisions away from consumers. R237. */
 function historyDifferences(
   place: string,
   { history: before }: ResourceContract,
@@ -127,7 +127,7 @@ const isWiderRule = (was: string, is: string): boolean => ruleBreadth(is) > rule
 const ruleText = (rule: string): string =>
   rule === 'public' ? 'everybody' : rule === 'authenticated' ? 'known callers' : `callers with ${rule}`
 
-/** Consumers name what is embedded; new names add. R232. */
+/** Consumers send these names in `embed`: a lost name breaks, a new one adds. R232. */
 function embedDifferences(place: string, before: ResourceContract, after: ResourceContract): Difference[] {
   const [had, has] = [before.embeds ?? [], after.embeds ?? []]
   const at = `${place}.embed`
@@ -139,5 +139,5 @@ function embedDifferences(place: string, before: ResourceContract, after: Resour
   ]
 }
 
-/** What differs in what lists and items offer at their paths. */
+/** Compares what a resource offers at paths that both declarations have. */
 export const belowPathDifferences = [embedDifferences, historyDifferences]

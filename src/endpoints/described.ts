@@ -4,7 +4,8 @@ import type { DescribedAnswer, Endpoint, RequestHeader, Route } from '../flow/ro
 import type { Member, Resource } from '../resources/resource.ts'
 import type { EndpointContext } from './item.ts'
 
-const tagHeaders = ({ settings }: Resource): readonly string[] => (settings.etag.mode === 'off' ? [] : ['ETag'])
+/** The tag of an answer, if the resource has tags. */
+export const tagHeaders = ({ settings }: Resource): readonly string[] => (settings.etag.mode === 'off' ? [] : ['ETag'])
 /** The validators of an item. */
 const describedTags = (resource: Resource): readonly string[] => [...tagHeaders(resource), 'Last-Modified']
 

@@ -215,6 +215,13 @@ function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, wor
   }
 }
 
+/** An answer whose tag, if the resource has tags, is a digest of its body. */
+export function digestedReply({ settings }: Resource, world: ServiceWorld, body: string, type?: string): Reply {
+  const { mode } = settings.etag
+  const headers = { ...(type && { 'Content-Type': type }), ...(mode !== 'off' && { ETag: listTag(mode, body, world) }) }
+  return { status: 200, headers, body }
+}
+
 /** The tag of a list is a digest of its body, and of the last restore. R148. */
 export function listTag(
   mode: 'strong' | 'weak',

@@ -5,7 +5,7 @@ import type { Call, CarriedVersion } from './call.ts'
 import type { Caller } from './caller.ts'
 import type { Decisions } from './decision.ts'
 import type { RowKey } from './found-row.ts'
-import type { Claim, Condition, ReadEvents, Term, Window } from './plan.ts'
+import type { Claim, Condition, ReadEvents, ReadRevisions, Term, Window } from './plan.ts'
 import type { Prepared } from './prepared.ts'
 import type { ServiceWorld } from './world.ts'
 
@@ -98,10 +98,14 @@ export interface EventQuery {
   readonly bound: string
 }
 
+/** The page that a request for revisions asks for. */
+export type RevisionQuery = Pick<ReadRevisions, 'before' | 'limit'>
+
 export interface Intent extends RequestContext {
   /** A secret that only this answer shows; it is not stored as it is. */
   readonly secret?: string
   readonly events?: EventQuery
+  readonly revisions?: RevisionQuery
   readonly key: RowKey
   readonly time: number
   /** The new document, if it does not depend on the stored row. */

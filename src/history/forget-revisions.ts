@@ -1,4 +1,4 @@
-/** Forget revisions: deletes those that are kept no longer. R237. */
+/** Forget revisions: deletes revisions after their retention. R237. */
 import type { Store } from '../flow/store.ts'
 import { type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'

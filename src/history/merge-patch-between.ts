@@ -1,10 +1,8 @@
 /** Merge patch between: the JSON Merge Patch (RFC 7396) that leads from one document to another. Pure. R237. */
 import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../fields/value-check.ts'
 
 export type JsonObject = { readonly [name: string]: unknown }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A member that is null or missing in the new document is null in the patch. */
 export const mergePatchBetween = (from: JsonObject, to: JsonObject): JsonObject =>

@@ -1,14 +1,13 @@
 /** Revision routes: GET of the revisions of an item, and of one of them. R237. */
 import { otherRowsRefusal } from '../auth/allow.ts'
 import { mergePatchType } from '../endpoints/content-negotiation.ts'
-import { absenceTypes, describedUnchanged, itemConditions } from '../endpoints/described.ts'
+import { absenceTypes, describedUnchanged, itemConditions, tagHeaders } from '../endpoints/described.ts'
 import { absentItem, type EndpointContext, isAbsent, itemKey, mayRead, ownerOf } from '../endpoints/item.ts'
-import { listTag } from '../endpoints/list-items.ts'
+import { digestedReply } from '../endpoints/list-items.ts'
 import { invalidQuery, Problem } from '../errors/problem.ts'
-import type { Intent, RequestContext } from '../flow/intent.ts'
+import type { Intent, RequestContext, RevisionQuery } from '../flow/intent.ts'
 import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
 import type { ReadRevisions } from '../flow/plan.ts'
-import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { readCursor, writeCursor } from '../lists/cursor.ts'
@@ -46,7 +45,10 @@ function routeOf(
   }
 }
 
-/** Whoever may not read items may not read their revisions, and nobody may while nodes of the former declaration write without them. */
+/**
+ * Refuses callers that may not read the items. During a rolling upgrade it refuses every caller, as nodes of the former declaration
+ * write no revisions.
+ */
 function admit({ resource, representation, challenge }: EndpointContext, { caller, world }: RequestContext): void {
   const read = ruleFor(resource.access, 'read')
   if (read !== undefined && !mayRead(caller, resource))
@@ -71,12 +73,6 @@ function intentOf(scene: EndpointContext, asked: RequestContext, params: readonl
   return { ...asked, key, time: 0, document: null, claim: null }
 }
 
-function tagged({ resource: { settings } }: EndpointContext, { world }: Intent, body: string, type?: string): Reply {
-  const { mode } = settings.etag
-  const headers = { ...(type && { 'Content-Type': type }), ...(mode !== 'off' && { ETag: listTag(mode, body, world) }) }
-  return { status: 200, headers, body }
-}
-
 function listRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Route {
   const { resource } = scene
   const { settings } = resource
@@ -84,7 +80,7 @@ function listRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
     ...{ list: `/${scene.representation.today.name}/${segment}`, ttl: settings.list.cursor.ttl },
     bound: JSON.stringify([resource.collection.account === null ? null : caller.account, key.parent, key.id]),
   })
-  const readQuery = (intent: Intent): Pick<ReadRevisions, 'before' | 'limit'> => {
+  const readQuery = (intent: Intent): RevisionQuery => {
     const { values, faults } = namedParameters(intent.call.target, ['cursor', 'limit'], settings)
     const limit = readPageSize(values, 'limit', settings, faults)
     const text = values.get('cursor') ?? ''
@@ -98,19 +94,18 @@ function listRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
     ...{ operation: segment, at: `item/${segment}` },
     parse: (asked) => {
       const intent = intentOf(scene, asked, asked.params)
-      readQuery(intent)
-      return intent
+      return { ...intent, revisions: readQuery(intent) }
     },
-    plan: (intent) => ({ ...planOf(scene, intent, viewFor), ...readQuery(intent) }),
+    plan: (intent) => ({ ...planOf(scene, intent, viewFor), ...(intent.revisions as RevisionQuery) }),
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
       const { revisions, next: before } = outcome as RevisionPage
       const data = revisions.map(viewFor(intent).entry)
       const place = { position: [String(before)], back: false, including: false }
       const next = before === null ? null : writeCursor(place, bindingOf(intent), intent.world)
-      const { limit } = readQuery(intent)
+      const { limit } = intent.revisions as RevisionQuery
       const information = cursorInformation(settings, { limit, next, hasMore: before !== null })
-      return tagged(scene, intent, `{"data":${JSON.stringify(data)},${information}}`)
+      return digestedReply(resource, intent.world, `{"data":${JSON.stringify(data)},${information}}`)
     },
     about: listDescription(scene),
   }
@@ -127,16 +122,13 @@ const listDescription = (scene: EndpointContext): OperationDescription => ({
     '`by` is the id of the caller; null if the service itself has made the change, or a caller without credentials.',
   ],
   answers: [
-    { status: 200, says: 'A page of revisions.', body: 'revisions', headers: tagHeaders(scene) },
+    { status: 200, says: 'A page of revisions.', body: 'revisions', headers: tagHeaders(scene.resource) },
     describedUnchanged(scene.resource),
   ],
   refusals: [...absenceTypes(scene.resource), ...furtherTypes, 'precondition-failed'],
 })
 
 const furtherTypes = ['credentials-missing', 'insufficient-scope', 'maintenance'] as const
-
-const tagHeaders = ({ resource }: EndpointContext): readonly string[] =>
-  resource.settings.etag.mode === 'off' ? [] : ['ETag']
 
 const numberPattern = '^[1-9][0-9]{0,15}$'
 const numberForm = new RegExp(numberPattern)
@@ -171,8 +163,8 @@ function readRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
       const view = viewFor(intent)
       const [to, from] = numbersIn(intent).map((one) => revisionIn(scene, intent, outcome, one).event)
       if (!to) throw new Error('A request for a revision names none.')
-      if (!from) return tagged(scene, intent, view.text(to))
-      return tagged(scene, intent, JSON.stringify(view.between(from, to)), mergePatchType)
+      if (!from) return digestedReply(resource, intent.world, view.text(to))
+      return digestedReply(resource, intent.world, JSON.stringify(view.between(from, to)), mergePatchType)
     },
     about: readDescription(scene),
   }
@@ -183,7 +175,7 @@ const readDescription = (scene: EndpointContext): OperationDescription => ({
   ...{ body: null, headers: itemConditions },
   notes: ['With `against`, the number of another revision, the answer is the merge patch from that one to this one.'],
   answers: [
-    { status: 200, says: `${scene.resource.title}, as it was.`, body: 'revision', headers: tagHeaders(scene) },
+    { status: 200, says: `${scene.resource.title}, as it was.`, body: 'revision', headers: tagHeaders(scene.resource) },
     describedUnchanged(scene.resource),
   ],
   refusals: [...absenceTypes(scene.resource), ...furtherTypes, 'precondition-failed'],

@@ -215,7 +215,7 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
   return { ...named, methods: operations.filter(offered), deprecations }
 }
 
-/** The summaries before the change: their values are those of today, so one with a field of another type is left out. */
+/** Summaries before the change. Older versions answer with current values, so a summary of a `retyped` field is left out. */
 const summariesBefore = (
   { summaries }: ResourceDeclaration,
   { retyped = {} }: Change,

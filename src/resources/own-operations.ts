@@ -66,7 +66,7 @@ export interface HistoryDeclaration {
 }
 
 export const historyKeys = ['read', 'retention'] as const satisfies readonly (keyof HistoryDeclaration)[]
-/** The part of a URL below an item that its revisions have. */
+/** The segment of URLs that revisions are below, after that of their item. */
 export const revisionSegment = 'revisions'
 
 /** The operations of a resource by name. */

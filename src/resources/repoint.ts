@@ -1,4 +1,4 @@
-/** Repoint: changes the references of a declaration to a renamed resource, what it embeds, and the names of enum values. Part 9, versions. */
+/** Repoint: changes the references of a declaration to a renamed resource, its names of `embed`, and the names of enum values. Part 9, versions. */
 import type { Field, Fields } from '../fields/field.ts'
 import { renameSummaries } from '../fields/summary.ts'
 import { singularOf, toCase } from '../formats/naming.ts'
@@ -51,7 +51,7 @@ function repointField(field: Field, now: string, was: string): Field {
   return fields ? { ...field, fields: repointFields(fields, now, was) } : field
 }
 
-/** Names what resources embed as the declaration before a change does, and leaves out what it does not have. */
+/** Replaces the names of `embed` by those before a change, and leaves out names that did not exist then. */
 export function withEmbedsBefore(
   before: VersionedDeclaration,
   given: VersionedDeclaration,
@@ -93,13 +93,13 @@ export function withEmbedsBefore(
 
 type RelationsByName = (name: string) => readonly Relation[]
 
-/** The references that only the version before the change has; they stay embeddable there. */
+/** The names of references that the change has removed or moved: the version before it still embeds them. */
 const lostReferences = ({ removed, moved }: EmbedChange, before: readonly Relation[]): string[] =>
   before
     .filter(({ by, field }) => by === 'field' && Object.hasOwn({ ...removed, ...moved }, field))
     .map(({ name }) => name)
 
-/** The parts of a change that decide what is embedded. */
+/** The parts of a change that rename, add or remove names of `embed`. */
 interface EmbedChange {
   readonly resource: string
   readonly was?: string

@@ -77,7 +77,7 @@ export function collectionOf(
   }
 }
 
-/** The fields of summaries, and those that are indexed: of a summary with a single field, the index of that serves it. */
+/** The fields of summaries, and the fields with an index of their own: such an index also serves a summary of one field. */
 function indexedFields({ summaries = {} }: ResourceDeclaration, named: ReadonlySet<string>) {
   const all = Object.values(summaries).map(fieldsOfSummary)
   const alone = all.filter(({ length }) => length === 1).flat()

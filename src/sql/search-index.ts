@@ -28,7 +28,7 @@ function allWords({ key, columns }: Pick<SearchIndex, 'key' | 'columns'>, row: s
   return key.includes('account') ? `replace(${words}, ' ', ' ' || ${accountMark(`${row}account`, dialect)})` : words
 }
 
-/** Two accounts may have the same mark, as their rows are told apart by the account too. */
+/** Marks of two accounts may be equal: the statement also compares the account of each row. */
 const accountMark = (account: string, { name }: Dialect): string =>
   name === 'sqlite' ? `hex(${account})` : `left(md5(CAST(${account} AS text)), 8)`
 

@@ -1,15 +1,14 @@
 /** Summarizes the items of a list: GET and HEAD of a summary. Part 4, list parameters. R236. */
 import { restrictedFieldRefusal } from '../auth/allow.ts'
 import type { ServedSummary } from '../changes/older-summaries.ts'
-import { describedUnchanged, itemConditions, scopeTypes } from '../endpoints/described.ts'
+import { describedUnchanged, itemConditions, scopeTypes, tagHeaders } from '../endpoints/described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf } from '../endpoints/item.ts'
-import { filterAdmission, listTag, readOfOwner } from '../endpoints/list-items.ts'
+import { digestedReply, filterAdmission, readOfOwner } from '../endpoints/list-items.ts'
 import { Problem } from '../errors/problem.ts'
 import { mostGroups, summarySegment } from '../fields/summary.ts'
 import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
 import type { RowGroups } from '../flow/outcome.ts'
 import type { ListRows } from '../flow/plan.ts'
-import type { Reply } from '../flow/reply.ts'
 import type { OperationDescription, Route } from '../flow/route.ts'
 import { summaryOffer, summaryQueryReader } from '../lists/summary-query.ts'
 import { ruleFor } from '../resources/declaration.ts'
@@ -52,7 +51,7 @@ function summaryRoute(scene: EndpointContext, served: ServedSummary): Route {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
       const { groups } = outcome as RowGroups
       if (groups.length > mostGroups) throw tooManyGroups(served)
-      return summaryReply(resource, intent, JSON.stringify({ data: show(groups) }))
+      return digestedReply(resource, intent.world, JSON.stringify({ data: show(groups) }))
     },
     offer: () => summaryOffer(accepted),
     claims: null,
@@ -103,15 +102,10 @@ const tooManyGroups = ({ own: { groups } }: ServedSummary): Problem =>
     `The summary has more than ${mostGroups} groups by ${groups.map(({ member }) => member).join(' and ')}. Filter it, so that it has fewer.`,
   )
 
-function summaryReply({ settings }: Resource, { world }: Intent, body: string): Reply {
-  const { mode } = settings.etag
-  return { status: 200, headers: mode === 'off' ? {} : { ETag: listTag(mode, body, world) }, body }
-}
-
 function summaryDescription({ resource }: EndpointContext, { own }: ServedSummary): OperationDescription {
-  const { name, settings } = resource
+  const { name } = resource
   const by = own.groups.map(({ member }) => member).join(' and ')
-  const headers = settings.etag.mode === 'off' ? [] : ['ETag']
+  const headers = tagHeaders(resource)
   return {
     id: `${own.segment}-summary`,
     summary: (below) => `Summarizes ${name}${below}${by === '' ? '' : ` by ${by}`}`,

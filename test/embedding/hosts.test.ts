@@ -1,4 +1,4 @@
-/** An embedded service gives the same answers, limits and streams as `bylaw serve`, and the program has routes of its own beside it. */
+/** An embedded service has the same answers, limits and streams as `bylaw serve`, while the program also serves its own routes. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -76,7 +76,7 @@ export const holders = {
   nil: { account: null, scopes: ['costs'] },
 }
 
-/** How a test reads as somebody. */
+/** Sends a GET with the credentials of a holder, or without any. */
 export type Get = (who: string | null, path: string, headers?: Record<string, string>) => Promise<Answer>
 export const reader =
   (door: Door): Get =>

@@ -179,15 +179,15 @@ doors(
     })
 
     spec('R237', 'hidden and write-only fields stay hidden, and so do changes of them alone', async () => {
-      const { id } = await made({ note: 'a', cost: 5, secret: 's1' })
+      const { id } = await made({ note: 'a', cost: 5, secret: 'hush-1' })
       const path = `/orders/${id}`
       await send('PATCH', path, { cost: 6 })
-      await send('PATCH', path, { secret: 's2' })
+      await send('PATCH', path, { secret: 'hush-2' })
       await send('PATCH', path, { cost: 7, note: 'b' })
       assert.deepEqual(await typesOf(path), ['4 updated', '2 updated', '1 created'])
       assert.deepEqual(await typesOf(path, 'auditor'), ['4 updated', '1 created'])
       const seen = await entriesOf(path, 'auditor')
-      assert.ok(!/cost|secret|s1|s2/.test(JSON.stringify(seen)))
+      assert.doesNotMatch(JSON.stringify(seen), /cost|secret|hush/)
       assert.equal((await read(`${path}/revisions/2`, 'auditor')).status, 404)
       assert.equal((await read(`${path}/revisions/4?against=2`, 'auditor')).status, 404)
       assert.equal((await read(`${path}/revisions/2`)).json.cost, 6)

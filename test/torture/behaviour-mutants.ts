@@ -20,7 +20,8 @@ const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, e
   'test/spec/3-embed-changes.test.ts',
 ]
 
-const recordedAfterTheCommit: BehaviourMutant['changes'] = [
+/** Writes the event and the revision of a change by a statement of their own, after its commit. */
+const recordAfterTheCommit: BehaviourMutant['changes'] = [
   {
     file: 'store/write-row.ts',
     from: '  const fused = combinedCreate(',
@@ -304,12 +305,12 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   },
   'event-after-the-commit': {
     about: 'the event of a change is written after the commit (PostgreSQL)',
-    changes: recordedAfterTheCommit,
+    changes: recordAfterTheCommit,
     tests: [eventOrder],
   },
   'revision-after-the-commit': {
     about: 'the revision of a change is written after the commit (PostgreSQL)',
-    changes: recordedAfterTheCommit,
+    changes: recordAfterTheCommit,
     tests: ['test/store/history.test.ts'],
   },
   'events-in-the-order-of-marks': {
