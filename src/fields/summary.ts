@@ -5,7 +5,7 @@ import type { Field } from './field.ts'
 /** How times are cut to groups, in UTC. */
 export const timeParts = ['day', 'month', 'year'] as const
 export type TimePart = (typeof timeParts)[number]
-export const summaryFunctions = ['sum', 'min', 'max', 'average'] as const
+const summaryFunctions = ['sum', 'min', 'max', 'average'] as const
 export type SummaryFunction = (typeof summaryFunctions)[number]
 
 /** A field whose values make groups, or the day, month or year of its times in UTC. */
