@@ -175,6 +175,8 @@ export interface TokenSettings {
   readonly algorithms?: readonly string[]
   /** The names of claims, or JSON Pointers to nested ones: `claims: { account: 'org_id', tier: '/plan/name' }`. */
   readonly claims?: {
+    /** The claim with the id of the caller, in place of `token:`, the issuer and the subject: `id: 'sub'`. */
+    readonly id?: string
     /** The claim with the scopes, a text of words or a list; `scope` by default: `scopes: 'permissions'`. */
     readonly scopes?: string
     /** The claim with the account; not read by default: `account: 'org_id'`. */

@@ -29,6 +29,8 @@ import { makeSender, systemResolver } from './webhooks/send.ts'
  * @example await call('/files', { as: { scopes: ['files:read'], account: 'acc_1', tier: 'pro' } })
  */
 export interface As {
+  /** The id of the caller; `'test'` by default: `id: 'ann'`. */
+  readonly id?: string
   /** The account that the caller acts for; none by default: `account: 'acc_1'`. */
   readonly account?: string | null
   /** The scopes that the caller has; none by default: `scopes: ['files:read']`. */
@@ -250,8 +252,8 @@ const keepingLog = (log: Log, lines: LoggedLine[]): Log => {
   return { info: keep('info'), warn: keep('warn'), error: keep('error') }
 }
 
-const authenticateAs = ({ account = null, scopes = [], tier = null, features = [] }: As): Authenticate => {
-  const caller = callerOf('test', { account, scopes, tier, features })
+const authenticateAs = ({ id = 'test', account = null, scopes = [], tier = null, features = [] }: As): Authenticate => {
+  const caller = callerOf(id, { account, scopes, tier, features })
   return () => caller
 }
 

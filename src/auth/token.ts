@@ -71,10 +71,13 @@ function tokenRefusal(error: unknown): AuthVerdict {
 }
 
 function tokenVerdict(payload: JWTPayload, { claims = {}, issuer }: TokenSettings, now: number): AuthVerdict {
-  const { scopes = 'scope', account, tier, features } = claims
+  const { id, scopes = 'scope', account, tier, features } = claims
   const subject = identityClaim(payload.sub)
   const whose = subject === null ? identityClaim(payload.client_id) : subject
   if (!whose) return unnamedHolder('sub')
+  const own = id === undefined ? `token:${issuer} ${whose}` : identityClaim(claimAt(payload, id))
+  if (!own || (id !== undefined && otherCallers.test(own)))
+    return unnamedHolder(id as string, ' that does not begin with key:, token: or account:')
   const whoseAccount = account === undefined ? null : identityClaim(claimAt(payload, account))
   if (whoseAccount === undefined) return unnamedHolder(account as string)
   const holder = {
@@ -84,8 +87,11 @@ function tokenVerdict(payload: JWTPayload, { claims = {}, issuer }: TokenSetting
     features: features === undefined ? [] : wordsClaim(claimAt(payload, features)),
   }
   const until = Math.min(now + verifiedLife, (payload.exp as number) * 1000 + clockSkew)
-  return { caller: callerOf(`token:${issuer} ${whose}`, holder), until }
+  return { caller: callerOf(own, holder), until }
 }
+
+/** The beginnings of the ids of other callers, which a claim must not imitate. */
+const otherCallers = /^(key|token|account):/
 
 /** A claim by its name, or a nested one by a JSON Pointer. */
 function claimAt(payload: JWTPayload, claim: string): unknown {
@@ -107,8 +113,8 @@ function identityClaim(value: unknown): string | null | undefined {
   return typeof name === 'string' && isIdentity(name) ? name : undefined
 }
 
-const unnamedHolder = (claim: string): AuthVerdict => ({
-  refused: `The access token does not identify its holder: its claim ${claim} has to be a text of at most 255 characters.`,
+const unnamedHolder = (claim: string, further = ''): AuthVerdict => ({
+  refused: `The access token does not identify its holder: its claim ${claim} has to be a text of at most 255 characters${further}.`,
   guessed: false,
 })
 

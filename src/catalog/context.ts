@@ -5,6 +5,7 @@ import { Memo } from '../flow/memo.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import type { TableOperation } from '../flow/table.ts'
+import type { RowRights } from '../flow/visible-rows.ts'
 import {
   type Collection,
   type Column,
@@ -63,6 +64,8 @@ export interface StoreContext {
   readonly dialect: Dialect
   /** The id of the caller whose plan is carried out, for the history; missing if the service itself writes. */
   readonly caller?: string | null
+  /** What the caller may do, where that depends on rows; missing for the service itself. */
+  readonly rights?: RowRights | undefined
   /** When the database was last restored, if ever; events are numbered from there on. See `schema/restored.ts`. */
   readonly restoredAt?: number
   readonly collections: ReadonlyMap<string, PreparedCollection>

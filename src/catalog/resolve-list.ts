@@ -14,18 +14,21 @@ export function resolveList(cellar: StoreContext, plan: ListRows): ListRows {
   const own = preparedCollection(cellar, plan.collection)
   const at = plan.window.from === 'place' ? plan.window.position : []
   const name = `${plan.parent?.collection} ${at.map((cell) => (cell === null ? 'n' : 'v')).join('')}`
-  const prepared = cellar.caches ? plan.prepared.for(own) : new Prepared()
+  const prepared = cellar.caches ? preparedOf(plan).for(own) : new Prepared()
   return { ...plan, ...prepared.form(name, () => resolveListAt(cellar, own, plan, at)) }
 }
+
+const preparedOf = ({ prepared, rights }: ListRows): Prepared => rights?.visible.preparedFor(prepared) ?? prepared
 
 /** Columns that have no nulls are marked, so that more indexes serve the order. */
 function resolveListAt(
   cellar: StoreContext,
   own: PreparedCollection,
-  { where, order }: ListRows,
+  { collection, where: asked, order, rights }: ListRows,
   at: readonly unknown[],
 ): ResolvedList {
   const { nonNullColumns, columnName } = own
+  const where = rights ? [...asked, ...rights.visible.conditionsFor(collection)] : asked
   const isFull = (column: string, i: number) => nonNullColumns.has(column) && at[i] !== null
   return {
     prepared: new Prepared(),

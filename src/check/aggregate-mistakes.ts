@@ -3,7 +3,14 @@ import type { Aggregate } from '../fields/aggregate.ts'
 import type { Field } from '../fields/field.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { listInWords } from '../formats/naming.ts'
-import { type Access, type DeclarationContext, ruleCovers, ruleFor } from '../resources/declaration.ts'
+import {
+  type Access,
+  type DeclarationContext,
+  rowAlternatives,
+  ruleCovers,
+  ruleFor,
+  scopesIn,
+} from '../resources/declaration.ts'
 import { linkingFields } from '../resources/derived-fields.ts'
 import { checkCycles } from './consistency.ts'
 import { type DeclarationCheck, type DeclarationPath, report, soundField } from './field-check.ts'
@@ -142,6 +149,8 @@ function checkSecrets(
   const [own, there] = [judged.given.access, other.access].map((access) =>
     typeof access === 'string' || isObject(access) ? ruleFor(access as Access, 'read') : undefined,
   )
+  const ruled = isObject(other.access) ? rowAlternatives(other.access as Access, 'read') : undefined
+  if (ruled) checkRuledRows(path, [own, read], scopesIn(ruled), context)
   const isCovered = [own, read].some((rule) => rule !== undefined && ruleCovers(there, rule)) // readers need both
   if (!isCovered)
     report(
@@ -157,6 +166,21 @@ function checkSecrets(
       'The items there belong to accounts, and those here belong to none.',
       'Declare an `owner` here too.',
     )
+}
+
+/** A value that follows from rows which only some callers see needs a scope that shows all of them. */
+function checkRuledRows(
+  path: DeclarationPath,
+  rules: readonly unknown[],
+  scopes: readonly string[],
+  context: DeclarationCheck,
+): void {
+  if (rules.some((one) => scopes.includes(one as string))) return
+  const mend =
+    scopes.length > 0
+      ? `Write read: '${scopes[0]}'.`
+      : 'Add an alternative with a scope to that rule, and write it as `read`.'
+  report(context, path, 'Whoever reads the field would learn of items there that exist only for some callers.', mend)
 }
 
 /** Refuses cycles: no derived field may depend on itself. */

@@ -31,7 +31,7 @@ import { checkExports, checkSummaries } from './summary-mistakes.ts'
 import { checkKebabName, checkTiers } from './tiers.ts'
 import { checkTokens } from './tokens.ts'
 import { checkDeprecations, checkVersions } from './version-mistakes.ts'
-import { checkFieldVisibility, checkOwner, checkRemoval } from './visibility.ts'
+import { checkFieldVisibility, checkOwner, checkRemoval, checkRowRules } from './visibility.ts'
 
 /** All mistakes in the order of their places. Never throws, whatever the input. R219. */
 export function declarationMistakes(declaration: unknown, kinds: FieldKinds = standardKinds): Mistake[] {
@@ -304,6 +304,7 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
     checkOwner(judged, context)
     checkFieldVisibility(judged, context)
     checkRemoval(judged, context)
+    checkRowRules(judged, context)
     checkOrders(judged, context)
     checkSummaries(judged, context)
     checkExports(judged, context)

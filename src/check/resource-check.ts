@@ -250,7 +250,7 @@ function checkAccess({ name, given }: ResourceCheck, context: DeclarationCheck):
   }
   if (isObject(access)) checkKnownKeys(path, access, accessKeys, [], context)
   for (const [key, rule] of Object.entries(isObject(access) ? access : { '': access })) {
-    if (rule !== undefined && (key === '' || accessKeys.includes(key)))
+    if (rule !== undefined && !Array.isArray(rule) && (key === '' || accessKeys.includes(key)))
       checkRule(key ? [...path, key] : path, rule, context)
   }
   const open = offered.filter((one) => ruleFor(access as Access, one) === undefined)

@@ -23,7 +23,7 @@ export function checkTokens(given: unknown, context: DeclarationCheck): void {
   if (!isObject(claims))
     report(context, [...tokensPath, 'claims'], `\`claims\` is ${valueInWords(claims)}.`, claimsMend)
   else {
-    checkKnownKeys([...tokensPath, 'claims'], claims, ['scopes', 'account', 'tier', 'features'], [], context)
+    checkKnownKeys([...tokensPath, 'claims'], claims, ['id', 'scopes', 'account', 'tier', 'features'], [], context)
     for (const [name, claim] of Object.entries(claims))
       if (typeof claim !== 'string' || claim === '' || claim === '/')
         report(context, [...tokensPath, 'claims', name], `The claim is ${valueInWords(claim)}.`, claimsMend)

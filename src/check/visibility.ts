@@ -1,11 +1,12 @@
 /** Visibility: mistakes in the ownership of items, and in the scopes of fields. Part 5, authentication. */
 
+import type { Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
-import { absentValue, isObject, valueInWords } from '../fields/value-check.ts'
-import { isInCase, toCase } from '../formats/naming.ts'
-import { type Access, operations, ruleFor } from '../resources/declaration.ts'
+import { absentValue, isObject, valueCheckOf, valueInWords } from '../fields/value-check.ts'
+import { isInCase, listInWords, toCase } from '../formats/naming.ts'
+import { type Access, operations, rowAlternatives, ruleFor, scopesIn } from '../resources/declaration.ts'
 import { referenceSites } from '../resources/references.ts'
-import { type DeclarationCheck, report, soundField } from './field-check.ts'
+import { type DeclarationCheck, type DeclarationPath, report, soundField } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { parentNameOf, type ResourceCheck } from './resource-check.ts'
 
@@ -149,4 +150,138 @@ const isRequired = (field: Field, { rules }: DeclarationCheck): boolean => absen
 function coversCreation({ access, methods }: UncheckedObject, rules: readonly (readonly [string, unknown])[]): boolean {
   if (Array.isArray(methods) && !methods.includes('create')) return true
   return rules.every(([, rule]) => rule === ruleFor((access ?? '') as Access, 'create'))
+}
+
+/** The kinds of fields that a rule can compare: those whose values are equal only if they are the same. */
+const ruledKinds: readonly string[] = ['text', 'ref', 'enum', 'boolean', 'integer']
+
+const rowMend = "Write alternatives, as [{ scope: 'orders:all' }, { where: { assigneeId: caller } }]."
+
+/** Checks access rules that depend on the item. */
+export function checkRowRules({ name, given }: ResourceCheck, context: DeclarationCheck): void {
+  const { access } = given
+  for (const [operation, rule] of Object.entries(isObject(access) ? access : {})) {
+    if (!Array.isArray(rule)) continue
+    const path = ['resources', name, 'access', operation]
+    for (const [i, one] of rule.entries()) checkAlternative([...path, String(i)], one, { name, given }, context)
+    if (!rule.some((one) => isObject(one) && 'where' in one))
+      report(context, path, 'No alternative has a `where`, so the rule does not depend on the item.', rowMend)
+  }
+  if (!isObject(access)) return
+  checkCreatingOperations(name, given, context)
+  const above = parentNameOf(given)
+  if (hasMember(context.resources, above)) checkBelowRuled(name, given, above as string, context)
+}
+
+function checkAlternative(
+  path: DeclarationPath,
+  one: unknown,
+  { given }: Pick<ResourceCheck, 'name' | 'given'>,
+  context: DeclarationCheck,
+): void {
+  const [[key, value] = [], ...more] = isObject(one) ? Object.entries(one) : []
+  if (more.length > 0 || (key !== 'scope' && key !== 'where')) {
+    report(context, path, 'An alternative is either a scope or values of the item.', rowMend)
+    return
+  }
+  if (key === 'scope') {
+    if (!hasMember(context.scopes, value))
+      report(
+        context,
+        path,
+        `There is no scope ${valueInWords(value)}.`,
+        `${nameHint(value, Object.keys(context.scopes))} Scopes are declared in \`scopes\` of the service.`,
+      )
+    return
+  }
+  if (!isObject(value) || Object.keys(value).length === 0)
+    report(context, path, '`where` names no field, so it would allow all items.', rowMend)
+  else
+    for (const [field, asked] of Object.entries(value)) checkCondition([...path, field], field, asked, given, context)
+}
+
+/** A condition must mean the same for statements and documents, and must not tell of values that its caller may not read. */
+function checkCondition(
+  path: DeclarationPath,
+  field: string,
+  asked: unknown,
+  { fields, states }: UncheckedObject,
+  context: DeclarationCheck,
+): void {
+  const wrong = (reason: string, mend: string) => report(context, path, reason, mend)
+  const isCaller = isObject(asked) && asked.marker === 'caller'
+  if (field === 'id' && isCaller) return
+  if (isObject(states) && states.field === field) {
+    const known = statesIn(states)
+    if (!known.includes(asked as string)) wrong(`There is no state ${valueInWords(asked)}.`, nameHint(asked, known))
+    return
+  }
+  const own = isObject(fields) ? fields : {}
+  if (!hasMember(own, field)) {
+    wrong(`There is no field ${valueInWords(field)}.`, nameHint(field, ['id', ...Object.keys(own)]))
+    return
+  }
+  const made = soundField(own[field], context)
+  if (!made) return
+  const { optional, read, writeOnly, derived, fold } = made.options
+  if (!ruledKinds.includes(made.kind))
+    wrong(`A rule cannot depend on a field of kind ${made.kind}.`, `Name a field of kind ${listInWords(ruledKinds)}.`)
+  else if (read !== undefined || writeOnly || derived !== undefined || fold)
+    wrong(
+      'A rule can only depend on a field that every reader sees, as it is stored: without `read`, `writeOnly`, `fold` and `derived`.',
+      'Leave the option out, or name another field.',
+    )
+  else if (isCaller ? made.kind !== 'text' && made.kind !== 'ref' : !fits(made, asked, context))
+    wrong(
+      isCaller
+        ? `A field of kind ${made.kind} never has the id of a caller.`
+        : `The field never has the value ${valueInWords(asked)}.`,
+      isCaller
+        ? 'Name a field of kind text or ref.'
+        : `Write a value that fits the field${optional ? ', or null' : ''}, or \`caller\`.`,
+    )
+}
+
+function fits(field: Field, asked: unknown, { rules }: DeclarationCheck): boolean {
+  const faults: Violation[] = []
+  if (asked === undefined) return false
+  valueCheckOf(field, rules)(asked, '', faults)
+  return faults.length === 0
+}
+
+const statesIn = ({ initial, transitions }: UncheckedObject): readonly string[] => [
+  String(initial),
+  ...Object.values(isObject(transitions) ? transitions : {}).flatMap((one) => (isObject(one) ? [String(one.to)] : [])),
+]
+
+/** An operation of the collection has no item that the rule could depend on. */
+function checkCreatingOperations(
+  name: string,
+  { access, operations: own }: UncheckedObject,
+  context: DeclarationCheck,
+): void {
+  if (!rowAlternatives(access as Access, 'create')) return
+  for (const [operation, one] of Object.entries(isObject(own) ? own : {}))
+    if (isObject(one) && one.at === 'collection' && one.access === undefined)
+      report(
+        context,
+        ['resources', name, 'operations', operation],
+        'It has the rule of `create`, which depends on the item, and has no item.',
+        "Give it a rule of its own, as access: 'authenticated' or a scope.",
+      )
+}
+
+/** Children show the id of their parent, so callers who do not see a parent must not see its children. */
+function checkBelowRuled(name: string, { access }: UncheckedObject, above: string, context: DeclarationCheck): void {
+  const { access: upper } = context.resources[above] as UncheckedObject
+  const alternatives = isObject(upper) ? rowAlternatives(upper as Access, 'read') : undefined
+  if (!alternatives || rowAlternatives(access as Access, 'read')) return
+  const scopes = scopesIn(alternatives)
+  if (scopes.includes(String(ruleFor(access as Access, 'read')))) return
+  report(
+    context,
+    ['resources', name, 'access', 'read'],
+    `Its items belong to those of \`${above}\`, which exist only for some callers, but \`${name}\` would show them to others.`,
+    `Write alternatives here too, of fields of \`${name}\`${scopes.length > 0 ? `, or read: '${scopes[0]}'` : ''}.`,
+  )
 }

@@ -6,7 +6,7 @@ import { Problem } from '../errors/problem.ts'
 import { nobody } from '../flow/caller.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import { isWritePlan, type Plan, type Sequence, type SequenceRun, withCaller } from '../flow/plan.ts'
+import { isWritePlan, type Plan, type Sequence, type SequenceRun, withCaller, withRights } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
@@ -16,6 +16,7 @@ import { executeInTurn } from '../idempotency/execute-in-turn.ts'
 import { admitQuota, spendQuota } from '../limits/quota.ts'
 import { locate } from '../routing/locate.ts'
 import { methodNotAllowed } from '../routing/options.ts'
+import { rowRightsOf } from '../rules/row-rights.ts'
 import type { Parts, Way } from './phase.ts'
 import { misfitInVersion } from './refuse.ts'
 import { pointedNamesOf } from './versioned-path.ts'
@@ -174,7 +175,9 @@ class Batch {
     this.#inBody = true
     const { route, intent } = this.#read[index] as ReadMember
     const decisions = this.#runs[index]
-    return route.plan(decisions ? { ...intent, decisions } : intent)
+    const { context, versioned } = this.#way
+    const rights = rowRightsOf(context.service.ruled, versioned.version, route, intent.caller)
+    return withRights(route.plan(decisions ? { ...intent, decisions } : intent), rights)
   }
 
   /** The checks of a request, from its path to its body. R1. */

@@ -4,7 +4,7 @@ import { allow } from '../auth/allow.ts'
 import { refuseCredentialsInTarget } from '../auth/credentials.ts'
 import { Problem, problemStatus } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import { type Caller, nobody } from '../flow/caller.ts'
+import { type Caller, consumerOf, nobody } from '../flow/caller.ts'
 import { listInWords } from '../formats/naming.ts'
 import { addQuotaHeaders, admitQuota, spendQuota } from '../limits/quota.ts'
 import type { AccessRule } from '../resources/declaration.ts'
@@ -77,7 +77,7 @@ export const quotaPhase = check({
     const { call, context, identified, versioned } = way
     const { service, world } = context
     if (service.declaration.versions)
-      countVersionUse(context, versioned.version.label, identified.caller.id, world.now())
+      countVersionUse(context, versioned.version.label, consumerOf(identified.caller), world.now())
     const spending = spendQuota(context, call, identified.caller)
     return spending instanceof Promise ? spending.then((rate) => admitRate(way, rate)) : admitRate(way, spending)
   },

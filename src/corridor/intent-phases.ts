@@ -5,14 +5,15 @@ import { repeatProblem } from '../endpoints/item.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { EmbedTree, Intent, RequestContext } from '../flow/intent.ts'
-import { columnsOfCondition } from '../flow/plan.ts'
+import { columnsOfCondition, withRights } from '../flow/plan.ts'
 import type { Route, ServedVersion } from '../flow/route.ts'
-import type { Store } from '../flow/store.ts'
 import { executeInTurn } from '../idempotency/execute-in-turn.ts'
 import { isDryRun } from '../lists/query-string.ts'
+import { rowRightsOf } from '../rules/row-rights.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
 import { readPayload } from './payload.ts'
 import { check, phase } from './phase.ts'
+import type { ServerContext } from './server-context.ts'
 
 export const acceptPhase = check({
   name: 'accept',
@@ -79,10 +80,10 @@ export const intentPhase = phase({
   gives: 'intent',
   answers: true,
   pass: ({ call, context, match, route, versioned, identified, query }) => {
-    const { world, store } = context
+    const { world } = context
     const { carried } = versioned
     const asked = { call, caller: identified.caller, carried, params: match.params, query, body: null, world }
-    return parseIntent(asked, route, store, versioned.version)
+    return parseIntent(asked, route, context, versioned.version)
   },
 })
 
@@ -90,16 +91,16 @@ export const intentPhase = phase({
 function parseIntent(
   asked: RequestContext,
   route: Route,
-  store: Store,
+  context: Pick<ServerContext, 'service' | 'store'>,
   version: ServedVersion,
 ): Intent | Promise<Intent> {
   const { content, headers } = asked.call
   if (content !== null || headers.expect !== undefined || route.content.length > 0)
-    return parseWithContent(asked, route, store, version)
+    return parseWithContent(asked, route, context, version)
   try {
     return route.parse(asked) //                                           400
   } catch (problem) {
-    return admitTargetFirst(asked, route, store, version).then(() => Promise.reject(problem))
+    return admitTargetFirst(asked, route, context, version).then(() => Promise.reject(problem))
   }
 }
 
@@ -107,10 +108,10 @@ function parseIntent(
 async function parseWithContent(
   asked: RequestContext,
   route: Route,
-  store: Store,
+  context: Pick<ServerContext, 'service' | 'store'>,
   version: ServedVersion,
 ): Promise<Intent> {
-  if (asked.call.headers.expect !== undefined) await admitTargetFirst(asked, route, store, version)
+  if (asked.call.headers.expect !== undefined) await admitTargetFirst(asked, route, context, version)
   let given = asked
   try {
     const payload = await readPayload(asked.call, route) //                    400, 413
@@ -118,7 +119,7 @@ async function parseWithContent(
     refuseCredentialsInBody(given, route) //                                             400
     return route.parse(given) //                                           400, every mistake at once
   } catch (problem) {
-    await admitTargetFirst(given, route, store, version)
+    await admitTargetFirst(given, route, context, version)
     throw problem
   }
 }
@@ -126,11 +127,16 @@ async function parseWithContent(
 async function admitTargetFirst(
   asked: RequestContext,
   route: Route,
-  store: Store,
-  { resources }: ServedVersion,
+  context: Pick<ServerContext, 'service' | 'store'>,
+  version: ServedVersion,
 ): Promise<void> {
+  const { store, service } = context
+  const { resources } = version
   const { read, admit } = route.target(asked) //                           404
-  admit(read && ((await store.execute(read)) as ReadResult)) //            404, 410, 412, 428
+  const rights = rowRightsOf(service.ruled, version, route, asked.caller)
+  const seen = read && ((await store.execute(withRights(read, rights))) as ReadResult)
+  if (seen && read?.collection === route.resource.collection.name) rights?.admit(seen) // 403
+  admit(seen) //                                                           404, 410, 412, 428
   const claim = asked.body && route.claim?.(asked) //                      400
   if (!claim) return
   const recall = { do: 'recall', claim } as const

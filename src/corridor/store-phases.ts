@@ -7,8 +7,8 @@ import { Undecided } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import { type EffectReadResult, type Plan, type Read, withCaller } from '../flow/plan.ts'
-import type { Route } from '../flow/route.ts'
+import { type EffectReadResult, type Plan, type Read, withCaller, withRights } from '../flow/plan.ts'
+import type { Route, ServedVersion } from '../flow/route.ts'
 import { listInWords } from '../formats/naming.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
 import { HandledRun } from '../handlers/handled-run.ts'
@@ -17,6 +17,7 @@ import { executeInTurn } from '../idempotency/execute-in-turn.ts'
 import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
 import { isDryRun } from '../lists/query-string.ts'
 import type { Unique } from '../rows/collection.ts'
+import { rowRightsOf } from '../rules/row-rights.ts'
 import type { Service } from '../service.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
@@ -50,7 +51,11 @@ export const storePhase = phase({
     if (route.most !== undefined) return executeBatch(way, route.most, isDryRun(intent.call, route.resource.settings))
     return context.handlers && mayRunHandlers(context.handlers, context.service, route)
       ? executeHandled(way, context.handlers, context.wakeWorker)
-      : executeInTurn(planOf(context, route, intent), context, route.resource.settings.idempotency)
+      : executeInTurn(
+          planOf(context, way.versioned.version, route, intent),
+          context,
+          route.resource.settings.idempotency,
+        )
   },
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
   explains: [
@@ -62,10 +67,15 @@ export const storePhase = phase({
 })
 
 /** The plan of a request with its caller, which is rolled back if it is a dry run. R237, R239. */
-function planOf({ service }: Pick<ServerContext, 'service'>, { plan, resource }: Route, intent: Intent): Plan {
-  const own = plan(intent)
+function planOf(
+  { service }: Pick<ServerContext, 'service'>,
+  version: ServedVersion,
+  route: Route,
+  intent: Intent,
+): Plan {
+  const own = withRights(route.plan(intent), rowRightsOf(service.ruled, version, route, intent.caller))
   const made = service.keepsHistory ? withCaller(own, intent.caller) : own
-  if (!isDryRun(intent.call, resource.settings)) return made
+  if (!isDryRun(intent.call, route.resource.settings)) return made
   if (made.do !== 'create' && made.do !== 'decide' && made.do !== 'sequence')
     throw new Error(`There is no dry run of ${made.do}.`)
   return { ...made, dry: true }
@@ -95,7 +105,7 @@ function executeHandled(
   const dryRun = isDryRun(call, settings)
   const request = { caller, account: caller.account, requestId: call.id, namesOf, stateProblem, dryRun }
   const decisions = new HandledRun(handlers, request)
-  const makePlan = () => planOf(context, route, { ...intent, decisions })
+  const makePlan = () => planOf(context, versioned.version, route, { ...intent, decisions })
   const decide = (plan: Plan) => executeDecided([decisions], handlers, plan, makePlan)
   // Where the resource has no handlers, only those of rows that a removal takes along can decide.
   const execute = (plan: Plan) =>

@@ -55,6 +55,7 @@ function itemOperationRoute(scene: EndpointContext, served: ServedOperation): Ro
   const { render, query, settle, inputNames, ...parts } = callParts(scene, served)
   const route = writeItemRoute(scene, {
     ...parts,
+    rowRule: served.today.rowRule && { resource: today, alternatives: served.today.rowRule },
     at: `item/${own.name}`,
     claiming: (asked) => claimOfTransition(asked, today, served.today, older),
     headers: () => ({}),

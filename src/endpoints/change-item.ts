@@ -8,6 +8,7 @@ import { claimOfChange } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument, mergePatch, takeWhole } from '../resources/document.ts'
 import { changesByPatch } from '../resources/json-patch.ts'
+import { rowRuleOf } from '../rules/row-rules.ts'
 import { maskJoined } from '../views/view.ts'
 import { jsonPatchType, mergePatchType } from './content-negotiation.ts'
 import {
@@ -43,6 +44,7 @@ export function changeItemRoute(scene: EndpointContext): Route {
     operation: 'change',
     method: 'PATCH',
     rule: ruleFor(resource.access, 'change') as string,
+    rowRule: rowRuleOf(scene.representation.today, 'change'),
     content: resource.settings.patch.jsonPatch ? [...patchTypes, jsonPatchType] : patchTypes,
     claiming: (asked) => claimOfChange(asked, representation.today, concealed),
     headers: () => ({}),

@@ -14,6 +14,7 @@ import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { type ItemAddress, stampDocument } from '../resources/document.ts'
 import type { Resource } from '../resources/resource.ts'
+import { rowRuleOf } from '../rules/row-rules.ts'
 import {
   describedCreation,
   replayHeaders,
@@ -54,6 +55,7 @@ export function createItemRoute(scene: EndpointContext): Route {
     safe: false,
     resource,
     rule: ruleFor(resource.access, 'create') as string,
+    rowRule: rowRuleOf(scene.representation.today, 'create'),
     content: ['application/json'],
     query: (call) => refuseParameters(call, resource.settings),
     target: (asked) => ({

@@ -2,18 +2,19 @@
 import { type Caller, permits } from '../flow/caller.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import { scopeForAllRows } from '../rules/row-rules.ts'
 import type { EndpointContext } from './item.ts'
 
 /** The access rule of an operation; undefined if the declaration has none, which refuses every caller. */
 type RuleOrNone = AccessRule | undefined
 
-/** The collections whose rows can be removed with a row of a resource, each with the rule of removing them. R138. */
+/** The collections whose rows can be removed with a row of a resource, each with the rule of removing all of them. R138. */
 export function cascadeRules({ representation, stored }: EndpointContext): ReadonlyMap<string, RuleOrNone> {
   const found = new Map<string, RuleOrNone>()
   const follow = (name: string): void => {
     for (const { collection, onDelete } of stored.get(name)?.collection.dependents ?? []) {
       if (onDelete !== 'cascade' || found.has(collection)) continue
-      found.set(collection, ruleFor((stored.get(collection) as Resource).access, 'remove'))
+      found.set(collection, scopeForAllRows(stored.get(collection) as Resource, 'remove'))
       follow(collection)
     }
   }

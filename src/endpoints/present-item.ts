@@ -5,6 +5,7 @@ import type { RequestContext } from '../flow/intent.ts'
 import type { QueuedRequest } from '../handlers/queued-operation.ts'
 import { decodeDocument } from '../resources/document.ts'
 import { isStatusResource } from '../resources/service-fields.ts'
+import { visibleRows } from '../rules/row-rules.ts'
 import { absentItem, type EndpointContext, missingItem } from './item.ts'
 
 /** The item of a request. Throws if it does not exist, or the caller may not see it. */
@@ -31,7 +32,10 @@ function admitStatus(
   const [name = '', called] = String(operation).split('.')
   const on = stored.get(name)
   const own = on?.operations.find((one) => one.name === called)
-  const { account } = (JSON.parse(String(request)) as QueuedRequest).caller
+  const { id: by, account } = (JSON.parse(String(request)) as QueuedRequest).caller
+  // A status has values of the item, which its other readers might not see.
+  const isLimited = on && visibleRows(stored, caller)?.of(on.collection.name) !== undefined
+  if (isLimited && by !== caller.id) throw missingItem(resource, String(id))
   const isShared = on?.collection.account === null || (account !== null && account === caller.account)
   if (!permits(caller, own?.rule) || !isShared) throw missingItem(resource, String(id))
 }

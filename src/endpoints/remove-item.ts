@@ -9,6 +9,7 @@ import type { RowWrite } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
+import { rowRuleOf } from '../rules/row-rules.ts'
 import { stateTypes, totalTypes } from './described.ts'
 import { cascadeRules } from './further-rules.ts'
 import { absentItem, type EndpointContext, writeRefusal } from './item.ts'
@@ -23,6 +24,7 @@ export function removeItemRoute(scene: EndpointContext): Route {
       operation: 'remove',
       method: 'DELETE',
       rule: ruleFor(resource.access, 'remove') as string,
+      rowRule: rowRuleOf(scene.representation.today, 'remove'),
       content: [],
       headers: () => ({}),
       admit: (asked, seen) => admitRemoval(scene, asked, seen),

@@ -11,6 +11,7 @@ import { titleInSentence } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument, stampDocument } from '../resources/document.ts'
 import { keyValue, type Member, type Resource } from '../resources/resource.ts'
+import { rowRuleOf } from '../rules/row-rules.ts'
 import { maskJoined } from '../views/view.ts'
 import {
   describedCreation,
@@ -40,6 +41,7 @@ export function replaceItemRoute(scene: EndpointContext): Route {
     operation: 'replace',
     method: 'PUT',
     rule: ruleFor(resource.access, 'replace') as string,
+    rowRule: rowRuleOf(scene.representation.today, 'replace'),
     content: ['application/json'],
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
     admit: (asked, seen) => {

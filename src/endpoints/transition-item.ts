@@ -27,6 +27,7 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
     method: 'POST',
     at: `item/${own.name}`,
     rule: own.rule,
+    rowRule: today.rowRule && { resource: scene.representation.today, alternatives: today.rowRule },
     content: ['application/json'],
     contentOptional: own.input.every(({ absent }) => absent !== undefined),
     claiming: (asked) => claimOfTransition(asked, scene.representation.today, today, older),

@@ -41,7 +41,7 @@ export type WriteDescription = Omit<OperationDescription, 'notes' | 'headers'> &
 
 interface WriteOperation
   extends Pick<Route, 'operation' | 'method' | 'rule' | 'content' | 'furtherRules' | 'claims'>,
-    Partial<Pick<Route, 'at' | 'contentOptional' | 'judgeState'>> {
+    Partial<Pick<Route, 'at' | 'contentOptional' | 'judgeState' | 'rowRule'>> {
   /** The claim of an idempotency key, if the method takes keys. */
   readonly claiming?: (asked: RequestContext) => ClaimAndBody
   readonly headers: (intent: Intent) => Record<string, string>

@@ -17,7 +17,7 @@ import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { writeEventCursor } from './event-cursor.ts'
 import { readEventQuery } from './event-query.ts'
-import { type EventScope, eventTypesOf, maySee } from './event-scope.ts'
+import { type EventScope, eventTypesOf, maySeeEvent } from './event-scope.ts'
 import { eventStream } from './event-stream.ts'
 import { eventText } from './event-text.ts'
 
@@ -111,9 +111,7 @@ function readEventRoute(scope: EventScope, resource: Resource): Route {
   const visible = ({ caller }: Intent, outcome: Outcome): StoredEvent | undefined => {
     const [event] = (outcome as EventPage).events
     const source = event && scope.sources.find(({ collection }) => collection === event.collection)
-    if (!source || !maySee(source, caller)) return undefined
-    const owned = source.scene.resource.collection.account !== null
-    return owned && event.key.account !== caller.account ? undefined : event
+    return source && maySeeEvent(source, event, caller) ? event : undefined
   }
   return {
     ...{ operation: 'event', method: 'GET', at: 'item', safe: true, resource, rule: ruleOf(scope), content: [] },

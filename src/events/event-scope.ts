@@ -4,9 +4,11 @@ import type { EndpointContext } from '../endpoints/item.ts'
 import { type Caller, permits } from '../flow/caller.ts'
 import type { StoredEvent } from '../flow/found-row.ts'
 import type { ReadEvents } from '../flow/plan.ts'
+import type { VisibleRows } from '../flow/visible-rows.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { eventPrefixOf } from '../resources/resource-collection.ts'
+import { hasRowRules, visibleRows } from '../rules/row-rules.ts'
 
 /** The events of a resource, by the names of a version. */
 export interface EventSource {
@@ -96,11 +98,27 @@ export const maySee = ({ scene: { resource } }: EventSource, caller: Caller): bo
 export function visibleEvents(
   sources: readonly EventSource[],
   caller: Caller,
-): Pick<ReadEvents, 'open' | 'owned' | 'account'> {
+): Pick<ReadEvents, 'open' | 'owned' | 'account' | 'visible'> {
   const seen = sources.filter((one) => maySee(one, caller))
   const namesOf = (own: boolean) =>
     seen.filter(({ scene }) => (scene.resource.collection.account !== null) === own).map(({ collection }) => collection)
-  return { open: namesOf(false), owned: namesOf(true), account: caller.account }
+  const visible = rowsOfEvents(sources, caller)
+  return { open: namesOf(false), owned: namesOf(true), account: caller.account, ...(visible && { visible }) }
+}
+
+/** The rows whose events a caller may read; undefined for those of all rows. An event is that of the row as the change left it. */
+function rowsOfEvents(sources: readonly EventSource[], caller: Caller): VisibleRows | undefined {
+  const stored = sources[0]?.scene.stored
+  return stored && sources.some(({ scene }) => hasRowRules(scene.representation.today))
+    ? visibleRows(stored, caller)
+    : undefined
+}
+
+/** Whether a caller may read an event that was found by its id. */
+export function maySeeEvent(source: EventSource, { key, doc, collection }: StoredEvent, caller: Caller): boolean {
+  const { account } = source.scene.resource.collection
+  const isOwn = account === null || key.account === caller.account
+  return maySee(source, caller) && isOwn && (rowsOfEvents([source], caller)?.of(collection)?.matches(doc) ?? true)
 }
 
 /** The type of an event in a version. R205. */

@@ -180,9 +180,10 @@ class OpenStream {
     for (const { id } of events) this.#write(`id: ${id}\n\n`)
   }
 
-  #matches({ collection, key, action, time }: StoredEvent): boolean {
-    const { open, owned, account, types, item, since } = this.#query.where
-    const isVisible = open.includes(collection) || (owned.includes(collection) && key.account === account)
+  #matches({ collection, key, action, time, doc }: StoredEvent): boolean {
+    const { open, owned, account, visible, types, item, since } = this.#query.where
+    const isOwn = open.includes(collection) || (owned.includes(collection) && key.account === account)
+    const isVisible = isOwn && (visible?.of(collection)?.matches(doc) ?? true)
     const isNamed = types?.some(([own, stored]) => own === collection && stored === action) ?? true
     return isVisible && isNamed && (item === undefined || item === key.id) && (since === undefined || time >= since)
   }

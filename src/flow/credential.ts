@@ -24,10 +24,10 @@ export interface Credential extends Holder {
 export const isIdentity = (text: string): boolean =>
   text !== '' && text.length <= 255 && text.isWellFormed() && !/\p{Cc}/u.test(text)
 
-/** A holder as a caller: all credentials of an account are the same caller. R100. */
-export const callerOf = (name: string, { account, scopes, tier, features }: Holder): Caller =>
+/** A holder as a caller. */
+export const callerOf = (id: string, { account, scopes, tier, features }: Holder): Caller =>
   Object.freeze({
-    id: account === null ? name : `account:${account}`,
+    id,
     account,
     scopes: new Set(scopes),
     tier,

@@ -88,7 +88,7 @@ export interface RequestContext {
 /** The checked parameters of a request for events. */
 export interface EventQuery {
   /** The events that the request may and wants to read. */
-  readonly where: Pick<ReadEvents, 'open' | 'owned' | 'account' | 'types' | 'item' | 'since'>
+  readonly where: Pick<ReadEvents, 'open' | 'owned' | 'account' | 'visible' | 'types' | 'item' | 'since'>
   /** The position after which events are read; null if the request names none. */
   readonly after: number | null
   /** The event after which a stream goes on. */

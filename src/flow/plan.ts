@@ -6,6 +6,13 @@ import type { Cell, DocumentTexts, Reference, Waiting } from '../rows/collection
 import type { FoundRow, ReadResult, RowKey, StoredEvent, StoredRows } from './found-row.ts'
 import type { Prepared } from './prepared.ts'
 import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
+import type { RowRights, VisibleRows } from './visible-rows.ts'
+
+/** A plan for a request. */
+interface PlanOfCaller {
+  /** What the caller may do, where that depends on rows; missing if it does not, or the service itself asks. */
+  readonly rights?: RowRights
+}
 
 /** Requests a joined row: the field with its id, and its collection. */
 export interface RowJoin {
@@ -27,7 +34,7 @@ export interface RowEmbed {
   readonly embeds: readonly RowEmbed[]
 }
 
-export interface Read {
+export interface Read extends PlanOfCaller {
   readonly do: 'read'
   readonly joined?: readonly RowJoin[]
   readonly embeds?: readonly RowEmbed[]
@@ -104,7 +111,7 @@ export type Window =
       readonly limit: number
     }
 
-export interface ListRows {
+export interface ListRows extends PlanOfCaller {
   readonly do: 'list'
   readonly joined?: readonly RowJoin[]
   readonly embeds?: readonly RowEmbed[]
@@ -146,8 +153,8 @@ export interface RowSummary {
 }
 
 /** The cache key of a total: lists with the same key have the same total. */
-export const countKey = ({ collection, parent, account, where, countTo }: ListRows): string =>
-  JSON.stringify([collection, parent?.id, account, where, countTo], (_, value: unknown) =>
+export const countKey = ({ collection, parent, account, where, countTo, rights }: ListRows): string =>
+  JSON.stringify([collection, parent?.id, account, where, countTo, rights?.visible.key], (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}n` : value,
   )
 
@@ -256,7 +263,7 @@ interface WithEffects {
 }
 
 /** What a request says about its write. */
-interface RequestedWrite {
+interface RequestedWrite extends PlanOfCaller {
   /** Whether it is rolled back in any case, so that its outcome is known and nothing is changed. R239. */
   readonly dry?: true
   /** The id of the caller, for the history; missing if the service itself writes, or a caller without credentials. */
@@ -367,6 +374,8 @@ export interface ReadEvents {
   readonly open: readonly string[]
   readonly owned: readonly string[]
   readonly account: string | null
+  /** The rows whose events are read; missing for all. */
+  readonly visible?: VisibleRows
   /** The collections and the actions; all if it is missing. */
   readonly types?: readonly (readonly [collection: string, action: string])[]
   readonly item?: string
@@ -389,7 +398,7 @@ export interface SweepEvents {
 }
 
 /** Reads revisions of a row, the newest first; the outcome is the absent row if it has none and does not exist. R237. */
-export interface ReadRevisions extends Pick<Read, 'collection' | 'key' | 'time'> {
+export interface ReadRevisions extends Pick<Read, 'collection' | 'key' | 'time' | 'rights'> {
   readonly do: 'revisions'
   /** Only those before this number; null for all. */
   readonly before: number | null
@@ -447,6 +456,10 @@ export type Plan =
 /** A plan that names its caller, for the history; callers without credentials have no id. */
 export const withCaller = (plan: Plan, { id }: { readonly id: string }): Plan =>
   id !== '' && (plan.do === 'create' || plan.do === 'decide' || plan.do === 'sequence') ? { ...plan, by: id } : plan
+
+/** A plan with what its caller may do, where that depends on rows. */
+export const withRights = <P extends Plan>(plan: P, rights: RowRights | undefined): P =>
+  rights ? { ...plan, rights } : plan
 
 export const isDry = (plan: Plan): boolean => 'dry' in plan && plan.dry === true
 

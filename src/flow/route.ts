@@ -2,7 +2,7 @@
 import type { Catalogue, RefusalType } from '../errors/catalogue.ts'
 import type { Problem } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
-import type { AccessRule } from '../resources/declaration.ts'
+import type { AccessRule, RowAlternatives } from '../resources/declaration.ts'
 import type { InputField } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Call, CarriedVersion } from './call.ts'
@@ -22,6 +22,12 @@ interface Target {
   readonly admit: (seen: ReadResult | null) => void
 }
 
+/** A rule that depends on the item, with the resource, as it is stored, that declares it. */
+export interface RowRule {
+  readonly resource: Resource
+  readonly alternatives: RowAlternatives
+}
+
 export interface Route {
   /** The name of the operation, as in `methods` and `deprecations` of a declaration. */
   readonly operation: string
@@ -32,6 +38,8 @@ export interface Route {
   readonly safe: boolean
   readonly resource: Resource
   readonly rule: AccessRule
+  /** Which items it may be used on, if its rule depends on them. */
+  readonly rowRule?: RowRule | undefined
   /** The accepted media types; empty if it takes no content. */
   readonly content: readonly string[]
   /** Whether the content may be left out; it is then an empty object. */

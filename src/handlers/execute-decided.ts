@@ -3,7 +3,7 @@ import { Problem } from '../errors/problem.ts'
 import { Undecided } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
-import type { Plan } from '../flow/plan.ts'
+import { type Plan, withRights } from '../flow/plan.ts'
 import type { HandledRun } from './handled-run.ts'
 import { ReadsChanged } from './handler-fault.ts'
 import type { HandlerSources } from './handler-sources.ts'
@@ -159,7 +159,8 @@ async function decideBefore(runs: readonly HandledRun[], store: HandlerSources['
     )
       plan.consequences.decide([])
     if (plan.do !== 'decide' || plan.read.do !== 'read' || !mayDecide(plan.read.collection)) return
-    const seen = (await store.execute(plan.read)) as ReadResult
+    const seen = (await store.execute(withRights(plan.read, plan.rights))) as ReadResult
+    plan.rights?.admit(seen)
     plan.admit?.(seen)
     plan.decide(seen)
   } catch (error) {

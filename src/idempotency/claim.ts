@@ -11,6 +11,7 @@ import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import { type PatchOperation, patchedNames } from '../resources/json-patch.ts'
 import type { ServedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
+import { hasRowRules } from '../rules/row-rules.ts'
 import type { Settings } from '../settings.ts'
 import { missingIdempotencyKey, readIdempotencyKey } from './key.ts'
 
@@ -144,7 +145,9 @@ function makeClaim(
   const time = world.now()
   // R100: on public operations, all callers share one key space.
   const shared = rule === 'public'
-  const whose = shared ? '' : caller.account === null ? caller.id : [caller.account]
+  // A caller must not learn by a colleague's key of an item that it may not see.
+  const isOwn = caller.account === null || hasRowRules(resource)
+  const whose = shared ? '' : isOwn ? caller.id : [caller.account]
   const space = scope === 'caller' ? '' : own
   return {
     hash: shortDigest(JSON.stringify([whose, space, key])),

@@ -1,7 +1,7 @@
 /** Quota: counts a request against the caller's quotas, and adds the remainder to its answer. Part 8, request counts. */
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import type { Caller } from '../flow/caller.ts'
+import { type Caller, consumerOf } from '../flow/caller.ts'
 import { clientBlock } from '../flow/network.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Store } from '../flow/store.ts'
@@ -63,7 +63,7 @@ export function featuresOf(caller: Caller, quotas: Quotas | null): ReadonlySet<s
 function quotaPartition({ partition }: QuotaPolicy, call: Call, caller: Caller): string {
   switch (partition) {
     case 'caller':
-      return caller.id
+      return consumerOf(caller)
     case 'address':
       return clientBlock(call.address)
     case 'tier':

@@ -1,7 +1,7 @@
 /** Running requests: limits how many requests run at a time, in the service and for each caller. Part 8, concurrency. */
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import type { Caller } from '../flow/caller.ts'
+import { type Caller, consumerOf } from '../flow/caller.ts'
 import { clientBlock } from '../flow/network.ts'
 
 /** How many requests run, in all and of each caller. */
@@ -26,12 +26,12 @@ export function acquireSlot(running: RunningRequests, most: number | null): () =
 /** Takes a slot of one caller or throws; anonymous callers are distinguished by their address. R185. */
 export function acquireCallerSlot(
   { byCaller: all }: RunningRequests,
-  { id }: Caller,
+  caller: Caller,
   { address }: Call,
   most: number | null,
 ): () => void {
   if (most === null) return releaseNothing
-  const who = id === '' ? `at ${clientBlock(address)}` : `is ${id}`
+  const who = caller.id === '' ? `at ${clientBlock(address)}` : `is ${consumerOf(caller)}`
   const before = all.get(who) ?? 0
   if (before >= most) {
     const message = `${most} ${most === 1 ? 'request' : 'requests'} of one caller ${most === 1 ? 'is' : 'are'} handled at a time. Send the next one when one of them is answered.`

@@ -15,14 +15,26 @@ export type AccessRule = string
 export type Operation = 'list' | 'read' | 'create' | 'replace' | 'change' | 'remove'
 export const operations: readonly Operation[] = ['list', 'read', 'create', 'replace', 'change', 'remove']
 
+/** Fields of an item with the values that they must have: constants, or `caller` for the id of the caller. */
+export type RowConditions = { readonly [field: string]: unknown }
+
+/**
+ * A rule that depends on the item: each alternative allows all items to callers with a scope, or all known callers the items
+ * that have these values.
+ * @example [{ scope: 'orders:all' }, { where: { assigneeId: caller } }]
+ */
+export type RowAlternatives = readonly ({ readonly scope: string } | { readonly where: RowConditions })[]
+
 /**
  * The access rules of a resource: one for all operations, or one for each. `read` is for lists and items, `write` for all
- * changes; `create`, `replace`, `change` and `remove` override `write`.
+ * changes; `create`, `replace`, `change` and `remove` override `write`. A list of alternatives depends on the item.
  * @example access: { read: 'public', write: 'orders:write', remove: 'orders:admin' }
  */
 export type Access =
   | AccessRule
-  | (Readonly<Partial<Record<Exclude<Operation, 'list'>, AccessRule>>> & { readonly write?: AccessRule })
+  | (Readonly<Partial<Record<Exclude<Operation, 'list'>, AccessRule | RowAlternatives>>> & {
+      readonly write?: AccessRule | RowAlternatives
+    })
 
 /** When a version or an operation is deprecated and ends. Times are dates, or moments in UTC. */
 interface Retirement {
@@ -241,11 +253,35 @@ export function accountNameOf(resources: DeclarationContext['resources'], name: 
 }
 
 /** The rule for an operation: its own, or else that of `write`; `read` for lists and items. */
-export function ruleFor(access: Access, operation: Operation): AccessRule | undefined {
+function declaredRule(access: Access, operation: Operation): AccessRule | RowAlternatives | undefined {
   if (typeof access === 'string') return access
   if (operation === 'list' || operation === 'read') return access.read
   return access[operation] ?? access.write
 }
+
+/** The rule for the callers of an operation; one that depends on the item lets all known callers ask. */
+export function ruleFor(access: Access, operation: Operation): AccessRule | undefined {
+  const rule = declaredRule(access, operation)
+  return rule === undefined || typeof rule === 'string' ? rule : 'authenticated'
+}
+
+/** The alternatives of a rule that depends on the item; undefined for the others. */
+export function rowAlternatives(access: Access, operation: Operation): RowAlternatives | undefined {
+  const rule = declaredRule(access, operation)
+  return Array.isArray(rule) ? (rule as RowAlternatives) : undefined
+}
+
+/** The scopes that allow all items. */
+export const scopesIn = (alternatives: RowAlternatives): readonly string[] =>
+  alternatives.flatMap((one) => ('scope' in one ? [one.scope] : []))
+
+/** The fields that the rules of a resource depend on. */
+export const ruledFields = (access: Access): readonly string[] =>
+  typeof access === 'string'
+    ? []
+    : Object.values(access).flatMap((rule) =>
+        typeof rule === 'string' ? [] : rule.flatMap((one) => ('where' in one ? Object.keys(one.where) : [])),
+      )
 
 /** Whether a rule allows every caller that the other one allows. Different scopes cannot be compared. */
 export const ruleCovers = (rule: AccessRule | undefined, other: AccessRule | undefined): boolean =>

@@ -10,7 +10,9 @@ import {
   type AccessRule,
   type DeclarationContext,
   type ResourceDeclaration,
+  type RowAlternatives,
   resolveConcepts,
+  rowAlternatives,
   ruleFor,
 } from './declaration.ts'
 import { ruleSource } from './own-operations.ts'
@@ -40,6 +42,8 @@ export interface Transition {
   readonly from: readonly string[]
   readonly to: string
   readonly rule: AccessRule
+  /** The items that the inherited rule allows it on; undefined if its rule is the same for all. */
+  readonly rowRule?: RowAlternatives | undefined
   readonly input: readonly InputField[]
   /** The names of inputs by the field that each sets. */
   readonly inputs: ReadonlyMap<string, string>
@@ -101,6 +105,7 @@ export function machineOf(
   if (!states) return null
   const { field, transitions, writable = {} } = states
   const rule = ruleFor(access, 'change')
+  const rowRule = rowAlternatives(access, 'change')
   const stored = (name: string, value: unknown) => {
     const target = resolveConcepts(fields[name] as Field, concepts)
     return valueCheckOf(target, rules)(value, '', [])
@@ -116,7 +121,12 @@ export function machineOf(
     transitions: all.flatMap(({ one, made }) =>
       isTimed(one)
         ? []
-        : [{ ...made, rule: one.access ?? (rule as AccessRule), input: inputFields(one.input ?? {}, concepts, rules) }],
+        : [
+            {
+              ...{ ...made, input: inputFields(one.input ?? {}, concepts, rules) },
+              ...(one.access === undefined ? { rule: rule as AccessRule, rowRule } : { rule: one.access }),
+            },
+          ],
     ),
     timed: all.flatMap(({ one, made }) => {
       const after = one.after === undefined ? null : (durationMilliseconds(one.after) ?? null)
@@ -188,6 +198,7 @@ export interface OwnOperation {
   readonly asynchronous: boolean
   readonly at: 'collection' | 'item'
   readonly rule: AccessRule
+  readonly rowRule?: RowAlternatives | undefined
   readonly input: readonly InputField[]
   readonly output: readonly InputField[]
 }
@@ -199,6 +210,7 @@ export const ownOperationsOf = (
 ): readonly OwnOperation[] =>
   Object.entries(operations).map(([name, { at, input = {}, output = {}, access: own, asynchronous = false }]) => ({
     ...{ name, at, asynchronous, rule: own ?? (ruleFor(access, ruleSource(at)) as AccessRule) },
+    ...(own === undefined && { rowRule: rowAlternatives(access, ruleSource(at)) }),
     input: inputFields(input, concepts, rules),
     output: inputFields(output, concepts, rules),
   }))

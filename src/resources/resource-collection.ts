@@ -10,7 +10,7 @@ import { type Collection, type Column, columnOf, type Unique, wordColumnOf } fro
 import { fieldRulesOf } from '../rows/field-rules.ts'
 import { fillName, shapeField, shapeName } from '../rows/shape.ts'
 import type { Settings } from '../settings.ts'
-import { accountNameOf, type DeclarationContext, type ResourceDeclaration } from './declaration.ts'
+import { accountNameOf, type DeclarationContext, type ResourceDeclaration, ruledFields } from './declaration.ts'
 import { derivedValues, storedAggregates } from './derived-fields.ts'
 import { dependentsOf, referringColumns } from './references.ts'
 import { isStatusResource } from './service-fields.ts'
@@ -44,7 +44,8 @@ export function collectionOf(
   const composite = key !== null && parent !== null
   const orders = [...(declaration.order ? [declaration.order] : []), ...Object.values(declaration.sorts ?? {})]
   const wanted = [...(declaration.indexes ?? []), ...orders]
-  const names = new Set([...(declaration.uniques ?? []), ...orders].flat().map(fieldOfTerm))
+  const ruled = ruledFields(declaration.access)
+  const names = new Set([...(declaration.uniques ?? []), ...orders, ruled].flat().map(fieldOfTerm))
   const columnName = columnNamer(composite ? parent.field : null)
   const columns = columnsOf(members, { ...indexedFields(declaration, names), rules }, parent?.field, composite)
   const derived = derivedValues(name, members, declaration, around, rules)

@@ -11,6 +11,7 @@ import {
   operations,
   type ResourceDeclaration,
   resolveConcepts,
+  rowAlternatives,
   ruleCovers,
   ruleFor,
   type VersionedDeclaration,
@@ -118,6 +119,13 @@ function checkScopedFields(scene: ChangeCheck): void {
 function checkReaders({ change, path, own, around, later, found }: ChangeCheck, name: string, target: string): void {
   const there = around.resources[target]
   const asked = there && ruleFor(there.access, 'read')
+  if (there && [own.access, there.access].some((access) => rowAlternatives(access, 'read')))
+    report(
+      { found },
+      [...path, 'moved', name],
+      `Access to items of \`${change.resource}\` or \`${target}\` depends on the item, and an older version would show and find them together.`,
+      'Write access rules without alternatives for both, or leave the field where it was.',
+    )
   if (!there || (asked !== undefined && change.moved?.[name]?.field?.options.read === asked)) return
   const creates = [own, ...[change, ...later].map(({ methods }) => ({ methods: methods?.added }))].some(
     ({ methods }, i) => (methods ?? (i === 0 ? operations : [])).includes('create'),

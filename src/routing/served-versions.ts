@@ -163,7 +163,11 @@ function viewAndLinks(
   const { resource: own, today } = source
   const links = linkRulesOf(own, actions, resources)
   return {
-    view: viewsOf({ ...source, rules: links?.rules ?? [] }),
+    view: viewsOf({
+      ...source,
+      rules: links?.rules ?? [],
+      hasRowLinks: links?.actions.some(({ rowRule }) => rowRule !== undefined) ?? false,
+    }),
     linker: links && itemLinker({ own, today }, links, itemPath),
   }
 }

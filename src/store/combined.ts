@@ -134,7 +134,8 @@ export function combinedCreate(
     !dialect.combines ||
     plan.id !== 'fresh' ||
     (plan.claim?.expired ?? null) !== null ||
-    held.length > maxRequiredRows
+    held.length > maxRequiredRows ||
+    held.some(({ collection }) => cellar.rights?.visible.of(collection))
   )
     return null
   const { collection, shape } = own

@@ -31,13 +31,14 @@ const newCourse = (): EffectCourse => ({ last: new Map(), joined: new Map() })
  * row, as an effect may change the row that was written.
  */
 export function* writeWithEffects(
-  cellar: StoreContext,
+  asked: StoreContext,
   given: RowWrite,
   seen: ReadResult | null,
   held: boolean,
   outer: EffectCourse | null = null,
 ): Steps<Outcome> {
   let plan = given
+  const cellar = ofService(asked)
   const effects = [...(given.effects ?? [])]
   while (plan.consequences) {
     const decided: RowWrite = yield* decideConsequences(cellar, plan.consequences, held)
@@ -45,7 +46,7 @@ export function* writeWithEffects(
     plan = decided
   }
   if (effects.length === 0) {
-    const write = writeRow(cellar, plan, seen)
+    const write = writeRow(asked, plan, seen)
     const outcome = yield* hasEventRows(cellar, plan, seen) ? withoutAutocommit(write) : write
     yield* recordEventRows(cellar, plan, seen, outcome)
     if (outer) noteState(cellar, plan, outcome, outer.last)
@@ -55,7 +56,7 @@ export function* writeWithEffects(
   const { last } = course
   const rows = yield* lockRows(cellar, plan, effects)
   for (const one of effects.filter(isListCheck)) yield* performListCheck(cellar, one) // before this changes the list itself
-  const outcome = yield* withoutAutocommit(writeRow(cellar, plan, seen))
+  const outcome = yield* withoutAutocommit(writeRow(asked, plan, seen))
   if (!isCommitted(outcome)) return outcome
   noteState(cellar, plan, outcome, last)
   if (plan.do === 'remove') rows.clear()
@@ -64,6 +65,9 @@ export function* writeWithEffects(
   yield* recordEventRows(cellar, plan, seen, outcome) // as the effects left these rows
   return refusal ?? (yield* followRemoved(cellar, lastState(cellar, plan, outcome, last), outer))
 }
+
+/** What follows from a write is done by the service itself, also with rows that do not exist for the caller. */
+const ofService = (cellar: StoreContext): StoreContext => (cellar.rights ? { ...cellar, rights: undefined } : cellar)
 
 function noteState(cellar: StoreContext, plan: RowWrite, outcome: Outcome, last: LastStates): void {
   if (plan.do !== 'keep' && (outcome.is === 'created' || outcome.is === 'changed'))

@@ -68,7 +68,9 @@ function* readRowsById(
 ): Steps<RowsById> {
   const own = preparedCollection(cellar, collection)
   const statement = own.prepared.form('embedded', () => rowsByIdStatement(own.collection, cellar.dialect))
-  const rows = yield fillSlots(statement, embedValues(cellar, account, ids))
+  const found = yield fillSlots(statement, embedValues(cellar, account, ids))
+  const test = cellar.rights?.visible.of(collection)
+  const rows = test ? found.filter((row) => test.matches(viewStoredRow(own, row).doc)) : found
   const parts = rows.map(({ id }, from): [string, RowsPart] => [id as string, { from, count: 1, hasMore: false }])
   return { docs: documentsOf(own, rows), parts: new Map(parts) }
 }
@@ -81,7 +83,7 @@ function* readFirstRows(
   owners: readonly string[],
 ): Steps<RowsById> {
   const own = preparedCollection(cellar, collection)
-  const plan = resolveList(cellar, list)
+  const plan = resolveList(cellar, cellar.rights ? { ...list, rights: cellar.rights } : list)
   refuseJoinedOrder(cellar, plan)
   yield* refusePendingColumns(cellar, own, plan)
   const { limit } = plan.window

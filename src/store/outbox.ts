@@ -328,16 +328,43 @@ export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<Event
   const head = unknown === null ? last : unknown - 1
   const to = Math.min(head, plan.upTo ?? from + mostScanned)
   if (from >= to) return { is: 'events', events: [], position: from, head, base, stops: unknown !== null }
-  const { text, values } = eventsWhere(cellar, plan)
-  const { mark } = dialect
-  const rows = yield {
-    text: `${selectEvents} WHERE position > ${mark(1)} AND position <= ${mark(2)}${text} ORDER BY position${plan.upTo === undefined ? '' : ' DESC'} LIMIT ${Math.trunc(plan.limit)}`,
-    values: [from, to, ...values],
-    autocommit: 'read',
-  }
-  const events = yield* storedEvents(cellar, rows)
-  const position = rows.length < plan.limit ? to : Number(rows.at(-1)?.position)
+  const { events, position } = yield* eventsBetween(cellar, plan, from, to)
   return { is: 'events', events, position, head, base, stops: unknown !== null && position === head }
+}
+
+/** How many events are read at once to find those of rows that the caller sees. */
+const mostTested = 500
+
+/** The events of a plan between two positions, and the last position that it has come to. */
+function* eventsBetween(
+  cellar: StoreContext,
+  plan: ReadEvents,
+  from: number,
+  to: number,
+): Steps<Pick<EventPage, 'events' | 'position'>> {
+  const { visible, upTo } = plan
+  const { text, values } = eventsWhere(cellar, plan)
+  const { mark } = cellar.dialect
+  const limit = Math.trunc(visible ? Math.max(plan.limit, mostTested) : plan.limit)
+  const events: StoredEvent[] = []
+  for (let [after, last] = [from, to]; ; ) {
+    const rows = yield {
+      text: `${selectEvents} WHERE position > ${mark(1)} AND position <= ${mark(2)}${text} ORDER BY position${upTo === undefined ? '' : ' DESC'} LIMIT ${limit}`,
+      values: [after, last, ...values],
+      autocommit: 'read',
+    }
+    const found = yield* storedEvents(cellar, rows)
+    events.push(...found.filter(({ collection, doc }) => visible?.of(collection)?.matches(doc) ?? true))
+    const position = Number(rows.at(-1)?.position)
+    if (visible && events.length >= plan.limit) {
+      const shown = events.slice(0, plan.limit)
+      return { events: shown, position: shown.at(-1)?.position ?? position }
+    }
+    if (rows.length < limit) return { events, position: to }
+    if (!visible) return { events, position }
+    if (upTo === undefined) after = position
+    else last = position - 1
+  }
 }
 
 /**

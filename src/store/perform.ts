@@ -26,15 +26,16 @@ import { joinsOf, withJoinedRows } from './joined.ts'
 import { findEvent, numberEvents, readEvents, readHead, sweepEvents } from './outbox.ts'
 import { readFamily } from './read-family.ts'
 import { readPage } from './read-page.ts'
-import { absentOwner, readRow, readWithJoined } from './read-row.ts'
+import { absentOwner, readVisibleRow, readWithJoined } from './read-row.ts'
 import { refuseJoinedOrder } from './remote-entries.ts'
 import { findAccounts } from './remove-row.ts'
 import { readRevisions, sweepRevisions } from './revisions.ts'
 
 /** With `held`, which a retry after a conflict sets, rows are locked between being read and written. */
 export function perform(given: StoreContext, plan: Plan, held = false): Steps<Outcome> {
-  const cellar = 'by' in plan && plan.by !== undefined ? { ...given, caller: plan.by } : given
-  const steps = plan.do === 'read' ? readRow(cellar, plan) : performPlan(cellar, plan, held)
+  const named = 'by' in plan && plan.by !== undefined ? { ...given, caller: plan.by } : given
+  const cellar = 'rights' in plan && plan.rights ? { ...named, rights: plan.rights } : named
+  const steps = plan.do === 'read' ? readVisibleRow(cellar, plan) : performPlan(cellar, plan, held)
   const { joined, account } = joinsOf(plan)
   const all = joined.length === 0 ? steps : withJoinedRows(cellar, steps, joined, account)
   if ('embeds' in plan && plan.embeds) return withEmbeddedRows(cellar, all, plan.embeds, joined)
@@ -45,7 +46,7 @@ export function perform(given: StoreContext, plan: Plan, held = false): Steps<Ou
 function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Outcome> {
   switch (plan.do) {
     case 'read':
-      return yield* readRow(cellar, plan)
+      return yield* readVisibleRow(cellar, plan)
     case 'list':
       return yield* readList(cellar, plan)
     case 'recall':
@@ -113,6 +114,7 @@ function withoutClaim(plan: Create): Create {
 function* performDecision(cellar: StoreContext, plan: Decide, held: boolean): Steps<Outcome> {
   const { read: target, claim = null } = plan
   const seen = target.do === 'none' ? noRow(target) : yield* readWithJoined(cellar, target, held)
+  cellar.rights?.admit(seen)
   plan.admit?.(seen)
   const taken = claim && (yield* takeClaim(cellar, target, claim))
   if (taken) return taken

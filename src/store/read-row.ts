@@ -38,6 +38,23 @@ export function* readRow(
   return decides ? { ...absent, key } : absent
 }
 
+/** A row as the caller sees it; one below an owner that does not exist for the caller does not exist either. */
+export function* readVisibleRow(
+  cellar: StoreContext,
+  plan: Omit<Read, 'do'>,
+  held = false,
+  decides = false,
+): Steps<ReadResult> {
+  const { collection: name, key, time } = plan
+  const visible = cellar.rights?.visible
+  const seen = yield* readRow(cellar, plan, held, decides)
+  if (!visible) return seen
+  const { collection } = preparedCollection(cellar, name)
+  const owner = collection.composite ? ownerOfKey(collection, key) : null
+  const hidden = owner && visible.of(owner.collection) && (yield* absentOwner(cellar, owner, key.account, time))
+  return hidden || visible.seenAs(name, seen)
+}
+
 /** Rows of a collection that are locked in the same way. */
 interface RowsToLock {
   readonly collection: string
@@ -63,7 +80,7 @@ export function* lockPresentRows(
 
 /** A row with its joined rows, which its ETag depends on too. */
 export const readWithJoined = (cellar: StoreContext, plan: Read, held: boolean): Steps<ReadResult> => {
-  const steps = readRow(cellar, plan, held, true)
+  const steps = readVisibleRow(cellar, plan, held, true)
   const { joined = [], key } = plan
   return joined.length === 0 ? steps : (withJoinedRows(cellar, steps, joined, key.account) as Steps<ReadResult>)
 }
@@ -82,10 +99,25 @@ export function* absentOwner(
   time: number,
   how: 'exists' | 'existsShared' = 'exists',
 ): Steps<AbsentRow | null> {
-  const { collection, texts } = preparedCollection(cellar, name)
   const key = { id, parent: null, account }
-  const [row] = yield { text: texts[how], values: rowKeyValues(collection, key, cellar.dialect) }
-  return row ? null : yield* readAbsentRow(cellar, collection, key, time)
+  if (yield* existsForCaller(cellar, name, key, how)) return null
+  const absent = yield* readAbsentRow(cellar, preparedCollection(cellar, name).collection, key, time)
+  return (cellar.rights?.visible.seenAs(name, absent) ?? absent) as AbsentRow
+}
+
+/** Whether a row exists, for the caller too. */
+export function* existsForCaller(
+  cellar: StoreContext,
+  name: string,
+  key: RowKey,
+  how: 'exists' | 'existsShared',
+): Steps<boolean> {
+  const own = preparedCollection(cellar, name)
+  const values = rowKeyValues(own.collection, key, cellar.dialect)
+  const test = cellar.rights?.visible.of(name)
+  if (!test) return (yield { text: own.texts[how], values }).length > 0
+  const [row] = yield { text: how === 'exists' ? own.texts.read : own.texts.readForShare, values }
+  return row !== undefined && test.matches(viewStoredRow(own, row).doc)
 }
 
 /** Whether an absent row was deleted; without a tombstone within its retention, it counts as never created. R134. */

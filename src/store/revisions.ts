@@ -7,19 +7,30 @@ import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
 import type { ReadRevisions, SweepRevisions } from '../flow/plan.ts'
 import { type Cell, type Collection, storedNameOf } from '../rows/collection.ts'
 import { history, historyRows, storedEvents } from './outbox.ts'
-import { readRow } from './read-row.ts'
+import { readRow, readVisibleRow } from './read-row.ts'
 
 /** How many revisions are looked through for a page, so that those that are not shown do not make it slow. */
 const mostScanned = 2000
 
-/** Revisions, the newest first; the absent row if it has none and does not exist. */
+/**
+ * Revisions, the newest first; the absent row if it has none and does not exist. Where access depends on rows, each revision is
+ * judged by what the row was, and the first one that the caller sees after another has no changes from it.
+ */
 export function* readRevisions(cellar: StoreContext, plan: ReadRevisions): Steps<RevisionPage | AbsentRow> {
+  const hidden = cellar.rights ? yield* hiddenRow(cellar, plan) : null
+  if (hidden) return hidden
   const own = preparedCollection(cellar, plan.collection)
+  const test = cellar.rights?.visible.of(plan.collection)
+  const shownOf = (found: readonly StoredRevision[]): StoredRevision[] =>
+    found
+      .filter(({ event }) => test?.matches(event.doc) ?? true)
+      .map((one) => (one.before && test?.matches(one.before.doc) === false ? { ...one, before: null } : one))
+      .filter(({ event, before }) => plan.isShown(event, before))
   if (plan.numbers) {
     const revisions: StoredRevision[] = []
     for (const number of plan.numbers) {
-      const [newest] = yield* revisionsBefore(cellar, own, plan, { before: number + 1, limit: 1 })
-      if (newest?.event.sequence === number && plan.isShown(newest.event, newest.before)) revisions.push(newest)
+      const found = yield* revisionsBefore(cellar, own, plan, { before: number + 1, limit: 1 })
+      revisions.push(...shownOf(found.filter(({ event }) => event.sequence === number)))
     }
     return { is: 'revisions', revisions, next: null }
   }
@@ -28,7 +39,7 @@ export function* readRevisions(cellar: StoreContext, plan: ReadRevisions): Steps
   for (let scanned = 0; scanned < mostScanned; ) {
     const limit = plan.limit + 1
     const found = yield* revisionsBefore(cellar, own, plan, { before, limit })
-    shown.push(...found.filter((one) => plan.isShown(one.event, one.before)))
+    shown.push(...shownOf(found))
     if (shown.length > plan.limit) {
       const revisions = shown.slice(0, plan.limit)
       return { is: 'revisions', revisions, next: revisions.at(-1)?.event.sequence ?? null }
@@ -38,6 +49,20 @@ export function* readRevisions(cellar: StoreContext, plan: ReadRevisions): Steps
     scanned += limit
   }
   return { is: 'revisions', revisions: shown, next: before }
+}
+
+/** The row as absent, if it does not exist for the caller; a deleted one is judged by what it was. */
+function* hiddenRow(cellar: StoreContext, plan: ReadRevisions): Steps<AbsentRow | null> {
+  const seen = yield* readVisibleRow(cellar, plan)
+  const visible = cellar.rights?.visible
+  const test = visible?.of(plan.collection)
+  if (seen.is === 'found' || (test === undefined && seen.is === 'gone')) return null
+  if (seen.collection !== plan.collection && visible?.of(seen.collection)) return seen
+  const present = yield* readRow(cellar, plan)
+  if (present.is === 'found') return seen
+  const own = preparedCollection(cellar, plan.collection)
+  const [last] = yield* revisionsBefore(cellar, own, plan, { before: null, limit: 1 })
+  return last && (test?.matches(last.event.doc) ?? true) ? null : seen
 }
 
 function* lastPage(

@@ -18,7 +18,7 @@ import { markWrittenFields } from './dropped-copies.ts'
 import { keepAnswer, takeClaim } from './idempotency-claims.ts'
 import { writeForOldNodes } from './joined.ts'
 import { type EventValues, eventValues, ledgersOf, recordEvent } from './outbox.ts'
-import { absentOwner, readAbsentRow } from './read-row.ts'
+import { absentOwner, existsForCaller, readAbsentRow } from './read-row.ts'
 import { updateRemoteEntries } from './remote-entries.ts'
 import { deleteTombstone, removeRow } from './remove-row.ts'
 import { lastRevision } from './revisions.ts'
@@ -30,6 +30,7 @@ export function* writeRow(cellar: StoreContext, given: RowWrite, seen: ReadResul
   if (given.do === 'keep') return { is: 'kept', seen: seen as ReadResult }
   if (given.do === 'remove') return yield* removeRow(cellar, given)
   const plan = given.do === 'create' && cellar.backlog ? yield* withoutWaitingTotals(cellar, given) : given
+  cellar.rights?.admitWritten(plan)
   cellar.onWrite?.(plan)
   const steps = plan.do === 'create' ? createRow(cellar, plan, seen) : updateRow(cellar, plan, seen as ViewedRow)
   return yield* cellar.backlog ? writeForOldNodes(cellar, plan, steps) : steps
@@ -105,10 +106,8 @@ function* missingReferences(
   const missing: RequiredReference[] = []
   for (const reference of references) {
     if (reference.collection === collection && reference.id === key.id) continue
-    const { collection: target, texts } = preparedCollection(cellar, reference.collection)
     const named = { id: reference.id, parent: null, account: key.account }
-    const [row] = yield { text: texts.existsShared, values: rowKeyValues(target, named, cellar.dialect) }
-    if (!row) missing.push(reference)
+    if (!(yield* existsForCaller(cellar, reference.collection, named, 'existsShared'))) missing.push(reference)
   }
   return missing
 }

@@ -1,7 +1,7 @@
 /** Item links: the URLs of an item, of its related items, and of the actions that a caller can use on it now. R49, R224. */
 import type { CarriedVersion } from '../flow/call.ts'
 import { toCase } from '../formats/naming.ts'
-import type { AccessRule } from '../resources/declaration.ts'
+import type { AccessRule, RowAlternatives } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
 import type { ServedOperation, ServedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -12,6 +12,8 @@ import type { View } from './view.ts'
 interface ItemAction {
   readonly name: string
   readonly rule: AccessRule
+  /** The items that the rule allows it on; undefined if it is the same for all. */
+  readonly rowRule?: RowAlternatives | undefined
   readonly from: readonly string[] | null
   /** The stored state that it leads to; null for other actions. */
   readonly to: string | null
@@ -36,11 +38,11 @@ export function linkRulesOf(
 ): LinkRules | null {
   const mode = own.settings.resource.links
   const actions = [
-    ...transitions.flatMap(({ own: { name, rule }, today: { from, to }, refused }) =>
-      refused ? [] : [{ name, rule, from, to }],
+    ...transitions.flatMap(({ own: { name, rule }, today: { from, to, rowRule }, refused }) =>
+      refused ? [] : [{ name, rule, rowRule, from, to }],
     ),
-    ...operations.flatMap(({ own: { name, at, rule }, refused }) =>
-      refused || at !== 'item' ? [] : [{ name, rule, from: null, to: null }],
+    ...operations.flatMap(({ own: { name, at, rule }, today: { rowRule }, refused }) =>
+      refused || at !== 'item' ? [] : [{ name, rule, rowRule, from: null, to: null }],
     ),
   ]
   // Refused actions are not linked, but the version describes the links of its items.
@@ -105,9 +107,13 @@ function linksText(plan: LinkPlan, view: View, carried: CarriedVersion, item: Li
     const shown = item.shown === item.stored ? stored : (JSON.parse(item.shown) as Document)
     text += relationLinks(relations, { view, carried, base, query, pathOf }, shown, stored)
   }
-  for (const { key, name, rule, from, to } of actions)
-    if ((from === null || from.includes(item.state)) && view.permitted.has(rule) && !view.closed.has(to ?? ''))
+  const isPermitted = ({ rule, rowRule }: ItemAction) =>
+    view.permitted.has(rule) && (rowRule === undefined || view.permitsOn(rowRule, item.stored))
+  for (const action of actions) {
+    const { key, name, from, to } = action
+    if ((from === null || from.includes(item.state)) && isPermitted(action) && !view.closed.has(to ?? ''))
       text += `,"${key}":"${base}/${name}${query}"`
+  }
   return `${text}}`
 }
 

@@ -25,6 +25,7 @@ const view: View = {
   ...{
     joined: [{ resource: homes, masked: new Set() }],
     selected: null,
+    permitsOn: () => true,
     account: null,
     seal: { secret: '', account: null, text: '' },
   },

@@ -5,9 +5,11 @@ import { type Caller, nobody, permits } from '../flow/caller.ts'
 import type { JoinedRow } from '../flow/found-row.ts'
 import type { FieldSelection, FieldTree } from '../flow/intent.ts'
 import { Memo } from '../flow/memo.ts'
-import type { AccessRule } from '../resources/declaration.ts'
+import type { RowTest } from '../flow/visible-rows.ts'
+import type { AccessRule, RowAlternatives } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { Waiting } from '../rows/collection.ts'
+import { rowTest } from '../rules/row-rules.ts'
 
 export interface View {
   readonly major: number
@@ -28,7 +30,9 @@ export interface View {
   readonly joined: readonly { readonly resource: Resource; readonly masked: ReadonlySet<string> }[]
   /** The fields that a request selects; null if it selects all. */
   readonly selected: FieldSelection | null
-  /** The account whose rows are shown; null if rows do not belong to accounts. */
+  /** Whether a rule of a link that depends on the item, given as it is stored, permits the caller. */
+  readonly permitsOn: (rule: RowAlternatives, doc: string) => boolean
+  /** The account whose rows are shown, or the caller if links depend on both; null if rows do not belong to accounts. */
   readonly account: string | null
   /** The cached digest of the account in tags. R121. */
   readonly seal: AccountSeal
@@ -44,6 +48,8 @@ export interface ViewSource {
   readonly joined: readonly Resource[]
   /** The rules that decide which links a caller sees. */
   readonly rules: readonly AccessRule[]
+  /** Whether links of an item depend on the item and the caller. */
+  readonly hasRowLinks?: boolean
 }
 
 /** The last digest, with the secret and the account that it was made for. */
@@ -58,15 +64,30 @@ const noSeal: AccountSeal = { secret: '', account: null, text: '' }
 const mostKnown = 1000
 
 /** The parts of a caller that a view depends on. */
-export type ViewingCaller = Pick<Caller, 'id' | 'scopes' | 'account'>
+export type ViewingCaller = Pick<Caller, 'id' | 'scopes' | 'account' | 'unrestricted'>
 
 /** Makes the function that returns a caller's view; views differ by scopes and account. */
 export function viewsOf(showing: ViewSource): (caller: ViewingCaller) => View {
   const byScopes = viewsByScopes(showing)
-  if (showing.today.collection.account === null) return byScopes
+  const { today, hasRowLinks = false } = showing
+  if (today.collection.account === null && !hasRowLinks) return byScopes
   const known = new Memo<object, View>(mostKnown)
-  return (caller) =>
-    known.get(caller) ?? known.set(caller, { ...byScopes(caller), account: caller.account, seal: { ...noSeal } })
+  return (caller) => {
+    const account = hasRowLinks ? JSON.stringify([caller.account, caller.id]) : caller.account
+    const own = hasRowLinks && { permitsOn: rowPermission(today, caller) }
+    return known.get(caller) ?? known.set(caller, { ...byScopes(caller), ...own, account, seal: { ...noSeal } })
+  }
+}
+
+/** Tests are made once for each rule. */
+function rowPermission(resource: Resource, caller: ViewingCaller): View['permitsOn'] {
+  const tests = new Map<RowAlternatives, RowTest | null>()
+  return (alternatives, doc) => {
+    const known = tests.get(alternatives)
+    const test = known === undefined ? rowTest({ resource, alternatives }, caller) : known
+    tests.set(alternatives, test)
+    return test?.matches(doc) ?? true
+  }
 }
 
 const nothingClosed: ReadonlySet<string> = new Set()
@@ -127,6 +148,7 @@ function makeView(
     masked,
     joined,
     selected: null,
+    permitsOn: () => true,
     account: null,
     seal: { ...noSeal },
   }

@@ -1,0 +1,73 @@
+/** Row rights: what a caller may do in one request, where that depends on rows. Part 5, authentication. */
+
+import { Problem } from '../errors/problem.ts'
+import { type Caller, permits } from '../flow/caller.ts'
+import type { Route, RowRule, ServedVersion } from '../flow/route.ts'
+import { type RowRights, VisibleRows } from '../flow/visible-rows.ts'
+import { listInWords, titleInSentence } from '../formats/naming.ts'
+import { ruleFor, scopesIn } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
+import { hasRowRules, isCallerMarker, rowRuleOf, rowTest, visibleRows } from './row-rules.ts'
+
+type NamesOf = (field: string) => readonly string[]
+
+/**
+ * The rights of a request of a version; undefined if they do not depend on rows. `ruled` are the resources as they are stored,
+ * or null if no rule of theirs depends on rows.
+ */
+export function rowRightsOf(
+  ruled: ReadonlyMap<string, Resource> | null,
+  version: Pick<ServedVersion, 'namesOf'>,
+  { resource, safe, rowRule }: Pick<Route, 'resource' | 'rowRule' | 'safe'>,
+  caller: Caller,
+): RowRights | undefined {
+  if (!ruled) return undefined
+  const own = ruled.get(resource.collection.name)
+  const seen = visibleRows(ruled, caller)
+  if (!own || safe || !hasRowRules(own)) return seen && { visible: seen, admit: () => {}, admitWritten: () => {} }
+  const namesOf: NamesOf = (field) => version.namesOf(resource.name, own.name, field)
+  const { name } = own.collection
+  const using = rowRule ?? null
+  const used = using && rowTest(using, caller)
+  // For a caller that may not read the items, only those exist that it may use for this.
+  const isBlind = !permits(caller, ruleFor(own.access, 'read'))
+  const all = seen ?? allRows
+  const visible = isBlind && used ? all.with(name, used) : all
+  const [making, reading] = [rowRuleOf(own, 'create') ?? null, rowRuleOf(own, 'read') ?? null]
+  const check = (doc: string, rule: RowRule | null, says: string): void => {
+    if (rule && rowTest(rule, caller)?.matches(doc) === false) throw refusal(own, rule, says, namesOf)
+  }
+  return {
+    visible,
+    admit: (row) => {
+      if (row.is === 'found') check(row.doc, using, 'use for this')
+    },
+    admitWritten: ({ do: write, row: { doc } }) => {
+      if (write === 'create') check(doc, making, 'create')
+      else check(doc, using, 'change')
+      check(doc, reading, 'read')
+    },
+  }
+}
+
+const allRows = new VisibleRows(new Map())
+
+function refusal({ title }: Resource, { alternatives }: RowRule, says: string, namesOf: NamesOf): Problem {
+  const rows = alternatives.flatMap((one) => ('where' in one ? [conditionsText(one.where, namesOf)] : []))
+  const scopes = scopesIn(alternatives)
+  const mend = scopes.length === 0 ? '' : ` Others need the scope ${listInWords(scopes)}.`
+  const message = `This ${titleInSentence(title)} is not one that the credentials may ${says}: ${listInWords(rows)}.${mend}`
+  return new Problem('access-denied', message)
+}
+
+/** Conditions in words, by the names of a version. */
+export const conditionsText = (
+  where: Readonly<Record<string, unknown>>,
+  namesOf: NamesOf = (field) => [field],
+): string =>
+  Object.entries(where)
+    .map(([field, value]) => {
+      const name = namesOf(field)[0] ?? field
+      return `${name} is ${isCallerMarker(value) ? 'the id of the caller' : JSON.stringify(value)}`
+    })
+    .join(' and ')

@@ -1,0 +1,98 @@
+/** Row rules: access rules whose alternatives allow a part of the items, made ready for callers. Part 5, authentication. */
+
+import type { Caller } from '../flow/caller.ts'
+import { permits } from '../flow/caller.ts'
+import type { Condition } from '../flow/plan.ts'
+import type { RowRule } from '../flow/route.ts'
+import { type RowTest, VisibleRows } from '../flow/visible-rows.ts'
+import { type Operation, rowAlternatives, ruleFor, scopesIn } from '../resources/declaration.ts'
+import type { Resource } from '../resources/resource.ts'
+import { caller as callerMarker } from '../resources/states.ts'
+import { type Cell, type Column, cellIn } from '../rows/collection.ts'
+
+/** The row rule of an operation on items of a resource as it is stored; undefined if its rule is the same for all items. */
+export function rowRuleOf(resource: Resource, operation: Operation): RowRule | undefined {
+  const alternatives = rowAlternatives(resource.access, operation)
+  return alternatives && { resource, alternatives }
+}
+
+/** Whether the access to items of a resource depends on the item. */
+export const hasRowRules = ({ access }: Pick<Resource, 'access'>): boolean =>
+  typeof access === 'object' && Object.values(access).some((rule) => Array.isArray(rule))
+
+/** The scope that allows an operation on all items; undefined if there is none. */
+export const scopeForAllRows = ({ access }: Pick<Resource, 'access'>, operation: Operation): string | undefined => {
+  const alternatives = rowAlternatives(access, operation)
+  return alternatives ? scopesIn(alternatives)[0] : ruleFor(access, operation)
+}
+
+/** The rows that a rule allows a caller; null if it allows all of them. */
+export function rowTest(
+  { resource: { collection }, alternatives }: RowRule,
+  { id, scopes, unrestricted }: Pick<Caller, 'id' | 'scopes' | 'unrestricted'>,
+): RowTest | null {
+  if (unrestricted || alternatives.some((one) => 'scope' in one && scopes.has(one.scope))) return null
+  const tests = alternatives.flatMap((one) =>
+    'where' in one
+      ? [Object.entries(one.where).map(([field, value]) => cellTest(columnOf(collection.columns, field), value, id))]
+      : [],
+  )
+  return {
+    any: tests.map((all) => all.map(({ condition }) => condition)),
+    matches: (doc) => {
+      const document = JSON.parse(doc) as Record<string, unknown>
+      return tests.some((all) => all.every(({ isMet }) => isMet(document)))
+    },
+  }
+}
+
+/** The column of ids, which tables have besides those of their fields. */
+const idColumn: Pick<Column, 'name' | 'field' | 'cell'> = { name: 'id', field: 'id', cell: (value) => value as Cell }
+
+const columnOf = (columns: readonly Column[], field: string): Pick<Column, 'name' | 'field' | 'cell'> =>
+  columns.find((one) => one.field === field && !one.of && !one.isWords) ?? idColumn
+
+/** A value that a column must have: the condition for statements, and the same for documents. */
+function cellTest(
+  column: Pick<Column, 'name' | 'field' | 'cell'>,
+  value: unknown,
+  id: string,
+): { readonly condition: Condition; readonly isMet: (document: Record<string, unknown>) => boolean } {
+  const cell = column.cell(isCallerMarker(value) ? id : value)
+  const { name } = column
+  return {
+    condition: cell === null ? { column: name, is: 'null' } : { column: name, is: 'eq', value: cell },
+    isMet: (document) => cellIn(column as Column, document) === cell,
+  }
+}
+
+export const isCallerMarker = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && (value as typeof callerMarker).marker === callerMarker.marker
+
+type Resources = ReadonlyMap<string, Resource>
+
+/** Pure: the rows that callers see. Callers are kept for a while by what identifies them. */
+const known = new WeakMap<Resources, WeakMap<Caller, VisibleRows | null>>()
+
+/** The rows that exist for a caller: those that it may read. Undefined if that does not depend on rows. */
+export function visibleRows(resources: Resources, caller: Caller): VisibleRows | undefined {
+  const own = known.get(resources) ?? new WeakMap<Caller, VisibleRows | null>()
+  if (!known.has(resources)) known.set(resources, own)
+  let made = own.get(caller)
+  if (made === undefined) {
+    made = makeVisible(
+      [...resources.values()].flatMap((one) => rowRuleOf(one, 'read') ?? []),
+      caller,
+    )
+    own.set(caller, made)
+  }
+  return made ?? undefined
+}
+
+function makeVisible(rules: readonly RowRule[], caller: Caller): VisibleRows | null {
+  const tests = rules.flatMap((rule) => {
+    const test = permits(caller, 'authenticated') ? rowTest(rule, caller) : { any: [], matches: () => false }
+    return test ? [[rule.resource.collection.name, test] as const] : []
+  })
+  return tests.length === 0 ? null : new VisibleRows(new Map(tests))
+}
