@@ -240,9 +240,12 @@ type Answered<D, R extends ResourceName<D>, Rule> =
       ? Tagged<Row<D, R>>
       : Tagged<Row<D, R>> | null
 type AccessOf<D, R> = Get<ResourceOf<D, R>, 'access', never>
-type ReadRule<D, R> = AccessOf<D, R> extends string ? AccessOf<D, R> : Get<AccessOf<D, R>, 'read', never>
-type WriteRule<D, R, Name> =
+/** All known callers may ask where a rule depends on the item. */
+type RuleOf<Rule> = Rule extends readonly unknown[] ? 'authenticated' : Rule
+type ReadRule<D, R> = RuleOf<AccessOf<D, R> extends string ? AccessOf<D, R> : Get<AccessOf<D, R>, 'read', never>>
+type WriteRule<D, R, Name> = RuleOf<
   AccessOf<D, R> extends string ? AccessOf<D, R> : Get<AccessOf<D, R>, Name, Get<AccessOf<D, R>, 'write', never>>
+>
 
 /** The transitions and operations of a resource. */
 type Actions<D, R extends ResourceName<D>> = TransitionActions<

@@ -12,6 +12,7 @@ import {
   type ResourceDeclaration,
   resolveConcepts,
   type VersionedDeclaration,
+  withoutRowRules,
 } from './declaration.ts'
 import {
   mapMembers,
@@ -163,6 +164,7 @@ export function declarationAt<D extends VersionedDeclaration>(
   const major = majorOf(version)
   let at: VersionedDeclaration = declaration
   for (const change of changes) if (majorOf(change.version) > major) at = declarationBefore(at, change)
+  if (at !== declaration) at = { ...at, resources: mapMembers(at.resources, withoutRowRules) }
   const ended = changes.filter((one) => one.ends && majorOf(one.version) <= major).map(({ resource }) => resource)
   return (ended.length === 0 ? at : { ...at, resources: without(at.resources, ended) }) as D
 }

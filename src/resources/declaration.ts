@@ -271,6 +271,14 @@ export function rowAlternatives(access: Access, operation: Operation): RowAltern
   return Array.isArray(rule) ? (rule as RowAlternatives) : undefined
 }
 
+/** The resource as older versions declare it: the items that a rule allows are told by those that are stored. */
+export function withoutRowRules(own: ResourceDeclaration): ResourceDeclaration {
+  const { access } = own
+  if (typeof access === 'string' || !Object.values(access).some(Array.isArray)) return own
+  const rules = Object.entries(access).map(([name, rule]) => [name, Array.isArray(rule) ? 'authenticated' : rule])
+  return { ...own, access: Object.fromEntries(rules) }
+}
+
 /** The scopes that allow all items. */
 export const scopesIn = (alternatives: RowAlternatives): readonly string[] =>
   alternatives.flatMap((one) => ('scope' in one ? [one.scope] : []))

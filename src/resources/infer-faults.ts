@@ -48,7 +48,7 @@ type SoundResource<D, R, T> = {
       : K extends 'key'
         ? KnownName<'field', T[K], keyof FieldsOf<D, R>>
         : K extends 'access'
-          ? SoundAccess<D, T[K]>
+          ? SoundAccess<D, R, T[K]>
           : K extends 'states'
             ? SoundStates<D, R, T[K]>
             : K extends 'operations'
@@ -144,13 +144,24 @@ type SoundSetting<Name, Value, Names, Inputs> = Name extends Names
 
 type RuleName<D> = 'public' | 'authenticated' | keyof Get<D, 'scopes'>
 
-type SoundAccess<D, T> = T extends string
+type SoundAccess<D, R, T> = T extends string
   ? KnownName<'scope', T, RuleName<D>>
   : {
       readonly [K in keyof T]: K extends keyof Exclude<Access, string>
-        ? KnownName<'scope', T[K], RuleName<D>>
+        ? T[K] extends readonly unknown[]
+          ? SoundAlternatives<D, R, T[K]>
+          : KnownName<'scope', T[K], RuleName<D>>
         : UnknownName<K>
     }
+
+type SoundAlternatives<D, R, T> = { readonly [I in keyof T]: SoundAlternative<D, R, T[I]> }
+type SoundAlternative<D, R, T> = {
+  readonly [K in keyof T]: K extends 'scope'
+    ? KnownName<'scope', T[K], Exclude<RuleName<D>, 'public' | 'authenticated'>>
+    : K extends 'where'
+      ? { readonly [F in keyof T[K]]: F extends AnyFieldName<D, R> ? T[K][F] : UnknownName<F> }
+      : UnknownName<K>
+}
 
 /** Checks names of fields in nested lists. */
 type FieldNameLists<T, Names> = T extends string

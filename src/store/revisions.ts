@@ -18,7 +18,7 @@ const mostScanned = 2000
  */
 export function* readRevisions(cellar: StoreContext, plan: ReadRevisions): Steps<RevisionPage | AbsentRow> {
   const hidden = cellar.rights ? yield* hiddenRow(cellar, plan) : null
-  if (hidden) return hidden
+  if (hidden) return plan.numbers ? { is: 'revisions', revisions: [], next: null } : hidden
   const own = preparedCollection(cellar, plan.collection)
   const test = cellar.rights?.visible.of(plan.collection)
   const shownOf = (found: readonly StoredRevision[]): StoredRevision[] =>

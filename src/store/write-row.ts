@@ -57,6 +57,8 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   const references = yield* missingReferences(cellar, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
   const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan, known)
+  const isHidden = before && before.is !== 'missing' && cellar.rights?.visible.of(plan.collection)
+  if (isHidden) return yield* hiddenId(cellar, plan, seen !== null)
   if (before && before.is !== 'missing') return before
   const last = before && ledgers?.history ? yield* lastRevision(cellar, collection, plan.key) : 0
   const revision = Math.max(least, (before?.revision ?? 0) + 1, last + 1)
@@ -74,6 +76,15 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   }
   if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, { doc, revision })
   return { is: 'created', doc, revision }
+}
+
+/**
+ * The refusal of an id that has been used, to a caller for whom not all rows exist: with PUT its item does not exist, as if
+ * another account had it.
+ */
+function* hiddenId(cellar: StoreContext, { collection, key }: Create, isPut: boolean): Steps<Duplicate> {
+  const isSeen = isPut && (yield* existsForCaller(cellar, collection, key, 'exists'))
+  return { is: 'duplicate', fields: isPut && !isSeen ? [] : ['id'] }
 }
 
 /** Whether the creation was decided because this row itself was absent. */
