@@ -28,6 +28,7 @@ export const explainCommand: Command = {
   ],
   flags: {
     as: { value: 'KEY|A,B', env: 'BYLAW_AS', about: 'The caller: an API key, or scopes; no credentials unless given.' },
+    id: { value: 'ID', about: 'The id of the caller, for rules that depend on it.' },
     account: { value: 'ID', about: 'The account of a caller given by scopes.' },
     tier: { value: 'TIER', about: 'The tier of a caller given by scopes.' },
     database: databaseFlag,
@@ -76,9 +77,10 @@ async function callerToExplain(given: CommandInput, context: ExplainContext): Pr
   const [account, tier] = [given.flagValue('account')?.text ?? null, given.flagValue('tier')?.text ?? null]
   if (as !== undefined && isApiKey(as)) return callerOfKey(as, context)
   if (as === undefined && account === null && tier === null) return { caller: null, invalid: null }
+  const id = given.flagValue('id')?.text ?? 'explained'
   const scopes = (as ?? '').split(/[,\s]+/).filter((one) => one !== '')
   for (const one of scopes) requireScope(one, context.service)
-  return { caller: callerOf('explained', { account, scopes, tier, features: [] }), invalid: null }
+  return { caller: callerOf(id, { account, scopes, tier, features: [] }), invalid: null }
 }
 
 function requireScope(scope: string, { declaration }: Service): void {

@@ -1,7 +1,9 @@
 /** `bylaw routes` and `bylaw openapi`: the operations of a service, as a table or in OpenAPI. Part 4, endpoints; part 13. */
+
 import { styleText } from 'node:util'
 import type { Endpoint } from '../flow/route.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
+import { rowRuleText } from '../rules/row-rules.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
@@ -62,7 +64,10 @@ export function operationsOf({ places, settings: { server } }: Service): RouteLi
   return sortByTemplate(places).flatMap(({ template, methods }) =>
     [...methods]
       .filter(([method]) => method !== 'HEAD')
-      .map(([method, { operation, rule }]) => ({ method, path: server.basePath + template, operation, access: rule })),
+      .map(([method, { operation, rule, rowRule }]) => {
+        const access = rowRule ? rowRuleText(rowRule) : rule
+        return { method, path: server.basePath + template, operation, access }
+      }),
   )
 }
 

@@ -10,6 +10,7 @@ import { embeddableNames } from '../lists/embed-names.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { HistoryDeclaration } from '../resources/own-operations.ts'
 import type { Resource } from '../resources/resource.ts'
+import { rowRuleText } from '../rules/row-rules.ts'
 import { type Declaration, type Service, service } from '../service.ts'
 import type { Settings } from '../settings.ts'
 import {
@@ -207,7 +208,7 @@ function deprecationDates({ deprecations = {} }: ResourceDeclaration): Pick<Reso
 
 function methodRules(methods: Endpoint['methods']): Record<string, string> {
   const listed = [...methods].filter(([method]) => method !== 'HEAD')
-  return sortMembers(listed.map(([method, { rule }]) => [method, rule]))
+  return sortMembers(listed.map(([method, { rule, rowRule }]) => [method, rowRule ? rowRuleText(rowRule) : rule]))
 }
 
 function unknownParts(declared: object, known: readonly string[]): Record<string, unknown> {

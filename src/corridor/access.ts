@@ -1,5 +1,6 @@
 /** Access: checks a caller against the rule of a route and the accounts of its items. Part 5, authentication. */
 import { allow, allowAccount, isScope } from '../auth/allow.ts'
+import { rowRuleText, rowTest } from '../rules/row-rules.ts'
 import { check } from './phase.ts'
 
 export const accessRulePhase = check({
@@ -11,8 +12,12 @@ export const accessRulePhase = check({
   explains: [
     {
       step: 'rule',
-      check: ({ route: { rule }, asked, service }) => {
+      check: ({ route: { rule, rowRule }, asked, service }) => {
         allow(asked.caller, rule, service.challenge)
+        if (rowRule)
+          return rowTest(rowRule, asked.caller) === null
+            ? `the caller may use all items: ${rowRuleText(rowRule)}`
+            : `the caller may use some of the items: ${rowRuleText(rowRule)}; its id is ${JSON.stringify(asked.caller.id)}`
         if (rule === 'public') return 'public: for all callers'
         return rule === 'authenticated' ? 'for all authenticated callers' : `the caller has the required scope ${rule}`
       },

@@ -3,7 +3,7 @@ import { preferredStream } from '../endpoints/content-negotiation.ts'
 import { type ConditionsWorld, isChangedSince, preconditionsOf } from '../endpoints/preconditions.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import type { Caller } from '../flow/caller.ts'
+import { type Caller, consumerOf } from '../flow/caller.ts'
 import type { EntityTags, Preconditions, RequestContext } from '../flow/intent.ts'
 import { Memo } from '../flow/memo.ts'
 import { Remembered } from '../flow/remembered.ts'
@@ -155,10 +155,11 @@ type CacheableWay = Way & Pick<Parts, 'identified' | 'versioned'>
 
 /** Answers differ between callers and between versions. R143, R196. */
 function cacheKeyOf(
-  { call: { target }, identified: { caller }, versioned }: CacheableWay,
+  { call: { target }, context: { service }, identified: { caller }, versioned }: CacheableWay,
   names: AnswerCache['callerNames'],
 ): string {
-  const whose = names.get(caller) ?? names.set(caller, JSON.stringify([caller.id, caller.account, [...caller.scopes]]))
+  const id = service.ruled ? caller.id : consumerOf(caller)
+  const whose = names.get(caller) ?? names.set(caller, JSON.stringify([id, caller.account, [...caller.scopes]]))
   return `${whose} ${versioned.carried.label} ${target}`
 }
 

@@ -16,8 +16,10 @@ import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { executeInTurn } from '../idempotency/execute-in-turn.ts'
 import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
 import { isDryRun } from '../lists/query-string.ts'
+import type { Resource } from '../resources/resource.ts'
 import type { Unique } from '../rows/collection.ts'
 import { rowRightsOf } from '../rules/row-rights.ts'
+import { hasRowRules } from '../rules/row-rules.ts'
 import type { Service } from '../service.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
@@ -173,6 +175,7 @@ function routeRefusals(
   const owner = resource.parent && version.resources.get(resource.parent.resource)
   return [
     ...(owner && isBelowOwner(place, resource) ? absenceTypes(owner) : []),
+    ...(safe || !isRuled(service, resource) ? [] : (['access-denied'] as const)),
     ...(claims === null ? [] : ['idempotency-key-invalid', 'idempotency-in-progress']),
     ...(claims === null || claims === 'replayed' ? [] : reused),
     ...(claims !== null && bodyField !== null ? ['idempotency-key-mismatch'] : []),
@@ -184,12 +187,26 @@ function routeRefusals(
   ]
 }
 
+const versionOf = ({ service, asked }: ExplainedWay): ServedVersion =>
+  service.editions.get(asked.carried.label) as ServedVersion
+
+/** Whether writes of a resource can be refused because of the item. */
+const isRuled = ({ resources }: Service, { collection: { name } }: Resource): boolean => {
+  const own = resources.get(name)
+  return own !== undefined && hasRowRules(own)
+}
+
 async function explainItem(way: ExplainedWay, note: (says: string) => void): Promise<string | null> {
   const { route, asked, store } = way
   const { read, admit } = route.target(asked)
-  const found = read && ((await store.execute(read)) as ReadResult)
-  const others = read && found?.is === 'missing' ? await otherAccounts(way, read) : []
-  if (read && found && found.is !== 'found') note(absenceText(read, found, others))
+  const there = read && ((await store.execute(read)) as ReadResult)
+  const others = read && there?.is === 'missing' ? await otherAccounts(way, read) : []
+  if (read && there && there.is !== 'found') note(absenceText(read, there, others))
+  const rights = rowRightsOf(way.service.ruled, versionOf(way), route, asked.caller)
+  const found = read && there && rights ? ((await store.execute(withRights(read, rights))) as ReadResult) : there
+  if (there?.is === 'found' && found?.is !== 'found')
+    note(`${read?.key.id} exists, but not for this caller: no rule of ${read?.collection} allows it to read it`)
+  if (found && read?.collection === route.resource.collection.name) rights?.admit(found)
   admit(found)
   if (!read) return null
   if (found?.is === 'found') {

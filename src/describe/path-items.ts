@@ -5,9 +5,10 @@ import { cachedBodyRef, changeRef, createRef, inputRef, replaceRef } from '../bo
 import { type DocumentPart, withoutUndefined } from '../bodies/components.ts'
 import { jsonPatchType } from '../endpoints/content-negotiation.ts'
 import { isBelowOwner } from '../endpoints/described.ts'
-import type { Endpoint, Route } from '../flow/route.ts'
+import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Operation } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import { rowRuleText } from '../rules/row-rules.ts'
 import { eventQueryParameters } from './event-bodies.ts'
 import { deprecationNotes } from './introduction.ts'
 import {
@@ -78,7 +79,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   return withoutUndefined({
     operationId: `${operationScope(place, resource)}.${about.id}`,
     summary,
-    description: [...operationNotes(route), ...(own ? deprecationNotes(own) : [])].join(' ') || `${summary}.`,
+    description: [...operationNotes(route, version), ...(own ? deprecationNotes(own) : [])].join(' ') || `${summary}.`,
     tags: [resource.name],
     deprecated: left || undefined, // even before the date: a document does not change with time
     'x-deprecation': own && { ...own },
@@ -94,7 +95,7 @@ const declaredAction = ({ resource: { declaration }, about }: Route) =>
   declaration.states?.transitions[about.id] ?? declaration.operations?.[about.id]
 
 /** The notes on access, accounts and the operation itself. */
-function operationNotes(route: Route): string[] {
+function operationNotes(route: Route, { namesOf }: Pick<ServedVersion, 'namesOf'>): string[] {
   const { resource, rule, about } = route
   const { collection } = resource
   const declared = declaredAction(route)
@@ -103,6 +104,9 @@ function operationNotes(route: Route): string[] {
     ...(rule === 'public'
       ? []
       : [rule === 'authenticated' ? 'For callers that are known.' : `Takes the scope ${rule}.`]),
+    ...(route.rowRule
+      ? [`Allowed: ${rowRuleText(route.rowRule, (name) => namesOf(resource.name, collection.name, name))}.`]
+      : []),
     ...(collection.account === null
       ? []
       : [`Callers see what belongs to their ${collection.account}, and nothing else.`]),

@@ -21,6 +21,7 @@ import type { OwnOperation, ServedOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endedStates, statusResource } from '../resources/service-fields.ts'
 import { encodeDocument } from '../rows/collection.ts'
+import { rowRuleWith } from '../rules/row-rules.ts'
 import { handledTypes, itemConditions } from './described.ts'
 import { type EndpointContext, itemPath, itemReply, replayReply, writeRefusal } from './item.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
@@ -55,7 +56,7 @@ function itemOperationRoute(scene: EndpointContext, served: ServedOperation): Ro
   const { render, query, settle, inputNames, ...parts } = callParts(scene, served)
   const route = writeItemRoute(scene, {
     ...parts,
-    rowRule: served.today.rowRule && { resource: today, alternatives: served.today.rowRule },
+    rowRule: rowRuleWith(today, served.today.rowRule),
     at: `item/${own.name}`,
     claiming: (asked) => claimOfTransition(asked, today, served.today, older),
     headers: () => ({}),

@@ -21,6 +21,7 @@ import { parsePairs, queryViolation, queryStringOf as searchOf, targetPath } fro
 import type { ListParameter } from '../lists/where-parameters.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import { rowRuleOf } from '../rules/row-rules.ts'
 import { type Embedder, embedderOf, withEmbedded } from '../views/embedder.ts'
 import { convertedRows, shownRows, viewNow } from '../views/shown-rows.ts'
 import { listRulesOf, restrictedColumns } from '../views/version-lists.ts'
@@ -44,6 +45,7 @@ export function listItemsRoute(scene: EndpointContext): Route {
     safe: true,
     resource,
     rule: ruleFor(resource.access, 'list') as string,
+    rowRule: rowRuleOf(scene.representation.today, 'list'),
     content: [],
     query: ({ target }, world, { inPath }) => read(target.slice(inPath.length), world),
     target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),

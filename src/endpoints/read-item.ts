@@ -11,6 +11,7 @@ import { titleInSentence } from '../formats/naming.ts'
 import { itemQueryReader, selectableFields } from '../lists/field-selection.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import { rowRuleOf } from '../rules/row-rules.ts'
 import { type Embedder, embedderOf, withEmbedded } from '../views/embedder.ts'
 import { embeddedTag, tagKeyOf } from '../views/tag.ts'
 import { viewOfFields } from '../views/view.ts'
@@ -30,6 +31,7 @@ export function readItemRoute(scene: EndpointContext): Route {
     safe: true,
     resource,
     rule: ruleFor(resource.access, 'read') as string,
+    rowRule: rowRuleOf(scene.representation.today, 'read'),
     content: [],
     query: ({ target }) => readQuery(target),
     target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),

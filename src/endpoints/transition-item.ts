@@ -10,6 +10,7 @@ import { titleInSentence } from '../formats/naming.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { decodeDocument } from '../resources/document.ts'
 import type { ServedTransition } from '../resources/machine.ts'
+import { rowRuleWith } from '../rules/row-rules.ts'
 import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
 import { admitConvertible, type EndpointContext, itemPath } from './item.ts'
 import { admitOpen, admitTransition } from './state-refusal.ts'
@@ -27,7 +28,7 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
     method: 'POST',
     at: `item/${own.name}`,
     rule: own.rule,
-    rowRule: today.rowRule && { resource: scene.representation.today, alternatives: today.rowRule },
+    rowRule: rowRuleWith(scene.representation.today, today.rowRule),
     content: ['application/json'],
     contentOptional: own.input.every(({ absent }) => absent !== undefined),
     claiming: (asked) => claimOfTransition(asked, scene.representation.today, today, older),

@@ -1,6 +1,7 @@
 /** Index advice: names filters with orders that no index serves, and the index that would. Part 4, list parameters. */
 
 import { listInWords } from '../formats/naming.ts'
+import { rowAlternatives } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { indexesOf, keyColumns } from '../rows/collection.ts'
 import { type ListRules, listRules, type SortKey } from './list-rules.ts'
@@ -8,6 +9,7 @@ import { type ListRules, listRules, type SortKey } from './list-rules.ts'
 /** Sentences about orders and summaries that no index serves. */
 export const listWarning = (resource: Resource): string[] => [
   ...orderWarning(resource),
+  ...slowRules(resource).map(({ says }) => says),
   ...slowSummaries(resource).map(({ says }) => says),
 ]
 
@@ -25,6 +27,10 @@ function orderWarning(resource: Resource): string[] {
 /** One sentence for each slow order and summary, with the indexes that would serve it. */
 export const indexAdvice = (resource: Resource): string[] => [
   ...orderAdvice(resource),
+  ...slowRules(resource).map(({ says, indexes }) => {
+    const texts = indexes.map((all) => `[${all.map((one) => `'${one}'`).join(', ')}]`)
+    return `${says} If it is requested often, declare indexes: [${texts.join(', ')}].`
+  }),
   ...slowSummaries(resource).map(
     ({ says, fields }) =>
       `${says} If it is requested often, declare indexes: [[${fields.map((one) => `'${one}'`).join(', ')}]].`,
@@ -37,6 +43,29 @@ function orderAdvice(resource: Resource): string[] {
       (field) => `[${[field, ...signedTerms(terms, field)].map((one) => `'${one}'`).join(', ')}]`,
     )
     return `A list of ${resource.name} ${says} that is filtered by ${listInWords(fields)} reads more rows than it returns. If it is requested often, declare indexes: [${indexes.join(', ')}].`
+  })
+}
+
+/** The alternatives of the rule of reading whose items no index has in some orders. */
+function slowRules(resource: Resource): { readonly says: string; readonly indexes: readonly (readonly string[])[] }[] {
+  const alternatives = resource.methods.includes('list') ? (rowAlternatives(resource.access, 'list') ?? []) : []
+  const { keys, defaultOrder, customSorts, sorts } = listRules(resource, new Map([[resource.name, resource]]))
+  const { fields: declared, order = [], sorts: named = {} } = resource.declaration
+  const orders = [
+    { terms: order, says: 'in its usual order', by: defaultOrder },
+    ...[...sorts]
+      .filter(([field]) => Object.hasOwn(declared, field))
+      .map(([field, by]) => ({ terms: [field], says: `sorted by ${field}`, by })),
+    ...[...customSorts].map(([name, by]) => ({ terms: named[name] ?? [], says: `by custom_sort=${name}`, by })),
+  ]
+  return alternatives.flatMap((one) => {
+    const fields = 'where' in one ? Object.keys(one.where) : ['id']
+    if (fields.includes('id')) return []
+    const columns = fields.map((field) => (keys.get(field) as SortKey).column)
+    const slow = orders.filter(({ by }) => !isServed(resource, columns, by))
+    if (slow.length === 0) return []
+    const says = `A list of ${resource.name} that its access rule limits by ${listInWords(fields, 'and')} reads more rows than it returns ${listInWords(slow.map((each) => each.says))}.`
+    return [{ says, indexes: slow.map(({ terms }) => [...fields, ...terms.filter((term) => !fields.includes(term))]) }]
   })
 }
 
@@ -81,7 +110,7 @@ function slowOrders(resource: Resource): SlowOrder[] {
     })),
   ]
   return orders.flatMap(({ says, terms, keys }) => {
-    const slow = selectiveFilters(own).filter(([, column]) => !isServed(resource, column, keys))
+    const slow = selectiveFilters(own).filter(([, column]) => !isServed(resource, [column], keys))
     return slow.length === 0 ? [] : [{ says, terms, fields: slow.map(([field]) => field) }]
   })
 }
@@ -98,8 +127,8 @@ function selectiveFilters({ filters, resource }: ListRules): [field: string, col
 }
 
 /** Whether an index begins with the columns of equal values and continues in the order, or in its reverse. */
-function isServed({ collection }: Resource, column: string, keys: readonly SortKey[]): boolean {
-  const fixed = [...keyColumns(collection).slice(0, -1), column]
+function isServed({ collection }: Resource, equal: readonly string[], keys: readonly SortKey[]): boolean {
+  const fixed = [...keyColumns(collection).slice(0, -1), ...equal]
   const wanted = keys
     .filter((key) => !fixed.includes(key.column))
     .map((key) => (key.descending ? '-' : '') + key.column)

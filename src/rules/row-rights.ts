@@ -4,10 +4,10 @@ import { Problem } from '../errors/problem.ts'
 import { type Caller, permits } from '../flow/caller.ts'
 import type { Route, RowRule, ServedVersion } from '../flow/route.ts'
 import { type RowRights, VisibleRows } from '../flow/visible-rows.ts'
-import { listInWords, titleInSentence } from '../formats/naming.ts'
-import { ruleFor, scopesIn } from '../resources/declaration.ts'
+import { titleInSentence } from '../formats/naming.ts'
+import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { hasRowRules, isCallerMarker, rowRuleOf, rowTest, visibleRows } from './row-rules.ts'
+import { hasRowRules, rowRuleOf, rowRuleText, rowTest, visibleRows } from './row-rules.ts'
 
 type NamesOf = (field: string) => readonly string[]
 
@@ -52,22 +52,8 @@ export function rowRightsOf(
 
 const allRows = new VisibleRows(new Map())
 
-function refusal({ title }: Resource, { alternatives }: RowRule, says: string, namesOf: NamesOf): Problem {
-  const rows = alternatives.flatMap((one) => ('where' in one ? [conditionsText(one.where, namesOf)] : []))
-  const scopes = scopesIn(alternatives)
-  const mend = scopes.length === 0 ? '' : ` Others need the scope ${listInWords(scopes)}.`
-  const message = `This ${titleInSentence(title)} is not one that the credentials may ${says}: ${listInWords(rows)}.${mend}`
+function refusal(own: Resource, rule: RowRule, says: string, namesOf: NamesOf): Problem {
+  const title = titleInSentence(own.title)
+  const message = `This ${title} is not one that the credentials may ${says}. Allowed: ${rowRuleText(rule, namesOf)}.`
   return new Problem('access-denied', message)
 }
-
-/** Conditions in words, by the names of a version. */
-export const conditionsText = (
-  where: Readonly<Record<string, unknown>>,
-  namesOf: NamesOf = (field) => [field],
-): string =>
-  Object.entries(where)
-    .map(([field, value]) => {
-      const name = namesOf(field)[0] ?? field
-      return `${name} is ${isCallerMarker(value) ? 'the id of the caller' : JSON.stringify(value)}`
-    })
-    .join(' and ')

@@ -5,16 +5,24 @@ import { permits } from '../flow/caller.ts'
 import type { Condition } from '../flow/plan.ts'
 import type { RowRule } from '../flow/route.ts'
 import { type RowTest, VisibleRows } from '../flow/visible-rows.ts'
-import { type Operation, rowAlternatives, ruleFor, scopesIn } from '../resources/declaration.ts'
+import {
+  type Operation,
+  type RowAlternatives,
+  type RowConditions,
+  rowAlternatives,
+  ruleFor,
+  scopesIn,
+} from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { caller as callerMarker } from '../resources/states.ts'
 import { type Cell, type Column, cellIn } from '../rows/collection.ts'
 
 /** The row rule of an operation on items of a resource as it is stored; undefined if its rule is the same for all items. */
-export function rowRuleOf(resource: Resource, operation: Operation): RowRule | undefined {
-  const alternatives = rowAlternatives(resource.access, operation)
-  return alternatives && { resource, alternatives }
-}
+export const rowRuleOf = (resource: Resource, operation: Operation): RowRule | undefined =>
+  rowRuleWith(resource, rowAlternatives(resource.access, operation))
+
+export const rowRuleWith = (resource: Resource, alternatives: RowAlternatives | undefined): RowRule | undefined =>
+  alternatives && { resource, alternatives }
 
 /** Whether the access to items of a resource depends on the item. */
 export const hasRowRules = ({ access }: Pick<Resource, 'access'>): boolean =>
@@ -68,6 +76,23 @@ function cellTest(
 
 export const isCallerMarker = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && (value as typeof callerMarker).marker === callerMarker.marker
+
+/** A rule in words, by the names of a version. */
+export const rowRuleText = (
+  { alternatives }: Pick<RowRule, 'alternatives'>,
+  namesOf: (field: string) => readonly string[] = (field) => [field],
+): string =>
+  alternatives
+    .map((one) => ('scope' in one ? one.scope : `items where ${conditionsText(one.where, namesOf)}`))
+    .join(' or ')
+
+const conditionsText = (where: RowConditions, namesOf: (field: string) => readonly string[]): string =>
+  Object.entries(where)
+    .map(([field, value]) => {
+      const name = namesOf(field)[0] ?? field
+      return `${name} is ${isCallerMarker(value) ? 'the id of the caller' : JSON.stringify(value)}`
+    })
+    .join(' and ')
 
 type Resources = ReadonlyMap<string, Resource>
 

@@ -1,4 +1,5 @@
 /** Summarizes the items of a list: GET and HEAD of a summary. Part 4, list parameters. R236. */
+
 import { restrictedFieldRefusal } from '../auth/allow.ts'
 import type { ServedSummary } from '../changes/older-summaries.ts'
 import { describedUnchanged, itemConditions, scopeTypes, tagHeaders } from '../endpoints/described.ts'
@@ -13,6 +14,7 @@ import type { OperationDescription, Route } from '../flow/route.ts'
 import { summaryOffer, summaryQueryReader } from '../lists/summary-query.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import { rowRuleOf } from '../rules/row-rules.ts'
 import { listRulesOf } from '../views/version-lists.ts'
 import { describedMembers } from './described-members.ts'
 import { shownGroups } from './shown-groups.ts'
@@ -38,6 +40,7 @@ function summaryRoute(scene: EndpointContext, served: ServedSummary): Route {
     safe: true,
     resource,
     rule: ruleFor(resource.access, 'list') as string,
+    rowRule: rowRuleOf(today, 'list'),
     content: [],
     query: ({ target }) => read(target),
     target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),

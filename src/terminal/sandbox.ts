@@ -26,7 +26,10 @@ export async function openSandbox(service: Service): Promise<TrialService> {
   const clock = trustedClock(() => sandboxStart + asked * 1000)
   const world = serviceWorld({ ...realWorld, fillRandom }, { clock, secret: sandboxSecret })
   const scopes = Object.keys(service.declaration.scopes ?? {})
-  const caller = callerOf('stage', { account: 'stage', scopes, tier: null, features: [] })
+  const caller = {
+    ...callerOf('stage', { account: 'stage', scopes, tier: null, features: [] }),
+    unrestricted: true,
+  } as const
   const { server } = service.settings
   const settings = { ...service.settings, server: { ...server, basePath: '' } } // requests are made of the bare paths
   const context: ServerContext = {

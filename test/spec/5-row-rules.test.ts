@@ -96,7 +96,11 @@ doors(
     /** Two answers are the same but for the ids that were asked for. */
     const asUnknown = async (who: string, method: string, path: (id: string) => string, id: string, json?: unknown) => {
       const [hidden, unknown] = [await send(who, method, path(id), json), await send(who, method, path(nobody), json)]
-      assert.equal(hidden.status, 404, `${method} ${path(id)} ${hidden.text} ${JSON.stringify(door.errors.at(-1), (_, v) => v instanceof Error ? v.stack : v)}`)
+      assert.equal(
+        hidden.status,
+        404,
+        `${method} ${path(id)} ${hidden.text} ${JSON.stringify(door.errors.at(-1), (_, v) => (v instanceof Error ? v.stack : v))}`,
+      )
       assert.equal(hidden.text.replaceAll(id, nobody), unknown.text)
     }
 
@@ -117,88 +121,108 @@ doors(
         ['GET', '/revisions'],
         ['GET', '/revisions/1'],
       ]
-      for (const [method, below, json] of paths) await asUnknown('ann', method, (id) => `/orders/${id}${below}`, other.id, json)
+      for (const [method, below, json] of paths)
+        await asUnknown('ann', method, (id) => `/orders/${id}${below}`, other.id, json)
       const put = { title: 'x', amount: 1, assigneeId: 'key:ann' }
       assert.equal((await send('ann', 'PUT', `/orders/${other.id}`, put)).status, 404)
       assert.equal((await get('boss', `/orders/${other.id}`)).json.title, other.title)
     })
 
-    spec('R170', 'lists, totals, cursors, filters, or, search, summaries and exports have the rows of the rule alone', async () => {
-      const mine = [await order('ann', { title: 'apple one' }), await order('ann', { title: 'apple two', amount: 7 })]
-      await order('bob', { title: 'apple three', amount: 100 })
-      const ids = mine.map(({ id }) => id)
-      const filter = 'title[like]=apple%25'
-      for (const query of [
-        filter,
-        `${filter}&sort=amount`,
-        'search=apple&sort=amount',
-        `or=(title=apple%2520one;title=apple%2520two;title=apple%2520three)&sort=amount`,
-        `${filter}&assigneeId=in:(key:ann,key:bob)`,
-      ]) {
-        const page = await get('ann', `/orders?${query}`)
-        assert.deepEqual(idsOf(page), ids, `${query} ${page.text}`)
-        assert.equal(page.json.pagination.totalRecords ?? 2, 2)
-      }
-      assert.equal((await get('boss', `/orders?${filter}`)).json.data.length, 3)
-      assert.deepEqual(idsOf(await get('ann', `/orders?${filter}&assigneeId=key:bob`)), [])
-      const first = await get('ann', `/orders?${filter}&limit=1&cursor=`)
-      const { nextCursor } = first.json.pagination
-      const second = await get('ann', `/orders?${filter}&limit=1&cursor=${nextCursor}`)
-      assert.deepEqual([...idsOf(first), ...idsOf(second)], ids)
-      assert.equal(second.json.pagination.nextCursor, null)
-      const summary = await get('ann', `/orders/summaries/by-status?${filter}`)
-      assert.deepEqual(summary.json.data.map((one: { count: number; sumAmount: string }) => [one.count, one.sumAmount]), [[2, '12']])
-      const csv = await get('ann', `/orders?${filter}`, { accept: 'text/csv' })
-      assert.equal(csv.text.trim().split('\r\n').length, 3, csv.text)
-      // a cursor of another caller finds no row of that caller
-      const stolen = (await get('boss', `/orders?${filter}&limit=1&cursor=`)).json.pagination.nextCursor
-      for (const one of (await get('bob', `/orders?${filter}&limit=5&cursor=${stolen}`)).json.data)
-        assert.equal(one.assigneeId, 'key:bob')
-    })
+    spec(
+      'R170',
+      'lists, totals, cursors, filters, or, search, summaries and exports have the rows of the rule alone',
+      async () => {
+        const mine = [await order('ann', { title: 'apple one' }), await order('ann', { title: 'apple two', amount: 7 })]
+        await order('bob', { title: 'apple three', amount: 100 })
+        const ids = mine.map(({ id }) => id)
+        const filter = 'title[like]=apple%25'
+        for (const query of [
+          filter,
+          `${filter}&sort=amount`,
+          'search=apple&sort=amount',
+          `or=(title=apple%2520one;title=apple%2520two;title=apple%2520three)&sort=amount`,
+          `${filter}&assigneeId=in:(key:ann,key:bob)`,
+        ]) {
+          const page = await get('ann', `/orders?${query}`)
+          assert.deepEqual(idsOf(page), ids, `${query} ${page.text}`)
+          assert.equal(page.json.pagination.totalRecords ?? 2, 2)
+        }
+        assert.equal((await get('boss', `/orders?${filter}`)).json.data.length, 3)
+        assert.deepEqual(idsOf(await get('ann', `/orders?${filter}&assigneeId=key:bob`)), [])
+        const first = await get('ann', `/orders?${filter}&limit=1&cursor=`)
+        const { nextCursor } = first.json.pagination
+        const second = await get('ann', `/orders?${filter}&limit=1&cursor=${nextCursor}`)
+        assert.deepEqual([...idsOf(first), ...idsOf(second)], ids)
+        assert.equal(second.json.pagination.nextCursor, null)
+        const summary = await get('ann', `/orders/summaries/by-status?${filter}`)
+        assert.deepEqual(
+          summary.json.data.map((one: { count: number; sumAmount: string }) => [one.count, one.sumAmount]),
+          [[2, '12']],
+        )
+        const csv = await get('ann', `/orders?${filter}`, { accept: 'text/csv' })
+        assert.equal(csv.text.trim().split('\r\n').length, 3, csv.text)
+        // a cursor of another caller finds no row of that caller
+        const stolen = (await get('boss', `/orders?${filter}&limit=1&cursor=`)).json.pagination.nextCursor
+        for (const one of (await get('bob', `/orders?${filter}&limit=5&cursor=${stolen}`)).json.data)
+          assert.equal(one.assigneeId, 'key:bob')
+      },
+    )
 
-    spec('R170', 'an alternative for values of the item joins the others, also below another parameter `or`', async () => {
-      const customers = []
-      for (const [name, agentId] of [['pear 1', 'key:ann'], ['pear 2', 'key:bob'], ['pear 3', null]])
-        customers.push((await send('boss', 'POST', '/customers', { name, agentId })).json.id)
-      const [hers, his, free] = customers
-      for (const query of ['search=pear', 'search=pear&limit=5']) {
-        assert.deepEqual(idsOf(await get('ann', `/customers?${query}`)).sort(), [hers, free].sort())
-        assert.deepEqual(idsOf(await get('bob', `/customers?${query}`)).sort(), [his, free].sort())
-      }
-      const seen = idsOf(await get('ann', `/customers?limit=100`))
-      assert.ok(seen.includes(hers) && seen.includes(free) && !seen.includes(his))
-    })
+    spec(
+      'R170',
+      'an alternative for values of the item joins the others, also below another parameter `or`',
+      async () => {
+        const customers = []
+        for (const [name, agentId] of [
+          ['pear 1', 'key:ann'],
+          ['pear 2', 'key:bob'],
+          ['pear 3', null],
+        ])
+          customers.push((await send('boss', 'POST', '/customers', { name, agentId })).json.id)
+        const [hers, his, free] = customers
+        for (const query of ['search=pear', 'search=pear&limit=5']) {
+          assert.deepEqual(idsOf(await get('ann', `/customers?${query}`)).sort(), [hers, free].sort())
+          assert.deepEqual(idsOf(await get('bob', `/customers?${query}`)).sort(), [his, free].sort())
+        }
+        const seen = idsOf(await get('ann', `/customers?limit=100`))
+        assert.ok(seen.includes(hers) && seen.includes(free) && !seen.includes(his))
+      },
+    )
 
-    spec('R170', 'a row that may be read and not changed is 403, and so is a write that would leave the rule', async () => {
-      const mine = await order('ann')
-      assert.equal((await send('ann', 'PATCH', `/orders/${mine.id}`, { title: 'y' })).status, 200)
-      for (const [method, path, json] of [
-        ['PATCH', '', { assigneeId: 'key:bob' }],
-        ['PUT', '', { title: 'x', amount: 1, assigneeId: 'key:bob' }],
-        ['POST', '/handovers', { to: 'key:bob' }],
-      ] as const) {
-        const refused = await send('ann', method, `/orders/${mine.id}${path}`, json)
-        assert.deepEqual([refused.status, refused.json.type], [403, 'access-denied'], refused.text)
-        assert.match(refused.json.message, /assigneeId is the id of the caller/)
-      }
-      const post = await send('ann', 'POST', '/orders', { title: 'x', assigneeId: 'key:bob' })
-      assert.equal(post.status, 403, post.text)
-      assert.equal((await send('ann', 'POST', '/orders', { title: 'x', assigneeId: 'key:ann' })).status, 201)
-      const v1 = await send('ann', 'PATCH', `/v1/orders/${mine.id}`, { holder: 'key:bob' })
-      assert.equal(v1.status, 403)
-      assert.match(v1.json.message, /holder is the id/)
-      // closed orders may be read and not changed, so the transition to that state is refused too
-      assert.equal((await send('ann', 'POST', `/orders/${mine.id}/closures`, {})).status, 403)
-      assert.equal((await send('boss', 'POST', `/orders/${mine.id}/closures`, {})).status, 200)
-      const closed = await send('ann', 'PATCH', `/orders/${mine.id}`, { title: 'z' })
-      assert.deepEqual([closed.status, closed.json.type], [403, 'access-denied'])
-      assert.equal((await send('ann', 'DELETE', `/orders/${mine.id}`)).status, 403)
-      assert.equal((await get('ann', `/orders/${mine.id}`)).json.title, 'y')
-      const { _links: hers } = (await get('ann', `/orders/${mine.id}`)).json
-      const { _links: all } = (await get('boss', `/orders/${mine.id}`)).json
-      assert.equal('handovers' in hers, false)
-      assert.equal('handovers' in all, true)
-    })
+    spec(
+      'R170',
+      'a row that may be read and not changed is 403, and so is a write that would leave the rule',
+      async () => {
+        const mine = await order('ann')
+        assert.equal((await send('ann', 'PATCH', `/orders/${mine.id}`, { title: 'y' })).status, 200)
+        for (const [method, path, json] of [
+          ['PATCH', '', { assigneeId: 'key:bob' }],
+          ['PUT', '', { title: 'x', amount: 1, assigneeId: 'key:bob' }],
+          ['POST', '/handovers', { to: 'key:bob' }],
+        ] as const) {
+          const refused = await send('ann', method, `/orders/${mine.id}${path}`, json)
+          assert.deepEqual([refused.status, refused.json.type], [403, 'access-denied'], refused.text)
+          assert.match(refused.json.message, /assigneeId is the id of the caller/)
+        }
+        const post = await send('ann', 'POST', '/orders', { title: 'x', assigneeId: 'key:bob' })
+        assert.equal(post.status, 403, post.text)
+        assert.equal((await send('ann', 'POST', '/orders', { title: 'x', assigneeId: 'key:ann' })).status, 201)
+        const v1 = await send('ann', 'PATCH', `/v1/orders/${mine.id}`, { holder: 'key:bob' })
+        assert.equal(v1.status, 403)
+        assert.match(v1.json.message, /holder is the id/)
+        // closed orders may be read and not changed, so the transition to that state is refused too
+        assert.equal((await send('ann', 'POST', `/orders/${mine.id}/closures`, {})).status, 403)
+        assert.equal((await send('boss', 'POST', `/orders/${mine.id}/closures`, {})).status, 200)
+        const closed = await send('ann', 'PATCH', `/orders/${mine.id}`, { title: 'z' })
+        assert.deepEqual([closed.status, closed.json.type], [403, 'access-denied'])
+        assert.equal((await send('ann', 'DELETE', `/orders/${mine.id}`)).status, 403)
+        assert.equal((await get('ann', `/orders/${mine.id}`)).json.title, 'y')
+        const { _links: hers } = (await get('ann', `/orders/${mine.id}`)).json
+        const { _links: all } = (await get('boss', `/orders/${mine.id}`)).json
+        assert.equal('handovers' in hers, false)
+        assert.equal('handovers' in all, true)
+      },
+    )
 
     spec('R170', 'references, embedded rows and children', async () => {
       const [hers, his] = [
@@ -213,15 +237,26 @@ doors(
       assert.equal((await send('ann', 'PATCH', `/orders/${mine.id}`, { customerId: hers })).status, 200)
       assert.equal((await send('ann', 'PATCH', `/orders/${mine.id}`, { customerId: his })).status, 400)
       assert.equal((await send('boss', 'PATCH', `/orders/${mine.id}`, { customerId: his })).status, 200)
-      for (const [text, to] of [['l1', 'ann'], ['l2', 'bob']])
-        assert.equal((await send('boss', 'POST', `/orders/${mine.id}/lines`, { text, assigneeId: `key:${to}` })).status, 201)
+      for (const [text, to] of [
+        ['l1', 'ann'],
+        ['l2', 'bob'],
+      ])
+        assert.equal(
+          (await send('boss', 'POST', `/orders/${mine.id}/lines`, { text, assigneeId: `key:${to}` })).status,
+          201,
+        )
       const { _embedded } = (await get('ann', `/orders/${mine.id}?embed=customer,lines`)).json
       assert.equal(_embedded.customer, null)
-      assert.deepEqual(_embedded.lines.data.map(({ text }: { text: string }) => text), ['l1'])
+      assert.deepEqual(
+        _embedded.lines.data.map(({ text }: { text: string }) => text),
+        ['l1'],
+      )
       const note = (await send('ann', 'POST', '/notes', { text: 'n', orderId: mine.id })).json
       assert.equal((await get('ann', `/notes/${note.id}?embed=order.customer`)).json._embedded.order.id, mine.id)
       assert.equal((await get('bob', `/notes/${note.id}?embed=order.customer`)).json._embedded.order, null)
-      const listed = (await get('bob', `/notes?embed=order`)).json.data.find((one: { id: string }) => one.id === note.id)
+      const listed = (await get('bob', `/notes?embed=order`)).json.data.find(
+        (one: { id: string }) => one.id === note.id,
+      )
       assert.equal(listed._embedded.order, null)
       assert.equal((await send('bob', 'POST', '/notes', { text: 'n', orderId: mine.id })).status, 400)
       // a cascade needs the right to remove all rows of the other resource
@@ -252,7 +287,10 @@ doors(
       assert.equal((await get('ann', `/events/${hers.id}`)).status, 200)
       assert.equal((await get('ann', `/events/${his[0].id}`)).status, 404)
       const list = await get('ann', `/orders/${row.id}/revisions`)
-      assert.deepEqual(list.json.data.map(({ id, changes }: { id: string; changes: object }) => [id, 'title' in changes]), [['3', true]])
+      assert.deepEqual(
+        list.json.data.map(({ id, changes }: { id: string; changes: object }) => [id, 'title' in changes]),
+        [['3', true]],
+      )
       assert.equal((await get('ann', `/orders/${row.id}/revisions/1`)).status, 404)
       assert.equal((await get('ann', `/orders/${row.id}/revisions/3?against=2`)).status, 404)
       assert.equal((await get('ann', `/orders/${row.id}/revisions/3`)).status, 200)
@@ -279,7 +317,9 @@ doors(
         { as: 'b', method: 'PATCH', path: `/orders/${hidden}`, body: { title: 'b2' } },
       ])
       assert.equal(refused.status, 404, refused.text)
-      const left = await batch([{ as: 'a', method: 'PATCH', path: `/orders/${made.json.id}`, body: { assigneeId: 'key:bob' } }])
+      const left = await batch([
+        { as: 'a', method: 'PATCH', path: `/orders/${made.json.id}`, body: { assigneeId: 'key:bob' } },
+      ])
       assert.equal(left.status, 403, left.text)
       assert.equal((await get('ann', `/orders/${made.json.id}`)).json.title, 'keyed')
       const dry = await send('ann', 'PATCH', `/orders/${hidden}?dryRun=true`, { title: 'x' })
