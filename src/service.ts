@@ -57,7 +57,7 @@ import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type PagePaths, pagePaths } from './routing/page-paths.ts'
 import { type ServiceLists, type ServiceRoute, servedVersions, type VersionScenes } from './routing/served-versions.ts'
-import { hasRowRules } from './rules/row-rules.ts'
+import { type RuledResources, ruledResources } from './rules/row-rules.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './settings.ts'
 import { timerMakers } from './timers/timer-maker.ts'
 import { operationNotices, type VersionNotice, versionNotices } from './versions/notices.ts'
@@ -120,8 +120,8 @@ export interface Service<D extends Declaration = Declaration> {
   readonly notices: ReadonlyMap<string, VersionNotice>
   /** Whether it keeps revisions of any resource. */
   readonly keepsHistory: boolean
-  /** The resources, if an access rule of one of them depends on rows; else null. */
-  readonly ruled: ReadonlyMap<string, Resource> | null
+  /** Null if no access rule depends on rows. */
+  readonly ruled: RuledResources | null
   /** The notices of deprecated operations, and of the endpoints that have them. */
   readonly going: ReadonlyMap<Route | Endpoint, VersionNotice>
   readonly places: readonly Endpoint[]
@@ -438,8 +438,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     editions: new Map(editions.map((one) => [one.label, one])),
     choice: versionChoice(declaration, changes, served, settings),
     notices,
-    keepsHistory: hasHistory(resources),
-    ruled: [...resources.values()].some(hasRowRules) ? resources : null,
+    ...{ keepsHistory: hasHistory(resources), ruled: ruledResources(resources) },
     going: operationNotices(editions, declaration, notices, settings),
     places: newest.endpoints,
     tree: newest.tree,

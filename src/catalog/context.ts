@@ -2,10 +2,9 @@
 
 import type { FoundRow, RowKey } from '../flow/found-row.ts'
 import { Memo } from '../flow/memo.ts'
-import type { ListRows } from '../flow/plan.ts'
+import type { ListRows, RowRights } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import type { TableOperation } from '../flow/table.ts'
-import type { RowRights } from '../flow/visible-rows.ts'
 import {
   type Collection,
   type Column,

@@ -6,7 +6,6 @@ import type { Cell, DocumentTexts, Reference, Waiting } from '../rows/collection
 import type { FoundRow, ReadResult, RowKey, StoredEvent, StoredRows } from './found-row.ts'
 import type { Prepared } from './prepared.ts'
 import type { SeveralWrites, TablePlan, TableRows } from './table.ts'
-import type { RowRights, VisibleRows } from './visible-rows.ts'
 
 /** A plan for a request. */
 interface PlanOfCaller {
@@ -91,6 +90,39 @@ export type Condition =
   | { readonly column: string; readonly is: 'any'; readonly of: readonly (readonly Condition[])[] }
   /** The words of a row begin with all of these. The column of the condition has no meaning. */
   | { readonly column: string; readonly is: 'search'; readonly words: readonly string[] }
+
+/** The rows of a collection that a caller may use: those that meet all conditions of one of the lists. */
+export interface RowTest {
+  readonly any: readonly (readonly Condition[])[]
+  /** Whether a stored document meets them. */
+  readonly matches: (doc: string) => boolean
+}
+
+/** The rows that exist for a caller. */
+export interface VisibleRows {
+  /** Equal for callers that see the same rows. */
+  readonly key: string
+  /** The test of a collection; undefined if all of its rows exist for the caller. */
+  of(collection: string): RowTest | undefined
+  /** The conditions that a list of a collection has besides its own. */
+  conditionsFor(collection: string): readonly Condition[]
+  /** The compiled forms of a list of these rows, given those of the list of all rows. */
+  preparedFor(list: Prepared): Prepared
+  /**
+   * A row as the caller sees it: one outside of the rule does not exist. What a deleted row was is not kept, so it does not
+   * exist either.
+   */
+  seenAs(collection: string, seen: ReadResult): ReadResult
+}
+
+/** What a caller may do in a request, where that depends on rows. */
+export interface RowRights {
+  readonly visible: VisibleRows
+  /** Refuses a row that the caller sees and may not use for this. */
+  readonly admit: (seen: ReadResult) => void
+  /** Refuses a write that would leave a row outside of the caller's rules. */
+  readonly admitWritten: (write: Create | Update) => void
+}
 
 /** The term of an order by how well rows match a search. R235. */
 export const byRelevance: Term = { column: 'relevance', descending: false, nulls: 'none' }

@@ -44,8 +44,7 @@ export function collectionOf(
   const composite = key !== null && parent !== null
   const orders = [...(declaration.order ? [declaration.order] : []), ...Object.values(declaration.sorts ?? {})]
   const wanted = [...(declaration.indexes ?? []), ...orders]
-  const ruled = ruledFields(declaration.access)
-  const names = new Set([...(declaration.uniques ?? []), ...orders, ruled].flat().map(fieldOfTerm))
+  const names = new Set([...(declaration.uniques ?? []), ...orders].flat().map(fieldOfTerm))
   const columnName = columnNamer(composite ? parent.field : null)
   const columns = columnsOf(members, { ...indexedFields(declaration, names), rules }, parent?.field, composite)
   const derived = derivedValues(name, members, declaration, around, rules)
@@ -78,11 +77,11 @@ export function collectionOf(
   }
 }
 
-/** The fields of summaries, and the fields with an index of their own: such an index also serves a summary of one field. */
-function indexedFields({ summaries = {} }: ResourceDeclaration, named: ReadonlySet<string>) {
+/** The fields of summaries, and the fields with an index of their own, as access rules need it: such an index also serves a summary of one field. */
+function indexedFields({ summaries = {}, access }: ResourceDeclaration, named: ReadonlySet<string>) {
   const all = Object.values(summaries).map(fieldsOfSummary)
   const alone = all.filter(({ length }) => length === 1).flat()
-  return { summed: new Set(all.flat()), names: named.union(new Set(alone)) }
+  return { summed: new Set(all.flat()), names: named.union(new Set([...alone, ...ruledFields(access)])) }
 }
 
 /** Whether writes of a resource are recorded as events, given the default of the service. R206. */

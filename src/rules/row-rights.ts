@@ -2,28 +2,29 @@
 
 import { Problem } from '../errors/problem.ts'
 import { type Caller, permits } from '../flow/caller.ts'
+import type { RowRights } from '../flow/plan.ts'
 import type { Route, RowRule, ServedVersion } from '../flow/route.ts'
-import { type RowRights, VisibleRows } from '../flow/visible-rows.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
-import { hasRowRules, rowRuleOf, rowRuleText, rowTest, visibleRows } from './row-rules.ts'
+import { hasRowRules, type RuledResources, rowRuleOf, rowRuleText, rowTest } from './row-rules.ts'
+import { TestedRows } from './visible-rows.ts'
 
 type NamesOf = (field: string) => readonly string[]
 
 /**
- * The rights of a request of a version; undefined if they do not depend on rows. `ruled` are the resources as they are stored,
- * or null if no rule of theirs depends on rows.
+ * The rights of a request of a version; undefined if they do not depend on rows. `ruled` is null if no rule of
+ * the service depends on rows.
  */
 export function rowRightsOf(
-  ruled: ReadonlyMap<string, Resource> | null,
+  ruled: RuledResources | null,
   version: Pick<ServedVersion, 'namesOf'>,
   { resource, safe, rowRule }: Pick<Route, 'resource' | 'rowRule' | 'safe'>,
   caller: Caller,
 ): RowRights | undefined {
   if (!ruled) return undefined
-  const own = ruled.get(resource.collection.name)
-  const seen = visibleRows(ruled, caller)
+  const own = ruled.resources.get(resource.collection.name)
+  const seen = ruled.visibleTo(caller)
   if (!own || safe || !hasRowRules(own)) return seen && { visible: seen, admit: () => {}, admitWritten: () => {} }
   const namesOf: NamesOf = (field) => version.namesOf(resource.name, own.name, field)
   const { name } = own.collection
@@ -50,7 +51,7 @@ export function rowRightsOf(
   }
 }
 
-const allRows = new VisibleRows(new Map())
+const allRows = new TestedRows(new Map())
 
 function refusal(own: Resource, rule: RowRule, says: string, namesOf: NamesOf): Problem {
   const title = titleInSentence(own.title)

@@ -1,10 +1,8 @@
 /** Row rules: access rules whose alternatives allow a part of the items, made ready for callers. Part 5, authentication. */
 
-import type { Caller } from '../flow/caller.ts'
-import { permits } from '../flow/caller.ts'
-import type { Condition } from '../flow/plan.ts'
+import { type Caller, permits } from '../flow/caller.ts'
+import type { Condition, RowTest } from '../flow/plan.ts'
 import type { RowRule } from '../flow/route.ts'
-import { type RowTest, VisibleRows } from '../flow/visible-rows.ts'
 import {
   type Operation,
   type RowAlternatives,
@@ -16,6 +14,7 @@ import {
 import type { Resource } from '../resources/resource.ts'
 import { caller as callerMarker } from '../resources/states.ts'
 import { type Cell, type Column, cellIn } from '../rows/collection.ts'
+import { TestedRows } from './visible-rows.ts'
 
 /** The row rule of an operation on items of a resource as it is stored; undefined if its rule is the same for all items. */
 export const rowRuleOf = (resource: Resource, operation: Operation): RowRule | undefined =>
@@ -94,30 +93,36 @@ const conditionsText = (where: RowConditions, namesOf: (field: string) => readon
     })
     .join(' and ')
 
-type Resources = ReadonlyMap<string, Resource>
+/** The rules of a service that depend on rows. */
+export interface RuledResources {
+  readonly resources: ReadonlyMap<string, Resource>
+  /** The rows that exist for a caller, kept as long as the caller; undefined if that does not depend on rows. */
+  readonly visibleTo: (caller: Caller) => TestedRows | undefined
+}
 
-/** Pure: the rows that callers see. Callers are kept for a while by what identifies them. */
-const known = new WeakMap<Resources, WeakMap<Caller, VisibleRows | null>>()
+/** The resources of a service, if an access rule of one of them depends on rows; else null. */
+export function ruledResources(resources: ReadonlyMap<string, Resource>): RuledResources | null {
+  if (![...resources.values()].some(hasRowRules)) return null
+  const known = new WeakMap<Caller, { readonly visible: TestedRows | undefined }>()
+  return {
+    resources,
+    visibleTo: (caller) => {
+      const kept = known.get(caller) ?? { visible: visibleRows(resources, caller) }
+      known.set(caller, kept)
+      return kept.visible
+    },
+  }
+}
 
 /** The rows that exist for a caller: those that it may read. Undefined if that does not depend on rows. */
-export function visibleRows(resources: Resources, caller: Caller): VisibleRows | undefined {
-  const own = known.get(resources) ?? new WeakMap<Caller, VisibleRows | null>()
-  if (!known.has(resources)) known.set(resources, own)
-  let made = own.get(caller)
-  if (made === undefined) {
-    made = makeVisible(
-      [...resources.values()].flatMap((one) => rowRuleOf(one, 'read') ?? []),
-      caller,
-    )
-    own.set(caller, made)
-  }
-  return made ?? undefined
+export function visibleRows(resources: ReadonlyMap<string, Resource>, caller: Caller): TestedRows | undefined {
+  const isKnown = permits(caller, 'authenticated')
+  const tests = [...resources.values()].flatMap((one) => {
+    const rule = rowRuleOf(one, 'read')
+    const test = rule && (isKnown ? rowTest(rule, caller) : noRow)
+    return test ? [[one.collection.name, test] as const] : []
+  })
+  return tests.length === 0 ? undefined : new TestedRows(new Map(tests))
 }
 
-function makeVisible(rules: readonly RowRule[], caller: Caller): VisibleRows | null {
-  const tests = rules.flatMap((rule) => {
-    const test = permits(caller, 'authenticated') ? rowTest(rule, caller) : { any: [], matches: () => false }
-    return test ? [[rule.resource.collection.name, test] as const] : []
-  })
-  return tests.length === 0 ? null : new VisibleRows(new Map(tests))
-}
+const noRow: RowTest = { any: [], matches: () => false }

@@ -57,9 +57,7 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   const references = yield* missingReferences(cellar, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
   const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan, known)
-  const isHidden = before && before.is !== 'missing' && cellar.rights?.visible.of(plan.collection)
-  if (isHidden) return yield* hiddenId(cellar, plan, seen !== null)
-  if (before && before.is !== 'missing') return before
+  if (before && before.is !== 'missing') return yield* usedId(cellar, plan, before, seen !== null)
   const last = before && ledgers?.history ? yield* lastRevision(cellar, collection, plan.key) : 0
   const revision = Math.max(least, (before?.revision ?? 0) + 1, last + 1)
   const clash = yield* updateRemoteEntries(cellar, own, plan, null, { doc, hidden, shape })
@@ -79,10 +77,16 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
 }
 
 /**
- * The refusal of an id that has been used, to a caller for whom not all rows exist: with PUT its item does not exist, as if
- * another account had it.
+ * The refusal of an id that has been used. If not all rows exist for the caller, it does not tell of deleted ones, and with PUT
+ * the item of a hidden one does not exist, as if another account had it.
  */
-function* hiddenId(cellar: StoreContext, { collection, key }: Create, isPut: boolean): Steps<Duplicate> {
+function* usedId(
+  cellar: StoreContext,
+  { collection, key }: Create,
+  before: AbsentRow | Duplicate,
+  isPut: boolean,
+): Steps<AbsentRow | Duplicate> {
+  if (!cellar.rights?.visible.of(collection)) return before
   const isSeen = isPut && (yield* existsForCaller(cellar, collection, key, 'exists'))
   return { is: 'duplicate', fields: isPut && !isSeen ? [] : ['id'] }
 }

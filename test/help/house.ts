@@ -13,6 +13,7 @@ const storied: readonly (readonly string[])[] = [
   ['flow'],
   ['sql'],
   ['catalog'],
+  ['rules'],
   ['lists', 'idempotency', 'auth', 'limits', 'versions', 'changes', 'effects', 'webhooks', 'store'],
   ['telemetry'],
   ['schema'],
