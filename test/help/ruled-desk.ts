@@ -13,7 +13,11 @@ export const desk = service({
     customers: {
       prefix: 'cus',
       owner: 'account',
-      fields: { name: f.text({ max: 50, search: true }), agentId: f.text({ max: 100, optional: true }) },
+      fields: {
+        name: f.text({ max: 50, search: true }),
+        size: f.integer({ default: 0, filter: 'range', sort: true }),
+        agentId: f.text({ max: 100, optional: true, filter: true }),
+      },
       access: { read: [{ scope: 'all' }, { where: { agentId: caller } }, { where: { agentId: null } }], write: 'tell' },
     },
     orders: {
