@@ -17,6 +17,7 @@ import { executeInTurn } from '../idempotency/execute-in-turn.ts'
 import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
 import { isDryRun } from '../lists/query-string.ts'
 import type { Resource } from '../resources/resource.ts'
+import { isWebhookResource } from '../resources/service-fields.ts'
 import type { Unique } from '../rows/collection.ts'
 import { rowRightsOf } from '../rules/row-rights.ts'
 import { hasRowRules } from '../rules/row-rules.ts'
@@ -191,9 +192,9 @@ const versionOf = ({ service, asked }: ExplainedWay): ServedVersion =>
   service.editions.get(asked.carried.label) as ServedVersion
 
 /** Whether writes of a resource can be refused because of the item. */
-const isRuled = ({ resources }: Service, { collection: { name } }: Resource): boolean => {
-  const own = resources.get(name)
-  return own !== undefined && hasRowRules(own)
+const isRuled = ({ ruled }: Service, { collection: { name } }: Resource): boolean => {
+  const own = ruled?.resources.get(name)
+  return own !== undefined && (hasRowRules(own) || isWebhookResource(own.declaration))
 }
 
 async function explainItem(way: ExplainedWay, note: (says: string) => void): Promise<string | null> {

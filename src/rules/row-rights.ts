@@ -2,7 +2,7 @@
 
 import { Problem } from '../errors/problem.ts'
 import { type Caller, permits } from '../flow/caller.ts'
-import type { RowRights } from '../flow/plan.ts'
+import type { RowRights, VisibleRows } from '../flow/plan.ts'
 import type { Route, RowRule, ServedVersion } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
@@ -25,7 +25,7 @@ export function rowRightsOf(
   if (!ruled) return undefined
   const own = ruled.resources.get(resource.collection.name)
   const seen = ruled.visibleTo(caller)
-  if (!own || safe || !hasRowRules(own)) return seen && { visible: seen, admit: () => {}, admitWritten: () => {} }
+  if (!own || safe || !hasRowRules(own)) return seen && { visible: seen, admit: () => {}, admitWritten: admitterOf(seen) }
   const namesOf: NamesOf = (field) => version.namesOf(resource.name, own.name, field)
   const { name } = own.collection
   const using = rowRule ?? null
@@ -50,6 +50,17 @@ export function rowRightsOf(
     },
   }
 }
+
+/** Refuses to write rows that do not exist for the caller whatever they are, as endpoints of webhooks. */
+const admitterOf =
+  (visible: VisibleRows): RowRights['admitWritten'] =>
+  ({ collection, row: { doc } }) => {
+    if (visible.of(collection)?.matches(doc) === false)
+      throw new Problem(
+        'access-denied',
+        `The credentials do not permit to write ${collection}, which need the right to read all items that have events.`,
+      )
+  }
 
 const allRows = new TestedRows(new Map())
 

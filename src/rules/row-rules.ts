@@ -12,6 +12,7 @@ import {
   scopesIn,
 } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
+import { deliveryResource, endpointResource, isWebhookResource } from '../resources/service-fields.ts'
 import { caller as callerMarker } from '../resources/states.ts'
 import { type Cell, type Column, cellIn } from '../rows/collection.ts'
 import { TestedRows } from './visible-rows.ts'
@@ -122,7 +123,19 @@ export function visibleRows(resources: ReadonlyMap<string, Resource>, caller: Ca
     const test = rule && (isKnown ? rowTest(rule, caller) : noRow)
     return test ? [[one.collection.name, test] as const] : []
   })
-  return tests.length === 0 ? undefined : new TestedRows(new Map(tests))
+  if (tests.length === 0) return undefined
+  const isEvented = tests.some(([name]) => resources.get(name)?.collection.eventPrefix !== undefined)
+  return new TestedRows(new Map([...tests, ...(isEvented ? webhookTests(resources) : [])]))
 }
+
+/**
+ * Endpoints of webhooks and their deliveries exist only for callers that may read all items with events: deliveries show events
+ * of all items that the maker of the endpoint may read.
+ */
+const webhookTests = (resources: ReadonlyMap<string, Resource>) =>
+  [endpointResource, deliveryResource].flatMap((name) => {
+    const own = resources.get(name)
+    return own && isWebhookResource(own.declaration) ? [[name, noRow] as const] : []
+  })
 
 const noRow: RowTest = { any: [], matches: () => false }
