@@ -5,7 +5,7 @@ import { type Dialect, quoted } from './dialect.ts'
 import { arrayText, selectDirectly } from './list-statements.ts'
 import { isSlot, rangesOf, slot, slotAt } from './ranges.ts'
 import { type Statement, tableByKey } from './statements.ts'
-import { orderTerm, type StatementBinding, statementBinding } from './where.ts'
+import { orderTerm, type StatementBinding, statementBinding, whereClause } from './where.ts'
 
 const [account, ids, homes] = [slot<string>(slotAt.account), slot<string>(slotAt.owner), slot<string>(slotAt.home)]
 
@@ -55,17 +55,16 @@ function firstRows(collection: Collection, plan: ListRows, what: string, own: St
 }
 
 /** On a sharded database, which runs no subquery for each owner: all rows of the owners are numbered, and the first ones kept. */
-function numberedRows(
-  { parent, account: whose, composite }: Collection,
-  { order, window }: ListRows,
-  binding: StatementBinding,
-): string {
+function numberedRows(collection: Collection, plan: ListRows, binding: StatementBinding): string {
+  const { parent, composite } = collection
+  const { order, window } = plan
   const { bind, dialect, from } = binding
   const owner = quoted(parent?.column ?? '')
   const shards = composite ? `home = ANY(CAST(${bind(homes)} AS integer[])) AND ` : ''
-  const own = whose === null ? '' : `account = ${bind(account)} AND `
+  const conditions = whereClause(collection, { ...plan, parent: null }, [], binding)
+  const where = conditions === '' ? ' WHERE ' : `${conditions} AND `
   const sorted = order.map((one) => orderTerm(one, binding)).join(', ')
   const place = `row_number() OVER (PARTITION BY ${composite ? 'home, ' : ''}${owner} ORDER BY ${sorted})`
-  const numbered = `SELECT ${owner} AS owner, doc, shape, hidden, ${place} AS place FROM ${from} WHERE ${own}${shards}${owner} ${isAmong(bind(ids), dialect)}`
+  const numbered = `SELECT ${owner} AS owner, doc, shape, hidden, ${place} AS place FROM ${from}${where}${shards}${owner} ${isAmong(bind(ids), dialect)}`
   return `SELECT doc, shape, hidden, owner FROM (${numbered}) AS numbered WHERE place <= ${window.limit} ORDER BY owner, place`
 }
