@@ -14,7 +14,7 @@ const pairs = await Promise.all(
 )
 const keys = createLocalJWKSet({ keys: await Promise.all(pairs.map(({ publicKey }) => exportJWK(publicKey))) })
 const sign = (alg: string, key: CryptoKey) =>
-  new SignJWT({ scope: 'a b', sub: 'ann' })
+  new SignJWT({ scope: 'a b', sub: 'ann', person: 'usr_1', robot: 'key:ci' })
     .setProtectedHeader({ alg })
     .setIssuer(tokens.issuer)
     .setAudience(tokens.audience)
@@ -74,4 +74,16 @@ test('a key of the issuer that cannot be used makes no valid token invalid, and 
           alg,
         )
     }
+})
+
+test('a claim names the id of the caller, but not that of a key', async () => {
+  const [{ alg, privateKey }] = pairs as [(typeof pairs)[number]]
+  const judgedBy = async (id: string) =>
+    makeTokenJudge({ ...tokens, claims: { id } }, keys, () => now)(await sign(alg, privateKey))
+  const own = await judgedBy('person')
+  assert.equal('caller' in own && own.caller.id, 'usr_1')
+  for (const id of ['robot', 'nothing']) {
+    const refused = await judgedBy(id)
+    assert.match('refused' in refused ? refused.refused : '', new RegExp(`claim ${id} .*does not begin with key:`))
+  }
 })

@@ -6,7 +6,7 @@ import { type FieldKinds, fieldKind } from '../fields/kind.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { prefixPattern } from '../formats/id.ts'
 import { isKebab, toCase } from '../formats/naming.ts'
-import type { ResourceDeclaration } from '../resources/declaration.ts'
+import { type ResourceDeclaration, ruledFields } from '../resources/declaration.ts'
 import { defaultPrefix } from '../resources/resource.ts'
 import {
   checkFieldName,
@@ -172,10 +172,10 @@ export function checkOrders(judged: ResourceCheck, context: DeclarationCheck): v
     checkFieldName([...path, 'sorts', sort], context)
     checkNameList([...path, 'sorts', sort], listed, orderRule, terms, context)
   }
-  const summarized = summarizedNames(given.summaries)
+  const used = [...summarizedNames(given.summaries), ...ruledFields(given.access)]
   const indexed: NameListRule = {
     ...indexRule,
-    fits: (field, term, kinds) => indexRule.fits(field, term, kinds) || summarized.includes(term),
+    fits: (field, term, kinds) => indexRule.fits(field, term, kinds) || used.includes(term),
   }
   for (const [key, use] of Object.entries({ indexes: indexed, uniques: uniqueRule })) {
     const listed = given[key] ?? []
@@ -246,7 +246,7 @@ const indexRule: NameListRule = {
   signed: true,
   fits: ({ options }) => Boolean(options.filter || options.sort),
   fault: (term) => [
-    `\`${term}\` has neither \`filter\` nor \`sort\` and is in no summary, so an index on it would not be used.`,
+    `\`${term}\` has neither \`filter\` nor \`sort\` and is in no summary and no access rule, so an index on it would not be used.`,
     `Add \`filter\` or \`sort\` to the field \`${term}\`, or leave it out here.`,
   ],
 }

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { open, orders, shop, table } from '../../test/help/mistakes.ts'
+import { count } from '../fields/aggregate.ts'
 import { f } from '../fields/field.ts'
+import { caller } from '../resources/states.ts'
 
 const owned = { fields: { name: f.text() }, access: 'authenticated', owner: 'accountId' }
 const known = { fields: { name: f.text() }, access: 'authenticated' }
@@ -146,5 +148,78 @@ table('fields that take a scope', [
         { scopes: { pii: 'See it' }, concepts: { phone: f.text({ read: 'pii' }) } },
       ),
     'concepts.phone',
+  ],
+])
+
+const scopes = { all: 'All orders', some: 'Some orders' }
+const ruledFields = {
+  name: f.text(),
+  owner: f.text(),
+  folded: f.text({ fold: true }),
+  secret: f.text({ read: 'all', optional: true }),
+  hidden: f.text({ writeOnly: true, optional: true }),
+  open: f.boolean({ default: true }),
+  rank: f.enum(['low', 'high'], { optional: true }),
+  spent: f.decimal({ scale: 2, default: '0.00' }),
+  tags: f.list(f.text()),
+}
+/** Orders whose items are read by a rule. */
+const ruled = (read: unknown, more: object = {}, resources: object = {}) =>
+  shop(
+    { orders: { fields: ruledFields, access: { read, write: 'all' }, ...more }, customers: open, ...resources },
+    { scopes },
+  )
+const where = (conditions: unknown) => ruled([{ scope: 'all' }, { where: conditions }])
+const atField = (place: string) => `resources.orders.access.read.1.${place}`
+const own = [{ scope: 'all' }, { where: { owner: caller } }]
+
+table('rules that depend on the item', [
+  ['may name the caller, constants, null and the id', () => where({ owner: caller, open: true, rank: null }), ''],
+  ['the id of the item as well', () => where({ id: caller }), ''],
+  ['they need a condition', () => ruled([{ scope: 'all' }]), 'resources.orders.access.read', '`where`', 'assigneeId'],
+  ['which names a field', () => where({}), 'resources.orders.access.read.1', 'would allow all items'],
+  ['a declared scope', () => ruled([{ scope: 'al' }, own[1]]), 'resources.orders.access.read.0', '"al"', 'all'],
+  ['and nothing else', () => ruled([{ who: 'all' }, own[1]]), 'resources.orders.access.read.0', 'either a scope'],
+  [
+    'not both in one',
+    () => ruled([{ scope: 'all', where: { owner: caller } }, own[1]]),
+    'resources.orders.access.read.0',
+  ],
+  ['a text is no alternative', () => ruled(['all', own[1]]), 'resources.orders.access.read.0', 'either a scope'],
+  ['an unknown field', () => where({ ownr: caller }), atField('ownr'), 'no field "ownr"', 'owner'],
+  ['a decimal', () => where({ spent: '1.00' }), atField('spent'), 'kind decimal', 'text'],
+  ['a list', () => where({ tags: 'a' }), atField('tags'), 'kind list'],
+  ['a field that not every reader sees', () => where({ secret: caller }), atField('secret'), '`read`'],
+  ['or that nobody sees', () => where({ hidden: 'a' }), atField('hidden'), '`writeOnly`'],
+  ['or that is compared without case', () => where({ folded: caller }), atField('folded'), '`fold`'],
+  ['the caller is no boolean', () => where({ open: caller }), atField('open'), 'never has the id of a caller'],
+  ['a value that it never has', () => where({ rank: 'middle' }), atField('rank'), '"middle"', 'or null'],
+  ['null where it always has one', () => where({ open: null }), atField('open'), 'never has the value null'],
+  [
+    'children need a rule too',
+    () => ruled(own, {}, { lines: { ...open, access: 'authenticated', parent: 'orders' } }),
+    'resources.lines.access',
+    '`orders`',
+    "read: 'all'",
+  ],
+  ['or the scope that shows all', () => ruled(own, {}, { lines: { ...open, access: 'all', parent: 'orders' } }), ''],
+  [
+    'an operation of the collection has no item',
+    () => ruled(own, { access: { read: own, write: own }, operations: { reports: { at: 'collection' } } }),
+    'resources.orders.operations.reports',
+    'rule of `create`',
+  ],
+  [
+    'a total of them needs a scope',
+    () =>
+      shop(
+        {
+          orders: { fields: { ...ruledFields, customerId: f.ref('customers') }, access: { read: own, write: 'all' } },
+          customers: { fields: { orders: f.integer({ derived: count('orders') }) }, access: 'authenticated' },
+        },
+        { scopes },
+      ),
+    'resources.customers.fields.orders',
+    "read: 'all'",
   ],
 ])

@@ -167,8 +167,7 @@ export function checkRowRules({ name, given }: ResourceCheck, context: Declarati
     if (!rule.some((one) => isObject(one) && 'where' in one))
       report(context, path, 'No alternative has a `where`, so the rule does not depend on the item.', rowMend)
   }
-  if (!isObject(access)) return
-  checkCreatingOperations(name, given, context)
+  if (isObject(access)) checkCreatingOperations(name, given, context)
   const above = parentNameOf(given)
   if (hasMember(context.resources, above)) checkBelowRuled(name, given, above as string, context)
 }
@@ -273,14 +272,15 @@ function checkCreatingOperations(
 
 /** Children show the id of their parent, so callers who do not see a parent must not see its children. */
 function checkBelowRuled(name: string, { access }: UncheckedObject, above: string, context: DeclarationCheck): void {
-  const { access: upper } = context.resources[above] as UncheckedObject
+  const upper = isObject(context.resources[above]) ? context.resources[above].access : undefined
   const alternatives = isObject(upper) ? rowAlternatives(upper as Access, 'read') : undefined
-  if (!alternatives || rowAlternatives(access as Access, 'read')) return
+  const own = typeof access === 'string' || isObject(access) ? (access as Access) : ''
+  if (!alternatives || rowAlternatives(own, 'read')) return
   const scopes = scopesIn(alternatives)
-  if (scopes.includes(String(ruleFor(access as Access, 'read')))) return
+  if (scopes.includes(String(ruleFor(own, 'read')))) return
   report(
     context,
-    ['resources', name, 'access', 'read'],
+    ['resources', name, 'access'],
     `Its items belong to those of \`${above}\`, which exist only for some callers, but \`${name}\` would show them to others.`,
     `Write alternatives here too, of fields of \`${name}\`${scopes.length > 0 ? `, or read: '${scopes[0]}'` : ''}.`,
   )

@@ -586,6 +586,17 @@ describe('rules', () => {
     assert.equal(heaviestWeight(differences(known, narrow)), 'breaking')
     assert.equal(heaviestWeight(differences(narrow, other)), 'breaking')
   })
+  test('another alternative is additive, and its loss is breaking', () => {
+    type Three = [ReturnType<typeof contractOf>, ReturnType<typeof contractOf>, ReturnType<typeof contractOf>]
+    const [scope, own] = ['customers:read', 'items where ownerId is the id of the caller']
+    const [narrow, wide, known] = [scope, `${scope} or ${own}`, 'authenticated'].map((rule) =>
+      changedRule(contractOf(declared), rule),
+    ) as Three
+    assert.equal(heaviestWeight(differences(narrow, wide)), 'additive')
+    assert.equal(heaviestWeight(differences(wide, narrow)), 'breaking')
+    assert.equal(heaviestWeight(differences(known, wide)), 'breaking')
+    assert.equal(heaviestWeight(differences(wide, known)), 'additive')
+  })
   test('a difference of an unknown part is breaking', () => {
     const contract = contractOf(declared)
     const [found] = differences(contract, { ...contract, more: { states: { a: 1 } } })

@@ -1,7 +1,7 @@
 /** Index advice: declared orders that no index serves. Part 4, list parameters. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f, service } from 'bylaw'
+import { caller, f, service } from 'bylaw'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { indexAdvice } from './index-advice.ts'
@@ -101,6 +101,18 @@ test('a summary wants an index with all of its fields, those of its groups first
   assert.deepEqual(warnings({ summaries: { kinds: { group: ['kind'] }, efforts: { sum: ['effort'] }, all: {} } }), [])
   assert.deepEqual(
     warnings({ summaries: { efforts: { max: ['effort', 'dueOn'] } }, indexes: [['status', 'dueOn', 'effort']] }),
+    [],
+  )
+})
+
+test('the rows of an access rule that no index has in an order', () => {
+  const access = { read: [{ where: { kind: caller } }, { where: { id: caller } }], write: 'public' } as const
+  const [one, ...more] = warnings({ access, fields: { kind: f.text({ max: 50 }), effort: f.integer({ sort: true }) } })
+  assert.deepEqual(more, [])
+  assert.match(one ?? '', /access rule limits by kind .*sorted by effort\. .*indexes: \[\['kind', 'effort'\]\]/)
+  const indexes = [['kind', 'effort']]
+  assert.deepEqual(
+    warnings({ access, indexes, fields: { kind: f.text({ max: 50 }), effort: f.integer({ sort: true }) } }),
     [],
   )
 })

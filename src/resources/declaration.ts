@@ -5,6 +5,7 @@ import type { DeclaredError } from '../errors/catalogue.ts'
 import type { Field, Fields } from '../fields/field.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import type { DeclaredSummaries } from '../fields/summary.ts'
+import { isObject } from '../fields/value-check.ts'
 import { type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { ResourceSettings, Settings } from '../settings.ts'
 import type { DeclaredOperations, HistoryDeclaration, ScheduleDeclaration } from './own-operations.ts'
@@ -282,15 +283,13 @@ export function withoutRowRules(own: ResourceDeclaration): ResourceDeclaration {
 
 /** The scopes that allow all items. */
 export const scopesIn = (alternatives: RowAlternatives): readonly string[] =>
-  alternatives.flatMap((one) => ('scope' in one ? [one.scope] : []))
+  alternatives.flatMap((one) => (isObject(one) && 'scope' in one ? [one.scope] : [])) as readonly string[]
 
-/** The fields that the rules of a resource depend on. */
-export const ruledFields = (access: Access): readonly string[] =>
-  typeof access === 'string'
-    ? []
-    : Object.values(access).flatMap((rule) =>
-        typeof rule === 'string' ? [] : rule.flatMap((one) => ('where' in one ? Object.keys(one.where) : [])),
-      )
+/** The fields that the rules of a resource depend on; the declaration may have mistakes. */
+export const ruledFields = (access: unknown): readonly string[] =>
+  Object.values(isObject(access) ? access : {})
+    .flatMap((rule): unknown[] => (Array.isArray(rule) ? rule : []))
+    .flatMap((one) => (isObject(one) && isObject(one.where) ? Object.keys(one.where) : []))
 
 /** Whether a rule allows every caller that the other one allows. Different scopes cannot be compared. */
 export const ruleCovers = (rule: AccessRule | undefined, other: AccessRule | undefined): boolean =>

@@ -25,7 +25,8 @@ export function rowRightsOf(
   if (!ruled) return undefined
   const own = ruled.resources.get(resource.collection.name)
   const seen = ruled.visibleTo(caller)
-  if (!own || safe || !hasRowRules(own)) return seen && { visible: seen, admit: () => {}, admitWritten: admitterOf(seen) }
+  if (!own || safe || !hasRowRules(own))
+    return seen && { visible: seen, admit: () => {}, admitWritten: admitterOf(seen) }
   const namesOf: NamesOf = (field) => version.namesOf(resource.name, own.name, field)
   const { name } = own.collection
   const using = rowRule ?? null
