@@ -4,10 +4,9 @@ import { Problem } from '../errors/problem.ts'
 import { type Caller, permits } from '../flow/caller.ts'
 import type { RowRights, VisibleRows } from '../flow/plan.ts'
 import type { Route, RowRule, ServedVersion } from '../flow/route.ts'
-import { titleInSentence } from '../formats/naming.ts'
+import { listInWords, titleInSentence } from '../formats/naming.ts'
 import { ruleFor } from '../resources/declaration.ts'
-import type { Resource } from '../resources/resource.ts'
-import { hasRowRules, type RuledResources, rowRuleOf, rowRuleText, rowTest } from './row-rules.ts'
+import { conditionsText, hasRowRules, type RuledResources, rowRuleOf, rowTest } from './row-rules.ts'
 import { TestedRows } from './visible-rows.ts'
 
 type NamesOf = (field: string) => readonly string[]
@@ -36,18 +35,19 @@ export function rowRightsOf(
   const all = seen ?? allRows
   const visible = isBlind && used ? all.with(name, used) : all
   const [making, reading] = [rowRuleOf(own, 'create') ?? null, rowRuleOf(own, 'read') ?? null]
-  const check = (doc: string, rule: RowRule | null, says: string): void => {
-    if (rule && rowTest(rule, caller)?.matches(doc) === false) throw refusal(own, rule, says, namesOf)
+  const check = (doc: string, rule: RowRule | null, deed: (item: string) => string): void => {
+    if (rule && rowTest(rule, caller)?.matches(doc) === false)
+      throw refusal(deed(titleInSentence(own.title)), rule, namesOf)
   }
   return {
     visible,
     admit: (row) => {
-      if (row.is === 'found') check(row.doc, using, 'use for this')
+      if (row.is === 'found') check(row.doc, using, (item) => `do this with the ${item} as it is`)
     },
     admitWritten: ({ do: write, row: { doc } }) => {
-      if (write === 'create') check(doc, making, 'create')
-      else check(doc, using, 'change')
-      check(doc, reading, 'read')
+      if (write === 'create') check(doc, making, (item) => `create the ${item} like this`)
+      else check(doc, using, (item) => `leave the ${item} like this, as they could not change it then`)
+      check(doc, reading, (item) => `leave the ${item} like this, as they could not read it then`)
     },
   }
 }
@@ -65,8 +65,9 @@ const admitterOf =
 
 const allRows = new TestedRows(new Map())
 
-function refusal(own: Resource, rule: RowRule, says: string, namesOf: NamesOf): Problem {
-  const title = titleInSentence(own.title)
-  const message = `This ${title} is not one that the credentials may ${says}. Allowed: ${rowRuleText(rule, namesOf)}.`
-  return new Problem('access-denied', message)
+function refusal(deed: string, { alternatives }: RowRule, namesOf: NamesOf): Problem {
+  const allowed = alternatives.map((one) =>
+    'scope' in one ? `with the scope ${one.scope} all items` : `items where ${conditionsText(one.where, namesOf)}`,
+  )
+  return new Problem('access-denied', `The credentials do not permit to ${deed}. Allowed are ${listInWords(allowed)}.`)
 }

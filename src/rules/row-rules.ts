@@ -86,7 +86,7 @@ export const rowRuleText = (
     .map((one) => ('scope' in one ? one.scope : `items where ${conditionsText(one.where, namesOf)}`))
     .join(' or ')
 
-const conditionsText = (where: RowConditions, namesOf: (field: string) => readonly string[]): string =>
+export const conditionsText = (where: RowConditions, namesOf: (field: string) => readonly string[]): string =>
   Object.entries(where)
     .map(([field, value]) => {
       const name = namesOf(field)[0] ?? field
