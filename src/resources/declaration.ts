@@ -273,10 +273,14 @@ export function rowAlternatives(access: Access, operation: Operation): RowAltern
   return Array.isArray(rule) ? (rule as RowAlternatives) : undefined
 }
 
+/** Whether a rule depends on the item. */
+export const dependsOnRows = (access: Access): boolean =>
+  typeof access === 'object' && Object.values(access).some((rule) => Array.isArray(rule))
+
 /** The resource as older versions declare it: the items that a rule allows are told by those that are stored. */
 export function withoutRowRules(own: ResourceDeclaration): ResourceDeclaration {
   const { access } = own
-  if (typeof access === 'string' || !Object.values(access).some(Array.isArray)) return own
+  if (!dependsOnRows(access)) return own
   const rules = Object.entries(access).map(([name, rule]) => [name, Array.isArray(rule) ? 'authenticated' : rule])
   return { ...own, access: Object.fromEntries(rules) }
 }

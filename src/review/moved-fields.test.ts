@@ -55,4 +55,11 @@ test('a moved field is not shown to callers who may not read its resource', () =
       "It would show values of `ranks` to callers who may not read `ranks`: items of `players` are readable by 'authenticated', and `access` of `ranks` lets 'a' read.",
     mend: "Write read: 'authenticated' in `access` of `ranks`, or the same rule at both, or read: 'a' in `field` of the moved field.",
   })
+  const own = [{ scope: 'a' }, { where: { id: { marker: 'caller', name: '' } } }]
+  for (const access of [
+    { read: own, write: 'a' },
+    { read: 'a', change: own, write: 'a' },
+  ])
+    for (const pair of [[access, of('a')] as const, [of('a'), access] as const])
+      assert.match(found(pair[0], pair[1])[0]?.reason ?? '', /depends on the item/, JSON.stringify(pair))
 })

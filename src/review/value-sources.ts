@@ -8,10 +8,10 @@ import { fieldKind, type ValueRules } from '../fields/kind.ts'
 import { isObject, valueCheckOf } from '../fields/value-check.ts'
 import { type Change, referencedResource } from '../resources/change.ts'
 import {
+  dependsOnRows,
   operations,
   type ResourceDeclaration,
   resolveConcepts,
-  rowAlternatives,
   ruleCovers,
   ruleFor,
   type VersionedDeclaration,
@@ -119,7 +119,7 @@ function checkScopedFields(scene: ChangeCheck): void {
 function checkReaders({ change, path, own, around, later, found }: ChangeCheck, name: string, target: string): void {
   const there = around.resources[target]
   const asked = there && ruleFor(there.access, 'read')
-  if (there && [own.access, there.access].some((access) => rowAlternatives(access, 'read')))
+  if (there && [own.access, there.access].some(dependsOnRows))
     report(
       { found },
       [...path, 'moved', name],

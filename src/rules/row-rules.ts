@@ -4,6 +4,7 @@ import { type Caller, permits } from '../flow/caller.ts'
 import type { Condition, RowTest } from '../flow/plan.ts'
 import type { RowRule } from '../flow/route.ts'
 import {
+  dependsOnRows,
   type Operation,
   type RowAlternatives,
   type RowConditions,
@@ -25,8 +26,7 @@ export const rowRuleWith = (resource: Resource, alternatives: RowAlternatives | 
   alternatives && { resource, alternatives }
 
 /** Whether the access to items of a resource depends on the item. */
-export const hasRowRules = ({ access }: Pick<Resource, 'access'>): boolean =>
-  typeof access === 'object' && Object.values(access).some((rule) => Array.isArray(rule))
+export const hasRowRules = ({ access }: Pick<Resource, 'access'>): boolean => dependsOnRows(access)
 
 /** The scope that allows an operation on all items; undefined if there is none. */
 export const scopeForAllRows = ({ access }: Pick<Resource, 'access'>, operation: Operation): string | undefined => {

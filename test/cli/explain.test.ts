@@ -1,7 +1,7 @@
 /** `bylaw explain`: explains to operators why a request is refused or allowed. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { f, service } from 'bylaw'
+import { f, service, caller as who } from 'bylaw'
 import { type Explanation, explainRequest } from '../../src/cli/explanation.ts'
 import { callerOf } from '../../src/flow/credential.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
@@ -39,6 +39,15 @@ const clinic = service({
       embed: ['patient.visits'],
       access: 'authenticated',
     },
+    shifts: {
+      prefix: 'shi',
+      owner: 'clinicId',
+      fields: { nurseId: f.text({ max: 50 }), open: f.boolean({ default: true }) },
+      access: {
+        read: [{ scope: 'patients:write' }, { where: { nurseId: who } }],
+        write: [{ scope: 'patients:write' }, { where: { nurseId: who, open: true } }],
+      },
+    },
     news: {
       fields: { text: f.text() },
       access: { read: 'public', write: 'authenticated' },
@@ -52,7 +61,7 @@ const unknown = 'pat_01h455vb4pex5vsknk084sn02q'
 describe('reasons', () => {
   let store: Store
   let world: ServiceWorld
-  let [there, gone] = ['', '']
+  let [there, gone, shift, mine] = ['', '', '', '']
 
   before(async () => {
     store = await openStore(clinic, 'sqlite::memory:', 'apply')
@@ -70,6 +79,9 @@ describe('reasons', () => {
     const made = async () => ((await (await send('POST', '/patients', '{"name":"Ann"}')).json()) as { id: string }).id
     ;[there, gone] = [await made(), await made()]
     await send('DELETE', `/patients/${gone}`)
+    const madeShift = async (nurseId: string) =>
+      ((await (await send('POST', '/shifts', JSON.stringify({ nurseId, open: false }))).json()) as { id: string }).id
+    ;[shift, mine] = [await madeShift('ann'), await madeShift('x')]
   })
   after(() => store.close())
 
@@ -78,7 +90,12 @@ describe('reasons', () => {
     who: { account?: string; scopes?: string[]; tier?: string } | null,
     invalid: string | null = null,
   ): Promise<Explanation> => {
-    const [method = '', target = ''] = line.replace('{there}', there).replace('{gone}', gone).split(' ')
+    const [method = '', target = ''] = line
+      .replace('{there}', there)
+      .replace('{gone}', gone)
+      .replace('{shift}', shift)
+      .replace('{mine}', mine)
+      .split(' ')
     const caller = who && callerOf('x', { account: null, scopes: [], tier: null, features: [], ...who })
     return explainRequest({ method, target, caller, invalid }, { service: clinic, store, world })
   }
@@ -116,6 +133,12 @@ describe('reasons', () => {
     ['GET /visits?embed=patient', { account: 'north', scopes: [] }, /^403 at query: .*embed patient.*patients:read/],
     ['GET /visits?embed=patient.nurse', north, /^400 at query: /],
     ['GET /visits?embed=patient.visits', north, /^goes on at query: .*; it embeds patient, patient\.visits/],
+    ['GET /shifts', { account: 'north' }, /^goes on at account/],
+    ['GET /shifts/{shift}', { account: 'north' }, /^404 at item: .* exists, but not for this caller/],
+    ['GET /shifts/{shift}', north, /^goes on at item: .* exists/],
+    ['GET /shifts/{mine}', { account: 'north' }, /^goes on at item: .* exists/],
+    ['PATCH /shifts/{mine}', { account: 'north' }, /^403 at item: .*nurseId is the id of the caller and open is true/],
+    ['DELETE /shifts/{shift}', { account: 'north' }, /^404 at item: .* exists, but not for this caller/],
     ['GET /patients/nonsense', north, /^404 at item/],
     [`GET /patients/${unknown}`, north, /^404 at item: there is no pat_01h455vb4pex5vsknk084sn02q/],
     ['GET /patients/{gone}', north, /^410 at item: .* was deleted/],
@@ -188,10 +211,10 @@ describe('reasons', () => {
 
 describe('bylaw explain', { concurrency: 2 }, () => {
   const cwd = folder({
-    'api.ts': `import { f, service } from 'bylaw'
+    'api.ts': `import { caller as who, f, service } from 'bylaw'
 export default service({ name: 'c', scopes: { see: 'See' }, resources: { notes: { fields: { a: f.text() }, access: 'see' } } })
 `,
-    'old.ts': `import { f, service } from 'bylaw'
+    'old.ts': `import { caller as who, f, service } from 'bylaw'
 const versions = { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } }
 export default service({ name: 'c', versions, settings: { list: { or: true } }, resources: { notes: { fields: { a: f.text() }, access: 'public' } } })
   .change('v2', 'notes', { about: 'b went.', removed: { b: f.text({ filter: true }) }, response: ({ a }) => ({ b: a }) })

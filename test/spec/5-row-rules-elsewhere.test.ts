@@ -106,6 +106,26 @@ for (const [name, place] of places) {
   })
 }
 
+for (const [name, place] of places)
+  test(`R170: a rule can be declared when there are rows, on ${name}`, async (t) => {
+    const { url } = await place(t)
+    const plans = (access: object | string) =>
+      service({
+        name: 'plans',
+        scopes: { all: 'All' },
+        resources: { plans: { prefix: 'pla', owner: 'account', fields: { who: f.text({ max: 50 }) }, access } },
+      } as never)
+    const before = testing(plans('authenticated') as typeof office, { database: url })
+    for (const who of ['ann', 'bob', 'ann'])
+      await before.call('/plans', { method: 'POST', json: { who }, as: { account: 'north' } })
+    await before.close()
+    const access = { read: [{ scope: 'all' }, { where: { who: caller } }], write: 'all' }
+    const { call, close } = testing(plans(access) as typeof office, { database: url })
+    t.after(close)
+    const { data, pagination } = await (await call('/plans', { as: people.ann })).json()
+    assert.deepEqual([data.length, pagination.totalRecords], [2, 2])
+  })
+
 test('R170 R213: a stream has the events of the rows that the caller may read', async (t) => {
   const { send, open, store } = await streamingNode(t, office as never)
   const { keyFor } = await import('../help/door.ts')
