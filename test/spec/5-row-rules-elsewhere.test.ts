@@ -122,7 +122,7 @@ for (const [name, place] of places)
     const access = { read: [{ scope: 'all' }, { where: { who: caller } }], write: 'all' }
     const { call, close } = testing(plans(access) as typeof office, { database: url })
     t.after(close)
-    const { data, pagination } = await (await call('/plans', { as: people.ann })).json()
+    const { data, pagination } = JSON.parse(await (await call('/plans', { as: people.ann })).text())
     assert.deepEqual([data.length, pagination.totalRecords], [2, 2])
   })
 
