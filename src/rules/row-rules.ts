@@ -74,7 +74,7 @@ function cellTest(
   }
 }
 
-export const isCallerMarker = (value: unknown): boolean =>
+const isCallerMarker = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && (value as typeof callerMarker).marker === callerMarker.marker
 
 /** A rule in words, by the names of a version. */
