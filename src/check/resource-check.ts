@@ -267,6 +267,11 @@ function checkAccess({ name, given }: ResourceCheck, context: DeclarationCheck):
 export function checkRule(path: DeclarationPath, rule: unknown, context: DeclarationCheck): void {
   const rules = ['public', 'authenticated', ...Object.keys(context.scopes)]
   if (typeof rule === 'string' && rules.includes(rule)) return
+  if (Array.isArray(rule)) {
+    const mend = "Write 'authenticated' or a scope here, or leave it out where another rule applies then."
+    report(context, path, 'Only `access` of a resource can have alternatives.', mend)
+    return
+  }
   report(
     context,
     path,

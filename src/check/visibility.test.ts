@@ -186,6 +186,15 @@ table('rules that depend on the item', [
     'resources.orders.access.read.0',
   ],
   ['a text is no alternative', () => ruled(['all', own[1]]), 'resources.orders.access.read.0', 'either a scope'],
+  [
+    'a transition has one rule for all items',
+    () =>
+      ruled(own, {
+        states: { field: 'state', initial: 'new', transitions: { ends: { from: ['new'], to: 'old', access: own } } },
+      }),
+    'resources.orders.states.transitions.ends.access',
+    'alternatives',
+  ],
   ['an unknown field', () => where({ ownr: caller }), atField('ownr'), 'no field "ownr"', 'owner'],
   ['a decimal', () => where({ spent: '1.00' }), atField('spent'), 'kind decimal', 'text'],
   ['a list', () => where({ tags: 'a' }), atField('tags'), 'kind list'],
