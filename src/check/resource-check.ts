@@ -268,8 +268,7 @@ export function checkRule(path: DeclarationPath, rule: unknown, context: Declara
   const rules = ['public', 'authenticated', ...Object.keys(context.scopes)]
   if (typeof rule === 'string' && rules.includes(rule)) return
   if (Array.isArray(rule)) {
-    const mend = "Write 'authenticated' or a scope here, or leave it out where another rule applies then."
-    report(context, path, 'Only `access` of a resource can have alternatives.', mend)
+    report(context, path, 'Only `access` of a resource has alternatives.', "Write 'authenticated' or a scope here.")
     return
   }
   report(
