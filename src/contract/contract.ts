@@ -90,7 +90,7 @@ export interface ResourceContract extends StatesOfContract, OperationsOfContract
  * descriptions are for readers, and no part of a contract.
  */
 const knownParts = [
-  ...['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions'],
+  ...['name', 'resources', 'pairs', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions'],
   ...['title', 'description', 'contact', 'license', 'externalDocs'],
 ]
 const knownResourceParts = [

@@ -1,9 +1,10 @@
-/** References: which resources refer to which, how the referring rows are found, and how links name them. Part 2, resources. */
+/** References: which resources refer to which or are paired, how the referring rows are found, and how links name them. Part 2. */
 
-import type { Field } from '../fields/field.ts'
+import type { Field, Fields } from '../fields/field.ts'
 import { linkOfField, type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { Collection, Dependent, Reference } from '../rows/collection.ts'
 import {
+  type AccessRule,
   accountNameOf,
   type DeclarationContext,
   operations,
@@ -13,6 +14,50 @@ import {
   resolveConcepts,
   type VersionedDeclaration,
 } from './declaration.ts'
+
+/**
+ * Pairs of items of two resources, each linked with any number of the other: `PUT /orders/{orderId}/tags/{tagId}` links two.
+ * @example 'order-tags': { between: ['orders', 'tags'], access: { read: 'public', write: 'orders:write' } }
+ */
+export interface PairDeclaration {
+  /** The two resources: `between: ['orders', 'tags']`. */
+  readonly between: readonly [string, string]
+  /** What belongs to a pair, in the member `_pair` of its items: `fields: { role: f.enum(['learner', 'tutor']) }`. */
+  readonly fields?: Fields
+  /** Who may read which items are linked, and who may link them: `access: { read: 'public', write: 'orders:write' }`. */
+  readonly access: AccessRule | { readonly read: AccessRule; readonly write: AccessRule }
+}
+
+export const pairKeys = ['between', 'fields', 'access'] as const satisfies readonly (keyof PairDeclaration)[]
+
+export type Pairs = { readonly [name: string]: PairDeclaration }
+
+type NamedResources = DeclarationContext['resources']
+
+/** The resource that pairs are stored in: a child of the first one, whose key is a reference to the second one. */
+export function pairResource(
+  { between: [first, second], fields, access }: PairDeclaration,
+  resources: NamedResources,
+  naming: Naming,
+): ResourceDeclaration {
+  const key = parentFieldName(second, resources[second], { naming })
+  const owner = accountNameOf(resources, first) === null ? accountNameOf(resources, second) : null
+  return {
+    ...{ parent: { resource: first, onDelete: 'cascade' }, key },
+    fields: { [key]: { kind: 'ref', target: second, options: { onDelete: 'cascade' } }, ...fields },
+    ...{ access, methods: [], ...(owner !== null && { owner }) },
+    settings: { deleted: { retention: 'PT0S' } }, // a pair may be linked again
+  }
+}
+
+/** The declaration of pairs that a resource was made of; null for any other resource: their keys are no references. */
+export function pairDeclarationOf({ parent, key, fields, access }: ResourceDeclaration): PairDeclaration | null {
+  const { [key ?? '']: other, ...own } = fields
+  const above = typeof parent === 'object' ? parent.resource : parent
+  if (other?.kind !== 'ref' || above === undefined) return null
+  const declared = Object.keys(own).length === 0 ? {} : { fields: own }
+  return { between: [above, other.target as string], ...declared, access: access as PairDeclaration['access'] }
+}
 
 /** The parts of a resource that refer to others. */
 interface ReferringResource extends Pick<Collection, 'composite' | 'account'> {
