@@ -1,5 +1,5 @@
 /** Resolve list: replaces declared names in a list by those of the database, also while a column is renamed. The cellar. */
-import type { Condition, JoinedColumn, ListRows, Term } from '../flow/plan.ts'
+import type { Condition, JoinedColumn, ListRows, PairedRows, Term } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import { type PreparedCollection, preparedCollection, type ResolvedList, type StoreContext } from './context.ts'
 
@@ -9,7 +9,19 @@ export function resolveList(cellar: StoreContext, plan: ListRows): ListRows {
   const at = plan.window.from === 'place' ? plan.window.position : []
   const name = `${plan.parent?.collection} ${at.map((cell) => (cell === null ? 'n' : 'v')).join('')}`
   const prepared = cellar.caches ? plan.prepared.for(own) : new Prepared()
-  return { ...plan, ...prepared.form(name, () => resolveListAt(cellar, own, plan, at)) }
+  const resolved = { ...plan, ...prepared.form(name, () => resolveListAt(cellar, own, plan, at)) }
+  const { parent } = plan
+  return parent?.pairs ? { ...resolved, parent: { ...parent, pairs: resolvePairs(cellar, parent.pairs) } } : resolved
+}
+
+function resolvePairs(cellar: StoreContext, { collection: name, from, to }: PairedRows): PairedRows {
+  const { columnName, collection } = preparedCollection(cellar, name)
+  return {
+    collection: collection.table,
+    from: columnName(from),
+    to: columnName(to),
+    owned: collection.account !== null,
+  }
 }
 
 /** Columns that have no nulls are marked, so that more indexes serve the order. */
