@@ -46,7 +46,7 @@ export function pairResource(
     ...{ parent: { resource: first, onDelete: 'cascade' }, key },
     fields: { [key]: { kind: 'ref', target: second, options: { onDelete: 'cascade' } }, ...fields },
     ...{ access, methods: [], ...(owner !== null && { owner }) },
-    settings: { deleted: { retention: 'PT0S' } }, // a pair may be linked again
+    settings: { deleted: { retention: 'PT0S' }, resource: { links: 'none' } }, // a pair may be linked again
   }
 }
 
@@ -99,7 +99,8 @@ export function dependentsOf(name: string, around: DeclarationContext): Dependen
     const fields = Object.entries(declaration.fields).map(
       ([field, given]) => [field, resolveConcepts(given, around.concepts)] as const,
     )
-    return [...child, ...fields.flatMap(([field, one]) => referringDependents(collection, field, one, name))]
+    const all = [...child, ...fields.flatMap(([field, one]) => referringDependents(collection, field, one, name))]
+    return pairDeclarationOf(declaration) ? all.map((one) => ({ ...one, pairs: true })) : all
   })
 }
 
@@ -149,6 +150,7 @@ const siteOfReference = ({ field }: Reference): string => field.replace(/\/\d+/g
 /** The parts of a resource that relate it to others. */
 export interface RelatedResource extends Pick<ReferringResource, 'parent'> {
   readonly singular: string
+  readonly key: string | null
   readonly members: readonly { readonly name: string; readonly field: Field; readonly writeOnly: boolean }[]
   readonly methods: readonly string[]
 }
@@ -160,6 +162,14 @@ export interface Relation {
   /** The field with the id, which children have if it is a list. */
   readonly field: string
   readonly resource: string
+  /** Set if it is a list of paired items: the resource of the pairs. */
+  readonly pair?: string
+}
+
+/** The two resources whose items a resource pairs; null if it is no resource of pairs. */
+export function pairSides({ parent, key, members }: Omit<RelatedResource, 'methods' | 'singular'>) {
+  const target = key === null ? undefined : members.find(({ name }) => name === key)?.field.target
+  return parent && target !== undefined ? ([parent.resource, target] as const) : null
 }
 
 /** What an item is related to, if it can be read: the parent first, then references, then the lists of children. */
@@ -178,11 +188,17 @@ export function relationsOf(
       ? [{ name: linkOfField(field), by: 'field', field, resource: target }]
       : [],
   )
-  const lists = [...all].flatMap(([resource, { parent: above, methods }]): Relation[] =>
-    above?.resource === name && methods.includes('list')
+  const lists = [...all].flatMap(([resource, one]): Relation[] => {
+    const { parent: above, methods } = one
+    const sides = pairSides(one)
+    if (sides?.includes(name)) {
+      const other = sides[0] === name ? sides[1] : sides[0]
+      return [{ name: toCase(other, naming), by: 'list', field: '', resource: other, pair: resource }]
+    }
+    return above?.resource === name && methods.includes('list')
       ? [{ name: toCase(resource, naming), by: 'list', field: above.field, resource }]
-      : [],
-  )
+      : []
+  })
   return [
     ...(parent && owner && isRead(parent.resource)
       ? [{ name: toCase(owner.singular, naming), by: 'parent' as const, ...parent }]
@@ -203,6 +219,7 @@ export function relatedResources({
     const field = parent && parentFieldName(parent.resource, resources[parent.resource], { naming })
     return {
       singular: given.singular ?? singularOf(name),
+      key: given.key ?? null,
       parent: parent && field !== undefined ? { resource: parent.resource, field } : null,
       members: Object.entries(given.fields).map(([own, one]) => {
         const made = resolveConcepts(one, concepts)
