@@ -21,7 +21,7 @@ import {
 } from './declaration.ts'
 import { type Machine, machineOf, type OwnOperation, ownOperationsOf } from './machine.ts'
 import { collectionSegments } from './own-operations.ts'
-import { relatedResources, relationsOf } from './references.ts'
+import { pairDeclarationOf, relatedResources, relationsOf } from './references.ts'
 import { collectionOf } from './resource-collection.ts'
 
 /** A field of a resource, declared or added by the service. */
@@ -67,6 +67,8 @@ export interface Resource {
   readonly hasScopedFields: boolean
   /** Whether answers may embed other resources in its items. */
   readonly carriesEmbedded: boolean
+  /** Whether pairs of its items have fields, which answers may add. */
+  readonly isPaired: boolean
   readonly isId: IdCheck
   readonly methods: readonly Operation[]
   /** The operations that it declares besides its methods. */
@@ -130,6 +132,10 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     summaries: summariesOf(declaration.summaries, (path) => fieldByPath(byName, path), settings.naming),
     ...{ access: declaration.access, exports: declaration.exports === true },
     carriesEmbedded: carriesEmbedded(name, around),
+    isPaired: Object.values(around.resources).some((one) => {
+      const pair = pairDeclarationOf(one)
+      return pair?.fields !== undefined && pair.between.includes(name)
+    }),
     ...{ declaration, collection: collectionOf(made, declaration, around) },
     ...{ created: toCase('created-at', settings.naming), updated: toCase('updated-at', settings.naming) },
   })
