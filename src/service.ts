@@ -39,6 +39,7 @@ import type {
   NewFields,
   OldDocument,
   OldFields,
+  PairName,
   ResourceName,
   VersionName,
 } from './resources/infer.ts'
@@ -193,7 +194,7 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
    * })
    */
   change<
-    R extends ResourceName<At>,
+    R extends ResourceName<At> | PairName<At>,
     const Was extends string = string,
     const Removed extends Fields = NoMembers,
     const Added extends readonly FieldName<At, R>[] = readonly [],

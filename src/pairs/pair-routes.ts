@@ -1,5 +1,6 @@
 /** Pair routes: the URLs of pairs below both of their sides, `/orders/{orderId}/tags/{tagId}` and the lists above them. Part 4. */
 import { allowAccount, otherRowsRefusal } from '../auth/allow.ts'
+import { absenceTypes } from '../endpoints/described.ts'
 import { type EndpointContext, missingItem } from '../endpoints/item.ts'
 import { listItemsRoute, type PairedList, queryItemsRoute } from '../endpoints/list-items.ts'
 import { permits } from '../flow/caller.ts'
@@ -81,7 +82,11 @@ function listRoutes({ pair, from, to }: PairPath): Route[] {
       summary: () => `Lists the ${to.resource.name} of one of ${from.resource.name}`,
     },
   }
-  return to.resource.settings.methods.query ? [base, queryItemsRoute(to, base)] : [base]
+  const all = to.resource.settings.methods.query ? [base, queryItemsRoute(to, base)] : [base]
+  return all.map((route) => {
+    const refusals = [...route.about.refusals, ...absenceTypes(from.resource)]
+    return { ...route, about: { ...route.about, refusals } }
+  })
 }
 
 /** A route that also takes the rules of both sides: an answer shows whether they exist. */
