@@ -30,11 +30,8 @@ export function itemRef(resource: Resource, around: SchemaContext): ComponentRef
   const { bodies, putRecursive } = around.components
   return putRecursive('schemas', schemaNames(resource, ''), (ref) => {
     bodies.form(bodyName(itemRef, resource), () => ref) // known before it is made, as what it embeds may embed it
-    const schemas = {
-      item: (one: Resource) => cachedBodyRef(itemRef, one, around),
-      pair: (one: Resource) => pairProperty(one, around),
-    }
-    const embedded = embeddedProperty(resource, around.resources, schemas)
+    const item = (one: Resource) => cachedBodyRef(itemRef, one, around)
+    const embedded = embeddedProperty(resource, around.resources, { item, pair: (one) => pairProperty(one, around) })
     return shownSchema(resource, { ...links, ...embedded }, around)
   })
 }

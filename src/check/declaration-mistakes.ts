@@ -22,7 +22,7 @@ import {
   soundField,
 } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
-import { checkEmbed, checkLinks, checkPair, withPairs } from './link-mistakes.ts'
+import { checkEmbed, checkLinks, checkPair, withPairResources } from './link-mistakes.ts'
 import { checkOperations, checkSchedules } from './operation-mistakes.ts'
 import { checkKnownKeys, checkResource, checkText } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
@@ -94,28 +94,17 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
   const part = (name: string): UncheckedObject => (isObject(given[name]) ? given[name] : {})
   const settings = readSettings(given.settings, undefined, false, (fault) => addSettingFinding({ found }, [], fault))
   const rules = { settings, isId: () => true, kinds }
-  const parts = {
-    resources: part('resources'),
-    pairs: part('pairs'),
-    concepts: part('concepts'),
-    scopes: part('scopes'),
-  }
+  const [resources, pairs] = [part('resources'), part('pairs')]
+  const parts = { resources, pairs, concepts: part('concepts'), scopes: part('scopes') }
   const declared: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found }
-  const context = { ...declared, ...withPairs(declared) }
+  const context = { ...declared, ...withPairResources(declared) }
   checkKnownKeys([], given, serviceKeys, [], context)
   checkInfo(given, context)
   for (const name of ['resources', 'pairs', 'concepts', 'scopes', 'errors', 'tiers']) {
     if (given[name] === undefined || isObject(given[name])) continue
     report(context, [name], `\`${name}\` is ${valueInWords(given[name])}.`, `Write an object, as ${name}: { … }.`)
   }
-  if (typeof given.name !== 'string' || !isKebab(given.name)) {
-    const better = typeof given.name === 'string' ? toKebab(given.name) : ''
-    const reason =
-      given.name === undefined
-        ? 'The service has no name.'
-        : `The name ${valueInWords(given.name)} is not in kebab-case.`
-    report(context, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
-  }
+  checkServiceName(given, context)
   checkSettingContradictions([], [given.settings], settings, context)
   checkTokens(given.settings, context)
   checkBatches(context)
@@ -125,7 +114,7 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
   checkTiers(given.tiers, context)
   checkVersions(given.versions, context)
   checkConcepts(context)
-  if (Object.keys(parts.resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
+  if (Object.keys(resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
     report(
       context,
       ['resources'],
@@ -134,6 +123,14 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
     )
   }
   checkResources(given.settings, { ...context, resources: withCompleteFields(checkStates(context)) })
+}
+
+function checkServiceName({ name }: UncheckedObject, context: DeclarationCheck): void {
+  if (typeof name === 'string' && isKebab(name)) return
+  const better = typeof name === 'string' ? toKebab(name) : ''
+  const reason =
+    name === undefined ? 'The service has no name.' : `The name ${valueInWords(name)} is not in kebab-case.`
+  report(context, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
 }
 
 function checkInfo(given: UncheckedObject, context: DeclarationCheck): void {
@@ -294,12 +291,8 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
   for (const [name, given] of Object.entries(context.resources)) {
     const path = ['resources', name]
     if (!isObject(given)) {
-      report(
-        context,
-        path,
-        `It is ${valueInWords(given)}.`,
-        "Write an object, as { fields: { name: f.text() }, access: 'public' }.",
-      )
+      const mend = "Write an object, as { fields: { name: f.text() }, access: 'public' }."
+      report(context, path, `It is ${valueInWords(given)}.`, mend)
       continue
     }
     const settings = readSettings(given.settings, context.settings, true, (fault) =>

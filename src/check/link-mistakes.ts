@@ -43,11 +43,8 @@ export function checkLinks(judged: ResourceCheck, context: DeclarationCheck): vo
   const operations = (isObject(given.operations) ? given.operations : {}) as DeclaredOperations
   for (const [one, { at }] of Object.entries(operations))
     if (at === 'item') claim([...path, 'operations', one], toCase(one, settings.naming), `the operation \`${one}\``)
-  for (const [pair, { between }] of Object.entries(context.pairs as Record<string, PairDeclaration>)) {
-    if (!between.includes(name)) continue
-    const other = between[0] === name ? between[1] : between[0]
+  for (const [pair, other] of pairsOf(name, context))
     claim(['pairs', pair], toCase(other, settings.naming), `the list of \`${other}\``)
-  }
   for (const [other, one] of Object.entries(context.resources)) {
     if (parentNameOf(one as UncheckedObject) !== name || hasMember(context.pairs, other)) continue
     // A list and a transition of one name have the same URL, which is reported elsewhere.
@@ -61,6 +58,17 @@ export function checkLinks(judged: ResourceCheck, context: DeclarationCheck): vo
       claim([...path, 'fields', field], linkOfField(field), `the field \`${field}\``)
   }
 }
+
+/** The pairs of a resource, each with its other side. */
+const pairsOf = (name: string, { pairs }: DeclarationCheck): (readonly [pair: string, other: string])[] =>
+  Object.entries(pairs as Record<string, PairDeclaration>).flatMap(
+    ([
+      pair,
+      {
+        between: [first, second],
+      },
+    ]) => (first === name ? [[pair, second]] : second === name ? [[pair, first]] : []),
+  )
 
 /** Checks the names that a resource declares as embeddable. R232. */
 export function checkEmbed({ name, given }: ResourceCheck, context: DeclarationCheck): void {
@@ -152,7 +160,7 @@ function soundRelations(context: DeclarationCheck): ReadonlyMap<string, RelatedR
 const pairMethods = ['read', 'create', 'replace', 'remove']
 
 /** The sound pairs, and the resources with those that these are stored in. */
-export function withPairs(context: DeclarationCheck): Pick<DeclarationCheck, 'pairs' | 'resources'> {
+export function withPairResources(context: DeclarationCheck): Pick<DeclarationCheck, 'pairs' | 'resources'> {
   const { resources, pairs, settings } = context
   const made = Object.entries(pairs).flatMap(([name, given]): [string, unknown][] => {
     const sides = checkSides(['pairs', name], given, context)

@@ -45,7 +45,7 @@ export function listItemsRoute(scene: EndpointContext, paired: PairedList | null
   const read = listQueryReader(accepted)
   const admitFilters = filterAdmission(scene)
   const embedder = embedderOf(scene)
-  const owner = paired?.owner ?? ((asked: Pick<RequestContext, 'params'>) => ownerOf(scene, asked.params[0] ?? null))
+  const { owner, complete } = paired ?? childrenOf(scene)
   return {
     operation: 'list',
     method: 'GET',
@@ -64,17 +64,13 @@ export function listItemsRoute(scene: EndpointContext, paired: PairedList | null
       const key = { id: '', parent: null, account: null }
       return { ...asked, key, time: 0, document: null, claim: null }
     },
-    plan: (intent) => {
-      const list = withEmbeds(planList(scene, intent, owner(intent)), embedder, intent)
-      return paired ? paired.complete(list, intent) : list
-    },
+    plan: (intent) => complete(withEmbeds(planList(scene, intent, owner(intent)), embedder, intent), intent),
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
       const page = outcome as Page
       const cut = contextOfFields(scene, (intent.query as ListQuery).fields)
-      return orBrokenPage(scene.representation.today, intent, page, () =>
-        pageReply(cut, intent, page, { embedder, paired }),
-      )
+      const parts = { embedder, paired }
+      return orBrokenPage(scene.representation.today, intent, page, () => pageReply(cut, intent, page, parts))
     },
     offer: () => listOffer(accepted),
     ...selectableIn(resource),
@@ -83,6 +79,12 @@ export function listItemsRoute(scene: EndpointContext, paired: PairedList | null
     about: listDescription(scene),
   }
 }
+
+/** A list of all items, or of the children of an owner. */
+const childrenOf = (scene: EndpointContext): Omit<PairedList, 'pairing'> => ({
+  owner: ({ params }) => ownerOf(scene, params[0] ?? null),
+  complete: (list) => list,
+})
 
 function listDescription(scene: EndpointContext): OperationDescription {
   const { resource } = scene
@@ -174,11 +176,7 @@ export function readOfOwner(owner: ListRows['parent'], { caller, world }: Reques
   return { do: 'read', collection: owner.collection, key, time: world.now() }
 }
 
-/** What the items of a list are shown with. */
-interface PageParts {
-  readonly embedder: Embedder
-  readonly paired: PairedList | null
-}
+type PageParts = { readonly embedder: Embedder; readonly paired: PairedList | null }
 
 function pageReply(scene: EndpointContext, intent: Intent, found: Page, parts: PageParts): Reply {
   const { call, caller, world, query } = intent

@@ -41,44 +41,47 @@ function routesBelow(path: PairPath): RoutesAt[] {
   ]
 }
 
-/** The other side's list, of the paired items alone. */
-function listRoutes({ pair, from, to }: PairPath): Route[] {
+/** The items of the other side that are paired with an item of the path. */
+function pairedList({ pair, from, to }: PairPath): PairedList {
   const pairing = pairingFrom(from.resource, pair)
-  const { name: collection } = from.representation.today
-  const { access, collection: pairs } = pair.resource
-  const paired: PairedList = {
+  const isOwned = pair.resource.collection.account !== null
+  return {
     pairing,
     owner: ({ params: [id = ''] }) => {
       if (!from.resource.isId(id)) throw missingItem(from.resource, id)
-      return { collection, id, pairs: pairing.rows }
+      return { collection: from.representation.today.name, id, pairs: pairing.rows }
     },
     complete: (list, intent) => {
-      const own = pairs.account === null ? list : { ...list, account: intent.caller.account }
+      const own = isOwned ? { ...list, account: intent.caller.account } : list
       const more = intent.query?.fields ? [] : pairEmbeds(pairing, to, intent)
       return more.length === 0 ? own : { ...own, embeds: [...(list.embeds ?? []), ...more] }
     },
   }
+}
+
+/** The list of the other side, with its parameters. */
+function listRoutes(path: PairPath): Route[] {
+  const { pair, from, to } = path
+  const paired = pairedList(path)
   const list = listItemsRoute(to, paired)
+  const { access, collection, hasScopedFields } = pair.resource
+  const isOthers = ruleFor(to.resource.access, 'list') !== 'public' || collection.account !== null || hasScopedFields
   const base: Route = {
     ...list,
     rule: ruleFor(access, 'read') as string,
     otherCollections: [
       ...to.representation.joined.map((one) => one.collection),
-      ...[pairing.rows.collection, collection],
+      ...[collection.name, from.resource.collection.name],
     ],
     render: (intent, outcome) => {
       const reply = list.render(intent, outcome)
       const { resources = [], isPersonal = false } = reply.embedded ?? {}
-      const isOthers = ruleFor(to.resource.access, 'list') !== 'public' || pairs.account !== null
-      const isHidden = pair.resource.hasScopedFields
-      return {
-        ...reply,
-        embedded: { resources: [...resources, pair.resource.name], isPersonal: isPersonal || isOthers || isHidden },
-      }
+      const embedded = { resources: [...resources, pair.resource.name], isPersonal: isPersonal || isOthers }
+      return { ...reply, embedded }
     },
     about: {
       ...list.about,
-      ...(pairing.fields.length > 0 && { paired: pair.resource }),
+      ...(paired.pairing.fields.length > 0 && { paired: pair.resource }),
       summary: () => `Lists the ${to.resource.name} of one of ${from.resource.name}`,
     },
   }

@@ -1,17 +1,24 @@
 /** Writes a pair: PUT links two items, DELETE unlinks them. Part 4, methods. */
-import { absenceTypes, conditionTypes, describedMinimal, itemConditions } from '../endpoints/described.ts'
+import {
+  absenceTypes,
+  conditionTypes,
+  describedMinimal,
+  itemConditions,
+  scopeTypes,
+  writesRestricted,
+} from '../endpoints/described.ts'
 import { writeRules } from '../endpoints/further-rules.ts'
 import { absentItem, itemPath, mayRead, missingItem, writeRefusal } from '../endpoints/item.ts'
 import { preferMinimal } from '../endpoints/prefer.ts'
 import { planPutCreate, planReplace } from '../endpoints/replace-item.ts'
 import { admitConditions, updatePlanner } from '../endpoints/write-item.ts'
 import { Problem } from '../errors/problem.ts'
-import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
+import type { AbsentRow } from '../flow/found-row.ts'
 import type { Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Decide, RowWrite } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
-import type { Route } from '../flow/route.ts'
+import type { OperationDescription, Route } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
@@ -53,8 +60,6 @@ export function linkPairRoute(path: PairPath): Route {
   const { pair, from, to } = path
   const updated = updatePlanner(pair, 'replace')
   const made = writeRoute(path, 'replace')
-  const admit = (intent: Intent, seen: ReadResult): void =>
-    admitConditions(pair, intent, seen.is === 'found' ? seen : null)
   return {
     ...made,
     method: 'PUT',
@@ -73,34 +78,40 @@ export function linkPairRoute(path: PairPath): Route {
       embeds: [otherRow(path, intent)],
       admit: (seen) => {
         if (seen.is !== 'found' && isOwnAbsence(path, seen)) throw absentItem(pair, seen)
-        admit(intent, seen)
+        admitConditions(pair, intent, seen.is === 'found' ? seen : null)
       },
-      decide: (seen) => {
-        if (seen.is === 'found') return planReplace(pair, intent, seen, updated)
-        return ifPresent(path, intent, () => {
-          // The parent of an absent pair is absent too: that of the other side.
-          if (seen.collection !== pair.resource.collection.name) throw unknownOther(path, intent)
-          return planPutCreate(pair, intent, seen)
-        })
-      },
+      decide: (seen) => (seen.is === 'found' ? planReplace(pair, intent, seen, updated) : planLink(path, intent, seen)),
     }),
     render: (intent, outcome) => linkReply(path, intent, outcome),
-    about: {
-      id: 'replace',
-      summary: () => `Links one ${titleInSentence(to.resource.title)} with ${oneOf(path)}`,
-      notes: ['A repeat is as good as the first.'],
-      body: 'replace',
-      ...answeredBy(path),
-      headers: [...itemConditions, 'prefer'],
-      answers: [
-        describedPair(path, 200, 'They were linked already.', ['Content-Location']),
-        describedPair(path, 201, 'They are linked now.', ['Location', 'Content-Location']),
-        describedMinimal(pair.resource, ['Content-Location']),
-      ],
-      refusals: [...absenceTypes(from.resource), ...conditionTypes(pair.resource), 'insufficient-scope'],
-    },
+    about: linkDescription(path),
   }
 }
+
+const linkDescription = (path: PairPath): OperationDescription => ({
+  id: 'replace',
+  summary: () => `Links one ${titleInSentence(path.to.resource.title)} with ${oneOf(path)}`,
+  notes: ['A repeat is as good as the first.'],
+  body: 'replace',
+  ...answeredBy(path),
+  headers: [...itemConditions, 'prefer'],
+  answers: [
+    describedPair(path, 200, 'They were linked already.', ['Content-Location']),
+    describedPair(path, 201, 'They are linked now.', ['Location', 'Content-Location']),
+    describedMinimal(path.pair.resource, ['Content-Location']),
+  ],
+  refusals: [
+    ...absenceTypes(path.from.resource),
+    ...conditionTypes(path.pair.resource),
+    ...scopeTypes(path.pair.resource, writesRestricted),
+  ],
+})
+
+/** The write of a pair that does not exist. If its parent does not exist either, that is the item of the other side. */
+const planLink = (path: PairPath, intent: Intent, seen: AbsentRow): RowWrite =>
+  ifPresent(path, intent, () => {
+    if (seen.collection !== path.pair.resource.collection.name) throw unknownOther(path, intent)
+    return planPutCreate(path.pair, intent, seen)
+  })
 
 /** A write that is decided if the item of the path exists; the key of the pair does not tell for the second side. */
 function ifPresent(path: PairPath, intent: Intent, decide: () => RowWrite): RowWrite {

@@ -12,7 +12,7 @@ import { fillName, shapeField, shapeName } from '../rows/shape.ts'
 import type { Settings } from '../settings.ts'
 import { accountNameOf, type DeclarationContext, type ResourceDeclaration } from './declaration.ts'
 import { derivedValues, storedAggregates } from './derived-fields.ts'
-import { dependentsOf, referringColumns } from './references.ts'
+import { dependentsOf, pairDeclarationOf, referringColumns } from './references.ts'
 import { isStatusResource } from './service-fields.ts'
 import { stateNames } from './states.ts'
 
@@ -46,7 +46,9 @@ export function collectionOf(
   const wanted = [...(declaration.indexes ?? []), ...orders]
   const names = new Set([...(declaration.uniques ?? []), ...orders].flat().map(fieldOfTerm))
   const columnName = columnNamer(composite ? parent.field : null)
-  const columns = columnsOf(members, { ...indexedFields(declaration, names), rules }, parent?.field, composite)
+  const all = columnsOf(members, { ...indexedFields(declaration, names), rules }, parent?.field, composite)
+  // Pairs are found by their key, and from the other side by the index of its reference.
+  const columns = pairDeclarationOf(declaration) ? all.map((one) => ({ ...one, unindexed: true as const })) : all
   const derived = derivedValues(name, members, declaration, around, rules)
   const fields = members.map((one) => shapeField(one.name, one.field, rules, derived.get(one.name)))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists below a parent

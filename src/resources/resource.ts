@@ -131,11 +131,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, around, rules) },
     summaries: summariesOf(declaration.summaries, (path) => fieldByPath(byName, path), settings.naming),
     ...{ access: declaration.access, exports: declaration.exports === true },
-    carriesEmbedded: carriesEmbedded(name, around),
-    isPaired: Object.values(around.resources).some((one) => {
-      const pair = pairDeclarationOf(one)
-      return pair?.fields !== undefined && pair.between.includes(name)
-    }),
+    ...{ carriesEmbedded: carriesEmbedded(name, around), isPaired: isPaired(name, around) },
     ...{ declaration, collection: collectionOf(made, declaration, around) },
     ...{ created: toCase('created-at', settings.naming), updated: toCase('updated-at', settings.naming) },
   })
@@ -155,6 +151,13 @@ function carriesEmbedded(name: string, around: DeclarationContext): boolean {
     ),
   )
 }
+
+/** Whether pairs of its items have fields. */
+const isPaired = (name: string, { resources }: DeclarationContext): boolean =>
+  Object.values(resources).some((one) => {
+    const pair = pairDeclarationOf(one)
+    return pair?.fields !== undefined && pair.between.includes(name)
+  })
 
 /** The id checks of all resources, each created on first use, as resources may refer to each other. */
 function idChecks(around: DeclarationContext): ValueRules['isId'] {
