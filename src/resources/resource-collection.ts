@@ -46,9 +46,7 @@ export function collectionOf(
   const wanted = [...(declaration.indexes ?? []), ...orders]
   const names = new Set([...(declaration.uniques ?? []), ...orders].flat().map(fieldOfTerm))
   const columnName = columnNamer(composite ? parent.field : null)
-  const all = columnsOf(members, { ...indexedFields(declaration, names), rules }, parent?.field, composite)
-  // Pairs are found by their key, and from the other side by the index of its reference.
-  const columns = pairDeclarationOf(declaration) ? all.map((one) => ({ ...one, unindexed: true as const })) : all
+  const columns = columnsOf(members, { ...indexedFields(declaration, names), rules }, parent?.field, composite)
   const derived = derivedValues(name, members, declaration, around, rules)
   const fields = members.map((one) => shapeField(one.name, one.field, rules, derived.get(one.name)))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists below a parent
@@ -80,10 +78,12 @@ export function collectionOf(
 }
 
 /** The fields of summaries, and the fields with an index of their own: such an index also serves a summary of one field. */
-function indexedFields({ summaries = {} }: ResourceDeclaration, named: ReadonlySet<string>) {
+function indexedFields(declaration: ResourceDeclaration, named: ReadonlySet<string>) {
+  const { summaries = {} } = declaration
   const all = Object.values(summaries).map(fieldsOfSummary)
   const alone = all.filter(({ length }) => length === 1).flat()
-  return { summed: new Set(all.flat()), names: named.union(new Set(alone)) }
+  const isPair = pairDeclarationOf(declaration) !== null
+  return { summed: new Set(all.flat()), names: named.union(new Set(alone)), isPair }
 }
 
 /** Whether writes of a resource are recorded as events, given the default of the service. R206. */
@@ -153,6 +153,7 @@ function columnsOf(
     .flatMap(({ name, field }) => columnsOfField(name, field, wanted))
     .filter(({ field }) => field !== 'id' && !(composite && field === parent))
     .map((column) => (column.field === parent ? { ...column, most: null } : column)) // ids are short
+    .map((column) => (wanted.isPair ? { ...column, unindexed: true } : column))
 }
 
 interface IndexedFields {
@@ -160,6 +161,8 @@ interface IndexedFields {
   readonly names: ReadonlySet<string>
   /** The fields that summaries name. */
   readonly summed: ReadonlySet<string>
+  /** Whether rows are pairs, which are found by their key, and from the other side by the index of its reference. */
+  readonly isPair: boolean
   readonly rules: ValueRules
 }
 
