@@ -48,11 +48,13 @@ export const pairRead = (path: PairPath, asked: Asked): Read => ({
   time: asked.world.now(),
 })
 
-/** Reads the item of the path. */
-export const readOfSide = ({ from }: PairPath, { params, caller, world }: Asked): Read => ({
-  ...{ do: 'read', collection: from.resource.collection.name, time: world.now() },
-  key: { id: params[0] as string, parent: null, account: caller.account },
-})
+/** Reads the item of the path; an id that cannot exist is refused without a query. R9. */
+export function readOfSide({ from: { resource } }: PairPath, { params, caller, world }: Asked): Read {
+  const id = params[0] as string
+  if (!resource.isId(id)) throw missingItem(resource, id)
+  const key = { id, parent: null, account: caller.account }
+  return { do: 'read', collection: resource.collection.name, key, time: world.now() }
+}
 
 /** The item of the other side, which is read with the pair. */
 export const otherRow = ({ to }: PairPath, { params, caller }: Pick<Asked, 'params' | 'caller'>): RowEmbed => ({

@@ -67,9 +67,8 @@ export function linkPairRoute(path: PairPath): Route {
     contentOptional: true,
     furtherRules: writeRules(pair),
     parse: (asked) => {
-      const [own, other] = asked.params as [string, string]
-      if (!from.resource.isId(own)) throw missingItem(from.resource, own)
-      if (!to.resource.isId(other)) throw unknownOther(path, asked)
+      readOfSide(path, asked) // refuses an id that cannot exist
+      if (!to.resource.isId(asked.params[1] as string)) throw unknownOther(path, asked)
       return made.parse(asked)
     },
     plan: (intent): Decide => ({
