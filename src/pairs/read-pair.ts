@@ -139,12 +139,13 @@ export function pairReply(
   intent: Intent,
   status: number,
   row: Pick<FoundRow, 'doc' | 'revision' | 'embedded'>,
+  refuse = () => absentPair(path, intent, null),
 ): Reply {
   const { pair, to } = path
   const { caller, carried, world } = intent
   const [found] = (row.embedded ?? []) as readonly EmbeddedRows[]
   const [item] = found ? shownRows(to, viewNow(to, caller, world), carried, found) : []
-  if (item === undefined) throw absentPair(path, intent, null)
+  if (item === undefined) throw refuse() // it was deleted while pairs were not declared
   const [member = ''] = pairMembers({ shown: pair, fields: pairFields(pair.resource) }, intent, { data: row.doc })
   const body = withPair(item, member)
   const view = viewNow(pair, caller, world)

@@ -57,7 +57,7 @@ function writeRoute(path: PairPath, operation: 'replace' | 'remove') {
 }
 
 export function linkPairRoute(path: PairPath): Route {
-  const { pair, from, to } = path
+  const { pair, to } = path
   const updated = updatePlanner(pair, 'replace')
   const made = writeRoute(path, 'replace')
   return {
@@ -140,7 +140,8 @@ function linkReply(path: PairPath, intent: Intent, outcome: Outcome): Reply {
   const written = outcome.is === 'kept' ? outcome.seen : outcome
   if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created')
     throw writeRefusal(pair, written, intent.key)
-  const reply = pairReply(path, intent, written.is === 'created' ? 201 : 200, written)
+  const status = written.is === 'created' ? 201 : 200
+  const reply = pairReply(path, intent, status, written, () => unknownOther(path, intent))
   const url = urlOf(path, intent)
   reply.headers['Content-Location'] = url
   if (written.is === 'created') {
