@@ -22,11 +22,10 @@ export function pairingFrom(from: Resource, shown: ShownResource): Pairing {
   const { resource, representation } = shown
   const { today } = representation
   const isFirst = pairSides(resource)?.[0] === from.name
-  const columns = ['parent', `by_${today.key}`] as const
-  const [own, other] = isFirst ? columns : (columns.toReversed() as [string, string])
+  const columns = isFirst ? { from: 'parent', to: 'id' } : { from: `by_${today.key}`, to: 'parent' }
   return {
     shown,
-    rows: { collection: today.name, from: own, to: other },
+    rows: { collection: today.name, ...columns },
     rule: ruleFor(resource.access, 'read'),
     fields: pairFields(resource),
   }
