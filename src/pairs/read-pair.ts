@@ -70,7 +70,7 @@ export const isOwnAbsence = ({ from, isFirst }: PairPath, { collection }: Absent
   isFirst && collection === from.resource.collection.name
 
 /** The refusal of a pair that does not exist. */
-export function absentPair(path: PairPath, { params }: Pick<Asked, 'params'>, seen: AbsentRow | null): Problem {
+function absentPair(path: PairPath, { params }: Pick<Asked, 'params'>, seen: AbsentRow | null): Problem {
   const { pair, from, to } = path
   if (seen && isOwnAbsence(path, seen)) return absentItem(pair, seen)
   const [own, other] = params

@@ -41,7 +41,7 @@ interface Course {
 const courses = school.students('stu_1').courses
 export const read = await courses.get('cou_1')
 export const items = [read, await courses.link('cou_1', { role: 'tutor', pin: 'x' }), await courses.link(read)]
-export const seen: Tagged<Course & { readonly _pair: Enrolment }> = read
+export const seen = (): Tagged<Course & { readonly _pair: Enrolment }> | null => items[1] ?? null
 for await (const { _pair, title } of courses.list({ sort: 'createdAt' })) console.log(_pair.role, title)
 for await (const { title, ...rest } of courses.list({ fields: ['title'] })) {
   // @ts-expect-error not with selected fields
