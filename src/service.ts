@@ -39,10 +39,12 @@ import type {
   NewFields,
   OldDocument,
   OldFields,
+  PairName,
   ResourceName,
   VersionName,
 } from './resources/infer.ts'
 import type { CheckedDeclaration } from './resources/infer-faults.ts'
+import type { Pairs } from './resources/references.ts'
 import { makeResource, type Resource } from './resources/resource.ts'
 import { declaredEventTypes } from './resources/resource-collection.ts'
 import { impliedScopes, withServiceFields } from './resources/service-fields.ts'
@@ -79,6 +81,8 @@ export interface Declaration {
   readonly externalDocs?: { readonly url: string; readonly description?: string }
   /** Resources; their names are plural nouns: `resources: { notes: { fields: { text: f.text() }, access: 'public' } }`. */
   readonly resources: { readonly [name: string]: ResourceDeclaration }
+  /** Many-to-many relations by name: `pairs: { enrolments: { between: ['students', 'courses'], access: 'public' } }`. */
+  readonly pairs?: Pairs
   /** Fields that resources share, used by `f.concept`: `concepts: { address: f.object({ city: f.text() }) }`. */
   readonly concepts?: Concepts
   /** The scopes of access rules, each with a description: `scopes: { 'orders:read': 'Read orders' }`. */
@@ -193,7 +197,7 @@ export interface ServiceWithChanges<D extends Declaration, At = D> extends Servi
    * })
    */
   change<
-    R extends ResourceName<At>,
+    R extends ResourceName<At> | PairName<At>,
     const Was extends string = string,
     const Removed extends Fields = NoMembers,
     const Added extends readonly FieldName<At, R>[] = readonly [],

@@ -1,4 +1,4 @@
-/** Added members: the members of bodies that are not fields: `_links`, `_embedded` and the idempotency key. Part 13; part 2. */
+/** Added members: the members of bodies that are not fields: `_links`, `_embedded`, `_pair` and the idempotency key. Part 13; part 2. */
 import { toCase } from '../formats/naming.ts'
 import { idempotencyKeyField, idempotencyKeyPattern } from '../idempotency/key.ts'
 import { embeddableNames } from '../lists/embed-names.ts'
@@ -8,32 +8,36 @@ import { linkNames } from '../views/item-links.ts'
 import type { ComponentRef, DocumentPart } from './components.ts'
 import type { SchemaContext } from './schemas.ts'
 
-/** The schema of a resource's items. */
-type ItemSchema = (resource: Resource) => ComponentRef
+/** The schema of a resource's items, and the property `_pair` of those that are paired. */
+interface EmbeddedSchemas {
+  readonly item: (resource: Resource) => ComponentRef
+  readonly pair: (pair: Resource) => DocumentPart
+}
 
 /** The property `_embedded` of the items of a resource; empty if nothing can be embedded. R232. */
 export const embeddedProperty = (
   own: Resource,
   resources: ReadonlyMap<string, Resource>,
-  itemSchema: ItemSchema,
-): DocumentPart => embeddedMembers(own, embeddableNames(own, resources), resources, itemSchema)
+  schemas: EmbeddedSchemas,
+): DocumentPart => embeddedMembers(own, embeddableNames(own, resources), resources, schemas)
 
 function embeddedMembers(
   own: Resource,
   names: readonly string[],
   resources: ReadonlyMap<string, Resource>,
-  itemSchema: ItemSchema,
+  schemas: EmbeddedSchemas,
 ): DocumentPart {
   if (names.length === 0) return {}
   const tops = relationsOf(own.name, resources, own.settings.naming).filter(({ name }) => names.includes(name))
-  const properties = tops.map(({ name, by, resource }): [string, DocumentPart] => {
+  const properties = tops.map(({ name, by, resource, pair }): [string, DocumentPart] => {
     const there = resources.get(resource) as Resource
     const known = new Set(embeddableNames(there, resources))
     const below = names.flatMap((path) => (path.startsWith(`${name}.`) ? path.slice(name.length + 1) : []))
     // The schema of its items has the names that it can embed itself.
-    const more = below.every((one) => known.has(one)) ? {} : embeddedMembers(there, below, resources, itemSchema)
-    const item = { ...itemSchema(there) }
-    const schema = more._embedded ? { allOf: [item, { type: 'object', properties: more }] } : item
+    const inner = below.every((one) => known.has(one)) ? {} : embeddedMembers(there, below, resources, schemas)
+    const more = { ...inner, ...(pair !== undefined && schemas.pair(resources.get(pair) as Resource)) }
+    const item = { ...schemas.item(there) }
+    const schema = Object.keys(more).length > 0 ? { allOf: [item, { type: 'object', properties: more }] } : item
     return [name, by === 'list' ? pageSchema(there, schema) : { anyOf: [schema, { type: 'null' }] }]
   })
   const description = 'What the parameter embed names, as this caller sees it.'
@@ -65,9 +69,10 @@ export function linksProperty(resource: Resource, { resources }: SchemaContext):
 }
 
 /** The members that the service adds to items. */
-export const ignoredMembers = ({ carriesEmbedded }: Resource): DocumentPart => ({
+export const ignoredMembers = ({ carriesEmbedded, isPaired }: Resource): DocumentPart => ({
   _links: ignoredSchema,
   ...(carriesEmbedded && { _embedded: ignoredSchema }),
+  ...(isPaired && { _pair: ignoredSchema }),
 })
 
 /** The introduction says that it is ignored. */

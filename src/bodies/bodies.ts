@@ -7,6 +7,7 @@ import { cursorInformationSchema, pageInformationSchemas } from '../lists/page-t
 import { isReadByWriters } from '../resources/declaration.ts'
 import type { InputField, OwnOperation, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
+import { pairFields } from '../views/paired.ts'
 import { embeddedProperty, ignoredMembers, ignoredSchema, keyProperty, linksProperty } from './added-members.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { changeExample, createExample, exampleInput, exampleValue } from './example-body.ts'
@@ -29,9 +30,24 @@ export function itemRef(resource: Resource, around: SchemaContext): ComponentRef
   const { bodies, putRecursive } = around.components
   return putRecursive('schemas', schemaNames(resource, ''), (ref) => {
     bodies.form(bodyName(itemRef, resource), () => ref) // known before it is made, as what it embeds may embed it
-    const embedded = embeddedProperty(resource, around.resources, (one) => cachedBodyRef(itemRef, one, around))
+    const item = (one: Resource) => cachedBodyRef(itemRef, one, around)
+    const embedded = embeddedProperty(resource, around.resources, { item, pair: (one) => pairProperty(one, around) })
     return shownSchema(resource, { ...links, ...embedded }, around)
   })
+}
+
+/** The property `_pair` of items that are answered as one side of a pair; empty if pairs have no fields. */
+export function pairProperty(pair: Resource, around: SchemaContext): DocumentPart {
+  const names = pairFields(pair)
+  const shown = pair.members.filter(({ name }) => names.includes(name))
+  if (shown.length === 0) return {}
+  const schema = putBodySchema(pair, 'Pair', around, {
+    title: `${pair.title}: what belongs to the pair`,
+    ...{ type: 'object', readOnly: true },
+    properties: propertySchemas(shown, (member) => answeredSchema(pair, member, around)),
+    ...requiredNames(shown.filter(({ read }) => read === null).map(({ name }) => name)),
+  })
+  return { _pair: schema }
 }
 
 /** The schema of an item as an event carries it, without links and without what reads embed. */

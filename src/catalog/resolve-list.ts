@@ -6,7 +6,7 @@ import {
   type ResolvedList,
   type StoreContext,
 } from '../catalog/context.ts'
-import type { Condition, JoinedColumn, ListRows, Term } from '../flow/plan.ts'
+import type { Condition, JoinedColumn, ListRows, PairedRows, Term } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 
 /** A list with the column names of the database; cached by list, and by which cells of its position are null. */
@@ -15,7 +15,19 @@ export function resolveList(cellar: StoreContext, plan: ListRows): ListRows {
   const at = plan.window.from === 'place' ? plan.window.position : []
   const name = `${plan.parent?.collection} ${at.map((cell) => (cell === null ? 'n' : 'v')).join('')}`
   const prepared = cellar.caches ? preparedOf(plan).for(own) : new Prepared()
-  return { ...plan, ...prepared.form(name, () => resolveListAt(cellar, own, plan, at)) }
+  const resolved = { ...plan, ...prepared.form(name, () => resolveListAt(cellar, own, plan, at)) }
+  const { parent } = plan
+  return parent?.pairs ? { ...resolved, parent: { ...parent, pairs: resolvePairs(cellar, parent.pairs) } } : resolved
+}
+
+function resolvePairs(cellar: StoreContext, { collection: name, from, to }: PairedRows): PairedRows {
+  const { columnName, collection } = preparedCollection(cellar, name)
+  return {
+    collection: collection.table,
+    from: columnName(from),
+    to: columnName(to),
+    owned: collection.account !== null,
+  }
 }
 
 const preparedOf = ({ prepared, rights }: ListRows): Prepared => rights?.visible.preparedFor(prepared) ?? prepared

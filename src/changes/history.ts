@@ -9,6 +9,7 @@ import {
   versionLabels,
 } from '../resources/change.ts'
 import { parentDeclarationOf, type ResourceDeclaration, type VersionedDeclaration } from '../resources/declaration.ts'
+import { pairDeclarationOf } from '../resources/references.ts'
 import { parentFieldRenaming } from '../resources/repoint.ts'
 import {
   type ChangeStep,
@@ -80,7 +81,8 @@ function historyBefore(
   const place = nth === 1 ? change.version : `${change.version}.${nth}`
   if (own && change.resource === name && !change.begins && !change.ends)
     return { name: change.was ?? name, steps: [...steps, { change, own, concepts, kinds, around, place }] }
-  if (own && change.was !== undefined && parentDeclarationOf(own)?.resource === change.resource) {
+  const sides = own && (pairDeclarationOf(own)?.between ?? [parentDeclarationOf(own)?.resource])
+  if (own && change.was !== undefined && sides?.includes(change.resource as string)) {
     const { old, now } = parentFieldRenaming(around, change.resource, change.was)
     const linked = { version: change.version, renamed: { [old]: now } }
     return { name, steps: [...steps, { change: linked, own, concepts, kinds, around, place }] }

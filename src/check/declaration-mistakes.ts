@@ -22,7 +22,7 @@ import {
   soundField,
 } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
-import { checkEmbed, checkLinks } from './link-mistakes.ts'
+import { checkEmbed, checkLinks, checkPair, withPairResources } from './link-mistakes.ts'
 import { checkOperations, checkSchedules } from './operation-mistakes.ts'
 import { checkKnownKeys, checkResource, checkText } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
@@ -45,6 +45,7 @@ export function declarationMistakes(declaration: unknown, kinds: FieldKinds = st
         `The declaration is ${valueInWords(declaration)}.`,
         "Write service({ name: 'shop', resources: { … } }).",
       )
+    if (isObject(declaration)) nameAsDeclared(declaration, found)
     const ranks = new Map(found.map((one) => [one, rankOf(declaration, one.path)]))
     found.sort((a, b) => compareRanks(ranks.get(a) ?? [], ranks.get(b) ?? []))
   } catch (error) {
@@ -53,6 +54,14 @@ export function declarationMistakes(declaration: unknown, kinds: FieldKinds = st
     report({ found }, [], reason, 'Write plain objects, and make fields with f.')
   }
   return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
+}
+
+/** Pairs are checked like resources; their mistakes are named where they are declared. */
+function nameAsDeclared({ resources, pairs }: UncheckedObject, found: Finding[]): void {
+  const isPair = (name: unknown) => isObject(pairs) && hasMember(pairs, name)
+  for (const [i, { path, ...one }] of found.entries())
+    if (path[0] === 'resources' && isPair(path[1]) && !(isObject(resources) && hasMember(resources, path[1])))
+      found[i] = { ...one, path: ['pairs', ...path.slice(1)] }
 }
 
 /** The position of each name of a path in its object; missing names come last. */
@@ -77,7 +86,7 @@ const infoMembers = {
   externalDocs: ['url', 'description'],
 } as const
 const serviceKeys = [
-  ...['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions'],
+  ...['name', 'resources', 'pairs', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions'],
   ...['title', 'description', ...Object.keys(infoMembers)],
 ]
 
@@ -85,22 +94,17 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
   const part = (name: string): UncheckedObject => (isObject(given[name]) ? given[name] : {})
   const settings = readSettings(given.settings, undefined, false, (fault) => addSettingFinding({ found }, [], fault))
   const rules = { settings, isId: () => true, kinds }
-  const parts = { resources: part('resources'), concepts: part('concepts'), scopes: part('scopes') }
-  const context: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found }
+  const [resources, pairs] = [part('resources'), part('pairs')]
+  const parts = { resources, pairs, concepts: part('concepts'), scopes: part('scopes') }
+  const declared: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found }
+  const context = { ...declared, ...withPairResources(declared) }
   checkKnownKeys([], given, serviceKeys, [], context)
   checkInfo(given, context)
-  for (const name of ['resources', 'concepts', 'scopes', 'errors', 'tiers']) {
+  for (const name of ['resources', 'pairs', 'concepts', 'scopes', 'errors', 'tiers']) {
     if (given[name] === undefined || isObject(given[name])) continue
     report(context, [name], `\`${name}\` is ${valueInWords(given[name])}.`, `Write an object, as ${name}: { … }.`)
   }
-  if (typeof given.name !== 'string' || !isKebab(given.name)) {
-    const better = typeof given.name === 'string' ? toKebab(given.name) : ''
-    const reason =
-      given.name === undefined
-        ? 'The service has no name.'
-        : `The name ${valueInWords(given.name)} is not in kebab-case.`
-    report(context, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
-  }
+  checkServiceName(given, context)
   checkSettingContradictions([], [given.settings], settings, context)
   checkTokens(given.settings, context)
   checkBatches(context)
@@ -110,7 +114,7 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
   checkTiers(given.tiers, context)
   checkVersions(given.versions, context)
   checkConcepts(context)
-  if (Object.keys(parts.resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
+  if (Object.keys(resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
     report(
       context,
       ['resources'],
@@ -119,6 +123,14 @@ function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKind
     )
   }
   checkResources(given.settings, { ...context, resources: withCompleteFields(checkStates(context)) })
+}
+
+function checkServiceName({ name }: UncheckedObject, context: DeclarationCheck): void {
+  if (typeof name === 'string' && isKebab(name)) return
+  const better = typeof name === 'string' ? toKebab(name) : ''
+  const reason =
+    name === undefined ? 'The service has no name.' : `The name ${valueInWords(name)} is not in kebab-case.`
+  report(context, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
 }
 
 function checkInfo(given: UncheckedObject, context: DeclarationCheck): void {
@@ -279,18 +291,18 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
   for (const [name, given] of Object.entries(context.resources)) {
     const path = ['resources', name]
     if (!isObject(given)) {
-      report(
-        context,
-        path,
-        `It is ${valueInWords(given)}.`,
-        "Write an object, as { fields: { name: f.text() }, access: 'public' }.",
-      )
+      const mend = "Write an object, as { fields: { name: f.text() }, access: 'public' }."
+      report(context, path, `It is ${valueInWords(given)}.`, mend)
       continue
     }
     const settings = readSettings(given.settings, context.settings, true, (fault) =>
       addSettingFinding(context, path, fault),
     )
     const judged = { name, given, settings }
+    if (hasMember(context.pairs, name)) {
+      checkPair(judged, context)
+      continue
+    }
     if (isObject(given.settings) && (given.settings.list || given.settings.idempotency))
       checkSettingContradictions(path, [given.settings, around], settings, context)
     checkResource(judged, context)

@@ -17,7 +17,9 @@ export type Finding = Omit<Mistake, 'place'> & { readonly path: DeclarationPath 
 export interface DeclarationCheck {
   readonly settings: Settings
   readonly rules: ValueRules
+  /** The resources, those of pairs included. */
   readonly resources: UncheckedObject
+  readonly pairs: UncheckedObject
   readonly concepts: UncheckedObject
   /** The concepts without a mistake. */
   readonly soundConcepts: Map<string, Field>

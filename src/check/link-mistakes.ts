@@ -1,13 +1,23 @@
-/** Link mistakes: links of an item that would have the same name, and names that cannot be embedded. Part 2, resources. */
+/** Link mistakes: links of an item that would have the same name, names that cannot be embedded, and `pairs`. Part 2, resources. */
 import type { Field } from '../fields/field.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { linkOfField, toCase } from '../formats/naming.ts'
-import type { Operation, ResourceDeclaration } from '../resources/declaration.ts'
+import { type Operation, operations, type ResourceDeclaration } from '../resources/declaration.ts'
 import { type DeclaredOperations, revisionSegment } from '../resources/own-operations.ts'
-import { type RelatedResource, type Relation, relatedResources, relationsOf } from '../resources/references.ts'
-import { type DeclarationCheck, type DeclarationPath, report, soundField } from './field-check.ts'
+import {
+  type PairDeclaration,
+  pairKeys,
+  pairResource,
+  type RelatedResource,
+  type Relation,
+  referenceSites,
+  relatedResources,
+  relationsOf,
+} from '../resources/references.ts'
+import { checkReferenceTarget, type DeclarationCheck, type DeclarationPath, report, soundField } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
-import { parentFieldOf, parentNameOf, type ResourceCheck } from './resource-check.ts'
+import { checkKnownKeys, checkResource, parentFieldOf, parentNameOf, type ResourceCheck } from './resource-check.ts'
+import { checkFieldVisibility, checkOwner } from './visibility.ts'
 
 /** Checks that no two links of an item have the same name. R49. */
 export function checkLinks(judged: ResourceCheck, context: DeclarationCheck): void {
@@ -33,8 +43,10 @@ export function checkLinks(judged: ResourceCheck, context: DeclarationCheck): vo
   const operations = (isObject(given.operations) ? given.operations : {}) as DeclaredOperations
   for (const [one, { at }] of Object.entries(operations))
     if (at === 'item') claim([...path, 'operations', one], toCase(one, settings.naming), `the operation \`${one}\``)
+  for (const [pair, other] of pairsOf(name, context))
+    claim(['pairs', pair], toCase(other, settings.naming), `the list of \`${other}\``)
   for (const [other, one] of Object.entries(context.resources)) {
-    if (parentNameOf(one as UncheckedObject) !== name) continue
+    if (parentNameOf(one as UncheckedObject) !== name || hasMember(context.pairs, other)) continue
     // A list and a transition of one name have the same URL, which is reported elsewhere.
     const isReported = byHand.some(([name]) => name === other)
     claim(['resources', other], toCase(other, settings.naming), `the list of \`${other}\``, isReported)
@@ -46,6 +58,17 @@ export function checkLinks(judged: ResourceCheck, context: DeclarationCheck): vo
       claim([...path, 'fields', field], linkOfField(field), `the field \`${field}\``)
   }
 }
+
+/** The pairs of a resource, each with its other side. */
+const pairsOf = (name: string, { pairs }: DeclarationCheck): (readonly [pair: string, other: string])[] =>
+  Object.entries(pairs as Record<string, PairDeclaration>).flatMap(
+    ([
+      pair,
+      {
+        between: [first, second],
+      },
+    ]) => (first === name ? [[pair, second]] : second === name ? [[pair, first]] : []),
+  )
 
 /** Checks the names that a resource declares as embeddable. R232. */
 export function checkEmbed({ name, given }: ResourceCheck, context: DeclarationCheck): void {
@@ -123,6 +146,7 @@ function soundRelations(context: DeclarationCheck): ReadonlyMap<string, RelatedR
           fields: Object.fromEntries<Field>(fields),
           access: 'public',
           ...(hasMember(context.resources, parent) && { parent }),
+          ...(hasMember(context.pairs, name) && { key: given.key as string, methods: [] }),
           ...(typeof given.singular === 'string' && { singular: given.singular }),
           ...(Array.isArray(given.methods) && { methods: given.methods as Operation[] }),
         },
@@ -130,4 +154,137 @@ function soundRelations(context: DeclarationCheck): ReadonlyMap<string, RelatedR
     ]
   })
   return relatedResources({ resources: Object.fromEntries(sound), settings: { naming: context.settings.naming } })
+}
+
+/** The methods whose rules pairs need. */
+const pairMethods = ['read', 'create', 'replace', 'remove']
+
+/** The sound pairs, and the resources with those that these are stored in. */
+export function withPairResources(context: DeclarationCheck): Pick<DeclarationCheck, 'pairs' | 'resources'> {
+  const { resources, pairs, settings } = context
+  const made = Object.entries(pairs).flatMap(([name, given]): [string, unknown][] => {
+    const sides = checkSides(['pairs', name], given, context)
+    if (hasMember(resources, name))
+      report(context, ['pairs', name], 'A resource has the same name.', 'Write another name for one of the two.')
+    if (sides === null || hasMember(resources, name)) return []
+    const { fields, access } = given as UncheckedObject
+    const declared = { between: sides, ...(isObject(fields) && { fields }), access } as unknown as PairDeclaration
+    const one = pairResource(declared, soundOwners(resources), settings.naming)
+    return [[name, { ...one, methods: pairMethods, ...(fields !== undefined && !isObject(fields) && { fields }) }]]
+  })
+  const sound = made.map(([name]) => [name, pairs[name]])
+  return { pairs: Object.fromEntries(sound), resources: { ...resources, ...Object.fromEntries(made) } }
+}
+
+/** The parts of the resources that the names and the account of a pair follow from. */
+const soundOwners = (resources: UncheckedObject) =>
+  Object.fromEntries(
+    Object.entries(resources).flatMap(([name, given]) => {
+      const { singular, owner } = isObject(given) ? given : {}
+      const above = parentNameOf(given)
+      const parent = hasMember(resources, above) && above !== name ? { parent: above } : {}
+      const own = { ...(typeof singular === 'string' && { singular }), ...(typeof owner === 'string' && { owner }) }
+      return [[name, { fields: {}, access: 'public', ...own, ...parent } as ResourceDeclaration]]
+    }),
+  )
+
+const sidesMend = "Write the names of two resources, as between: ['orders', 'tags']."
+
+function checkSides(path: DeclarationPath, given: unknown, context: DeclarationCheck): [string, string] | null {
+  if (!isObject(given)) {
+    const mend = "Write an object, as { between: ['orders', 'tags'], access: 'public' }."
+    report(context, path, `It is ${valueInWords(given)}.`, mend)
+    return null
+  }
+  checkKnownKeys(path, given, pairKeys, [], context)
+  const { between } = given
+  const at = [...path, 'between']
+  if (!Array.isArray(between) || between.length !== 2) {
+    const has = Array.isArray(between) ? `a list of ${between.length}` : valueInWords(between)
+    report(context, at, `\`between\` is ${has}.`, sidesMend)
+    return null
+  }
+  const before = context.found.length
+  for (const side of between) checkReferenceTarget(at, side, context)
+  if (context.found.length > before) return null
+  const [first, second] = between as [string, string]
+  if (first !== second) return [first, second]
+  const reason = `Both sides are \`${first}\`, so a path would not tell which of the two items it names first.`
+  report(context, at, reason, `Declare a resource with two references, as parentId and childId: f.ref('${first}').`)
+  return null
+}
+
+/** Checks a pair, whose resource was made of its declaration. */
+export function checkPair(judged: ResourceCheck, context: DeclarationCheck): void {
+  const { name, given } = judged
+  const path = ['pairs', name]
+  const { access, key } = given
+  checkResource(judged, context)
+  checkOwner(judged, context)
+  checkFieldVisibility(judged, context)
+  if (isObject(access)) checkKnownKeys([...path, 'access'], access, ['read', 'write'], [], context)
+  const { between, fields: declared } = context.pairs[name] as PairDeclaration
+  const [first, second] = between
+  for (const [field, one] of Object.entries(isObject(declared) ? declared : {})) {
+    const at = [...path, 'fields', field]
+    if (field === key) report(context, at, 'It is the id of the other item already.', 'Write another name.')
+    else checkPairField(at, soundField(one, context), context)
+  }
+  for (const side of [first, second]) checkOffer(path, side, context)
+  checkNames(path, [first, second], context)
+}
+
+/** A pair has no list of its own, and nothing but its two sides. */
+function checkPairField(path: DeclarationPath, field: Field | undefined, context: DeclarationCheck): void {
+  if (!field) return
+  const { options } = field
+  const useless = ['filter', 'sort', 'unique', 'search'].find((one) => options[one as keyof typeof options])
+  if (useless !== undefined) {
+    const reason = `\`${useless}\` has no meaning here: the lists are those of the two sides, with their filters.`
+    report(context, path, reason, `Leave \`${useless}\` out, or declare a resource with two references instead.`)
+  }
+  const isOther = Object.keys(context.resources).some((to) => referenceSites(field, to, '').length > 0)
+  if (isOther || options.derived !== undefined) {
+    const reason = `A field of a pair cannot be ${isOther ? 'a reference' : 'derived'}.`
+    report(context, path, reason, 'Leave it out, or declare a resource with two references instead.')
+  }
+}
+
+/** The items of both sides are answered, one by one and as lists. */
+function checkOffer(path: DeclarationPath, side: string, context: DeclarationCheck): void {
+  const given = context.resources[side]
+  const { methods = operations } = isObject(given) ? given : {}
+  const lacks = ['list', 'read'].filter((one) => Array.isArray(methods) && !methods.includes(one))
+  if (lacks.length === 0) return
+  const reason = `The answers have items of \`${side}\`, whose \`methods\` lack \`${lacks.join('` and `')}\`.`
+  report(context, [...path, 'between'], reason, `Add \`${lacks.join('` and `')}\` to the methods of \`${side}\`.`)
+}
+
+/** Checks that nothing else has the URL of a list, `/orders/{orderId}/tags`. */
+function checkNames(path: DeclarationPath, sides: readonly [string, string], context: DeclarationCheck): void {
+  const names = Object.keys(context.pairs)
+  const earlier = names
+    .slice(0, names.indexOf(path[1] as string))
+    .find((one) => sides.every((side) => (context.pairs[one] as PairDeclaration).between.includes(side)))
+  const mend = 'Write another name for one of the two.'
+  if (earlier !== undefined) {
+    const reason = `\`${earlier}\` are pairs of the same two resources and have the same URLs.`
+    report(context, [...path, 'between'], reason, 'Declare one of them as a resource with two references.')
+  }
+  for (const [own, other] of [sides, sides.toReversed()] as [string, string][]) {
+    const twin = nameBelow(own, other, context)
+    if (twin) report(context, [...path, 'between'], `\`/${own}/{id}/${other}\` is the URL of ${twin} already.`, mend)
+  }
+}
+
+/** What else has a name below the items of a resource. */
+function nameBelow(own: string, name: string, { resources }: DeclarationCheck): string | undefined {
+  const given = resources[own]
+  const { states, operations: declared, history } = isObject(given) ? given : {}
+  const has = (all: unknown) => isObject(all) && hasMember(all, name)
+  if (isObject(states) && has(states.transitions)) return `the transition \`${name}\``
+  if (isObject(declared) && has(declared) && isObject(declared[name]) && declared[name].at === 'item')
+    return `the operation \`${name}\``
+  if (parentNameOf(resources[name]) === own) return `the list of \`${name}\``
+  return history !== undefined && name === revisionSegment ? 'its revisions' : undefined
 }

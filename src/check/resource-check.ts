@@ -56,7 +56,7 @@ export function checkResource(judged: ResourceCheck, context: DeclarationCheck):
   }
   checkParent(judged, context)
   checkFields(judged, context)
-  checkKey(judged, context)
+  if (!hasMember(context.pairs, name)) checkKey(judged, context)
   checkAccess(judged, context)
 }
 

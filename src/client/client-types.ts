@@ -8,6 +8,8 @@ import type {
   FieldsOf,
   FilterName,
   Get,
+  PairInput,
+  PairName,
   Patch,
   ReplaceInput,
   ResourceName,
@@ -25,7 +27,16 @@ import type {
   TransitionName,
 } from '../resources/infer-actions.ts'
 import type { EventOf, EventType } from '../resources/infer-events.ts'
-import type { ChildName, Embedded, Embedding, EmbedName, FirstName, ParentOf } from './embedded-types.ts'
+import type {
+  ChildName,
+  Embedded,
+  Embedding,
+  EmbedName,
+  FirstName,
+  PairMember,
+  PairsOf,
+  ParentOf,
+} from './embedded-types.ts'
 import type { entityTag } from './entity-tag.ts'
 import type { FieldAt, SummaryGroup, SummaryName } from './summary-types.ts'
 
@@ -119,10 +130,33 @@ type ResourceClient<D, R extends ResourceName<D>> = Pick<
   Actions<D, R> &
   Summaries<D, R> &
   Histories<D, R> &
-  ([ChildName<D, R>] extends [never] ? unknown : ParentClient<D, R>)
-/** What belongs to an item: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
+  ([ChildName<D, R> | keyof PairsOf<D, R>] extends [never] ? unknown : ParentClient<D, R>)
+/** What belongs to an item, or is paired with it: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
 type ParentClient<D, R> = (parent: string | { readonly id: string }) => {
   readonly [C in ChildName<D, R>]: ChildClient<D, C>
+} & {
+  readonly [O in keyof PairsOf<D, R> & ResourceName<D>]: PairClient<D, O, Get<PairsOf<D, R>, O, never> & PairName<D>>
+}
+/** The items of one side that are paired with an item of the other. */
+interface PairClient<D, O extends ResourceName<D>, P extends PairName<D>> {
+  /** The paired items: `for await (const tag of shop.orders(order).tags.list({ sort: 'name' })) …`. */
+  readonly list: <const F extends MemberPath<Row<D, O>> = never, const E extends EmbedName<D, O> = never>(
+    query?: ListQuery<D, O> & Selecting<F> & Embedding<E>,
+    options?: ClientCallOptions,
+  ) => ItemList<Selected<Row<D, O>, F> & Embedded<D, O, E> & ([F] extends [never] ? PairMember<D, P> : unknown)>
+  /** Reads a paired item: `const tag = await shop.orders(order).tags.get(id)`. */
+  readonly get: (
+    other: string | { readonly id: string },
+    options?: ClientCallOptions,
+  ) => Promise<Tagged<Row<D, O> & PairMember<D, P>>>
+  /** Links an item, or replaces the fields of the pair: `await school.courses(course).students.link(ann, { role: 'tutor' })`. */
+  readonly link: (
+    other: string | { readonly id: string },
+    fields?: PairInput<D, P>,
+    options?: ClientCallOptions,
+  ) => Promise<Tagged<Row<D, O> & PairMember<D, P>> | null>
+  /** Unlinks an item, if it is linked: `await shop.orders(order).tags.unlink(tag)`. */
+  readonly unlink: (other: string | { readonly id: string }, options?: ClientCallOptions) => Promise<void>
 }
 type ChildClient<D, C extends ResourceName<D>> =
   IsComposite<D, C> extends true

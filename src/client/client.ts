@@ -51,11 +51,12 @@ function byName(
 
 function resourceAt(exchange: Exchange, path: string): unknown {
   const calls = new ItemCalls(exchange, path)
-  const { get, create, update, replace, remove, revision } = calls
+  const { get, create, update, replace, remove, link, unlink, revision } = calls
   const list = (...given: [ListTerms?, object?]) => listPages(exchange, path, ...given)
   const history = (target: string | { readonly id: string }, ...given: [ListTerms?, object?]) =>
     listPages(exchange, `${path}/${pathSegment(target)}/${revisionSegment}`, ...given)
-  const methods: Readonly<Record<string, unknown>> = { get, create, update, replace, remove, list, history, revision }
+  const own = { get, create, update, replace, remove, link, unlink }
+  const methods: Readonly<Record<string, unknown>> = { ...own, list, history, revision }
   const method = (name: string) => {
     const act = (given: unknown[]) => calls.act(name, given)
     if (name === summarySegment) return byName(calls.summarize, () => {}, act, /^[a-z][a-z\d_-]*$/i)

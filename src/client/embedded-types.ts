@@ -6,6 +6,8 @@ import type {
   FieldsOf,
   Get,
   InCase,
+  Item,
+  PairName,
   ResourceName,
   ResourceOf,
   Row,
@@ -17,6 +19,20 @@ export type ParentOf<D, R> = [Get<ResourceOf<D, R>, 'parent', never>] extends [i
     ? P
     : Get<P, 'resource', never>
   : never
+/** The other sides of the pairs of a resource, each with the pair. */
+export type PairsOf<D, R> = { readonly [P in PairName<D> as OtherSide<Get<ResourceOf<D, P>, 'between'>, R>]: P }
+type OtherSide<Sides, R> = Sides extends readonly [infer A extends string, infer B extends string]
+  ? R extends A
+    ? B
+    : R extends B
+      ? A
+      : never
+  : never
+/** The member `_pair` of an item; without fields it has none. */
+export type PairMember<D, P extends PairName<D>> = [PairField<D, P>] extends [never]
+  ? unknown
+  : { readonly _pair: Pick<Item<D, P>, PairField<D, P>> }
+type PairField<D, P extends PairName<D>> = keyof Item<D, P> & keyof FieldsOf<D, P>
 export type ChildName<D, R> = { [C in ResourceName<D>]: R extends ParentOf<D, C> ? C : never }[ResourceName<D>]
 
 /** The names that `embed` can have: `'customer' | 'lines' | 'lines.product'`. */
@@ -39,6 +55,8 @@ type Related<D, R> = {
   >
 } & { readonly [P in ParentOf<D, R> & string as EventPrefix<D, P>]: P } & {
   readonly [C in ChildName<D, R> & string as InCase<D, C>]: readonly [C]
+} & {
+  readonly [O in keyof PairsOf<D, R> & string as InCase<D, O>]: readonly [O, Get<PairsOf<D, R>, O, never>]
 }
 type TargetOf<D, R, K extends keyof FieldsOf<D, R>> =
   ResolvedField<FieldsOf<D, R>[K], ConceptsOf<D>> extends { readonly kind: 'ref'; readonly target: infer T } ? T : never
@@ -56,11 +74,14 @@ export type Embedded<D, R, E extends string> = [E] extends [never]
         >
       }
     }
-type EmbeddedValue<D, To, B extends string> = To extends readonly [infer C extends ResourceName<D>]
-  ? { readonly data: readonly EmbeddedItem<D, C, B>[] } & { readonly [M in InCase<D, 'has-more'>]: boolean }
+type EmbeddedValue<D, To, B extends string> = To extends readonly [infer C extends ResourceName<D>, ...infer P]
+  ? { readonly data: readonly (EmbeddedItem<D, C, B> & PairMemberIn<D, P>)[] } & {
+      readonly [M in InCase<D, 'has-more'>]: boolean
+    }
   : To extends ResourceName<D>
     ? EmbeddedItem<D, To, B> | null
     : never
+type PairMemberIn<D, P> = P extends readonly [infer Name extends PairName<D>] ? PairMember<D, Name> : unknown
 type EmbeddedItem<D, R extends ResourceName<D>, B extends string> = Row<D, R> & Embedded<D, R, B>
 
 export interface Embedding<E> {

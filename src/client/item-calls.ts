@@ -125,6 +125,19 @@ export class ItemCalls {
     })
   }
 
+  /** A pair has a state of its own, so an item stands for its id alone. */
+  readonly link = (
+    other: string | { readonly id: string },
+    body: Fields = {},
+    options?: ClientCallOptions,
+  ): Promise<TaggedItem | null> =>
+    this.#item({ method: 'PUT', path: `${this.#path}/${pathSegment(other)}`, body }, this.#exchange.begin(options))
+
+  readonly unlink = async (other: string | { readonly id: string }, options?: ClientCallOptions): Promise<void> => {
+    const request = { method: 'DELETE', path: `${this.#path}/${pathSegment(other)}` }
+    await this.#exchange.send(request, this.#exchange.begin(options))
+  }
+
   /** A transition or an operation: of an item if the first argument is one, otherwise of the collection. */
   readonly act = async (name: string, given: readonly unknown[]): Promise<unknown> => {
     const isOnItem = typeof given[0] === 'string' || isTagged(given[0])

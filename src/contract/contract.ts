@@ -9,6 +9,7 @@ import type { Quotas, Tier } from '../limits/tier.ts'
 import { embeddableNames } from '../lists/embed-names.ts'
 import type { ResourceDeclaration } from '../resources/declaration.ts'
 import type { HistoryDeclaration } from '../resources/own-operations.ts'
+import { pairDeclarationOf } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import { rowRuleText } from '../rules/row-rules.ts'
 import { type Declaration, type Service, service } from '../service.ts'
@@ -91,7 +92,7 @@ export interface ResourceContract extends StatesOfContract, OperationsOfContract
  * descriptions are for readers, and no part of a contract.
  */
 const knownParts = [
-  ...['name', 'resources', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions'],
+  ...['name', 'resources', 'pairs', 'concepts', 'scopes', 'errors', 'tiers', 'events', 'settings', 'versions'],
   ...['title', 'description', 'contact', 'license', 'externalDocs'],
 ]
 const knownResourceParts = [
@@ -168,7 +169,7 @@ function resourceContract(
     key,
     parent: parent && { resource: parent.resource, onDelete: parent.onDelete },
     paths: sortMembers(own.map(({ template, methods }) => [template, methodRules(methods)])),
-    operations: methods.toSorted(),
+    operations: (pairDeclarationOf(declaration) ? pairMethods : [...methods]).toSorted(),
     ...eventContract(resource, places),
     ...(declaration.history && { history: historyContract(declaration.history) }),
     ...deprecationDates(declaration),
@@ -186,6 +187,9 @@ function resourceContract(
     more: unknownParts(declaration, knownResourceParts),
   }
 }
+
+/** What can be done with pairs, at the URLs below their sides. */
+const pairMethods = ['create', 'read', 'remove', 'replace']
 
 function eventContract({ name }: Resource, places: readonly Endpoint[]): Pick<ResourceContract, 'events'> {
   const all = places.flatMap(({ methods }) => methods.get('GET')?.about.events ?? [])

@@ -3,7 +3,7 @@
 import { listInWords } from '../formats/naming.ts'
 import { type Change, declarationAt, majorOf, versionLabels } from '../resources/change.ts'
 import type { Mistake } from '../resources/declaration.ts'
-import { withoutStateFields, withServiceFields } from '../resources/service-fields.ts'
+import { asDeclared, withServiceFields } from '../resources/service-fields.ts'
 import type { Declaration, Service } from '../service.ts'
 import { type Contract, contractOf } from './contract.ts'
 import { answersOnly, type Difference, onlyBreaking, requestsOnly, weighShift } from './difference.ts'
@@ -21,8 +21,7 @@ type DeclaredChanges = Pick<Service, 'declaration' | 'changes'>
 /** The declaration of a version, as a service with only that version would have it. */
 export function declarationOfVersion({ declaration, changes }: DeclaredChanges, label: string): Declaration {
   const whole = { ...declaration, resources: withServiceFields(declaration) }
-  const { versions, settings, resources, ...rest } = declarationAt(whole, changes, label)
-  const at = { ...rest, resources: withoutStateFields(resources) }
+  const { versions, settings, ...at } = asDeclared(declarationAt(whole, changes, label))
   const { default: usual, ...carrying } = settings?.versions ?? {}
   return settings ? { ...at, settings: { ...settings, versions: carrying } } : at
 }

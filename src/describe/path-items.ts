@@ -77,7 +77,7 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
   const needed = security(route)
   const summary = declaredAction(route)?.title ?? about.summary(below)
   return withoutUndefined({
-    operationId: `${operationScope(place, resource)}.${about.id}`,
+    operationId: `${about.scope ?? operationScope(place, resource)}.${about.id}`,
     summary,
     description: [...operationNotes(route, version), ...(own ? deprecationNotes(own) : [])].join(' ') || `${summary}.`,
     tags: [resource.name],

@@ -20,7 +20,7 @@ export function endpointParameters(
   { template, methods }: Endpoint,
   around: SchemaContext,
 ): DocumentPart[] {
-  const [{ resource, pathPatterns = {} }] = [...methods.values()] as [Route]
+  const [{ resource, pathPatterns = {}, pathItems = {} }] = [...methods.values()] as [Route]
   const inPath = [...template.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => {
     const pattern = pathPatterns[name]
     const part = (description: string, schema: DocumentPart) => ({
@@ -31,7 +31,8 @@ export function endpointParameters(
       schema,
     })
     if (pattern !== undefined) return part('As answers have it.', { type: 'string', pattern })
-    const owner = name === resource.parent?.field ? edition.resources.get(resource.parent.resource) : undefined
+    const parent = name === resource.parent?.field ? edition.resources.get(resource.parent.resource) : undefined
+    const owner = pathItems[name] ?? parent
     const named = owner ?? resource
     const names = [pascalCase(`${named.singular} ${owner ? 'parent' : ''} ${name}`)] as const
     return {

@@ -1,7 +1,7 @@
 /** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
 
 import { batchResultRef } from '../bodies/batch-bodies.ts'
-import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef, recordedRef } from '../bodies/bodies.ts'
+import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef, pairProperty, recordedRef } from '../bodies/bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import { patchContent, revisionsRef } from '../bodies/revision-bodies.ts'
 import type { SchemaContext } from '../bodies/schemas.ts'
@@ -114,7 +114,7 @@ const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef }
 
 function answerSchema(
   body: DescribedAnswer['body'],
-  { resource, about: { id, output = [], events = [], summarized = [], answered = resource } }: Route,
+  { resource, about: { id, output = [], events = [], summarized = [], answered = resource, paired } }: Route,
   around: SchemaContext,
 ): object | null {
   if (body === 'outputs') return outputsRef(resource, { name: id, output }, around)
@@ -124,7 +124,11 @@ function answerSchema(
   if (body === 'revisions') return revisionsRef(resource, around)
   if (body === 'event') return eventRef(events, resource, around)
   if (body === 'events') return eventsRef(events, resource, around)
-  return body && { ...cachedBodyRef(bodyRefs[body], answered, around) }
+  const schema = body && { ...cachedBodyRef(bodyRefs[body], answered, around) }
+  if (!schema || !paired) return schema
+  const more = pairProperty(paired, around)
+  const part = body === 'page' ? { data: { type: 'array', items: { type: 'object', properties: more } } } : more
+  return { allOf: [schema, { type: 'object', properties: part }] }
 }
 
 const itemsOnLines: DocumentPart = {

@@ -12,8 +12,8 @@ type RuleOrNone = AccessRule | undefined
 export function cascadeRules({ representation, stored }: EndpointContext): ReadonlyMap<string, RuleOrNone> {
   const found = new Map<string, RuleOrNone>()
   const follow = (name: string): void => {
-    for (const { collection, onDelete } of stored.get(name)?.collection.dependents ?? []) {
-      if (onDelete !== 'cascade' || found.has(collection)) continue
+    for (const { collection, onDelete, pairs } of stored.get(name)?.collection.dependents ?? []) {
+      if (onDelete !== 'cascade' || pairs || found.has(collection)) continue
       found.set(collection, scopeForAllRows(stored.get(collection) as Resource, 'remove'))
       follow(collection)
     }

@@ -4,7 +4,7 @@ import { restrictedFieldRefusal } from '../auth/allow.ts'
 import type { RefusalType } from '../errors/catalogue.ts'
 import { invalidQuery, Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
-import type { EmbedTree, Intent, ListQuery, RequestContext } from '../flow/intent.ts'
+import type { Intent, ListQuery, RequestContext } from '../flow/intent.ts'
 import type { Page, Position } from '../flow/outcome.ts'
 import { columnsOfCondition, type ListRows, type Read } from '../flow/plan.ts'
 import type { Reply } from '../flow/reply.ts'
@@ -22,7 +22,8 @@ import type { ListParameter } from '../lists/where-parameters.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { rowRuleOf } from '../rules/row-rules.ts'
-import { type Embedder, embedderOf, withEmbedded } from '../views/embedder.ts'
+import { type Embedder, embedderOf, withEmbedded, withPairs } from '../views/embedder.ts'
+import type { Pairing } from '../views/paired.ts'
 import { convertedRows, shownRows, viewNow } from '../views/shown-rows.ts'
 import { listRulesOf, restrictedColumns } from '../views/version-lists.ts'
 import { omitUnseen } from '../views/view.ts'
@@ -31,13 +32,21 @@ import { describedPage, describedUnchanged, itemConditions, scopeTypes } from '.
 import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf } from './item.ts'
 import { admitEmbeds, admitSelection, contextOfFields, embeddableBy, selectableIn, withEmbeds } from './read-item.ts'
 
-export function listItemsRoute(scene: EndpointContext): Route {
+/** A list of items that are paired with an owner. */
+export interface PairedList {
+  readonly pairing: Pairing
+  readonly owner: (asked: Pick<RequestContext, 'params'>) => ListRows['parent']
+  /** The plan with the account of the pairs, and with the pairs of its rows. */
+  readonly complete: (list: ListRows, intent: Intent) => ListRows
+}
+
+export function listItemsRoute(scene: EndpointContext, paired: PairedList | null = null): Route {
   const { resource } = scene
   const accepted = listRulesOf(scene)
   const read = listQueryReader(accepted)
   const admitFilters = filterAdmission(scene)
   const embedder = embedderOf(scene)
-  const owner = (asked: Pick<RequestContext, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
+  const { owner, complete } = paired ?? childrenOf(scene)
   return {
     operation: 'list',
     method: 'GET',
@@ -57,12 +66,13 @@ export function listItemsRoute(scene: EndpointContext): Route {
       const key = { id: '', parent: null, account: null }
       return { ...asked, key, time: 0, document: null, claim: null }
     },
-    plan: (intent) => withEmbeds(planList(scene, intent, owner(intent)), embedder, intent),
+    plan: (intent) => complete(withEmbeds(planList(scene, intent, owner(intent)), embedder, intent), intent),
     render: (intent, outcome) => {
       if (isAbsent(outcome)) throw absentItem(scene, outcome)
       const page = outcome as Page
       const cut = contextOfFields(scene, (intent.query as ListQuery).fields)
-      return orBrokenPage(scene.representation.today, intent, page, () => pageReply(cut, intent, page, embedder))
+      const parts = { embedder, paired }
+      return orBrokenPage(scene.representation.today, intent, page, () => pageReply(cut, intent, page, parts))
     },
     offer: () => listOffer(accepted),
     ...selectableIn(resource),
@@ -71,6 +81,12 @@ export function listItemsRoute(scene: EndpointContext): Route {
     about: listDescription(scene),
   }
 }
+
+/** A list of all items, or of the children of an owner. */
+const childrenOf = (scene: EndpointContext): Omit<PairedList, 'pairing'> => ({
+  owner: ({ params }) => ownerOf(scene, params[0] ?? null),
+  complete: (list) => list,
+})
 
 function listDescription(scene: EndpointContext): OperationDescription {
   const { resource } = scene
@@ -162,13 +178,16 @@ export function readOfOwner(owner: ListRows['parent'], { caller, world }: Reques
   return { do: 'read', collection: owner.collection, key, time: world.now() }
 }
 
-function pageReply(scene: EndpointContext, intent: Intent, found: Page, embedder: Embedder): Reply {
+type PageParts = { readonly embedder: Embedder; readonly paired: PairedList | null }
+
+function pageReply(scene: EndpointContext, intent: Intent, found: Page, parts: PageParts): Reply {
   const { call, caller, world, query } = intent
   const { resource } = scene
   const view = viewNow(scene, caller, world)
   const asked = query as ListQuery
   const { embed } = asked
-  const data = embed ? itemsWithEmbedded(scene, intent, found, embed, embedder) : shownItems(scene, intent, found)
+  const isPlain = (found.embedded ?? []).length === 0
+  const data = isPlain ? shownItems(scene, intent, found) : itemsWithEmbedded(scene, intent, found, parts)
   const page = { ...found, data }
   const { settings } = resource
   const { basePath } = settings.server
@@ -181,7 +200,7 @@ function pageReply(scene: EndpointContext, intent: Intent, found: Page, embedder
   const link = around && where !== 'body' ? linkHeader(around) : ''
   if (link !== '') headers.Link = link
   if (view.mode !== 'off') headers.ETag = listTag(view.mode, body, world)
-  return { status: 200, headers, body, ...(embed && { embedded: embedder.reach(embed) }) }
+  return { status: 200, headers, body, ...(embed && { embedded: parts.embedder.reach(embed) }) }
 }
 
 /** The items of a page as the version shows them to the caller, joined by commas. */
@@ -191,18 +210,21 @@ export function shownItems(scene: EndpointContext, { caller, carried, world }: I
   return omitUnseen(view, convertedRows(scene, view, found, found.documents))
 }
 
-/** The same with what they embed. R232. */
+/** The same with what they embed, and with the fields of their pairs. R232. */
 function itemsWithEmbedded(
   scene: EndpointContext,
   intent: Intent,
   found: Page,
-  embed: EmbedTree,
-  { texts }: Embedder,
+  { embedder, paired }: PageParts,
 ): string {
-  const { caller, carried, world } = intent
+  const { caller, carried, world, query } = intent
   const rows = shownRows(scene, viewNow(scene, caller, world), carried, found, found.documents)
-  const members = texts(embed, intent, found.embedded ?? [], rows.length)
-  return rows.map((row, i) => withEmbedded(row, members[i] as string)).join(',')
+  const { embed } = query as ListQuery
+  const embedded = found.embedded ?? []
+  const members = embed && embedder.texts(embed, intent, embedded, rows.length)
+  const items = members ? rows.map((row, i) => withEmbedded(row, members[i] as string)) : rows
+  const pairs = embedded[embed?.size ?? 0]
+  return (paired && pairs ? withPairs(items, paired.pairing, intent, pairs) : items).join(',')
 }
 
 function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, world: ServiceWorld): PageCursors {
@@ -237,8 +259,7 @@ export function listTag(
 const queryMediaType = 'application/x-www-form-urlencoded'
 
 /** QUERY: the same list as GET, with the parameters in the content. R15. */
-export function queryItemsRoute(scene: EndpointContext): Route {
-  const route = listItemsRoute(scene)
+export function queryItemsRoute(scene: EndpointContext, route = listItemsRoute(scene)): Route {
   const { about, resource } = route
   return {
     ...route,

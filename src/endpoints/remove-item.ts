@@ -83,7 +83,7 @@ function removeDescription(scene: EndpointContext): WriteDescription {
     refusals: [
       ...totalTypes(scene, cascadeRules(scene).keys()),
       ...stateTypes(scene, 'remove'),
-      ...(dependents.length > 0 ? ['has-dependents'] : []),
+      ...(dependents.some(({ pairs }) => !pairs) ? ['has-dependents'] : []),
     ],
   }
 }

@@ -85,7 +85,7 @@ function replaceDescription(scene: EndpointContext): WriteDescription {
   }
 }
 
-function planReplace(
+export function planReplace(
   scene: EndpointContext,
   intent: Intent,
   seen: FoundRow,
@@ -127,7 +127,7 @@ function admitPutCreate(scene: EndpointContext, seen: AbsentRow, caller: Caller)
   allow(caller, ruleFor(resource.access, 'create') as string, scene.challenge)
 }
 
-function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow): RowWrite {
+export function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow): RowWrite {
   const { representation } = scene
   const resource = representation.today
   const document = representation.replace(intent.body as Document, null, intent.key, itemPermissions(scene, intent))

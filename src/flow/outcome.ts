@@ -63,6 +63,8 @@ export interface WrittenRow {
   readonly doc: string
   readonly revision: number
   readonly joined?: readonly (JoinedRow | null)[]
+  /** The rows of each embed of the plan. */
+  readonly embedded?: readonly EmbeddedRows[]
 }
 
 /** A committed write whose plan has an answer of its own. */

@@ -30,6 +30,8 @@ export interface RowEmbed {
   readonly ids: (rows: StoredRows) => readonly (string | null)[]
   /** The list whose first page is read for each owner. */
   readonly list?: ListRows
+  /** Set if the rows are the pairs of an owner with each of the other rows, which are those of its list: the column with its id. */
+  readonly pairsOf?: string
   readonly embeds: readonly RowEmbed[]
 }
 
@@ -143,13 +145,22 @@ export type Window =
       readonly limit: number
     }
 
+/** The collection with the pairs of an owner: the column with its id, and that with the ids of the other rows. */
+export interface PairedRows {
+  readonly collection: string
+  readonly from: string
+  readonly to: string
+  /** Whether pairs belong to accounts; set by the store. */
+  readonly owned?: boolean
+}
+
 export interface ListRows extends PlanOfCaller {
   readonly do: 'list'
   readonly joined?: readonly RowJoin[]
   readonly embeds?: readonly RowEmbed[]
   readonly collection: string
-  /** The owner whose children are listed; it must exist. */
-  readonly parent: { readonly collection: string; readonly id: string } | null
+  /** The owner whose children, or paired rows, are listed; it must exist. */
+  readonly parent: { readonly collection: string; readonly id: string; readonly pairs?: PairedRows } | null
   /** The account whose rows are listed, if rows belong to accounts. R54. */
   readonly account: string | null
   readonly time: number
@@ -186,8 +197,9 @@ export interface RowSummary {
 
 /** The cache key of a total: lists with the same key have the same total. */
 export const countKey = ({ collection, parent, account, where, countTo, rights }: ListRows): string =>
-  JSON.stringify([collection, parent?.id, account, where, countTo, rights?.visible.key], (_, value: unknown) =>
-    typeof value === 'bigint' ? `${value}n` : value,
+  JSON.stringify(
+    [collection, parent?.id, account, where, countTo, parent?.pairs?.collection, rights?.visible.key],
+    (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value),
   )
 
 /** An idempotency key: the first request uses it, later requests get the item of the first one. */
@@ -359,6 +371,8 @@ interface KeepRow extends WithEffects {
 /** A read and the write that is decided from it, without another write to the row in between. */
 export interface Decide extends RequestedWrite {
   readonly do: 'decide'
+  /** Rows that are read after the write, to be embedded in the written row. */
+  readonly embeds?: readonly RowEmbed[]
   readonly read: Read | NoRead
   /** Throws a refusal for the row that was read, before the idempotency key is used. R1 */
   readonly admit?: (seen: ReadResult) => void

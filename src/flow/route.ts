@@ -67,6 +67,8 @@ export interface Route {
   readonly fields?: readonly string[]
   /** The names that the parameter `embed` can have, and the collections that are read for them; missing if it is not taken. R232. */
   readonly embeds?: { readonly names: readonly string[]; readonly collections: () => readonly string[] }
+  /** The resources of the ids in its path, if they are those of pairs. */
+  readonly pathItems?: Readonly<Record<string, Resource>>
   /** The patterns of parameters of its path that are no ids of its resource. */
   readonly pathPatterns?: Readonly<Record<string, string>>
   /** The media types of the streams that it also answers with: of events, or of all items of a list. R213, R238. */
@@ -85,6 +87,8 @@ export interface Route {
 export interface OperationDescription {
   /** The last part of its `operationId`. */
   readonly id: string
+  /** The first part of it, if it does not follow from the resource. */
+  readonly scope?: string
   /** One line; `below` is the text to add for a collection below its owner. */
   readonly summary: (below: string) => string
   readonly notes: readonly string[]
@@ -100,6 +104,8 @@ export interface OperationDescription {
   readonly events?: readonly { readonly resource: Resource; readonly types: readonly string[] }[]
   /** The resource whose item is answered; its own unless given. */
   readonly answered?: Resource
+  /** The resource of pairs whose fields the answered items have in `_pair`. */
+  readonly paired?: Resource
   /** The headers it reads, besides those that every operation reads. */
   readonly headers: readonly RequestHeader[]
   readonly answers: readonly DescribedAnswer[]

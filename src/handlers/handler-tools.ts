@@ -10,6 +10,7 @@ import { listInWords, sentenceCase } from '../formats/naming.ts'
 import { durationMilliseconds, timestampOf, timestampText } from '../formats/time-texts.ts'
 import { stampDocument } from '../resources/document.ts'
 import { readInput } from '../resources/machine.ts'
+import { pairSides } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { HandledList, ListReader } from './handled-list.ts'
 import { admitState } from './handled-states.ts'
@@ -212,10 +213,10 @@ export class HandlerTools {
   #resource(name: string): Resource {
     const { resources } = this.#context
     const found = resources.get(name)
-    if (found) return found
-    throw new HandlerFault(
-      `There is no resource ${valueInWords(name)}; there are ${listInWords([...resources.keys()])}.`,
-    )
+    if (found && !pairSides(found)) return found
+    const others = [...resources.values()].filter((one) => !pairSides(one)).map((one) => one.name)
+    const says = found ? 'Handlers cannot use the pairs' : 'There is no resource'
+    throw new HandlerFault(`${says} ${valueInWords(name)}; there are ${listInWords(others)}.`)
   }
 
   #row(name: string, id: GivenId): Promise<HeldRow> {

@@ -14,6 +14,7 @@ import {
   type VersionedDeclaration,
   withoutRowRules,
 } from './declaration.ts'
+import { pairDeclarationOf } from './references.ts'
 import {
   mapMembers,
   oldValues,
@@ -166,7 +167,13 @@ export function declarationAt<D extends VersionedDeclaration>(
   for (const change of changes) if (majorOf(change.version) > major) at = declarationBefore(at, change)
   if (at !== declaration) at = { ...at, resources: mapMembers(at.resources, withoutRowRules) }
   const ended = changes.filter((one) => one.ends && majorOf(one.version) <= major).map(({ resource }) => resource)
-  return (ended.length === 0 ? at : { ...at, resources: without(at.resources, ended) }) as D
+  return (ended.length === 0 ? at : { ...at, resources: withoutResources(at.resources, ended) }) as D
+}
+
+/** Resources without some of them, and without the pairs of those. */
+const withoutResources = (all: VersionedDeclaration['resources'], names: readonly string[]) => {
+  const isPaired = (one: ResourceDeclaration) => pairDeclarationOf(one)?.between.some((side) => names.includes(side))
+  return without(all, [...names, ...Object.keys(all).filter((name) => isPaired(all[name] as ResourceDeclaration))])
 }
 
 /** The declaration before a change. */
@@ -177,7 +184,7 @@ function withoutChange(given: VersionedDeclaration, change: Change): VersionedDe
   const declaration = { ...given, resources: withNewestSources(given.resources, change.resource) }
   const { resource, was, begins, ends, errors } = change
   const errorsBefore = errors && declaration.errors ? { errors: underOldNames(declaration.errors, errors) } : {}
-  if (begins) return { ...declaration, ...errorsBefore, resources: without(declaration.resources, [resource]) }
+  if (begins) return { ...declaration, ...errorsBefore, resources: withoutResources(declaration.resources, [resource]) }
   const own = declaration.resources[resource]
   if (!own || ends) return { ...declaration, ...errorsBefore }
   const older = resourceBefore(own, change, declaration)

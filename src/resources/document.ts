@@ -204,14 +204,15 @@ function checkBody(
   read: (member: Member, value: unknown, at: string) => unknown,
 ): Map<string, unknown> {
   const check = (name: string) => {
-    const isAdded = name === '_links' || (name === '_embedded' && resource.carriesEmbedded)
+    const isAdded =
+      name === '_links' || (name === '_embedded' && resource.carriesEmbedded) || (name === '_pair' && resource.isPaired)
     const member = isAdded ? addedMember : resource.byName.get(name)
     return member && ((value: unknown, at: string) => read(member, value, at))
   }
   return checkMembers(body, '', faults, { names: resource.byName, check }, resource.settings)
 }
 
-/** `_links` and `_embedded` are not stored; a caller that sends back a fetched item may include them. R48. */
+/** `_links`, `_embedded` and `_pair` are not stored; a caller that sends back a fetched item may include them. R48. */
 const addedMember: Member = {
   name: '_links',
   field: { kind: 'object', options: {} },

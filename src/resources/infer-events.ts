@@ -1,11 +1,12 @@
 /** Infer events: the types of events, inferred from the declaration of a service. Part 6. R205, R207, R208. */
-import type { DeclarationOf, EventPrefix, Get, Item, ResourceName, ResourceOf } from './infer.ts'
+import type { DeclarationOf, EventPrefix, Get, Item, PairName, ResourceName, ResourceOf } from './infer.ts'
 import type { StatesDeclaration, TransitionDeclaration } from './states.ts'
 
-/** The resources whose changes are recorded: by their own `events`, else by that of the service. */
+/** The resources and pairs whose changes are recorded: by their own `events`, else by that of the service. */
 type RecordedName<D> = {
-  [R in ResourceName<D>]: [Get<ResourceOf<D, R>, 'events', Get<D, 'events', false>>] extends [false] ? never : R
-}[ResourceName<D>]
+  [R in NameOf<D>]: [Get<ResourceOf<D, R>, 'events', Get<D, 'events', false>>] extends [false] ? never : R
+}[NameOf<D>]
+type NameOf<D> = ResourceName<D> | PairName<D>
 
 /** What happens to an item; a transition is named by the state that it leads to. */
 type Action<T> = 'created' | 'updated' | 'deleted' | EnteredState<T>
@@ -63,7 +64,7 @@ export type ReactionEvent<D, Type> = {
 
 type EventSettings<D, R> = SettingsOf<D> & SettingsOf<ResourceOf<D, R>>
 type SettingsOf<T> = Get<Get<T, 'settings'>, 'events'>
-type Data<D, R extends ResourceName<D>> = EventSettings<D, R> extends { readonly payload: 'thin' } ? OnlyId : Item<D, R>
+type Data<D, R extends NameOf<D>> = EventSettings<D, R> extends { readonly payload: 'thin' } ? OnlyId : Item<D, R>
 type Form<D, Type, Content> =
   SettingsOf<D> extends { readonly format: 'cloudevents' } ? CloudEvent<Type, Content> : PlainEvent<Type, Content>
 

@@ -4,6 +4,7 @@ import type { SummaryDeclaration } from '../fields/summary.ts'
 import type { Access, DeclaredQuota, ParentDeclaration, ResourceDeclaration } from './declaration.ts'
 import type { ConceptsOf, FieldPath, FieldsOf, Get, ParentFieldName, ResourceName, TimestampName } from './infer.ts'
 import type { HistoryDeclaration, OperationDeclaration } from './own-operations.ts'
+import type { PairDeclaration } from './references.ts'
 import type { Marker, StatesDeclaration, TransitionDeclaration } from './states.ts'
 
 /** The expected type for a wrong name: the compiler shows its text as the error. */
@@ -26,11 +27,26 @@ export type CheckedDeclaration<D, Allowed> =
 type SoundDeclaration<D, Allowed> = {
   readonly [K in keyof D]: K extends 'resources'
     ? { readonly [R in keyof D[K]]: SoundResource<D, R, D[K][R]> }
-    : K extends 'concepts'
-      ? SoundFields<D, D[K]>
-      : K extends 'tiers'
-        ? { readonly [T in keyof D[K]]: { readonly [Q in keyof D[K][T]]: SoundQuota<Q, D[K][T][Q]> } }
-        : OnlyAllowed<K, D[K], Allowed>
+    : K extends 'pairs'
+      ? { readonly [P in keyof D[K]]: SoundPair<D, D[K][P]> }
+      : K extends 'concepts'
+        ? SoundFields<D, D[K]>
+        : K extends 'tiers'
+          ? { readonly [T in keyof D[K]]: { readonly [Q in keyof D[K][T]]: SoundQuota<Q, D[K][T][Q]> } }
+          : OnlyAllowed<K, D[K], Allowed>
+}
+
+/** A type of its own, so that a tuple is mapped to a tuple. */
+type SoundSides<D, T> = { readonly [I in keyof T]: KnownName<'resource', T[I], ResourceName<D>> }
+
+type SoundPair<D, T> = {
+  readonly [K in keyof T]: K extends 'fields'
+    ? SoundFields<D, T[K]>
+    : K extends 'between'
+      ? SoundSides<D, T[K]>
+      : K extends 'access'
+        ? SoundAccess<D, never, T[K]>
+        : OnlyAllowed<K, T[K], PairDeclaration>
 }
 
 /** Only `hourly` may be a number; `features` is a list. */

@@ -20,7 +20,8 @@ import type { StatesDeclaration, TransitionDeclaration } from './states.ts'
 /** The declaration of a service; of a declaration, itself. */
 export type DeclarationOf<S> = S extends { readonly declaration: infer D } ? D : S
 export type Get<T, K, Else = object> = K extends keyof T ? T[K] : Else
-export type ResourceOf<D, R> = Get<Get<D, 'resources'>, R>
+/** A resource, or a pair: the names of both are different. */
+export type ResourceOf<D, R> = Get<Get<D, 'resources'>, R, Get<Get<D, 'pairs'>, R>>
 export type FieldsOf<D, R> = Get<ResourceOf<D, R>, 'fields'> & StateField<ResourceOf<D, R>>
 /** The field that `states` adds. Its states are one union without an alias, so that editors list them in rows. */
 export type StateField<T> = T extends { readonly states: infer S extends StatesDeclaration }
@@ -59,13 +60,16 @@ type ReadOnlyNames<D, R> = FieldNamesWith<
  */
 export type ResourceName<S> = keyof Get<DeclarationOf<S>, 'resources'> & string
 
+/** The names of the pairs of a service. */
+export type PairName<S> = keyof Get<DeclarationOf<S>, 'pairs'> & string
+
 /**
  * An item in an answer. Fields that need a scope may be missing; write-only fields are.
  * @example const title = (note: Row<typeof api, 'notes'>): string => `${note.state}: ${note.text}`
  */
 export type Row<S, R extends ResourceName<S>> = RowOf<DeclarationOf<S>, R, FieldsOf<DeclarationOf<S>, R>>
 /** An item as handlers and events have it: as in an answer, but without links. */
-export type Item<D, R extends ResourceName<D>> = Omit<Row<D, R>, '_links'>
+export type Item<D, R extends ResourceName<D> | PairName<D>> = Omit<RowOf<D, R, FieldsOf<D, R>>, '_links'>
 type RowOf<D, R, F> = Flatten<
   { readonly id: string } & { readonly [K in ParentFieldName<D, R>]: string } & {
     readonly [K in keyof F as Exclude<K, WriteOnlyNames<D, R> | ScopedNames<D, R>>]: Value<F[K], ConceptsOf<D>>
@@ -99,6 +103,9 @@ export type ReplaceInput<S, R extends ResourceName<S>> = Inputs<
   ConceptsOf<DeclarationOf<S>>,
   KeyOf<DeclarationOf<S>, R> | WriteOnlyNames<DeclarationOf<S>, R>
 >
+
+/** The fields of a pair as a PUT sends them. */
+export type PairInput<D, P extends PairName<D>> = Inputs<WritableFields<D, P>, ConceptsOf<D>, WriteOnlyNames<D, P>>
 
 /**
  * The body of a PATCH: null clears an optional field, and removes a key of metadata. R113.
@@ -164,11 +171,14 @@ type FieldPathAt<K extends string, G, C, Options> = G extends { readonly kind: '
 /** The names of the times that the service adds. R41a. */
 export type TimestampName<D> = InCase<D, 'created-at' | 'updated-at'>
 export type ParentFieldName<D, R> = InCase<D, `${SingularOf<D, ParentName<ResourceOf<D, R>>>}-id`>
+/** The parent, or both sides of a pair. */
 type ParentName<T> = T extends { readonly parent: infer P }
   ? P extends string
     ? P
     : Extract<Get<P, 'resource'>, string>
-  : never
+  : T extends { readonly between: readonly (infer Side extends string)[] }
+    ? Side
+    : never
 type SingularOf<D, R extends string> = R extends string
   ? ResourceOf<D, R> extends { readonly singular: infer Word extends string }
     ? Word
@@ -255,9 +265,14 @@ type MovedFieldType<D, R, M> = M extends { readonly field: infer F }
     : never
 
 /** The declaration before a change, with the parts that types are inferred from. */
-export interface DeclarationBefore<D, R extends ResourceName<D>, T extends ChangeTypes> {
+export interface DeclarationBefore<D, R extends ResourceName<D> | PairName<D>, T extends ChangeTypes> {
   readonly settings: Get<D, 'settings'>
   readonly concepts: Get<D, 'concepts'>
+  readonly pairs: {
+    readonly [K in PairName<D>]: K extends R
+      ? Omit<ResourceOf<D, K>, 'fields'> & { readonly fields: FieldsBefore<D, R, T> }
+      : ResourceOf<D, K>
+  }
   readonly resources: {
     readonly [K in ResourceName<D> as K extends R ? (string extends T['was'] ? K : T['was']) : K]: K extends R
       ? {

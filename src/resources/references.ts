@@ -1,9 +1,10 @@
-/** References: which resources refer to which, how the referring rows are found, and how links name them. Part 2, resources. */
+/** References: which resources refer to which or are paired, how the referring rows are found, and how links name them. Part 2. */
 
-import type { Field } from '../fields/field.ts'
+import type { Field, Fields } from '../fields/field.ts'
 import { linkOfField, type Naming, singularOf, toCase } from '../formats/naming.ts'
 import type { Collection, Dependent, Reference } from '../rows/collection.ts'
 import {
+  type AccessRule,
   accountNameOf,
   type DeclarationContext,
   operations,
@@ -13,6 +14,50 @@ import {
   resolveConcepts,
   type VersionedDeclaration,
 } from './declaration.ts'
+
+/**
+ * Pairs of items of two resources, each linked with any number of the other: `PUT /orders/{orderId}/tags/{tagId}` links two.
+ * @example 'order-tags': { between: ['orders', 'tags'], access: { read: 'public', write: 'orders:write' } }
+ */
+export interface PairDeclaration {
+  /** The two resources: `between: ['orders', 'tags']`. */
+  readonly between: readonly [string, string]
+  /** What belongs to a pair, in the member `_pair` of its items: `fields: { role: f.enum(['learner', 'tutor']) }`. */
+  readonly fields?: Fields
+  /** Who may read which items are linked, and who may link them: `access: { read: 'public', write: 'orders:write' }`. */
+  readonly access: AccessRule | { readonly read: AccessRule; readonly write: AccessRule }
+}
+
+export const pairKeys = ['between', 'fields', 'access'] as const satisfies readonly (keyof PairDeclaration)[]
+
+export type Pairs = { readonly [name: string]: PairDeclaration }
+
+type NamedResources = DeclarationContext['resources']
+
+/** The resource that pairs are stored in: a child of the first one, whose key is a reference to the second one. */
+export function pairResource(
+  { between: [first, second], fields, access }: PairDeclaration,
+  resources: NamedResources,
+  naming: Naming,
+): ResourceDeclaration {
+  const key = parentFieldName(second, resources[second], { naming })
+  const owner = accountNameOf(resources, first) === null ? accountNameOf(resources, second) : null
+  return {
+    ...{ parent: { resource: first, onDelete: 'cascade' }, key },
+    fields: { [key]: { kind: 'ref', target: second, options: { onDelete: 'cascade' } }, ...fields },
+    ...{ access, methods: [], ...(owner !== null && { owner }) },
+    settings: { deleted: { retention: 'PT0S' }, resource: { links: 'none' } }, // a pair may be linked again
+  }
+}
+
+/** The declaration of pairs that a resource was made of; null for any other resource: their keys are no references. */
+export function pairDeclarationOf({ parent, key, fields, access }: ResourceDeclaration): PairDeclaration | null {
+  const { [key ?? '']: other, ...own } = fields
+  const above = typeof parent === 'object' ? parent.resource : parent
+  if (other?.kind !== 'ref' || above === undefined) return null
+  const declared = Object.keys(own).length === 0 ? {} : { fields: own }
+  return { between: [above, other.target as string], ...declared, access: access as PairDeclaration['access'] }
+}
 
 /** The parts of a resource that refer to others. */
 interface ReferringResource extends Pick<Collection, 'composite' | 'account'> {
@@ -54,7 +99,8 @@ export function dependentsOf(name: string, around: DeclarationContext): Dependen
     const fields = Object.entries(declaration.fields).map(
       ([field, given]) => [field, resolveConcepts(given, around.concepts)] as const,
     )
-    return [...child, ...fields.flatMap(([field, one]) => referringDependents(collection, field, one, name))]
+    const all = [...child, ...fields.flatMap(([field, one]) => referringDependents(collection, field, one, name))]
+    return pairDeclarationOf(declaration) ? all.map((one) => ({ ...one, pairs: true })) : all
   })
 }
 
@@ -104,6 +150,7 @@ const siteOfReference = ({ field }: Reference): string => field.replace(/\/\d+/g
 /** The parts of a resource that relate it to others. */
 export interface RelatedResource extends Pick<ReferringResource, 'parent'> {
   readonly singular: string
+  readonly key: string | null
   readonly members: readonly { readonly name: string; readonly field: Field; readonly writeOnly: boolean }[]
   readonly methods: readonly string[]
 }
@@ -115,6 +162,14 @@ export interface Relation {
   /** The field with the id, which children have if it is a list. */
   readonly field: string
   readonly resource: string
+  /** Set if it is a list of paired items: the resource of the pairs. */
+  readonly pair?: string
+}
+
+/** The two resources whose items a resource pairs; null if it is no resource of pairs. */
+export function pairSides({ parent, key, members }: Omit<RelatedResource, 'methods' | 'singular'>) {
+  const target = key === null ? undefined : members.find(({ name }) => name === key)?.field.target
+  return parent && target !== undefined ? ([parent.resource, target] as const) : null
 }
 
 /** What an item is related to, if it can be read: the parent first, then references, then the lists of children. */
@@ -133,11 +188,17 @@ export function relationsOf(
       ? [{ name: linkOfField(field), by: 'field', field, resource: target }]
       : [],
   )
-  const lists = [...all].flatMap(([resource, { parent: above, methods }]): Relation[] =>
-    above?.resource === name && methods.includes('list')
+  const lists = [...all].flatMap(([resource, one]): Relation[] => {
+    const { parent: above, methods } = one
+    const sides = pairSides(one)
+    if (sides?.includes(name)) {
+      const other = sides[0] === name ? sides[1] : sides[0]
+      return [{ name: toCase(other, naming), by: 'list', field: '', resource: other, pair: resource }]
+    }
+    return above?.resource === name && methods.includes('list')
       ? [{ name: toCase(resource, naming), by: 'list', field: above.field, resource }]
-      : [],
-  )
+      : []
+  })
   return [
     ...(parent && owner && isRead(parent.resource)
       ? [{ name: toCase(owner.singular, naming), by: 'parent' as const, ...parent }]
@@ -158,6 +219,7 @@ export function relatedResources({
     const field = parent && parentFieldName(parent.resource, resources[parent.resource], { naming })
     return {
       singular: given.singular ?? singularOf(name),
+      key: given.key ?? null,
       parent: parent && field !== undefined ? { resource: parent.resource, field } : null,
       members: Object.entries(given.fields).map(([own, one]) => {
         const made = resolveConcepts(one, concepts)

@@ -4,7 +4,7 @@ import { renameSummaries } from '../fields/summary.ts'
 import { singularOf, toCase } from '../formats/naming.ts'
 import { parentDeclarationOf, type ResourceDeclaration, type VersionedDeclaration } from './declaration.ts'
 import type { DeclaredOperations } from './own-operations.ts'
-import { type Relation, relatedResources, relationsOf } from './references.ts'
+import { pairDeclarationOf, type Relation, relatedResources, relationsOf } from './references.ts'
 
 /** The name of the parent's id in its children, before and after the parent was renamed. */
 export function parentFieldRenaming({ resources, settings }: VersionedDeclaration, now: string, was: string): Renaming {
@@ -15,7 +15,7 @@ export function parentFieldRenaming({ resources, settings }: VersionedDeclaratio
 
 type Renaming = { readonly old: string; readonly now: string }
 
-/** Names a resource by its old name in references and, in its children, in the name of the parent's id. */
+/** Names a resource by its old name in references and, in its children and pairs, in the name of its id. */
 export function repointResource(
   one: ResourceDeclaration,
   now: string,
@@ -25,6 +25,10 @@ export function repointResource(
   const parent = parentDeclarationOf(one)
   const fields = repointFields(one.fields, now, was)
   const calls = one.operations && { operations: repointOperations(one.operations, now, was) }
+  if (pairDeclarationOf(one)?.between[1] === now) {
+    const { [link.now]: key, ...own } = fields
+    return { ...one, key: link.old, fields: { [link.old]: key as Field, ...own } }
+  }
   if (parent?.resource !== now) return { ...one, ...calls, fields }
   const named = renameTerms(one, (name) => (name === link.now ? link.old : name))
   return { ...named, ...calls, fields, parent: { ...parent, resource: was } }

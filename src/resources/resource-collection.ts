@@ -12,7 +12,7 @@ import { fillName, shapeField, shapeName } from '../rows/shape.ts'
 import type { Settings } from '../settings.ts'
 import { accountNameOf, type DeclarationContext, type ResourceDeclaration, ruledFields } from './declaration.ts'
 import { derivedValues, storedAggregates } from './derived-fields.ts'
-import { dependentsOf, referringColumns } from './references.ts'
+import { dependentsOf, pairDeclarationOf, referringColumns } from './references.ts'
 import { isStatusResource } from './service-fields.ts'
 import { stateNames } from './states.ts'
 
@@ -77,11 +77,13 @@ export function collectionOf(
   }
 }
 
-/** The fields of summaries, and the fields with an index of their own, as access rules need it: such an index also serves a summary of one field. */
-function indexedFields({ summaries = {}, access }: ResourceDeclaration, named: ReadonlySet<string>) {
+/** The fields of summaries, and the fields with an index of their own: as access rules need it: such an index also serves a summary of one field. */
+function indexedFields(declaration: ResourceDeclaration, named: ReadonlySet<string>) {
+  const { summaries = {}, access } = declaration
   const all = Object.values(summaries).map(fieldsOfSummary)
   const alone = all.filter(({ length }) => length === 1).flat()
-  return { summed: new Set(all.flat()), names: named.union(new Set([...alone, ...ruledFields(access)])) }
+  const isPair = pairDeclarationOf(declaration) !== null
+  return { summed: new Set(all.flat()), names: named.union(new Set([...alone, ...ruledFields(access)])), isPair }
 }
 
 /** Whether writes of a resource are recorded as events, given the default of the service. R206. */
@@ -151,6 +153,7 @@ function columnsOf(
     .flatMap(({ name, field }) => columnsOfField(name, field, wanted))
     .filter(({ field }) => field !== 'id' && !(composite && field === parent))
     .map((column) => (column.field === parent ? { ...column, most: null } : column)) // ids are short
+    .map((column) => (wanted.isPair ? { ...column, unindexed: true } : column))
 }
 
 interface IndexedFields {
@@ -158,6 +161,8 @@ interface IndexedFields {
   readonly names: ReadonlySet<string>
   /** The fields that summaries name. */
   readonly summed: ReadonlySet<string>
+  /** Whether rows are pairs, which are found by their key, and from the other side by the index of its reference. */
+  readonly isPair: boolean
   readonly rules: ValueRules
 }
 

@@ -21,7 +21,7 @@ import {
 } from './declaration.ts'
 import { type Machine, machineOf, type OwnOperation, ownOperationsOf } from './machine.ts'
 import { collectionSegments } from './own-operations.ts'
-import { relatedResources, relationsOf } from './references.ts'
+import { pairDeclarationOf, relatedResources, relationsOf } from './references.ts'
 import { collectionOf } from './resource-collection.ts'
 
 /** A field of a resource, declared or added by the service. */
@@ -67,6 +67,8 @@ export interface Resource {
   readonly hasScopedFields: boolean
   /** Whether answers may embed other resources in its items. */
   readonly carriesEmbedded: boolean
+  /** Whether pairs of its items have fields, which answers may add. */
+  readonly isPaired: boolean
   readonly isId: IdCheck
   readonly methods: readonly Operation[]
   /** The operations that it declares besides its methods. */
@@ -129,7 +131,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, around, rules) },
     summaries: summariesOf(declaration.summaries, (path) => fieldByPath(byName, path), settings.naming),
     ...{ access: declaration.access, exports: declaration.exports === true },
-    carriesEmbedded: carriesEmbedded(name, around),
+    ...{ carriesEmbedded: carriesEmbedded(name, around), isPaired: isPaired(name, around) },
     ...{ declaration, collection: collectionOf(made, declaration, around) },
     ...{ created: toCase('created-at', settings.naming), updated: toCase('updated-at', settings.naming) },
   })
@@ -149,6 +151,13 @@ function carriesEmbedded(name: string, around: DeclarationContext): boolean {
     ),
   )
 }
+
+/** Whether pairs of its items have fields. */
+const isPaired = (name: string, { resources }: DeclarationContext): boolean =>
+  Object.values(resources).some((one) => {
+    const pair = pairDeclarationOf(one)
+    return pair?.fields !== undefined && pair.between.includes(name)
+  })
 
 /** The id checks of all resources, each created on first use, as resources may refer to each other. */
 function idChecks(around: DeclarationContext): ValueRules['isId'] {

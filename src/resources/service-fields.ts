@@ -4,6 +4,7 @@ import { type Naming, toCase } from '../formats/naming.ts'
 import type { DeclaredSettings } from '../settings.ts'
 import type { ResourceDeclaration } from './declaration.ts'
 import { completeDerivedField } from './derived-fields.ts'
+import { type Pairs, pairDeclarationOf, pairResource } from './references.ts'
 import { type StatesDeclaration, stateNames } from './states.ts'
 
 /** The field of the state: an enum that only transitions write. */
@@ -31,6 +32,7 @@ type Resources<T> = { readonly [name: string]: T }
 
 interface DeclaredService<T> {
   readonly resources: Resources<T>
+  readonly pairs?: Pairs
   readonly events?: boolean
   readonly settings?: DeclaredSettings
 }
@@ -47,25 +49,38 @@ export const withServiceFields = <T extends DeclaredResource>(declared: Declared
     }),
   )
 
-/** Resources with that of the statuses of asynchronous operations, and those of webhooks. */
+/** Resources with that of the statuses of asynchronous operations, those of webhooks, and last those of pairs. */
 function withImplied<T extends DeclaredResource>(declared: DeclaredService<T>): (readonly [string, T])[] {
-  const { resources, events, settings } = declared
+  const { resources, pairs = {}, events, settings } = declared
   const all = Object.values(resources)
   const statuses = statusDeclaration(all as never)
   const webhooks = webhookDeclarations(all as never, events, settings) as never as Resources<T>
-  return Object.entries({ ...resources, ...(statuses && { [statusResource]: statuses as never }), ...webhooks })
+  const paired = Object.entries(pairs).map(([name, one]) => [
+    name,
+    pairResource(one, resources as never, settings?.naming ?? 'camel') as never,
+  ])
+  return Object.entries({
+    ...{ ...resources, ...(statuses && { [statusResource]: statuses as never }), ...webhooks },
+    ...(Object.fromEntries(paired) as Resources<T>),
+  })
 }
 
-/** Resources as they were declared, without implied ones, and without the fields of their states. */
-export const withoutStateFields = <T extends DeclaredResource>(resources: Resources<T>): Resources<T> =>
-  Object.fromEntries(
-    Object.entries(resources)
-      .filter(([, one]) => !isStatusResource(one) && !isWebhookResource(one as never))
-      .map(([name, one]) => {
-        const { [one.states?.field ?? '']: _, ...fields } = one.fields
-        return [name, one.states ? { ...one, fields } : one]
-      }),
-  )
+/** A declaration as it was given: without implied resources and the fields of states, and with its pairs. */
+export function asDeclared<D extends { readonly resources: Resources<ResourceDeclaration>; readonly pairs?: Pairs }>(
+  declaration: D,
+): D {
+  const all = Object.entries(declaration.resources).map(([name, one]) => [name, one, pairDeclarationOf(one)] as const)
+  const own = all
+    .filter(([, one, pair]) => !pair && !isStatusResource(one) && !isWebhookResource(one))
+    .map(([name, one]) => {
+      const { [one.states?.field ?? '']: _, ...fields } = one.fields
+      return [name, one.states ? { ...one, fields } : one] as const
+    })
+  const { pairs: _, ...rest } = declaration
+  const pairs = all.flatMap(([name, , pair]) => (pair ? [[name, pair]] : []))
+  const paired = pairs.length === 0 ? {} : { pairs: Object.fromEntries(pairs) }
+  return { ...rest, resources: Object.fromEntries(own), ...paired } as D
+}
 
 /** The resource of the statuses of asynchronous operations, which a declaration implies. R28, R228. */
 export const statusResource = 'operations'

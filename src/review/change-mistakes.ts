@@ -17,7 +17,7 @@ import {
   versionLabels,
 } from '../resources/change.ts'
 import { type Mistake, operations, resolveConcepts, type VersionedDeclaration } from '../resources/declaration.ts'
-import { withoutStateFields } from '../resources/service-fields.ts'
+import { asDeclared } from '../resources/service-fields.ts'
 import { readSettings } from '../settings.ts'
 import { checkChangedOperations } from './changed-operations.ts'
 import { checkChangedStates } from './changed-states.ts'
@@ -66,8 +66,7 @@ function mistakesOfVersion(
   kinds: FieldKinds,
 ): Mistake[] {
   const older = declarationAt(declaration, changes, label)
-  const declared = { ...older, resources: withoutStateFields(older.resources) }
-  const mistakes = changes.length === 0 ? [] : declarationMistakes(declared, kinds)
+  const mistakes = changes.length === 0 ? [] : declarationMistakes(asDeclared(older), kinds)
   return mistakes.map((one) => ({ ...one, place: `${label}: ${one.place}` }))
 }
 

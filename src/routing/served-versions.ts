@@ -13,6 +13,7 @@ import { handledStateProblem } from '../endpoints/state-refusal.ts'
 import { extendCatalogue } from '../errors/catalogue.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
+import { pairRoutes } from '../pairs/pair-routes.ts'
 import { type Change, majorOf } from '../resources/change.ts'
 import type { ResourceDeclaration, VersionedDeclaration } from '../resources/declaration.ts'
 import { makeResource, type Resource } from '../resources/resource.ts'
@@ -27,6 +28,8 @@ import { servedTransitions, statusForm, transitionsByValue } from './served-acti
 
 /** R4: a child with an id of its own has top-level item URLs and a flat list; with a composite key it has neither. */
 function resourceEndpoints(scene: EndpointContext, operations: readonly OperationRoutes[]): Endpoint[] {
+  const paired = pairRoutes(scene)
+  if (paired) return paired.map(([path, routes]) => endpointOf(path, routes))
   const { name, parent, key, collection } = scene.resource
   const otherCollections = scene.representation.joined.map((one) => one.collection)
   const all = operations.flatMap((routesOf) => routesOf(scene)).map((route) => ({ ...route, otherCollections }))

@@ -62,6 +62,8 @@ export interface Dependent {
   /** The ids of this collection that a document refers to. */
   readonly ids: (document: Record<string, unknown>) => readonly string[]
   readonly onDelete: 'restrict' | 'cascade'
+  /** Set if its rows are pairs: they are deleted with either row, whatever their account. */
+  readonly pairs?: true
 }
 
 export interface Collection {

@@ -1,5 +1,5 @@
 /** Embedded rows: compiles the reads of rows that are embedded in others, one statement for any number of those. The cellar. */
-import type { ListRows } from '../flow/plan.ts'
+import type { ListRows, PairedRows } from '../flow/plan.ts'
 import type { Cell, Collection } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
 import { arrayText, selectDirectly } from './list-statements.ts'
@@ -8,6 +8,8 @@ import { type Statement, tableByKey } from './statements.ts'
 import { orderTerm, type StatementBinding, statementBinding, whereClause } from './where.ts'
 
 const [account, ids, homes] = [slot<string>(slotAt.account), slot<string>(slotAt.owner), slot<string>(slotAt.home)]
+
+const others = slot<string>(slotAt.offset)
 
 const takesJson = ({ name }: Dialect): boolean => name === 'sqlite'
 
@@ -26,6 +28,17 @@ export function rowsByIdStatement(collection: Collection, dialect: Dialect): Sta
   const whose = collection.account === null ? '' : `account = ${bind(account)} AND `
   const shards = dialect.distribute ? `home = ANY(CAST(${bind(homes)} AS integer[])) AND ` : ''
   const text = `SELECT doc, shape, hidden, id FROM ${tableByKey(collection, dialect)} WHERE ${whose}${shards}id ${isAmong(bind(ids), dialect)}`
+  return { text, values }
+}
+
+/** Finds pairs by the ids of both sides. The values have the slots of the account, the ids of the parents and their shard keys. */
+export function pairsStatement(collection: Collection, dialect: Dialect): Statement {
+  const values: Cell[] = []
+  const bind = (value: Cell): string => dialect.mark(values.push(value))
+  const whose = collection.account === null ? '' : `account = ${bind(account)} AND `
+  const shards = dialect.distribute ? `home = ANY(CAST(${bind(homes)} AS integer[])) AND ` : ''
+  const sides = `parent ${isAmong(bind(ids), dialect)} AND id ${isAmong(bind(others), dialect)}`
+  const text = `SELECT doc, shape, hidden, parent, id FROM ${tableByKey(collection, dialect)} WHERE ${whose}${shards}${sides}`
   return { text, values }
 }
 
@@ -57,8 +70,9 @@ function firstRows(collection: Collection, plan: ListRows, what: string, own: St
 /** On a sharded database, which runs no subquery for each owner: all rows of the owners are numbered, and the first ones kept. */
 function numberedRows(collection: Collection, plan: ListRows, binding: StatementBinding): string {
   const { parent, composite } = collection
-  const { order, window } = plan
+  const { order, window, parent: listed } = plan
   const { bind, dialect, from } = binding
+  if (listed?.pairs) return numberedPairs(collection, plan, listed.pairs, binding)
   const owner = quoted(parent?.column ?? '')
   const shards = composite ? `home = ANY(CAST(${bind(homes)} AS integer[])) AND ` : ''
   const conditions = whereClause(collection, { ...plan, parent: null }, [], binding)
@@ -66,5 +80,19 @@ function numberedRows(collection: Collection, plan: ListRows, binding: Statement
   const sorted = order.map((one) => orderTerm(one, binding)).join(', ')
   const place = `row_number() OVER (PARTITION BY ${composite ? 'home, ' : ''}${owner} ORDER BY ${sorted})`
   const numbered = `SELECT ${owner} AS owner, doc, shape, hidden, ${place} AS place FROM ${from}${where}${shards}${owner} ${isAmong(bind(ids), dialect)}`
+  return `SELECT doc, shape, hidden, owner FROM (${numbered}) AS numbered WHERE place <= ${window.limit} ORDER BY owner, place`
+}
+
+/** The same for the rows that are paired with owners; the subquery with an offset is moved to the shards as it is. */
+function numberedPairs(collection: Collection, plan: ListRows, pairs: PairedRows, binding: StatementBinding): string {
+  const { order, window } = plan
+  const { bind, dialect, from } = binding
+  const paired = pairs.owned ? `account = ${bind(account)} AND ` : ''
+  const shards = pairs.from === 'parent' ? `home = ANY(CAST(${bind(homes)} AS integer[])) AND ` : ''
+  const which = `${paired}${shards}${quoted(pairs.from)} ${isAmong(bind(ids), dialect)} OFFSET 0`
+  const pair = `SELECT ${quoted(pairs.from)} AS owner, ${quoted(pairs.to)} AS other FROM ${quoted(pairs.collection)} WHERE ${which}`
+  const where = whereClause(collection, { ...plan, parent: null }, [], binding)
+  const place = `row_number() OVER (PARTITION BY owner ORDER BY ${order.map((one) => orderTerm(one, binding)).join(', ')})`
+  const numbered = `SELECT owner, doc, shape, hidden, ${place} AS place FROM (${pair}) AS pair JOIN ${from} ON id = other${where}`
   return `SELECT doc, shape, hidden, owner FROM (${numbered}) AS numbered WHERE place <= ${window.limit} ORDER BY owner, place`
 }

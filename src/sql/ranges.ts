@@ -232,7 +232,7 @@ export const formAtPosition = ({ where, order, window }: ListRows): string =>
     .join()
 
 function isServedByIndex(collection: Collection, plan: ListRows, dialect: Dialect): boolean {
-  if (plan.summary) return false
+  if (plan.summary || plan.parent?.pairs) return false
   const { window } = plan
   const isAtStart = window.from === 'place' || window.offset === 0
   if (isAtStart && alternativeParts(collection, plan, dialect).length > 0) return true

@@ -1,6 +1,13 @@
 /** Where: the conditions and the order of a list as SQL. Pure. The cellar. */
 
-import { byRelevance, type Condition, type JoinedColumn, type ListRows, type Term } from '../flow/plan.ts'
+import {
+  byRelevance,
+  type Condition,
+  type JoinedColumn,
+  type ListRows,
+  type PairedRows,
+  type Term,
+} from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'
@@ -60,7 +67,8 @@ export function whereClause(
   const prefixes = prepared.form('prefixes', () => indexPrefixes(collection, binding.dialect))
   const home = shardKeyIn(collection, plan, binding.dialect)
   const whose = collection.account === null ? [] : [`account = ${binding.bind(account)}`]
-  const owner = parent && collection.parent ? [`${quoted(collection.parent.column)} = ${binding.bind(parent.id)}`] : []
+  const column = parent?.pairs ? undefined : collection.parent?.column
+  const owner = parent && column !== undefined ? [`${quoted(column)} = ${binding.bind(parent.id)}`] : []
   const headed = keyColumns(collection).length > 1
   // SQLite rates a prefix of the primary key as high as any index; it would read all rows of an owner or an account.
   const rare = (is: string, text: string) =>
@@ -69,6 +77,7 @@ export function whereClause(
     ...(home === null ? [] : [`home = ${binding.bind(home)}`]),
     ...whose,
     ...owner,
+    ...(parent?.pairs ? [pairedText(parent.id, parent.pairs, binding)] : []),
     ...(binding.search ? [binding.search.condition] : []),
     ...where.flatMap((one) => prefixConditions(prefixes, one, binding.bind)),
     ...where.flatMap((one) =>
@@ -77,6 +86,15 @@ export function whereClause(
     ...bounds.map((one) => rare(one.is, boundText(one, binding))),
   ]
   return all.length === 0 ? '' : ` WHERE ${all.join(' AND ')}`
+}
+
+/** Matches the rows that are paired with an owner. */
+function pairedText(id: string, { collection, from, to, owned }: PairedRows, binding: StatementBinding): string {
+  const { bind, dialect, account } = binding
+  const whose = owned ? `account = ${bind(account)} AND ` : ''
+  const home = isSlot(id) ? slot<number>(slotAt.home) : shardKeyOf(id)
+  const shard = dialect.distribute && from === 'parent' ? `home = ${bind(home)} AND ` : ''
+  return `id IN (SELECT ${quoted(to)} FROM ${quoted(collection)} WHERE ${whose}${shard}${quoted(from)} = ${bind(id)})`
 }
 
 /** The shard key that all matching rows have; null if there are several, or if the database is not sharded. */

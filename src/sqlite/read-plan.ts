@@ -170,7 +170,8 @@ function rememberTotal({ totals, counts }: TotalDeps, plan: ListRows, outcome: O
 }
 
 /** Whether a total depends on other collections too. */
-const dependsOnOthers = ({ where }: Pick<ListRows, 'where'>): boolean =>
+const dependsOnOthers = ({ where, parent }: Pick<ListRows, 'where'> & Partial<Pick<ListRows, 'parent'>>): boolean =>
+  parent?.pairs !== undefined ||
   where.some((one) => one.is === 'among' || (one.is === 'any' && one.of.some((all) => dependsOnOthers({ where: all }))))
 
 const withTotal = (outcome: Outcome, total: number | null): Outcome =>

@@ -6,26 +6,49 @@ import { resolveList } from '../catalog/resolve-list.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
 import type { EmbeddedRows, FoundRow, StoredRows } from '../flow/found-row.ts'
 import { documentSeparator, type Outcome } from '../flow/outcome.ts'
-import type { ListRows, RowEmbed, RowJoin } from '../flow/plan.ts'
+import type { ListRows, Plan, RowEmbed, RowJoin } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
-import { idsValue, rowsByIdStatement, rowsOfOwnersStatement } from '../sql/embedded-rows.ts'
+import { idsValue, pairsStatement, rowsByIdStatement, rowsOfOwnersStatement } from '../sql/embedded-rows.ts'
 import { arrayText, fillSlots } from '../sql/list-statements.ts'
 import { slot, slotAt } from '../sql/ranges.ts'
-import { withJoinedTexts } from './joined.ts'
+import { joinsOf, withJoinedTexts } from './joined.ts'
 import { refuseJoinedOrder } from './remote-entries.ts'
 
-/** An outcome with the rows that are embedded in its rows. R232. */
+/** An outcome with the rows that are embedded in its rows, or in the row that was written. R232. */
 export function* withEmbeddedRows(
   cellar: StoreContext,
   steps: Steps<Outcome>,
   embeds: readonly RowEmbed[],
-  joins: readonly RowJoin[],
+  plan: Plan,
 ): Steps<Outcome> {
   const outcome = yield* steps
-  if (outcome.is === 'page') return { ...outcome, embedded: yield* readEmbedded(cellar, embeds, outcome) }
-  if (outcome.is !== 'found') return outcome
-  return { ...outcome, embedded: yield* readEmbedded(cellar, embeds, rowsOfItem(outcome, joins)) }
+  switch (outcome.is) {
+    case 'page': {
+      const owner = (plan.do === 'list' && plan.parent?.id) || ''
+      return { ...outcome, embedded: yield* readEmbedded(cellar, embeds, outcome, () => owner) }
+    }
+    case 'found':
+      return {
+        ...outcome,
+        embedded: yield* readEmbedded(cellar, embeds, rowsOfItem(outcome, joinsOf(plan).joined), noOwner),
+      }
+    case 'created':
+    case 'changed':
+      return { ...outcome, embedded: yield* readEmbedded(cellar, embeds, { data: outcome.doc }, noOwner) }
+    case 'kept': {
+      const { seen } = outcome
+      if (seen.is !== 'found') return outcome
+      const embedded = yield* readEmbedded(cellar, embeds, { data: seen.doc }, noOwner)
+      return { ...outcome, seen: { ...seen, embedded } }
+    }
+    default:
+      return outcome
+  }
 }
+
+/** The id of the owner whose list has the row with an index. */
+type OwnerOf = (row: number) => string
+const noOwner: OwnerOf = () => ''
 
 const rowsOfItem = ({ doc, document, joined = [] }: FoundRow, joins: readonly RowJoin[]): StoredRows => ({
   data: doc,
@@ -36,16 +59,23 @@ function* readEmbedded(
   cellar: StoreContext,
   embeds: readonly RowEmbed[],
   rows: StoredRows,
+  ownerOf: OwnerOf,
 ): Steps<readonly EmbeddedRows[]> {
   const all: EmbeddedRows[] = []
   for (const one of embeds) {
-    const ids = rows.data === '' ? [] : one.ids(rows)
+    const given = rows.data === '' ? [] : one.ids(rows)
+    const ids = one.pairsOf === undefined ? given : given.map((id, i) => id && pairName(ownerOf(i), id))
     const wanted = [...new Set(ids.filter((id) => id !== null))]
-    const read = one.list ? readFirstRows(cellar, one, one.list, wanted) : readRowsById(cellar, one, wanted)
+    const read = one.list
+      ? readFirstRows(cellar, one, one.list, wanted)
+      : one.pairsOf === undefined
+        ? readRowsById(cellar, one, wanted)
+        : readPairs(cellar, one, one.pairsOf, wanted)
     const { docs, parts } = wanted.length === 0 ? noRows : yield* read
     const data = { data: docs.join(documentSeparator) }
     const found = docs.length === 0 ? data : yield* withJoinedTexts(cellar, data, one.joined, one.account)
-    const embedded = yield* readEmbedded(cellar, one.embeds, found)
+    const owners = [...parts].flatMap(([id, { count }]) => Array<string>(count).fill(id))
+    const embedded = yield* readEmbedded(cellar, one.embeds, found, (row) => owners[row] as string)
     all.push({ ...found, parts: ids.map((id) => (id === null ? noPart : (parts.get(id) ?? noPart))), embedded })
   }
   return all
@@ -72,6 +102,29 @@ function* readRowsById(
   const test = cellar.rights?.visible.of(collection)
   const rows = test ? found.filter((row) => test.matches(viewStoredRow(own, row).doc)) : found
   const parts = rows.map(({ id }, from): [string, RowsPart] => [id as string, { from, count: 1, hasMore: false }])
+  return { docs: documentsOf(own, rows), parts: new Map(parts) }
+}
+
+const pairName = (owner: string, id: string): string => `${encodeURIComponent(owner)}/${encodeURIComponent(id)}`
+
+/** Finds pairs by their names, those of an owner and another row. */
+function* readPairs(
+  cellar: StoreContext,
+  { collection, account }: RowEmbed,
+  column: string,
+  names: readonly string[],
+): Steps<RowsById> {
+  const own = preparedCollection(cellar, collection)
+  const statement = own.prepared.form('pairs', () => pairsStatement(own.collection, cellar.dialect))
+  const sides = names.map((name) => name.split('/').map(decodeURIComponent))
+  const [owners, others] = [0, 1].map((side) => [...new Set(sides.map((one) => one[side] as string))])
+  const isParent = column === 'parent'
+  const [parents, ids] = (isParent ? [owners, others] : [others, owners]) as [string[], string[]]
+  const rows = yield fillSlots(statement, [...embedValues(cellar, account, parents), idsValue(ids, cellar.dialect)])
+  const parts = rows.map(({ parent, id }, from): [string, RowsPart] => [
+    isParent ? pairName(parent as string, id as string) : pairName(id as string, parent as string),
+    { from, count: 1, hasMore: false },
+  ])
   return { docs: documentsOf(own, rows), parts: new Map(parts) }
 }
 

@@ -38,8 +38,8 @@ export function perform(given: StoreContext, plan: Plan, held = false): Steps<Ou
   const steps = plan.do === 'read' ? readVisibleRow(cellar, plan) : performPlan(cellar, plan, held)
   const { joined, account } = joinsOf(plan)
   const all = joined.length === 0 ? steps : withJoinedRows(cellar, steps, joined, account)
-  if ('embeds' in plan && plan.embeds) return withEmbeddedRows(cellar, all, plan.embeds, joined)
-  return isDry(plan) ? withoutAutocommit(all) : all
+  const embedding = 'embeds' in plan && plan.embeds ? withEmbeddedRows(cellar, all, plan.embeds, plan) : all
+  return isDry(plan) || (embedding !== all && plan.do === 'decide') ? withoutAutocommit(embedding) : embedding
 }
 
 // long because: one line for each kind of plan

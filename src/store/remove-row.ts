@@ -100,8 +100,9 @@ function* collectCascade(
     for (const dependent of dependentsOf(row, 'cascade'))
       for (const below of yield* findReferring(cellar, row, dependent, { most: Number.MAX_SAFE_INTEGER, time })) {
         const { name, account } = below.collection
-        if (!takes.has(name)) return { is: 'withheld', collection: name }
-        if (account !== null && below.key.account !== key.account) return { is: 'used', collection: name } // R170
+        if (!dependent.pairs && !takes.has(name)) return { is: 'withheld', collection: name }
+        const isOthers = account !== null && below.key.account !== key.account
+        if (isOthers && !dependent.pairs) return { is: 'used', collection: name } // R170
         if (!going.has(rowNameOf(below))) going.set(rowNameOf(below), below)
         if (dependent.column !== null && dependent.column === ownerColumn(below, row)) owned.add(rowNameOf(below))
       }

@@ -13,6 +13,7 @@ import { readSort } from '../lists/sort.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import { type Relation, relationsOf } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
+import { type Pairing, pairingFrom, pairMembers, withPair } from './paired.ts'
 import { convertedRows, type ShownResource, shownRows, viewNow } from './shown-rows.ts'
 import { listRulesOf, restrictedColumns } from './version-lists.ts'
 
@@ -36,6 +37,8 @@ interface Embedded {
   readonly scopes: readonly string[]
   /** The first page of a list; null for single rows. */
   readonly list: ListRows | null
+  /** The pairs of a list of paired items; null for others. */
+  readonly pairing: Pairing | null
   readonly below: EmbedLevel
 }
 
@@ -86,24 +89,25 @@ function levelOf(from: ShownResource, root: EmbeddingResource): EmbedLevel {
 function embeddedOf({ resource, resources }: ShownResource, root: EmbeddingResource, name: string): Embedded {
   const relation = relationAt(resource, name, resources)
   const shown = root.scenes.get(relation.resource) as ShownResource
-  const list = relation.by === 'list' ? firstPage(shown, resource) : null
+  const pairing = relation.pair ? pairingFrom(resource, root.scenes.get(relation.pair) as ShownResource) : null
+  const list = relation.by === 'list' ? firstPage(shown, resource, pairing) : null
   const restricted = restrictedColumns(shown.representation)
   const sorted = list?.order.flatMap(({ column }) => restricted.get(column)?.[1] ?? []) ?? []
   const read = relation.by === 'field' ? resource.byName.get(relation.field)?.read : null
   const rule = ruleFor(shown.resource.access, list ? 'list' : 'read')
-  return { relation, shown, rule, scopes: read == null ? sorted : [read], list, below: levelOf(shown, root) }
+  return { relation, shown, rule, scopes: read == null ? sorted : [read], list, pairing, below: levelOf(shown, root) }
 }
 
 const relationAt = (own: Resource, name: string, resources: ReadonlyMap<string, Resource>): Relation =>
   relationsOf(own.name, resources, own.settings.naming).find((one) => one.name === name) as Relation
 
-/** The first page of the children of an owner, in their default order. */
-function firstPage(shown: ShownResource, owner: Resource): ListRows {
+/** The first page of the children of an owner, or of what is paired with it, in their default order. */
+function firstPage(shown: ShownResource, owner: Resource, pairing: Pairing | null): ListRows {
   const { list } = shown.resource.settings
   return {
     do: 'list',
     collection: shown.resource.collection.name,
-    parent: { collection: owner.collection.name, id: '' },
+    parent: { collection: owner.collection.name, id: '', ...(pairing && { pairs: pairing.rows }) },
     account: null,
     time: 0,
     where: [],
@@ -123,13 +127,19 @@ const embeddedAt = (level: EmbedLevel, path: string): Embedded => {
 const embeddedIn = (level: EmbedLevel, tree: EmbedTree): readonly Embedded[] =>
   [...tree].flatMap(([name, below]) => [level(name), ...embeddedIn(level(name).below, below)])
 
-const collectionsOf = ({ shown: { resource, representation } }: Embedded): readonly string[] => [
+const collectionsOf = ({ shown: { resource, representation }, pairing }: Embedded): readonly string[] => [
   resource.collection.name,
+  ...(pairing ? [pairing.rows.collection] : []),
   ...representation.joined.map(({ collection }) => collection),
 ]
 
-const isPersonal = ({ rule, scopes, shown: { resource } }: Embedded): boolean =>
-  rule !== 'public' || scopes.length > 0 || resource.hasScopedFields || resource.collection.account !== null
+const isPersonal = ({ rule, scopes, shown: { resource }, pairing }: Embedded): boolean =>
+  rule !== 'public' ||
+  scopes.length > 0 ||
+  (pairing !== null && pairing.rule !== 'public') ||
+  [resource, ...(pairing ? [pairing.shown.resource] : [])].some(
+    ({ hasScopedFields, collection }) => hasScopedFields || collection.account !== null,
+  )
 
 /** The rules of a name. Rows of accounts add that of callers with credentials, because only those have an account. */
 function rulesAt(
@@ -137,13 +147,21 @@ function rulesAt(
   [name = '', ...rest]: readonly string[],
   resources: ReadonlyMap<string, Resource>,
 ): readonly (AccessRule | undefined)[] {
-  const { by, field, resource } = relationAt(own, name, resources)
+  const { by, field, resource, pair } = relationAt(own, name, resources)
   const there = resources.get(resource) as Resource
+  const paired = pair === undefined ? undefined : (resources.get(pair) as Resource)
   const rule = ruleFor(there.access, by === 'list' ? 'list' : 'read')
   const read = by === 'field' ? own.byName.get(field)?.read : null
-  const needsAccount = there.collection.account !== null && own.collection.account === null
+  const account = there.collection.account ?? paired?.collection.account ?? null
+  const needsAccount = account !== null && own.collection.account === null
   const further = rest.length === 0 ? [] : rulesAt(there, rest, resources)
-  return [rule, ...(read == null ? [] : [read]), ...(needsAccount ? [undefined] : []), ...further]
+  return [
+    rule,
+    ...(paired ? [ruleFor(paired.access, 'read')] : []),
+    ...(read == null ? [] : [read]),
+    ...(needsAccount ? [undefined] : []),
+    ...further,
+  ]
 }
 
 const inEmbed = { in: 'query', name: 'embed' } as const
@@ -157,11 +175,12 @@ function admitNames(
   const asking = { caller, challenge: scene.challenge, auth: scene.resource.settings.auth }
   for (const [name, below] of tree) {
     const path = before + name
-    const { rule, scopes, shown, below: next } = level(name)
+    const { rule, scopes, shown, pairing, below: next } = level(name)
     const lacks = scopes.filter((one) => !caller.scopes.has(one))
     if (lacks.length > 0) throw restrictedFieldRefusal(path, 'embed', lacks, asking, inEmbed)
-    if (!permits(caller, rule)) throw otherRowsRefusal(`embed ${path}`, rule, asking)
-    allowAccount(caller, shown.resource)
+    const refused = [rule, ...(pairing ? [pairing.rule] : [])].filter((one) => !permits(caller, one))
+    if (refused.length > 0) throw otherRowsRefusal(`embed ${path}`, refused[0], asking)
+    for (const one of pairing ? [shown, pairing.shown] : [shown]) allowAccount(caller, one.resource)
     admitNames(next, below, `${path}.`, { caller, scene })
   }
 }
@@ -169,19 +188,39 @@ function admitNames(
 function planLevel(level: EmbedLevel, from: ShownResource, tree: EmbedTree, asked: Asking): readonly RowEmbed[] {
   const read = documentReader(from, asked)
   return [...tree].map(([name, below]) => {
-    const { relation, shown, list, below: next } = level(name)
+    const { relation, shown, list, pairing, below: next } = level(name)
     const { collection } = shown.resource
     const field = relation.by === 'list' ? 'id' : relation.field
-    const account = collection.account === null ? null : asked.caller.account
+    const owner = collection.account ?? pairing?.shown.resource.collection.account ?? null
+    const account = owner === null ? null : asked.caller.account
     return {
       collection: collection.name,
       account,
       joined: shown.representation.joined,
       ids: (rows) => read(rows).map((document) => (document[field] ?? null) as string | null),
       ...(list && { list: { ...list, account, time: asked.world.now() } }),
-      embeds: planLevel(next, shown, below, asked),
+      embeds: [...planLevel(next, shown, below, asked), ...(pairing ? pairEmbeds(pairing, shown, asked) : [])],
     }
   })
+}
+
+/** The pairs of the rows of a list, if they have fields. */
+export function pairEmbeds(
+  { shown, rows, fields }: Pairing,
+  listed: ShownResource,
+  asked: Asking,
+): readonly RowEmbed[] {
+  if (fields.length === 0) return []
+  const read = documentReader(listed, asked)
+  const account = shown.resource.collection.account === null ? null : asked.caller.account
+  const ids = (found: StoredRows) => read(found).map(({ id }) => id as string)
+  return [{ collection: rows.collection, account, joined: [], ids, pairsOf: rows.from, embeds: [] }]
+}
+
+/** The items of a list with the fields of their pairs, which are the last of its embedded rows. */
+export function withPairs(items: readonly string[], pairing: Pairing, asked: Asking, found: EmbeddedRows): string[] {
+  const members = pairMembers(pairing, asked, found)
+  return items.map((item, row) => withPair(item, members[found.parts[row]?.from ?? -1] ?? ''))
 }
 
 type Documents = readonly Readonly<Record<string, unknown>>[]
@@ -212,13 +251,15 @@ function embeddedTexts(
   count: number,
 ): readonly string[] {
   const members = [...tree].map(([name, below], i) => {
-    const { list, shown, below: next } = level(name)
+    const { list, shown, pairing, below: next } = level(name)
     const { parts, embedded, ...rows } = found[i] as EmbeddedRows
     const texts = orConversionProblem(shown, () =>
       shownRows(shown, viewNow(shown, asked.caller, asked.world), asked.carried, rows),
     )
     const inner = below.size === 0 ? null : embeddedTexts(next, below, asked, embedded, texts.length)
-    const items = inner ? texts.map((text, at) => withEmbedded(text, inner[at] as string)) : texts
+    const whole = inner ? texts.map((text, at) => withEmbedded(text, inner[at] as string)) : texts
+    const pairs = pairing && embedded[below.size]
+    const items = pairs ? withPairs(whole, pairing, asked, pairs) : whole
     const more = list && JSON.stringify(toCase('has-more', shown.resource.settings.naming))
     return (row: number) => `${JSON.stringify(name)}:${memberText(items, parts[row], more)}`
   })

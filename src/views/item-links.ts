@@ -51,7 +51,8 @@ export function linkRulesOf(
   const relations = mode === 'all' ? linkedRelations(own, resources) : null
   const { owner = null, references = [], lists = [] } = relations ?? {}
   const linked = [...actions, ...(owner ? [owner] : []), ...references, ...lists]
-  return { actions, relations, rules: [...new Set(linked.map(({ rule }) => rule))] }
+  const rules = [...linked.map(({ rule }) => rule), ...lists.flatMap(({ also }) => also ?? [])]
+  return { actions, relations, rules: [...new Set(rules)] }
 }
 
 /** Adds links to a document: `stored` is the document as it is stored, `shown` as the version shows it. */

@@ -23,14 +23,23 @@ interface LinkedItem {
 export interface LinkedRelations {
   readonly owner: LinkedItem | null
   readonly references: readonly LinkedItem[]
-  readonly lists: readonly { readonly name: string; readonly path: string; readonly rule: AccessRule }[]
+  readonly lists: readonly LinkedList[]
+}
+
+interface LinkedList {
+  readonly name: string
+  readonly path: string
+  readonly rule: AccessRule
+  /** The rule for the pairs of a list of paired items. */
+  readonly also?: AccessRule
 }
 
 export function linkedRelations(own: Resource, resources: ReadonlyMap<string, Resource>): LinkedRelations {
   const all = relationsOf(own.name, resources, own.settings.naming).flatMap((one) => {
     const resource = resources.get(one.resource) as Resource
     const rule = ruleFor(resource.access, one.by === 'list' ? 'list' : 'read')
-    return rule === undefined ? [] : [{ ...one, path: one.resource, resource, rule }]
+    const also = one.pair && ruleFor((resources.get(one.pair) as Resource).access, 'read')
+    return rule === undefined ? [] : [{ ...one, path: one.resource, resource, rule, ...(also && { also }) }]
   })
   return {
     owner: all.find(({ by }) => by === 'parent') ?? null,
@@ -63,6 +72,8 @@ export function relationLinks(
   return [
     owner ? to(owner, stored[owner.field] ?? shown[owner.field]) : '',
     ...references.map((one) => to(one, shown[one.field])),
-    ...lists.map(({ name, path, rule }) => (view.permitted.has(rule) ? `,"${name}":"${base}/${path}${query}"` : '')),
+    ...lists.map(({ name, path, rule, also = rule }) =>
+      view.permitted.has(rule) && view.permitted.has(also) ? `,"${name}":"${base}/${path}${query}"` : '',
+    ),
   ].join('')
 }

@@ -21,7 +21,7 @@ const storied: readonly (readonly string[])[] = [
   ['sqlite', 'postgres'],
   ['handlers', 'views'],
   ['endpoints', 'timers', 'jobs'],
-  ['events', 'summaries', 'exports'],
+  ['events', 'summaries', 'exports', 'pairs'],
   ['history'],
   ['deliveries'],
   ['routing'],
