@@ -119,6 +119,8 @@ export interface Service<D extends Declaration = Declaration> {
   readonly notices: ReadonlyMap<string, VersionNotice>
   /** Whether it keeps revisions of any resource. */
   readonly keepsHistory: boolean
+  /** Whether items of any resource can be imported. */
+  readonly imports: boolean
   /** The notices of deprecated operations, and of the endpoints that have them. */
   readonly going: ReadonlyMap<Route | Endpoint, VersionNotice>
   readonly places: readonly Endpoint[]
@@ -364,6 +366,7 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
     'notices',
     'going',
     'keepsHistory',
+    'imports',
   ] as const),
   ...(['places', 'tree', 'methods', 'challenge', 'pages', 'documents'] as const),
 ]
@@ -435,6 +438,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     choice: versionChoice(declaration, changes, served, settings),
     notices,
     keepsHistory: hasHistory(resources),
+    imports: [...resources.values()].some((one) => one.imports),
     going: operationNotices(editions, declaration, notices, settings),
     places: newest.endpoints,
     tree: newest.tree,

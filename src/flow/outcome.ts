@@ -72,6 +72,12 @@ interface AnsweredWrite {
   readonly revision: 0
 }
 
+/** The outcome of each plan. */
+export interface SeveralOutcomes {
+  readonly is: 'several'
+  readonly outcomes: readonly Outcome[]
+}
+
 /** A value that must be unique is in use. */
 export interface Duplicate {
   readonly is: 'duplicate'
@@ -162,6 +168,7 @@ export type Outcome =
   | { readonly is: 'kept'; readonly seen: ReadResult }
   | PriorClaim
   | { readonly is: 'free' }
+  | SeveralOutcomes
   | FamilyRows
   | WaitingParts
   | TableRows

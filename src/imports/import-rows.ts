@@ -1,0 +1,273 @@
+/** Import rows: creates an item of each line, in transactions of bounded size. Part 4, methods. R238. */
+import { refuseCredentialsInBody } from '../auth/credentials.ts'
+import { Problem } from '../errors/problem.ts'
+import type { Decisions } from '../flow/decision.ts'
+import type { ReadResult } from '../flow/found-row.ts'
+import type { Document, Intent, RequestContext } from '../flow/intent.ts'
+import type { Outcome, PriorClaim } from '../flow/outcome.ts'
+import type { Claim, Create, Plan } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
+import type { Store } from '../flow/store.ts'
+import { keyReuseProblem } from '../idempotency/claim.ts'
+import { allRefused, brokenOff, emptyImport, importInProgress, otherContent } from './import-problems.ts'
+import {
+  advanced,
+  type ImportProgress,
+  importStep,
+  type LineError,
+  type LineResult,
+  noProgress,
+  RowsRefused,
+  reportOf,
+  storedProgress,
+} from './import-progress.ts'
+import { ContentDigest } from './content-digest.ts'
+import { linesIn } from './lines.ts'
+import type { RowReader } from './row-reader.ts'
+
+/** How many lines a transaction has, and how many bytes, except for its last line. */
+const [mostRows, mostBytes] = [500, 1024 * 1024]
+
+/** After this time a transaction begins with the lines that are there, in milliseconds: a sender may be slow. */
+const patience = 1000
+
+/** What the corridor hands in. */
+export interface ImportTools {
+  /** The content as it arrives, decoded. */
+  readonly content: AsyncIterable<Uint8Array>
+  readonly reader: RowReader
+  readonly store: Pick<Store, 'execute'>
+  /** Executes a plan; one with handlers is made again when they have decided. */
+  readonly execute: (make: (decisions?: Decisions) => Plan) => Outcome | Promise<Outcome>
+  /** Whether handlers may run: then each line has a transaction of its own. */
+  readonly isHandled: boolean
+  readonly keepsHistory: boolean
+  /** The members of the error of a line. Throws failures of the service. */
+  readonly lineError: (error: unknown) => Readonly<Record<string, unknown>>
+}
+
+/** A line with its item, or with the reason for which it has none. */
+interface Row {
+  readonly line: number
+  readonly made: Intent | LineError
+}
+
+/** Imports the items of a request. The outcome is the report, or that of an earlier request with the same key. */
+export async function importRows(route: Route, intent: Intent, tools: ImportTools): Promise<Outcome> {
+  const { read, admit } = route.target(intent)
+  admit(read && ((await tools.store.execute(read)) as ReadResult))
+  const { claim, world } = intent
+  const running = world.state.of(makeRunningImports, null)
+  if (claim === null) return new Import(route, intent, tools).run()
+  if (running.has(claim.hash)) throw importInProgress()
+  running.add(claim.hash)
+  try {
+    return await new Import(route, intent, tools).run()
+  } finally {
+    running.delete(claim.hash)
+  }
+}
+
+/** The keys of the imports that this process carries out. */
+const makeRunningImports = () => new Set<string>()
+
+class Import {
+  readonly #route: Route
+  readonly #intent: Intent
+  readonly #tools: ImportTools
+  readonly #digest: ContentDigest
+  /** The progress of the lines that were carried out, and the one that is stored with the key. */
+  #progress: ImportProgress = noProgress
+  #stored: ImportProgress | null = null
+  #rows: Row[] = []
+  #bytes = 0
+  /** When the first of the waiting rows was read. */
+  #since = 0
+  /** The transaction that is under way. */
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(route: Route, intent: Intent, tools: ImportTools) {
+    this.#route = route
+    this.#intent = intent
+    this.#tools = tools
+    this.#digest = new ContentDigest(intent.claim !== null)
+  }
+
+  async run(): Promise<Outcome> {
+    const known = await this.#recall()
+    try {
+      const last = await this.#readContent()
+      await this.#running
+      if (known && this.#progress.ended) return replayed(known, this.#progress)
+      return await this.#finish(last)
+    } catch (error) {
+      await this.#running.catch(() => {}) // it may still be committed
+      const { line, created, existing } = this.#progress
+      throw created + existing > 0 && !this.#progress.ended
+        ? brokenOff(error, line, this.#intent.claim !== null)
+        : error
+    }
+  }
+
+  /** Finds out how far an import with the same key has come. */
+  async #recall(): Promise<PriorClaim | null> {
+    const { claim } = this.#intent
+    const known = claim && (await this.#tools.store.execute({ do: 'recall', claim }))
+    if (known?.is !== 'claimed') return null
+    const progress = known.fingerprint === claim?.fingerprint ? storedProgress(known) : null
+    if (!claim || !progress) throw keyReuseProblem(known, claim as Claim, null, this.#route.resource.settings)
+    this.#progress = progress
+    this.#stored = progress
+    return known
+  }
+
+  /** Reads all lines, and begins transactions on the way; returns the number of the last line. */
+  async #readContent(): Promise<number> {
+    const { content, reader } = this.#tools
+    const { limits } = this.#route.resource.settings
+    const from = this.#progress
+    let last = 0
+    for await (const lines of linesIn(content, limits.body)) {
+      for (const line of lines) {
+        last = line.number
+        this.#digest.add(line)
+        const isDone = last <= from.line
+        if (last > from.line && from.ended) throw otherContent(from.line)
+        if (last === from.line && this.#digest.upTo(last) !== from.digest) throw otherContent(from.line)
+        const document = reader.take(line, isDone)
+        if (document && !isDone) await this.#add(last, document, line.bytes?.length ?? 0)
+      }
+      if (last <= from.line) this.#digest.forget(last)
+      if (this.#rows.length > 0 && this.#intent.world.monotonic() - this.#since > patience) await this.#begin()
+    }
+    if (last < from.line) throw otherContent(from.line)
+    const fault = reader.end()
+    if (fault) await this.#add(last, fault, 0)
+    await this.#begin()
+    return last
+  }
+
+  /** Adds a row; waits for the transaction before if there are enough for the next one. */
+  async #add(line: number, document: Document | Problem, bytes: number): Promise<void> {
+    if (this.#rows.length === 0) this.#since = this.#intent.world.monotonic()
+    this.#rows.push({ line, made: this.#read(line, document) })
+    this.#bytes += bytes
+    const isFull = this.#rows.length >= (this.#tools.isHandled ? 1 : mostRows) || this.#bytes >= mostBytes
+    if (isFull) await this.#begin()
+  }
+
+  /** The checks of a single creation. */
+  #read(line: number, document: Document | Problem): Row['made'] {
+    try {
+      if (document instanceof Problem) throw document
+      const { call, caller, carried, params, world } = this.#intent
+      const asked: RequestContext = { call, caller, carried, params, query: null, body: document, world }
+      const creating = this.#route.importing as Route
+      refuseCredentialsInBody(asked, creating)
+      return creating.parse(asked)
+    } catch (error) {
+      return { line, ...this.#tools.lineError(error) }
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const rows = this.#rows
+    this.#rows = []
+    this.#bytes = 0
+    await this.#running
+    this.#running = this.#carryOut(rows)
+    this.#running.catch(() => {}) // whoever waits for it is told
+  }
+
+  /** Carries rows out in one transaction; if one of them cannot be a part of it, each half in one of its own. */
+  async #carryOut(rows: readonly Row[]): Promise<void> {
+    const line = rows.at(-1)?.line
+    if (line === undefined) return
+    const creating = rows.map(({ made }) => made).filter(isIntent)
+    const failed = creating.length === 0 ? null : await this.#step(line, creating, (own) => this.#results(rows, own))
+    if (failed === null && creating.length > 0) return
+    if (rows.length > 1 && failed !== null) {
+      const half = Math.ceil(rows.length / 2)
+      await this.#carryOut(rows.slice(0, half))
+      await this.#carryOut(rows.slice(half))
+      return
+    }
+    const results = rows.map(({ made }) => (isIntent(made) ? { line, ...failed } : made))
+    this.#progress = { ...advanced(this.#progress, results), line, digest: this.#digest.upTo(line) }
+    this.#digest.forget(line)
+  }
+
+  /** Creates rows and stores the progress; returns the error that a row is refused with, or null. */
+  async #step(
+    line: number,
+    creating: readonly Intent[],
+    results: (outcomes: readonly Outcome[]) => readonly LineResult[],
+    ended = false,
+  ): Promise<Readonly<Record<string, unknown>> | null> {
+    const { claim, caller } = this.#intent
+    const { importing, resource } = this.#route
+    const digest = this.#digest.upTo(line)
+    const planOf = (intent: Intent, decisions?: Decisions): Create => {
+      const { joined, ...plan } = importing?.plan(decisions ? { ...intent, decisions } : intent) as Create
+      return plan // no row is answered, so no others are read with it
+    }
+    const make = (decisions?: Decisions) =>
+      importStep({
+        ...{ collection: resource.collection.name, claim, stored: this.#stored },
+        by: this.#tools.keepsHistory ? caller : null,
+        plans: creating.map((one) => planOf(one, decisions)),
+        after: (outcomes) => ({ ...advanced(this.#progress, results(outcomes)), line, digest, ended }),
+      })
+    try {
+      const outcome = await this.#tools.execute(make)
+      if (outcome.is === 'claimed') throw importInProgress()
+      if (outcome.is !== 'answered') throw new RowsRefused(outcome)
+      this.#progress = JSON.parse(outcome.doc) as ImportProgress
+      if (claim) this.#stored = this.#progress
+      this.#digest.forget(line)
+      return null
+    } catch (error) {
+      if (error instanceof Problem && error.type === 'idempotency-in-progress') throw error
+      if (!(error instanceof RowsRefused)) return this.#tools.lineError(error)
+      const [only, ...others] = creating
+      return only && others.length === 0 ? this.#refusal(only, error.outcome) : {}
+    }
+  }
+
+  #results(rows: readonly Row[], outcomes: readonly Outcome[]): LineResult[] {
+    let next = 0
+    return rows.map(({ line, made }) => {
+      if (!isIntent(made)) return made
+      const outcome = outcomes[next++] as Outcome
+      if (outcome.is === 'created') return 'created'
+      if (outcome.is === 'claimed' && outcome.fingerprint === made.claim?.fingerprint) return 'existing'
+      return { line, ...this.#refusal(made, outcome) }
+    })
+  }
+
+  /** The error that a single creation is answered with. */
+  #refusal(intent: Intent, outcome: Outcome): Readonly<Record<string, unknown>> {
+    try {
+      const { status } = (this.#route.importing as Route).render(intent, outcome)
+      throw new Error(`A line of an import was answered with ${status}.`)
+    } catch (error) {
+      return this.#tools.lineError(error)
+    }
+  }
+
+  /** Stores with the key that all content was read. */
+  async #finish(last: number): Promise<Outcome> {
+    const { created, existing, failed } = this.#progress
+    if (created + existing + failed === 0) throw emptyImport()
+    if (created + existing === 0) throw allRefused(reportOf(this.#progress))
+    if (this.#intent.claim) await this.#step(last, [], () => [], true)
+    return { is: 'answered', doc: JSON.stringify(reportOf(this.#progress)), revision: 0 }
+  }
+}
+
+const isIntent = (made: Row['made']): made is Intent => 'caller' in made
+
+const replayed = (known: PriorClaim, progress: ImportProgress): PriorClaim => ({
+  ...known,
+  answer: { doc: JSON.stringify(reportOf(progress)), revision: 0 },
+})
