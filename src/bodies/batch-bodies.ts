@@ -65,6 +65,36 @@ export function batchResultRef(_: Resource, { components }: SchemaContext): Comp
   })
 }
 
+/** The report of an import. R238. */
+export function importReportRef(_: Resource, { components }: SchemaContext): ComponentRef {
+  const error = {
+    allOf: [{ $ref: '#/components/schemas/Error' }],
+    properties: { line: { type: 'integer', minimum: 1 } },
+    required: ['line'],
+  }
+  const count = { type: 'integer', minimum: 0 }
+  return components.put('schemas', ['ImportReport'], {
+    title: 'What became of the lines of an import',
+    type: 'object',
+    properties: {
+      created: { ...count, description: 'How many items were created.' },
+      existing: { ...count, description: 'How many lines have a key with which the item was created before.' },
+      failed: { ...count, description: 'How many lines were refused.' },
+      errors: { type: 'array', items: error, maxItems: 50, description: 'Why the first of them were refused.' },
+    },
+    required: ['created', 'existing', 'failed', 'errors'],
+  })
+}
+
+/** The content of an import: a text of any length. */
+export const importedLines = (type: string, { singular }: Resource): DocumentPart => ({
+  type: 'string',
+  description:
+    type === 'text/csv'
+      ? 'CSV (RFC 4180) with a line of names, nested ones with dots, as an export has it.'
+      : `Lines of JSON, each an object as it creates one ${singular}.`,
+})
+
 /** The operations of a JSON Patch. R118. */
 export function jsonPatchRef({ singular, settings }: Resource, { components }: SchemaContext): ComponentRef {
   const pointer = { type: 'string', pattern: '^(/([^/~]|~[01])*)*$' }

@@ -84,7 +84,7 @@ export function checkImports(
       context,
       path,
       'Each item needs an idempotency key, and a line has no header for it.',
-      "Leave `idempotency.bodyField` at its default, or set `idempotency: { required: false }`.",
+      'Leave `idempotency.bodyField` at its default, or set `idempotency: { required: false }`.',
     )
 }
 

@@ -14,6 +14,8 @@ import { executeDecided } from '../handlers/execute-decided.ts'
 import { HandledRun } from '../handlers/handled-run.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { executeInTurn } from '../idempotency/execute-in-turn.ts'
+import { type ImportTools, importRows } from '../imports/import-rows.ts'
+import { rowReader } from '../imports/row-reader.ts'
 import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
 import { isDryRun } from '../lists/query-string.ts'
 import type { Unique } from '../rows/collection.ts'
@@ -21,7 +23,10 @@ import type { Service } from '../service.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
 import { executeBatch } from './execute-batch.ts'
+import { parseObject } from './json.ts'
+import { flowingContent } from './payload.ts'
 import { check, type Parts, phase, type Way } from './phase.ts'
+import { partError } from './refuse.ts'
 import { completeHeaders } from './reply-headers.ts'
 import type { ServerContext } from './server-context.ts'
 import { pointedNamesOf } from './versioned-path.ts'
@@ -48,6 +53,7 @@ export const storePhase = phase({
   pass: (way) => {
     const { context, route, intent } = way
     if (route.most !== undefined) return executeBatch(way, route.most, isDryRun(intent.call, route.resource.settings))
+    if (route.importing) return executeImport(way, { ...route, importing: route.importing })
     return context.handlers && mayRunHandlers(context.handlers, context.service, route)
       ? executeHandled(way, context.handlers, context.wakeWorker)
       : executeInTurn(planOf(context, route, intent), context, route.resource.settings.idempotency)
@@ -60,6 +66,32 @@ export const storePhase = phase({
     { step: 'limits', informs: true, check: explainLimits },
   ],
 })
+
+/** Creates the items of an import, each as a single creation does. R238. */
+function executeImport(
+  { context, versioned, intent }: Way & Pick<Parts, 'versioned' | 'intent'>,
+  route: Route & { readonly importing: Route },
+): Promise<Outcome> {
+  const { service, store, handlers } = context
+  const { resource, importing } = route
+  const { caller, call } = intent
+  const handled = handlers && mayRunHandlers(handlers, service, importing) ? handlers : null
+  const request = {
+    ...{ caller, account: caller.account, requestId: call.id, stateProblem: versioned.version.stateProblem },
+    namesOf: pointedNamesOf(versioned.version, importing),
+  }
+  const execute: ImportTools['execute'] = (make) => {
+    if (!handled) return store.execute(make())
+    const decisions = new HandledRun(handled, request)
+    return executeDecided([decisions], handled, make(decisions), () => make(decisions))
+  }
+  return importRows(route, intent, {
+    ...{ store, execute, isHandled: handled !== null, keepsHistory: service.keepsHistory },
+    content: flowingContent(call, resource.settings),
+    reader: rowReader(call, resource, intent.params[0], (bytes) => parseObject(bytes, resource.settings.body)),
+    lineError: (error) => partError(error, service, versioned.version),
+  })
+}
 
 /** The plan of a request with its caller, which is rolled back if it is a dry run. R237, R239. */
 function planOf({ service }: Pick<ServerContext, 'service'>, { plan, resource }: Route, intent: Intent): Plan {

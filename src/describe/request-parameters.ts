@@ -117,8 +117,11 @@ export function headerParameters(route: Route, components: Components): Document
 }
 
 /** The parameter of dry runs, which all writes have. R239. */
-export const dryRunParameters = ({ safe, resource, settle }: Route, components: Components): DocumentPart[] =>
-  safe || settle
+export const dryRunParameters = (
+  { safe, resource, settle, importing }: Route,
+  components: Components,
+): DocumentPart[] =>
+  safe || settle || importing
     ? []
     : [
         {

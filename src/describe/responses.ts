@@ -1,6 +1,6 @@
 /** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
 
-import { batchResultRef } from '../bodies/batch-bodies.ts'
+import { batchResultRef, importReportRef } from '../bodies/batch-bodies.ts'
 import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef, recordedRef } from '../bodies/bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import { patchContent, revisionsRef } from '../bodies/revision-bodies.ts'
@@ -110,7 +110,7 @@ function refusalExample(types: readonly string[], { errors }: ServedVersion): Do
   return { example: { message: `${typeTitle(errors, type)}.`, type, types: typeChain(errors, type) } }
 }
 
-const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef }
+const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef, import: importReportRef }
 
 function answerSchema(
   body: DescribedAnswer['body'],

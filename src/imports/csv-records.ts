@@ -69,7 +69,8 @@ export class CsvRecords {
       }
       const comma = line.indexOf(',', at)
       const cell = comma < 0 ? line.slice(at).replace(/\r$/, '') : line.slice(at, comma)
-      if (cell.includes('"')) throw malformed('A quote stands in a cell without quotes. Put the cell in quotes, and write the quote twice.')
+      if (cell.includes('"'))
+        throw malformed('A quote stands in a cell without quotes. Put the cell in quotes, and write the quote twice.')
       this.#cells.push(cell === '' ? null : cell)
       at = comma < 0 ? line.length + 1 : comma + 1
     }

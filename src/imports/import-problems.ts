@@ -3,10 +3,15 @@ import { Problem } from '../errors/problem.ts'
 import type { ImportReport } from './import-progress.ts'
 
 export const emptyImport = (): Problem =>
-  new Problem('body-required', 'The content has no items: send each as a line of JSON, or as CSV below a line of names.')
+  new Problem(
+    'body-required',
+    'The content has no items: send each as a line of JSON, or as CSV below a line of names.',
+  )
 
 export const importInProgress = (): Problem =>
-  new Problem('idempotency-in-progress', 'An import with this key is still running.', { headers: { 'Retry-After': '1' } })
+  new Problem('idempotency-in-progress', 'An import with this key is still running.', {
+    headers: { 'Retry-After': '1' },
+  })
 
 export const otherContent = (line: number): Problem =>
   new Problem(
@@ -16,9 +21,13 @@ export const otherContent = (line: number): Problem =>
   )
 
 export const allRefused = ({ failed, ...report }: ImportReport): Problem =>
-  new Problem('validation-failed', `${failed === 1 ? 'The only line is' : `All ${failed} lines are`} wrong; nothing was imported.`, {
-    extra: { ...report, failed },
-  })
+  new Problem(
+    'validation-failed',
+    `${failed === 1 ? 'The only line is' : `All ${failed} lines are`} wrong; nothing was imported.`,
+    {
+      extra: { ...report, failed },
+    },
+  )
 
 /** The refusal or the failure that ends an import after some of its lines. */
 export function brokenOff(error: unknown, line: number, hasKey: boolean): unknown {

@@ -1,16 +1,17 @@
 /** Imports items: POST of lines, each of which creates an item. Part 4, methods. R238. */
+
+import { mediaTypeOf } from '../endpoints/content-negotiation.ts'
 import { createItemRoute } from '../endpoints/create-item.ts'
 import type { EndpointContext } from '../endpoints/item.ts'
-import { mediaTypeOf } from '../endpoints/content-negotiation.ts'
 import type { Call } from '../flow/call.ts'
-import type { OperationDescription, Route } from '../flow/route.ts'
-import { keptAnswer, claimOfImport } from '../idempotency/claim.ts'
 import type { Claim } from '../flow/plan.ts'
+import type { OperationDescription, Route } from '../flow/route.ts'
+import { claimOfImport, keptAnswer } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { importSegment } from '../resources/own-operations.ts'
 import type { Resource } from '../resources/resource.ts'
+import { csvType } from './row-reader.ts'
 
-export const csvType = 'text/csv'
 const importTypes = ['application/x-ndjson', csvType]
 
 export function importRoutes(scene: EndpointContext): Route[] {
@@ -39,7 +40,7 @@ export function importRoutes(scene: EndpointContext): Route[] {
         if (!known) throw new Error(`The store answered ${outcome.is} to an import.`)
         return { status: 200, headers: { 'Idempotency-Replayed': 'true' }, body: known.doc }
       },
-      about: describedImport(resource, importing.about),
+      about: describedImport(resource),
     },
   ]
 }
@@ -54,7 +55,7 @@ function withoutHeaders(call: Call): Call {
   }
 }
 
-const describedImport = ({ name }: Resource, { refusals }: OperationDescription): OperationDescription => ({
+const describedImport = ({ name }: Resource): OperationDescription => ({
   id: 'import',
   summary: (below) => `Imports ${name}${below}`,
   notes: [
@@ -65,5 +66,5 @@ const describedImport = ({ name }: Resource, { refusals }: OperationDescription)
   body: 'lines',
   headers: [],
   answers: [{ status: 200, says: 'What became of the lines.', body: 'import', headers: ['Idempotency-Replayed'] }],
-  refusals,
+  refusals: [],
 })

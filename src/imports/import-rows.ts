@@ -9,6 +9,7 @@ import type { Claim, Create, Plan } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import type { Store } from '../flow/store.ts'
 import { keyReuseProblem } from '../idempotency/claim.ts'
+import { ContentDigest } from './content-digest.ts'
 import { allRefused, brokenOff, emptyImport, importInProgress, otherContent } from './import-problems.ts'
 import {
   advanced,
@@ -21,7 +22,6 @@ import {
   reportOf,
   storedProgress,
 } from './import-progress.ts'
-import { ContentDigest } from './content-digest.ts'
 import { linesIn } from './lines.ts'
 import type { RowReader } from './row-reader.ts'
 
@@ -30,6 +30,9 @@ const [mostRows, mostBytes] = [500, 1024 * 1024]
 
 /** After this time a transaction begins with the lines that are there, in milliseconds: a sender may be slow. */
 const patience = 1000
+
+/** The route of an import, with that of a single creation. */
+type ImportRoute = Route & { readonly importing: Route }
 
 /** What the corridor hands in. */
 export interface ImportTools {
@@ -53,7 +56,7 @@ interface Row {
 }
 
 /** Imports the items of a request. The outcome is the report, or that of an earlier request with the same key. */
-export async function importRows(route: Route, intent: Intent, tools: ImportTools): Promise<Outcome> {
+export async function importRows(route: ImportRoute, intent: Intent, tools: ImportTools): Promise<Outcome> {
   const { read, admit } = route.target(intent)
   admit(read && ((await tools.store.execute(read)) as ReadResult))
   const { claim, world } = intent
@@ -72,7 +75,7 @@ export async function importRows(route: Route, intent: Intent, tools: ImportTool
 const makeRunningImports = () => new Set<string>()
 
 class Import {
-  readonly #route: Route
+  readonly #route: ImportRoute
   readonly #intent: Intent
   readonly #tools: ImportTools
   readonly #digest: ContentDigest
@@ -86,7 +89,7 @@ class Import {
   /** The transaction that is under way. */
   #running: Promise<void> = Promise.resolve()
 
-  constructor(route: Route, intent: Intent, tools: ImportTools) {
+  constructor(route: ImportRoute, intent: Intent, tools: ImportTools) {
     this.#route = route
     this.#intent = intent
     this.#tools = tools
@@ -162,7 +165,7 @@ class Import {
       if (document instanceof Problem) throw document
       const { call, caller, carried, params, world } = this.#intent
       const asked: RequestContext = { call, caller, carried, params, query: null, body: document, world }
-      const creating = this.#route.importing as Route
+      const creating = this.#route.importing
       refuseCredentialsInBody(asked, creating)
       return creating.parse(asked)
     } catch (error) {
@@ -208,7 +211,7 @@ class Import {
     const { importing, resource } = this.#route
     const digest = this.#digest.upTo(line)
     const planOf = (intent: Intent, decisions?: Decisions): Create => {
-      const { joined, ...plan } = importing?.plan(decisions ? { ...intent, decisions } : intent) as Create
+      const { joined, ...plan } = importing.plan(decisions ? { ...intent, decisions } : intent) as Create
       return plan // no row is answered, so no others are read with it
     }
     const make = (decisions?: Decisions) =>
@@ -248,7 +251,7 @@ class Import {
   /** The error that a single creation is answered with. */
   #refusal(intent: Intent, outcome: Outcome): Readonly<Record<string, unknown>> {
     try {
-      const { status } = (this.#route.importing as Route).render(intent, outcome)
+      const { status } = this.#route.importing.render(intent, outcome)
       throw new Error(`A line of an import was answered with ${status}.`)
     } catch (error) {
       return this.#tools.lineError(error)

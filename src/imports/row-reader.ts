@@ -1,6 +1,8 @@
 /** Row reader: the documents of lines, of JSON or of CSV, without what the service sets itself. R238. */
 import { isUtf8 } from 'node:buffer'
+import { mediaTypeOf } from '../endpoints/content-negotiation.ts'
 import { invalidBody, Problem } from '../errors/problem.ts'
+import type { Call } from '../flow/call.ts'
 import type { Document } from '../flow/intent.ts'
 import type { Resource } from '../resources/resource.ts'
 import { CsvRecords } from './csv-records.ts'
@@ -14,10 +16,15 @@ export interface RowReader {
   readonly end: () => Problem | null
 }
 
-/** Parses a line as one JSON object. */
-export type ParseObject = (bytes: Buffer) => Document
+export const csvType = 'text/csv'
 
-export function jsonReader(resource: Resource, owner: string | undefined, parse: ParseObject): RowReader {
+/** Parses a line as one JSON object. */
+type ParseObject = (bytes: Buffer) => Document
+
+export const rowReader = (call: Call, resource: Resource, owner: string | undefined, parse: ParseObject): RowReader =>
+  mediaTypeOf(call) === csvType ? csvReader(resource, owner) : jsonReader(resource, owner, parse)
+
+function jsonReader(resource: Resource, owner: string | undefined, parse: ParseObject): RowReader {
   const own = withoutManaged(resource, owner)
   return {
     take: (line, isDone) => (isDone || isBlank(line) ? null : orProblem(() => own(parse(bytesOf(line, resource))))),
@@ -26,7 +33,7 @@ export function jsonReader(resource: Resource, owner: string | undefined, parse:
 }
 
 /** Throws mistakes in the line of names: no record could be read. */
-export function csvReader(resource: Resource, owner: string | undefined): RowReader {
+function csvReader(resource: Resource, owner: string | undefined): RowReader {
   const records = new CsvRecords(resource.settings.limits.body)
   const own = withoutManaged(resource, owner)
   let rows: ReturnType<typeof csvRows> | null = null
@@ -57,7 +64,7 @@ function orProblem<T>(read: () => T): T | Problem {
   }
 }
 
-const isBlank = ({ bytes }: Line): boolean => bytes !== null && bytes.every((byte) => byte <= 0x20)
+const isBlank = ({ bytes }: Line): boolean => bytes?.every((byte) => byte <= 0x20) === true
 
 function bytesOf({ bytes }: Line, { settings: { limits } }: Resource): Buffer {
   if (bytes) return bytes

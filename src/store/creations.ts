@@ -10,10 +10,7 @@ interface BegunCreation {
   readonly first: Statement & { readonly many: CoalescedStatement }
 }
 
-export function* performCreations(
-  plans: readonly Create[],
-  perform: (plan: Create) => Steps<Outcome>,
-): Steps<Outcome> {
+export function* performCreations(plans: readonly Create[], perform: (plan: Create) => Steps<Outcome>): Steps<Outcome> {
   const outcomes: Outcome[] = []
   let alike: BegunCreation[] = []
   for (const plan of plans) {
