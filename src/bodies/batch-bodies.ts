@@ -65,26 +65,35 @@ export function batchResultRef(_: Resource, { components }: SchemaContext): Comp
   })
 }
 
-/** The report of an import. R238. */
-export function importReportRef(_: Resource, { components }: SchemaContext): ComponentRef {
-  const error = {
-    allOf: [{ $ref: '#/components/schemas/Error' }],
-    properties: { line: { type: 'integer', minimum: 1 } },
-    required: ['line'],
-  }
-  const count = { type: 'integer', minimum: 0 }
-  return components.put('schemas', ['ImportReport'], {
+const count = { type: 'integer', minimum: 0 }
+/** The members of the report of an import. R238. */
+export const importMembers = {
+  created: { ...count, description: 'How many items were created.' },
+  existing: { ...count, description: 'How many lines have a key with which the item was created before.' },
+  failed: { ...count, description: 'How many lines were refused.' },
+  errors: {
+    type: 'array',
+    items: {
+      allOf: [{ $ref: '#/components/schemas/Error' }],
+      properties: {
+        line: { ...count, minimum: 1 },
+        old_id: { type: 'string', description: 'The id of the item that was created with the key of the line.' },
+      },
+      required: ['line'],
+    },
+    maxItems: 50,
+    description: 'Why the first of them were refused.',
+  },
+}
+
+/** The report of an import. */
+export const importReportRef = (_: Resource, { components }: SchemaContext): ComponentRef =>
+  components.put('schemas', ['ImportReport'], {
     title: 'What became of the lines of an import',
     type: 'object',
-    properties: {
-      created: { ...count, description: 'How many items were created.' },
-      existing: { ...count, description: 'How many lines have a key with which the item was created before.' },
-      failed: { ...count, description: 'How many lines were refused.' },
-      errors: { type: 'array', items: error, maxItems: 50, description: 'Why the first of them were refused.' },
-    },
-    required: ['created', 'existing', 'failed', 'errors'],
+    properties: importMembers,
+    required: Object.keys(importMembers),
   })
-}
 
 /** The content of an import: a text of any length. */
 export const importedLines = (type: string, { singular }: Resource): DocumentPart => ({

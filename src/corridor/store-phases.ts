@@ -17,6 +17,7 @@ import { executeInTurn } from '../idempotency/execute-in-turn.ts'
 import { type ImportTools, importRows } from '../imports/import-rows.ts'
 import { rowReader } from '../imports/row-reader.ts'
 import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
+import { admitQuota, spendQuota } from '../limits/quota.ts'
 import { isDryRun } from '../lists/query-string.ts'
 import type { Unique } from '../rows/collection.ts'
 import type { Service } from '../service.ts'
@@ -69,9 +70,10 @@ export const storePhase = phase({
 
 /** Creates the items of an import, each as a single creation does. R238. */
 function executeImport(
-  { context, versioned, intent }: Way & Pick<Parts, 'versioned' | 'intent'>,
+  way: Way & Pick<Parts, 'versioned' | 'intent' | 'identified'>,
   route: Route & { readonly importing: Route },
 ): Promise<Outcome> {
+  const { context, versioned, intent } = way
   const { service, store, handlers } = context
   const { resource, importing } = route
   const { caller, call } = intent
@@ -89,6 +91,10 @@ function executeImport(
     ...{ store, execute, isHandled: handled !== null, keepsHistory: service.keepsHistory },
     content: flowingContent(call, resource.settings),
     reader: rowReader(call, resource, intent.params[0], (bytes) => parseObject(bytes, resource.settings.body)),
+    spendQuota: async () => {
+      way.rate = await spendQuota(context, call, way.identified.caller)
+      admitQuota(way.rate)
+    },
     lineError: (error) => partError(error, service, versioned.version),
   })
 }

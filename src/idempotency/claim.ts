@@ -84,15 +84,16 @@ export function claimOfBatch(asked: RequestContext, resource: Resource): ClaimAn
 }
 
 /**
- * The claim of an import. Its content is not a part of the payload, as it is compared while it is read. Only the same caller gets
- * its report again. R238
+ * The claim of an import. Its content is not a part of the payload, as it is compared while it is read. Only a caller with the same
+ * rights gets its report again: others could guess the values of fields that they do not see. R238
  */
 export function claimOfImport(asked: RequestContext, resource: Resource, type: string): Claim | null {
   const { call, caller, carried, params } = asked
   const { key } = readIdempotencyKey(call, {}, resource.settings)
   if (key === null) return null
   const space = `${claimPath(resource)}/${importSegment}`
-  const about = { import: type, version: carried.label, caller: caller.id }
+  const rights = resource.members.flatMap(({ write }) => write.filter((one) => caller.scopes.has(one)))
+  const about = { import: type, version: carried.label, caller: caller.id, rights }
   const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${importSegment}`, about] as const
   const rule = ruleFor(resource.access, 'create')
   return { ...makeClaim(key, payload, resource, asked, { rule, space }), keeps: true }

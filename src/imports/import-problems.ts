@@ -16,7 +16,7 @@ export const importInProgress = (): Problem =>
 export const otherContent = (line: number): Problem =>
   new Problem(
     'idempotency-key-payload-mismatch',
-    `This idempotency key was used to import other content: it differs in its first ${line} lines. Use a new key for new content.`,
+    `This idempotency key was used to import other content, which differs in its first ${line} lines or in their number. Use a new key for new content.`,
     { under: 'unprocessable' },
   )
 

@@ -84,6 +84,16 @@ export class RowsRefused extends Detour {
   }
 }
 
+/** Thrown if no line so far has an item: then no key is used. */
+export class NothingCreated extends Detour {
+  readonly progress: ImportProgress
+
+  constructor(progress: ImportProgress) {
+    super('No line of an import has an item so far.')
+    this.progress = progress
+  }
+}
+
 /** Creates rows, and stores the progress with the key of the import, in one transaction. Its answer is the progress. */
 export function importStep({ collection, claim, by, stored, plans, after }: Step): Sequence {
   const key = { id: '', parent: null, account: null }
@@ -97,6 +107,7 @@ export function importStep({ collection, claim, by, stored, plans, after }: Step
         if (place === 2) {
           if (before?.is !== 'several') throw new RowsRefused(before as Outcome)
           progress = after((before as SeveralOutcomes).outcomes)
+          if (progress.created + progress.existing === 0) throw new NothingCreated(progress)
           if (claim === null || stored === null) return null
           return tablePlan(proceed, { hash: claim.hash, before: storedText(stored), after: storedText(progress) })
         }

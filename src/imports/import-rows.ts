@@ -17,6 +17,7 @@ import {
   importStep,
   type LineError,
   type LineResult,
+  NothingCreated,
   noProgress,
   RowsRefused,
   reportOf,
@@ -45,6 +46,8 @@ export interface ImportTools {
   /** Whether handlers may run: then each line has a transaction of its own. */
   readonly isHandled: boolean
   readonly keepsHistory: boolean
+  /** Counts a further request. Throws if that is one too many. */
+  readonly spendQuota: () => Promise<void>
   /** The members of the error of a line. Throws failures of the service. */
   readonly lineError: (error: unknown) => Readonly<Record<string, unknown>>
 }
@@ -86,6 +89,8 @@ class Import {
   #bytes = 0
   /** When the first of the waiting rows was read. */
   #since = 0
+  /** How many transactions have begun. */
+  #transactions = 0
   /** The transaction that is under way. */
   #running: Promise<void> = Promise.resolve()
 
@@ -178,6 +183,7 @@ class Import {
     this.#rows = []
     this.#bytes = 0
     await this.#running
+    if (rows.length > 0 && this.#transactions++ > 0) await this.#tools.spendQuota()
     this.#running = this.#carryOut(rows)
     this.#running.catch(() => {}) // whoever waits for it is told
   }
@@ -230,6 +236,10 @@ class Import {
       this.#digest.forget(line)
       return null
     } catch (error) {
+      if (error instanceof NothingCreated) {
+        this.#progress = error.progress
+        return null
+      }
       if (error instanceof Problem && error.type === 'idempotency-in-progress') throw error
       if (!(error instanceof RowsRefused)) return this.#tools.lineError(error)
       const [only, ...others] = creating

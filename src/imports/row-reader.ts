@@ -84,7 +84,7 @@ function textOf(line: Line, resource: Resource): string {
 function withoutManaged(resource: Resource, owner: string | undefined): (document: Document) => Document {
   const { members, key, settings, parent, created, updated } = resource
   const chosen = key !== null || settings.resource.id === 'client'
-  const dropped = [...(chosen && key === null ? [] : ['id']), created, updated]
+  const dropped = [...(chosen && key === null ? [] : ['id']), created, updated, '_links', '_embedded']
   const managed = members.filter(({ name, from }) => from === 'service' && !dropped.includes(name))
   return (document) => {
     for (const name of dropped) delete document[name]
