@@ -29,6 +29,8 @@ import type { RowReader } from './row-reader.ts'
 /** How many lines a transaction has, and how many bytes, except for its last line. */
 const [mostRows, mostBytes] = [500, 1024 * 1024]
 
+/** After so many lines other requests, and the answers of the database, have their turn. */
+const mostAtOnce = 50
 /** After this time a transaction begins with the lines that are there, in milliseconds: a sender may be slow. */
 const patience = 1000
 
@@ -55,7 +57,14 @@ export interface ImportTools {
 /** A line with its item, or with the reason for which it has none. */
 interface Row {
   readonly line: number
-  readonly made: Intent | LineError
+  readonly made: NewItem | LineError
+}
+
+/** The creation of an item. It keeps nothing else of its line: many of them wait together. */
+interface NewItem {
+  readonly plan: Create
+  /** Where handlers decide on it. */
+  readonly intent: Intent | null
 }
 
 /** Imports the items of a request. The outcome is the report, or that of an earlier request with the same key. */
@@ -144,6 +153,7 @@ class Import {
         if (last === from.line && this.#digest.upTo(last) !== from.digest) throw otherContent(from.line)
         const document = reader.take(line, isDone)
         if (document && !isDone) await this.#add(last, document, line.bytes?.length ?? 0)
+        if (last % mostAtOnce === 0) await new Promise<void>(this.#intent.world.nextTurn)
       }
       if (last <= from.line) this.#digest.forget(last)
       if (this.#rows.length > 0 && this.#intent.world.monotonic() - this.#since > patience) await this.#begin()
@@ -172,10 +182,19 @@ class Import {
       const asked: RequestContext = { call, caller, carried, params, query: null, body: document, world }
       const creating = this.#route.importing
       refuseCredentialsInBody(asked, creating)
-      return creating.parse(asked)
+      const intent = creating.parse(asked)
+      return { plan: this.#planOf(intent), intent: this.#tools.isHandled ? intent : null }
     } catch (error) {
       return { line, ...this.#tools.lineError(error) }
     }
+  }
+
+  /** No item is answered, so no other rows are read with it. */
+  #planOf(intent: Intent): Create {
+    const plan = this.#route.importing.plan(intent) as Create
+    if (!plan.joined) return plan
+    const { joined, ...own } = plan
+    return own
   }
 
   async #begin(): Promise<void> {
@@ -192,7 +211,7 @@ class Import {
   async #carryOut(rows: readonly Row[]): Promise<void> {
     const line = rows.at(-1)?.line
     if (line === undefined) return
-    const creating = rows.map(({ made }) => made).filter(isIntent)
+    const creating = rows.map(({ made }) => made).filter(isNewItem)
     const failed = creating.length === 0 ? null : await this.#step(line, creating, (own) => this.#results(rows, own))
     if (failed === null && creating.length > 0) return
     if (rows.length > 1 && failed !== null) {
@@ -201,7 +220,7 @@ class Import {
       await this.#carryOut(rows.slice(half))
       return
     }
-    const results = rows.map(({ made }) => (isIntent(made) ? { line, ...failed } : made))
+    const results = rows.map(({ made }) => (isNewItem(made) ? { line, ...failed } : made))
     this.#progress = { ...advanced(this.#progress, results), line, digest: this.#digest.upTo(line) }
     this.#digest.forget(line)
   }
@@ -209,22 +228,20 @@ class Import {
   /** Creates rows and stores the progress; returns the error that a row is refused with, or null. */
   async #step(
     line: number,
-    creating: readonly Intent[],
+    creating: readonly NewItem[],
     results: (outcomes: readonly Outcome[]) => readonly LineResult[],
     ended = false,
   ): Promise<Readonly<Record<string, unknown>> | null> {
     const { claim, caller } = this.#intent
-    const { importing, resource } = this.#route
+    const { resource } = this.#route
     const digest = this.#digest.upTo(line)
-    const planOf = (intent: Intent, decisions?: Decisions): Create => {
-      const { joined, ...plan } = importing.plan(decisions ? { ...intent, decisions } : intent) as Create
-      return plan // no row is answered, so no others are read with it
-    }
     const make = (decisions?: Decisions) =>
       importStep({
         ...{ collection: resource.collection.name, claim, stored: this.#stored },
         by: this.#tools.keepsHistory ? caller : null,
-        plans: creating.map((one) => planOf(one, decisions)),
+        plans: creating.map(({ intent, plan }) =>
+          intent && decisions ? this.#planOf({ ...intent, decisions }) : plan,
+        ),
         after: (outcomes) => ({ ...advanced(this.#progress, results(outcomes)), line, digest, ended }),
       })
     try {
@@ -243,25 +260,25 @@ class Import {
       if (error instanceof Problem && error.type === 'idempotency-in-progress') throw error
       if (!(error instanceof RowsRefused)) return this.#tools.lineError(error)
       const [only, ...others] = creating
-      return only && others.length === 0 ? this.#refusal(only, error.outcome) : {}
+      return only && others.length === 0 ? this.#refusal(only.plan, error.outcome) : {}
     }
   }
 
   #results(rows: readonly Row[], outcomes: readonly Outcome[]): LineResult[] {
     let next = 0
     return rows.map(({ line, made }) => {
-      if (!isIntent(made)) return made
+      if (!isNewItem(made)) return made
       const outcome = outcomes[next++] as Outcome
       if (outcome.is === 'created') return 'created'
-      if (outcome.is === 'claimed' && outcome.fingerprint === made.claim?.fingerprint) return 'existing'
-      return { line, ...this.#refusal(made, outcome) }
+      if (outcome.is === 'claimed' && outcome.fingerprint === made.plan.claim?.fingerprint) return 'existing'
+      return { line, ...this.#refusal(made.plan, outcome) }
     })
   }
 
   /** The error that a single creation is answered with. */
-  #refusal(intent: Intent, outcome: Outcome): Readonly<Record<string, unknown>> {
+  #refusal({ key, claim }: Create, outcome: Outcome): Readonly<Record<string, unknown>> {
     try {
-      const { status } = this.#route.importing.render(intent, outcome)
+      const { status } = this.#route.importing.render({ ...this.#intent, key, claim }, outcome)
       throw new Error(`A line of an import was answered with ${status}.`)
     } catch (error) {
       return this.#tools.lineError(error)
@@ -278,7 +295,7 @@ class Import {
   }
 }
 
-const isIntent = (made: Row['made']): made is Intent => 'caller' in made
+const isNewItem = (made: Row['made']): made is NewItem => 'plan' in made
 
 const replayed = (known: PriorClaim, progress: ImportProgress): PriorClaim => ({
   ...known,

@@ -58,7 +58,7 @@ test('R238 R180: an import may take longer than any other request, as long as it
     chunk('xt":"b"}\n')
     await pause(200)
   }
-  const listed = await (await fetch(`${url}/notes`)).json()
+  const listed = (await (await fetch(`${url}/notes`)).json()) as { pagination: { totalRecords: number } }
   assert.ok(listed.pagination.totalRecords > 0) // a slow sender is not waited for with what has arrived
   end()
   while (!text().includes('created')) await pause(20)
@@ -77,7 +77,8 @@ test('R238 R180: a sender that stops is refused, and its next try goes on', asyn
   assert.match(text, /Send it again with the same Idempotency-Key: it goes on after line [56]00\./)
   const headers = { 'content-type': 'application/x-ndjson', 'idempotency-key': 'k' }
   const repeat = await fetch(`${url}/notes/imports`, { method: 'POST', headers, body: `${lines}{"text":"b"}\n` })
-  assert.deepEqual([repeat.status, (await repeat.json()).created], [200, 601])
+  assert.equal(repeat.status, 200)
+  assert.match(await repeat.text(), /^\{"created":601,/)
 })
 
 test('R180: other requests of the same service still end after their time', async (t) => {

@@ -43,8 +43,10 @@ function begin(url: string, text: string) {
   return sent
 }
 
-const total = async (url: string): Promise<number> =>
-  (await (await fetch(`${url}/orders?page_size=1`)).json()).pagination.totalRecords
+async function total(url: string): Promise<number> {
+  const answer = await fetch(`${url}/orders?page_size=1`)
+  return ((await answer.json()) as { pagination: { totalRecords: number } }).pagination.totalRecords
+}
 
 for (const [name, place] of places)
   describe(`an import on ${name}`, () => {
