@@ -9,7 +9,7 @@ import { importInProgress } from './import-problems.ts'
 /** A refused line, with the members of an error. */
 export type LineError = { readonly line: number } & Readonly<Record<string, unknown>>
 
-export interface ImportReport {
+export interface LineReport {
   readonly created: number
   readonly existing: number
   readonly failed: number
@@ -17,7 +17,7 @@ export interface ImportReport {
   readonly errors: readonly LineError[]
 }
 
-export interface ImportProgress extends ImportReport {
+export interface ImportProgress extends LineReport {
   /** The last line that is done. */
   readonly line: number
   /** A digest of all lines up to that one. */
@@ -48,7 +48,7 @@ export function advanced(before: ImportProgress, results: readonly LineResult[])
   }
 }
 
-export const reportOf = ({ created, existing, failed, errors }: ImportReport): ImportReport => ({
+export const reportOf = ({ created, existing, failed, errors }: LineReport): LineReport => ({
   ...{ created, existing, failed, errors },
 })
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, statSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
-import type { ImportReport } from '../imports/import-progress.ts'
+import type { LineReport } from '../imports/import-progress.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
@@ -70,7 +70,7 @@ async function run(given: CommandInput): Promise<number> {
       duplex: 'half',
     } as RequestInit)
     const answer = await door(request).finally(done)
-    const report = (await answer.json()) as ImportReport & AnsweredError
+    const report = (await answer.json()) as LineReport & AnsweredError
     if (!answer.ok && report.failed === undefined) throw refusedBy('import', report)
     return told(file, report, answer.headers.get('idempotency-replayed') !== null)
   } finally {
@@ -106,7 +106,7 @@ function readBody(file: string, size: number): { body: ReadableStream; done: () 
   }
 }
 
-function told(file: string, { created, existing, failed, errors }: ImportReport, isRepeat: boolean): number {
+function told(file: string, { created, existing, failed, errors }: LineReport, isRepeat: boolean): number {
   for (const { line, message, errors: all } of errors) {
     const mistakes = (all as readonly AnsweredError[] | undefined)?.map((one) => one.message).join(' ')
     console.error(`${file}:${line}  ${mistakes ?? message}`)
