@@ -61,11 +61,11 @@ export function coalescableUpdate(
     if (event === null) return { text: single, many: { text: change(valueRows(types, dialect)), types, at } }
     const typed = [...types, ...ownEventTypes(event)]
     const [one, each] = valuesOf(typed, dialect)
-    const places = { key: set.length, shape: 0, doc: 1, own: types.length }
+    const places = { key: set.length, revision: null, shape: 0, doc: 1, own: types.length }
     const recorded = recorder(cellar, { event, collection, places })
-    const recordOne = recorded('written', one)
+    const recordOne = recorded(' FROM written', one)
     const own = at.map((i, n) => `written.at${n} = one.c${i}`).join(' AND ')
-    const recordAll = recorded(`one JOIN written ON ${own}`, each)
+    const recordAll = recorded(` FROM one JOIN written ON ${own}`, each)
     const rows = `one AS (SELECT * FROM ${valueRows(typed, dialect)})`
     return {
       text: withClause([`written AS (${single})`, ...recordOne]) + selectRow,
@@ -84,7 +84,14 @@ interface RecordedRows {
   readonly event: EventValues
   readonly collection: Collection
   /** The indexes of the first key value, the shape, the document, and the first of the event's own values. */
-  readonly places: { readonly key: number; readonly shape: number; readonly doc: number; readonly own: number }
+  readonly places: {
+    readonly key: number
+    /** The index of the revision; null if the statement makes it, and returns it in `written`. */
+    readonly revision: number | null
+    readonly shape: number
+    readonly doc: number
+    readonly own: number
+  }
 }
 
 /** The values of an event that its row does not have. */
@@ -94,9 +101,9 @@ const ownEventTypes = ({ ledgers }: EventValues): readonly ListType[] =>
   ledgers.history ? ['text', 'bigint', 'text'] : ['text', 'bigint']
 /** The part of a statement's name that tells where it records. */
 const recordingName = ({ ledgers: { events, history } }: EventValues): string =>
-  `with its ${[events ? 'event' : '', history ? 'revision' : ''].join(' ')}`
+  `with its${events ? ' event' : ''}${history ? ' revision' : ''}`
 
-/** Makes the parts of a statement that record its events; `from` has a row for each. */
+/** Makes the parts of a statement that record its events; the clause `from` has a row for each. */
 function recorder(
   { dialect, restoredAt = 0 }: StoreContext,
   { event: { type, resource, action, ledgers }, collection, places }: RecordedRows,
@@ -106,12 +113,13 @@ function recorder(
       const i = keyColumns(collection).indexOf(name)
       return i < 0 ? 'NULL' : value(places.key + i)
     }
+    const revision = places.revision === null ? 'written.revision' : value(places.revision)
     const event: EventExpressions = {
       ...{ id: value(places.own), at: value(places.own + 1), shape: value(places.shape), payload: value(places.doc) },
       ...{ item: ofKey('id'), parent: ofKey('parent'), account: ofKey('account') },
       ...{ type: literal(type), resource: literal(resource), action: literal(action) },
-      ...{ revision: 'written.revision', caller: value(places.own + 2) },
-      sequence: restoredAt === 0 ? 'written.revision' : `written.revision + ${restoredAt}`,
+      ...{ revision, caller: value(places.own + 2) },
+      sequence: restoredAt === 0 ? revision : `${revision} + ${restoredAt}`,
     }
     return recordingParts(from, event, ledgers, dialect)
   }
@@ -187,7 +195,7 @@ function createTexts({ collection, targets, claimed, event }: NewRow, cellar: St
   const starts = targets.map((target) => types.push(...textTypes(keyColumns(target))) - keyColumns(target).length)
   const claim = types.length
   if (claimed) types.push('text', 'text', 'text', 'text', 'text', 'bigint', 'text')
-  const places = { key: 0, shape: names.length + 1, doc: names.length + 2, own: types.length }
+  const places = { key: 0, revision: names.length, shape: names.length + 1, doc: names.length + 2, own: types.length }
   if (event) types.push(...ownEventTypes(event))
 
   const [one, each] = valuesOf(types, dialect)
@@ -206,10 +214,9 @@ function createTexts({ collection, targets, claimed, event }: NewRow, cellar: St
   const steps = claimed
     ? [...holding, `claim AS (${claiming} SELECT ${range(claim, claimColumns.length, one)}${from(held)} ${free})`]
     : holding
-  const insert = `${into} SELECT ${range(0, width, one)}${from(claimed ? ['claim'] : held)} RETURNING revision`
-  const text = event
-    ? withClause([...steps, `written AS (${insert})`, ...recorded('written', one)]) + selectRow
-    : withClause(steps) + insert
+  const whenReady = from(claimed ? ['claim'] : held)
+  const insert = `${into} SELECT ${range(0, width, one)}${whenReady} RETURNING revision`
+  const text = withClause([...steps, ...recorded(whenReady, one)]) + insert
   if (!dialect.coalesces) return { text }
 
   const holdingAll = targets.map((target, i) => {
@@ -225,10 +232,7 @@ function createTexts({ collection, targets, claimed, event }: NewRow, cellar: St
   ]
   const ready = claimed ? `one JOIN claim ON claim.hash = one.c${claim} AND claim.id = one.c${id}` : present
   const insertAll = `${into} SELECT ${range(0, width, each)} FROM ${ready} RETURNING ${names[id]} AS at0, revision`
-  const recordAll = recorded(`one JOIN written ON written.at0 = one.c${id}`, each)
-  const all = event
-    ? withClause([...stepsOfAll, `written AS (${insertAll})`, ...recordAll]) + selectRow
-    : withClause(stepsOfAll) + insertAll
+  const all = withClause([...stepsOfAll, ...recorded(` FROM ${ready}`, each)]) + insertAll
   return { text, many: { text: all, types, at: [id] } }
 }
 
