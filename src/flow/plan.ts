@@ -342,7 +342,7 @@ export interface Sequence extends RequestedWrite, Pick<Read, 'collection' | 'key
  * New rows of a sequence that do not depend on each other's outcomes. One that is refused before it has written anything leaves the
  * others alone; otherwise its refusal is the outcome of all.
  */
-export interface Creations {
+interface Creations {
   readonly do: 'creations'
   readonly plans: readonly Create[]
 }

@@ -163,11 +163,11 @@ function contentOf(request: Request, { service, world }: ServerContext): Content
     // A host may close the connection when content is cancelled, before it has sent the refusal.
     return (body as ReadableStream<Uint8Array>).values({ preventCancel: true })
   }
-  const intake = world.state.of(makeIntake, world)
+  const intake = () => world.state.of(makeIntake, world)
   return (
     body && {
-      [Symbol.asyncIterator]: () => intake.receive(pieces(), service.settings.limits.requestTimeout),
-      flow: (idle) => intake.flow(pieces(), idle),
+      [Symbol.asyncIterator]: () => intake().receive(pieces(), service.settings.limits.requestTimeout),
+      flow: (idle) => intake().flow(pieces(), idle),
     }
   )
 }

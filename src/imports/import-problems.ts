@@ -1,6 +1,5 @@
 /** Import problems: why an import as a whole is refused, or ends early. R238. */
 import { Problem } from '../errors/problem.ts'
-import type { LineReport } from './import-progress.ts'
 
 export const emptyImport = (): Problem =>
   new Problem(
@@ -20,7 +19,7 @@ export const otherContent = (line: number): Problem =>
     { under: 'unprocessable' },
   )
 
-export const allRefused = ({ failed, ...report }: LineReport): Problem =>
+export const allRefused = ({ failed, ...report }: { readonly failed: number }): Problem =>
   new Problem(
     'validation-failed',
     `${failed === 1 ? 'The only line is' : `All ${failed} lines are`} wrong; nothing was imported.`,

@@ -5,9 +5,8 @@ import type { Decisions } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
-import type { Claim, Create, Plan } from '../flow/plan.ts'
+import type { Claim, Create } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
-import type { Store } from '../flow/store.ts'
 import { keyReuseProblem } from '../idempotency/claim.ts'
 import { ContentDigest } from './content-digest.ts'
 import { allRefused, brokenOff, emptyImport, importInProgress, otherContent } from './import-problems.ts'
@@ -23,8 +22,8 @@ import {
   reportOf,
   storedProgress,
 } from './import-progress.ts'
+import type { ImportTools } from './import-tools.ts'
 import { linesIn } from './lines.ts'
-import type { RowReader } from './row-reader.ts'
 
 /** How many lines a transaction has, and how many bytes, except for its last line. */
 const [mostRows, mostBytes] = [500, 1024 * 1024]
@@ -36,23 +35,6 @@ const patience = 1000
 
 /** The route of an import, with that of a single creation. */
 type ImportRoute = Route & { readonly importing: Route }
-
-/** What the corridor hands in. */
-export interface ImportTools {
-  /** The content as it arrives, decoded. */
-  readonly content: AsyncIterable<Uint8Array>
-  readonly reader: RowReader
-  readonly store: Pick<Store, 'execute'>
-  /** Executes a plan; one with handlers is made again when they have decided. */
-  readonly execute: (make: (decisions?: Decisions) => Plan) => Outcome | Promise<Outcome>
-  /** Whether handlers may run: then each line has a transaction of its own. */
-  readonly isHandled: boolean
-  readonly keepsHistory: boolean
-  /** Counts a further request. Throws if that is one too many. */
-  readonly spendQuota: () => Promise<void>
-  /** The members of the error of a line. Throws failures of the service. */
-  readonly lineError: (error: unknown) => Readonly<Record<string, unknown>>
-}
 
 /** A line with its item, or with the reason for which it has none. */
 interface Row {

@@ -1,4 +1,5 @@
 /** Declaration: the options of a resource, and of tiers, versions and concepts. Part 2, resources and their fields. */
+// long because: every member of a declaration has a doc comment
 
 import type { DeclaredError } from '../errors/catalogue.ts'
 import type { Field, Fields } from '../fields/field.ts'

@@ -8,8 +8,8 @@ import { commandError } from '../terminal/command-error.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { openStoreFor } from '../terminal/start.ts'
+import { type AnsweredError, refusedBy, requireDeclared } from './declared-resource.ts'
 import { operatorDoor } from './operator-door.ts'
-import { type AnsweredError, refusedBy, requireDeclared } from './resource-argument.ts'
 
 export const exportCommand: Command = {
   name: 'export',

@@ -3,13 +3,14 @@ import { createHash } from 'node:crypto'
 import { createReadStream, statSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import type { LineReport } from '../imports/import-progress.ts'
+import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { openStoreFor } from '../terminal/start.ts'
+import { type AnsweredError, refusedBy, requireDeclared } from './declared-resource.ts'
 import { operatorDoor } from './operator-door.ts'
-import { type AnsweredError, refusedBy, requireDeclared } from './resource-argument.ts'
 
 export const importCommand: Command = {
   name: 'import',
@@ -37,29 +38,17 @@ async function run(given: CommandInput): Promise<number> {
   const [declaration = '', resource = '', file = ''] = given.arguments
   const service = await loadService(declaration)
   requireDeclared('imports', service, resource, declaration)
-  const [, end = ''] = /\.(ndjson|csv)$/.exec(file) ?? []
-  if (end === '')
-    throw commandError(
-      `"${file}" ends neither in .ndjson nor in .csv.`,
-      `As in:  bylaw import ${declaration} ${resource} ${resource}.csv`,
-    )
+  const type = typeOf(file, declaration, resource)
   const size = statSync(file, { throwIfNoEntry: false })?.size
   if (size === undefined) throw commandError(`There is no file "${file}".`, 'Name a file that exists.')
-  const parent = service.resources.get(resource)?.parent ?? null
-  const owner = given.flagValue('parent')?.text
-  if ((parent === null) !== (owner === undefined))
-    throw commandError(
-      parent === null ? `${resource} have no parent.` : `${resource} belong to items of ${parent.resource}.`,
-      parent === null ? 'Leave --parent out.' : 'Name one:  --parent ID',
-    )
-  const path = `${parent && owner !== undefined ? `/${parent.resource}/${encodeURIComponent(owner)}` : ''}/${resource}`
+  const path = pathOf(service, resource, given.flagValue('parent')?.text)
   const key = given.flagValue('key')?.text ?? (await digestOf(file))
   const store = await openStoreFor(service, databaseOf(given, service), 'require')
   try {
     const account = given.flagValue('account')?.text ?? 'development'
     const { door, url, version } = operatorDoor(service, store, account, 'key:import')
     const headers = {
-      ...{ 'content-type': end === 'csv' ? 'text/csv' : 'application/x-ndjson', 'idempotency-key': key },
+      ...{ 'content-type': type, 'idempotency-key': key },
       ...(version !== null && { version }),
     }
     const { body, done } = readBody(file, size)
@@ -76,6 +65,24 @@ async function run(given: CommandInput): Promise<number> {
   } finally {
     await store.close()
   }
+}
+
+function typeOf(file: string, declaration: string, resource: string): string {
+  if (file.endsWith('.csv')) return 'text/csv'
+  if (file.endsWith('.ndjson')) return 'application/x-ndjson'
+  throw commandError(
+    `"${file}" ends neither in .ndjson nor in .csv.`,
+    `As in:  bylaw import ${declaration} ${resource} ${resource}.csv`,
+  )
+}
+
+/** The path of the collection, below the parent if it has one. */
+function pathOf({ resources }: Service, name: string, owner: string | undefined): string {
+  const parent = resources.get(name)?.parent ?? null
+  if (parent === null && owner !== undefined) throw commandError(`${name} have no parent.`, 'Leave --parent out.')
+  if (parent !== null && owner === undefined)
+    throw commandError(`${name} belong to items of ${parent.resource}.`, 'Name one:  --parent ID')
+  return parent === null ? `/${name}` : `/${parent.resource}/${encodeURIComponent(owner as string)}/${name}`
 }
 
 /** A key that is the same for the same content. */

@@ -20,7 +20,7 @@ const storied: readonly (readonly string[])[] = [
   ['sqlite', 'postgres'],
   ['handlers', 'views'],
   ['endpoints', 'timers', 'jobs'],
-  ['events', 'summaries', 'exports'],
+  ['events', 'summaries', 'exports', 'imports'],
   ['history'],
   ['deliveries'],
   ['routing'],

@@ -1,4 +1,5 @@
 /** The types of a client as they are inferred, and calls that do not compile; nothing here runs. */
+// long because: one declaration, and one call of each method
 import { count, f, type Row, service } from 'bylaw'
 import {
   type Client,

@@ -1,4 +1,4 @@
-/** Resource argument: the resource that a command exports or imports, and the refusal of the service as an error of the command. R238. */
+/** Declared resource: the resource that a command exports or imports, and the refusal of the service as an error of the command. R238. */
 import { listInWords, nearestName } from '../formats/naming.ts'
 import type { Service } from '../service.ts'
 import { commandError } from '../terminal/command-error.ts'
