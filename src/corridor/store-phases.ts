@@ -270,7 +270,7 @@ function explainFields({ route: { resource, safe }, asked: { caller } }: Explain
   return lines.length === 0 ? null : lines.join('; ')
 }
 
-function explainLimits({ route: { content, resource } }: ExplainedWay): string | null {
+function explainLimits({ route: { content, resource, importing } }: ExplainedWay): string | null {
   if (content.length === 0) return null
-  return `content of up to ${resource.settings.limits.body} bytes as ${listInWords(content)}; its fields are checked when it arrives`
+  return `${importing ? 'any number of lines' : 'content'} of up to ${resource.settings.limits.body} bytes as ${listInWords(content)}; its fields are checked when it arrives`
 }

@@ -16,7 +16,7 @@ export function* performCreations(plans: readonly Create[], perform: (plan: Crea
   for (const plan of plans) {
     const steps = perform(plan)
     const step = steps.next()
-    const first = step.done ? null : step.value
+    const first = step.done || step.value.autocommit !== 'write' ? null : step.value // others decide from what they read
     if (alike[0] && first?.many?.text !== alike[0].first.many.text) {
       const refused = yield* writeAlike(alike, outcomes)
       if (refused) return refused
