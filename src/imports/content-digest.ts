@@ -19,6 +19,11 @@ export class ContentDigest {
     if (this.#isKept) this.#lines.push(line)
   }
 
+  /** How many lines are kept. */
+  get kept(): number {
+    return this.#lines.length
+  }
+
   /** The digest of all lines up to one; empty if none is kept. */
   upTo(number: number): string {
     return this.#isKept ? this.#hashUpTo(number).digest('base64url').slice(0, 22) : ''

@@ -27,6 +27,7 @@ async function recordsOf(
   for await (const lines of linesIn(pieces(), most))
     for (const { bytes } of lines)
       try {
+        if (bytes === null) records.lose()
         const record = records.take(String(bytes))
         if (record) all.push(record)
       } catch (error) {
@@ -68,6 +69,8 @@ test('a mistake in one record leaves the next one alone', async () => {
 
 test('a record that is too long is refused where it ends, without keeping it', async () => {
   const long = `1,"${'x\n'.repeat(100)}"\n2,b\n3,${'y'.repeat(70)}\n4,d\n`
+  const lost = `1,"a\n${'x'.repeat(90)}"\n2,b\n",c\n3,d\n`
+  assert.deepEqual(await recordsOf(lost, 9, 80), ['The record is larger', ['3', 'd']])
   assert.deepEqual(await recordsOf(long, 7, 80), [
     'The record is larger',
     ['2', 'b'],

@@ -46,6 +46,11 @@ export class CsvRecords {
     return this.#reset()
   }
 
+  /** Refuses the record that goes on, of which a line is lost. */
+  lose(): void {
+    if (this.isOpen) this.#length = Number.POSITIVE_INFINITY
+  }
+
   /** Throws if a record has begun that has not ended. */
   end(): void {
     if (this.#open !== null) throw malformed(openQuotes)

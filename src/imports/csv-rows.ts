@@ -8,6 +8,9 @@ import { idempotencyKeyField } from '../idempotency/key.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { CsvCells } from './csv-records.ts'
 
+/** How many mistakes in the line of names are looked for. */
+const mostFaults = 50
+
 type ReadRow = (cells: CsvCells) => Document
 
 /** The value of a cell; undefined to leave the field out. */
@@ -22,10 +25,13 @@ interface Column {
 export function csvRows(names: CsvCells, resource: Resource): ReadRow {
   const columns = namedColumns(resource)
   const faults: Violation[] = []
-  names.forEach((name, i) => {
-    const message = nameFault(name, names.indexOf(name) < i, columns)
+  const known = new Set<string | null>()
+  for (const name of names) {
+    const message = nameFault(name, known.has(name), columns)
+    known.add(name)
     if (message !== null) faults.push({ message, type: 'unknown-field', in: 'body' })
-  })
+    if (faults.length === mostFaults) break
+  }
   if (faults.length > 0) throw invalidBody(faults)
   const read = names.map((name) => columns.get(name as string) as Column)
   const objects = requiredObjects(resource)

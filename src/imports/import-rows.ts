@@ -30,6 +30,8 @@ const [mostRows, mostBytes] = [500, 1024 * 1024]
 
 /** After so many lines other requests, and the answers of the database, have their turn. */
 const mostAtOnce = 50
+/** How many lines are kept for the digest at most. */
+const mostKept = 100_000
 /** After this time a transaction begins with the lines that are there, in milliseconds: a sender may be slow. */
 const patience = 1000
 
@@ -80,6 +82,8 @@ class Import {
   #bytes = 0
   /** When the first of the waiting rows was read. */
   #since = 0
+  /** The number of the last line that was read. */
+  #last = 0
   /** How many transactions have begun. */
   #transactions = 0
   /** The transaction that is under way. */
@@ -95,10 +99,10 @@ class Import {
   async run(): Promise<Outcome> {
     const known = await this.#recall()
     try {
-      const last = await this.#readContent()
+      await this.#readContent()
       await this.#running
       if (known && this.#progress.ended) return replayed(known, this.#progress)
-      return await this.#finish(last)
+      return await this.#finish()
     } catch (error) {
       await this.#running.catch(() => {}) // it may still be committed
       const { line, created, existing } = this.#progress
@@ -120,15 +124,15 @@ class Import {
     return known
   }
 
-  /** Reads all lines, and begins transactions on the way; returns the number of the last line. */
-  async #readContent(): Promise<number> {
+  /** Reads all lines, and begins transactions on the way. */
+  async #readContent(): Promise<void> {
     const { content, reader } = this.#tools
     const { limits } = this.#route.resource.settings
     const from = this.#progress
-    let last = 0
     for await (const lines of linesIn(content, limits.body)) {
       for (const line of lines) {
-        last = line.number
+        const last = line.number
+        this.#last = last
         this.#digest.add(line)
         const isDone = last <= from.line
         if (last > from.line && from.ended) throw otherContent(from.line)
@@ -137,14 +141,14 @@ class Import {
         if (document && !isDone) await this.#add(last, document, line.bytes?.length ?? 0)
         if (last % mostAtOnce === 0) await new Promise<void>(this.#intent.world.nextTurn)
       }
-      if (last <= from.line) this.#digest.forget(last)
+      if (this.#last <= from.line) this.#digest.forget(this.#last)
+      if (this.#digest.kept > mostKept) await this.#begin() // most of them are empty
       if (this.#rows.length > 0 && this.#intent.world.monotonic() - this.#since > patience) await this.#begin()
     }
-    if (last < from.line) throw otherContent(from.line)
+    if (this.#last < from.line) throw otherContent(from.line)
     const fault = reader.end()
-    if (fault) await this.#add(last, fault, 0)
+    if (fault) await this.#add(this.#last, fault, 0)
     await this.#begin()
-    return last
   }
 
   /** Adds a row; waits for the transaction before if there are enough for the next one. */
@@ -184,6 +188,7 @@ class Import {
     this.#rows = []
     this.#bytes = 0
     await this.#running
+    if (rows.length === 0) this.#digest.forget(this.#last)
     if (rows.length > 0 && this.#transactions++ > 0) await this.#tools.spendQuota()
     this.#running = this.#carryOut(rows)
     this.#running.catch(() => {}) // whoever waits for it is told
@@ -268,11 +273,11 @@ class Import {
   }
 
   /** Stores with the key that all content was read. */
-  async #finish(last: number): Promise<Outcome> {
+  async #finish(): Promise<Outcome> {
     const { created, existing, failed } = this.#progress
     if (created + existing + failed === 0) throw emptyImport()
     if (created + existing === 0) throw allRefused(reportOf(this.#progress))
-    if (this.#intent.claim) await this.#step(last, [], () => [], true)
+    if (this.#intent.claim) await this.#step(this.#last, [], () => [], true)
     return { is: 'answered', doc: JSON.stringify(reportOf(this.#progress)), revision: 0 }
   }
 }

@@ -46,6 +46,7 @@ function csvReader(resource: Resource, owner: string | undefined): RowReader {
       }
       const read = rows
       return orProblem(() => {
+        if (line.bytes === null) records.lose()
         if (isBlank(line) && !records.isOpen) return null
         const cells = records.take(textOf(line, resource))
         return cells && !isDone ? own(read(cells)) : null
