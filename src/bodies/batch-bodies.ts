@@ -1,5 +1,6 @@
 /** Batch bodies: the schemas of bodies with several operations: batches, their answers, and JSON Patches. Part 13; R118, R229. */
 import { batchMethods } from '../endpoints/batch-body.ts'
+import { titleInSentence } from '../formats/naming.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { exampleBody } from './example-body.ts'
@@ -95,14 +96,20 @@ export const importReportRef = (_: Resource, { components }: SchemaContext): Com
     required: Object.keys(importMembers),
   })
 
-/** The content of an import: a text of any length. */
-export const importedLines = (type: string, { singular }: Resource): DocumentPart => ({
-  type: 'string',
-  description:
-    type === 'text/csv'
-      ? 'CSV (RFC 4180) with a line of names, nested ones with dots, as an export has it.'
-      : `Lines of JSON, each an object as it creates one ${singular}.`,
-})
+/** The content of an import by its types: a text of any length. */
+export function importedContent(types: readonly string[], resource: Resource): DocumentPart {
+  const body = exampleBody(resource)
+  const json = `Lines of JSON, each an object as it creates one ${titleInSentence(resource.title)}.`
+  const csv = 'CSV (RFC 4180) with a line of names, nested ones with dots, as an export has it.'
+  return Object.fromEntries(
+    types.map((type) => [
+      type,
+      type === 'text/csv'
+        ? { schema: { type: 'string', description: csv } }
+        : { schema: { type: 'string', description: json }, ...(body && { example: `${JSON.stringify(body)}\n` }) },
+    ]),
+  )
+}
 
 /** The operations of a JSON Patch. R118. */
 export function jsonPatchRef({ singular, settings }: Resource, { components }: SchemaContext): ComponentRef {
