@@ -72,10 +72,10 @@ interface AnsweredWrite {
   readonly revision: 0
 }
 
-/** The outcome of each plan. */
+/** The outcome of each plan; those of plans that were kept apart can be errors. */
 export interface SeveralOutcomes {
   readonly is: 'several'
-  readonly outcomes: readonly Outcome[]
+  readonly outcomes: readonly (Outcome | { readonly is: 'refused'; readonly error: unknown })[]
 }
 
 /** A value that must be unique is in use. */

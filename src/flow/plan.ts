@@ -340,11 +340,12 @@ export interface Sequence extends RequestedWrite, Pick<Read, 'collection' | 'key
 
 /**
  * New rows of a sequence that do not depend on each other's outcomes. One that is refused before it has written anything leaves the
- * others alone; otherwise its refusal is the outcome of all.
+ * others alone; otherwise its refusal is the outcome of all, unless they are kept `apart`, which takes longer.
  */
 interface Creations {
   readonly do: 'creations'
   readonly plans: readonly Create[]
+  readonly apart: boolean
 }
 
 export interface SequenceRun {

@@ -70,6 +70,8 @@ interface Step {
   /** The progress that is stored with the key; null if none is yet. */
   readonly stored: ImportProgress | null
   readonly plans: readonly Create[]
+  /** Whether one of them was refused in a first try. */
+  readonly apart: boolean
   /** The progress after the rows are created. */
   readonly after: (outcomes: SeveralOutcomes['outcomes']) => ImportProgress
 }
@@ -95,7 +97,7 @@ export class NothingCreated extends Detour {
 }
 
 /** Creates rows, and stores the progress with the key of the import, in one transaction. Its answer is the progress. */
-export function importStep({ collection, claim, by, stored, plans, after }: Step): Sequence {
+export function importStep({ collection, claim, by, stored, plans, apart, after }: Step): Sequence {
   const key = { id: '', parent: null, account: null }
   const begin = (): SequenceRun => {
     let progress: ImportProgress | null = null
@@ -103,7 +105,7 @@ export function importStep({ collection, claim, by, stored, plans, after }: Step
     return {
       next: (before) => {
         place++
-        if (place === 1) return { do: 'creations', plans }
+        if (place === 1) return { do: 'creations', plans, apart }
         if (place === 2) {
           if (before?.is !== 'several') throw new RowsRefused(before as Outcome)
           progress = after((before as SeveralOutcomes).outcomes)

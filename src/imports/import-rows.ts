@@ -4,7 +4,7 @@ import { Problem } from '../errors/problem.ts'
 import type { Decisions } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
-import type { Outcome, PriorClaim } from '../flow/outcome.ts'
+import type { Outcome, PriorClaim, SeveralOutcomes } from '../flow/outcome.ts'
 import type { Claim, Create } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
 import { keyReuseProblem } from '../idempotency/claim.ts'
@@ -194,20 +194,22 @@ class Import {
     this.#running.catch(() => {}) // whoever waits for it is told
   }
 
-  /** Carries rows out in one transaction; if one of them cannot be a part of it, each half in one of its own. */
+  /** Carries rows out in one transaction; if one of them cannot be a part of it, again with each of them apart. */
   async #carryOut(rows: readonly Row[]): Promise<void> {
     const line = rows.at(-1)?.line
     if (line === undefined) return
     const creating = rows.map(({ made }) => made).filter(isNewItem)
-    const failed = creating.length === 0 ? null : await this.#step(line, creating, (own) => this.#results(rows, own))
-    if (failed === null && creating.length > 0) return
-    if (rows.length > 1 && failed !== null) {
-      const half = Math.ceil(rows.length / 2)
-      await this.#carryOut(rows.slice(0, half))
-      await this.#carryOut(rows.slice(half))
-      return
-    }
-    const results = rows.map(({ made }) => (isNewItem(made) ? { line, ...failed } : made))
+    const results = (outcomes: SeveralOutcomes['outcomes']) => this.#results(rows, outcomes)
+    if (creating.length > 0) {
+      const failed = await this.#step(line, creating, results)
+      if (failed === null) return
+      if (rows.length > 1 && (await this.#step(line, creating, results, { apart: true })) === null) return
+      if (rows.length > 1) throw new Error('Rows of an import were refused although they were apart.')
+      this.#advance(line, [{ line, ...failed }])
+    } else this.#advance(line, results([]))
+  }
+
+  #advance(line: number, results: readonly LineResult[]): void {
     this.#progress = { ...advanced(this.#progress, results), line, digest: this.#digest.upTo(line) }
     this.#digest.forget(line)
   }
@@ -216,8 +218,8 @@ class Import {
   async #step(
     line: number,
     creating: readonly NewItem[],
-    results: (outcomes: readonly Outcome[]) => readonly LineResult[],
-    ended = false,
+    results: (outcomes: SeveralOutcomes['outcomes']) => readonly LineResult[],
+    { apart = false, ended = false } = {},
   ): Promise<Readonly<Record<string, unknown>> | null> {
     const { claim, caller } = this.#intent
     const { resource } = this.#route
@@ -226,6 +228,7 @@ class Import {
       importStep({
         ...{ collection: resource.collection.name, claim, stored: this.#stored },
         by: this.#tools.keepsHistory ? caller : null,
+        apart,
         plans: creating.map(({ intent, plan }) =>
           intent && decisions ? this.#planOf({ ...intent, decisions }) : plan,
         ),
@@ -251,11 +254,12 @@ class Import {
     }
   }
 
-  #results(rows: readonly Row[], outcomes: readonly Outcome[]): LineResult[] {
+  #results(rows: readonly Row[], outcomes: SeveralOutcomes['outcomes']): LineResult[] {
     let next = 0
     return rows.map(({ line, made }) => {
       if (!isNewItem(made)) return made
-      const outcome = outcomes[next++] as Outcome
+      const outcome = outcomes[next++] as SeveralOutcomes['outcomes'][number]
+      if (outcome.is === 'refused') return { line, ...this.#tools.lineError(outcome.error) }
       if (outcome.is === 'created') return 'created'
       if (outcome.is === 'claimed' && outcome.fingerprint === made.plan.claim?.fingerprint) return 'existing'
       return { line, ...this.#refusal(made.plan, outcome) }
@@ -277,7 +281,7 @@ class Import {
     const { created, existing, failed } = this.#progress
     if (created + existing + failed === 0) throw emptyImport()
     if (created + existing === 0) throw allRefused(reportOf(this.#progress))
-    if (this.#intent.claim) await this.#step(this.#last, [], () => [], true)
+    if (this.#intent.claim) await this.#step(this.#last, [], () => [], { ended: true })
     return { is: 'answered', doc: JSON.stringify(reportOf(this.#progress)), revision: 0 }
   }
 }

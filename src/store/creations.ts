@@ -1,8 +1,10 @@
 /** Creations: writes new rows of one transaction, with one statement for all that differ only in their values. The cellar. */
-import { hasWritten, type Steps } from '../catalog/steps.ts'
-import { isCommitted, type Outcome } from '../flow/outcome.ts'
+import type { StoreContext } from '../catalog/context.ts'
+import { hasWritten, type Steps, withoutAutocommit } from '../catalog/steps.ts'
+import { Problem } from '../errors/problem.ts'
+import { isCommitted, type Outcome, type SeveralOutcomes } from '../flow/outcome.ts'
 import type { Create } from '../flow/plan.ts'
-import type { CoalescedStatement, Statement } from '../sql/statements.ts'
+import { type CoalescedStatement, plainStatement, type Statement } from '../sql/statements.ts'
 
 /** A creation that waits for its first statement. */
 interface BegunCreation {
@@ -10,7 +12,11 @@ interface BegunCreation {
   readonly first: Statement & { readonly many: CoalescedStatement }
 }
 
-export function* performCreations(plans: readonly Create[], perform: (plan: Create) => Steps<Outcome>): Steps<Outcome> {
+export function* performCreations(
+  _: StoreContext,
+  plans: readonly Create[],
+  perform: (plan: Create) => Steps<Outcome>,
+): Steps<Outcome> {
   const outcomes: Outcome[] = []
   let alike: BegunCreation[] = []
   for (const plan of plans) {
@@ -65,3 +71,32 @@ function* finish(
   outcomes.push(step.value)
   return null
 }
+
+/** Each creation behind a savepoint, so that what a refused one has written is undone. */
+export function* performApart(
+  cellar: StoreContext,
+  plans: readonly Create[],
+  perform: (plan: Create) => Steps<Outcome>,
+): Steps<Outcome> {
+  const outcomes: SeveralOutcomes['outcomes'][number][] = []
+  for (const plan of plans) {
+    yield savepoint
+    let outcome: (typeof outcomes)[number]
+    try {
+      outcome = yield* withoutAutocommit(perform(plan))
+    } catch (error) {
+      const refused =
+        error instanceof Problem ? ({ is: 'refused', error } as const) : cellar.duplicateOf?.(error, cellar)
+      if (!refused) throw error
+      outcome = refused
+    }
+    if (outcome.is === 'refused' || !isCommitted(outcome)) yield rollback
+    yield release
+    outcomes.push(outcome)
+  }
+  return { is: 'several', outcomes }
+}
+
+const savepoint = plainStatement('SAVEPOINT creation')
+const rollback = plainStatement('ROLLBACK TO SAVEPOINT creation')
+const release = plainStatement('RELEASE SAVEPOINT creation')
