@@ -126,6 +126,8 @@ export interface Service<D extends Declaration = Declaration> {
   readonly keepsHistory: boolean
   /** Null if no access rule depends on rows. */
   readonly ruled: RuledResources | null
+  /** Whether items of any resource can be imported. */
+  readonly imports: boolean
   /** The notices of deprecated operations, and of the endpoints that have them. */
   readonly going: ReadonlyMap<Route | Endpoint, VersionNotice>
   readonly places: readonly Endpoint[]
@@ -372,6 +374,7 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
     'going',
     'keepsHistory',
     'ruled',
+    'imports',
   ] as const),
   ...(['places', 'tree', 'methods', 'challenge', 'pages', 'documents'] as const),
 ]
@@ -443,6 +446,7 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     choice: versionChoice(declaration, changes, served, settings),
     notices,
     ...{ keepsHistory: hasHistory(resources), ruled: ruledResources(resources) },
+    imports: [...resources.values()].some((one) => one.imports),
     going: operationNotices(editions, declaration, notices, settings),
     places: newest.endpoints,
     tree: newest.tree,

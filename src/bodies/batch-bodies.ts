@@ -1,5 +1,6 @@
 /** Batch bodies: the schemas of bodies with several operations: batches, their answers, and JSON Patches. Part 13; R118, R229. */
 import { batchMethods } from '../endpoints/batch-body.ts'
+import { titleInSentence } from '../formats/naming.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from './components.ts'
 import { exampleBody } from './example-body.ts'
@@ -63,6 +64,51 @@ export function batchResultRef(_: Resource, { components }: SchemaContext): Comp
     properties: { data: { type: 'array', items: result } },
     required: ['data'],
   })
+}
+
+const count = { type: 'integer', minimum: 0 }
+/** The members of the report of an import. R238. */
+export const importMembers = {
+  created: { ...count, description: 'How many items were created.' },
+  existing: { ...count, description: 'How many lines have a key with which the item was created before.' },
+  failed: { ...count, description: 'How many lines were refused.' },
+  errors: {
+    type: 'array',
+    items: {
+      allOf: [{ $ref: '#/components/schemas/Error' }],
+      properties: {
+        line: { ...count, minimum: 1 },
+        old_id: { type: 'string', description: 'The id of the item that was created with the key of the line.' },
+      },
+      required: ['line'],
+    },
+    maxItems: 50,
+    description: 'Why the first of them were refused.',
+  },
+}
+
+/** The report of an import. */
+export const importReportRef = (_: Resource, { components }: SchemaContext): ComponentRef =>
+  components.put('schemas', ['ImportReport'], {
+    title: 'What became of the lines of an import',
+    type: 'object',
+    properties: importMembers,
+    required: Object.keys(importMembers),
+  })
+
+/** The content of an import by its types: a text of any length. */
+export function importedContent(types: readonly string[], resource: Resource): DocumentPart {
+  const body = exampleBody(resource)
+  const json = `Lines of JSON, each an object as it creates one ${titleInSentence(resource.title)}.`
+  const csv = 'CSV (RFC 4180) with a line of names, nested ones with dots, as an export has it.'
+  return Object.fromEntries(
+    types.map((type) => [
+      type,
+      type === 'text/csv'
+        ? { schema: { type: 'string', description: csv } }
+        : { schema: { type: 'string', description: json }, ...(body && { example: `${JSON.stringify(body)}\n` }) },
+    ]),
+  )
 }
 
 /** The operations of a JSON Patch. R118. */

@@ -2,6 +2,7 @@
 
 import type { FoundRow, RowKey } from '../flow/found-row.ts'
 import { Memo } from '../flow/memo.ts'
+import type { Outcome } from '../flow/outcome.ts'
 import type { ListRows, RowRights } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import type { TableOperation } from '../flow/table.ts'
@@ -74,6 +75,8 @@ export interface StoreContext {
   readonly operations: Memo<TableOperation, OperationText>
   /** Whether compiled lists are cached. */
   readonly caches: boolean
+  /** The outcome of a statement that failed because a value is in use; null if it failed otherwise. */
+  readonly duplicateOf?: (error: unknown, cellar: StoreContext) => Outcome | null
   /** Called for each row that is written, those of tables included; the transaction may still be rolled back. */
   readonly onWrite?: (row: WrittenKey) => void
 }

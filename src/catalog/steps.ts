@@ -22,7 +22,16 @@ export const hasWritten = (statement: Statement, rows: readonly ResultRow[]): bo
 /** Runs steps with statements that return at once. */
 export function runSteps<T>(steps: Steps<T>, run: RunStatement): T {
   let step = steps.next()
-  while (!step.done) step = steps.next(run(step.value))
+  while (!step.done) {
+    let rows: readonly ResultRow[]
+    try {
+      rows = run(step.value)
+    } catch (error) {
+      step = steps.throw(error)
+      continue
+    }
+    step = steps.next(rows)
+  }
   return step.value
 }
 
@@ -70,7 +79,14 @@ export function* withoutAutocommit<T>(steps: Steps<T>): Steps<T> {
   let step = steps.next()
   while (!step.done) {
     const { text, values } = step.value
-    step = steps.next(yield step.value.autocommit === 'write' ? { text, values } : step.value)
+    let rows: readonly ResultRow[]
+    try {
+      rows = yield step.value.autocommit === 'write' ? { text, values } : step.value
+    } catch (error) {
+      step = steps.throw(error)
+      continue
+    }
+    step = steps.next(rows)
   }
   return step.value
 }

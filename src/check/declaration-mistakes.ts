@@ -27,7 +27,7 @@ import { checkOperations, checkSchedules } from './operation-mistakes.ts'
 import { checkKnownKeys, checkResource, checkText } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkParentStates, checkStates } from './state-mistakes.ts'
-import { checkExports, checkSummaries } from './summary-mistakes.ts'
+import { checkExports, checkImports, checkSummaries } from './summary-mistakes.ts'
 import { checkKebabName, checkTiers } from './tiers.ts'
 import { checkTokens } from './tokens.ts'
 import { checkDeprecations, checkVersions } from './version-mistakes.ts'
@@ -320,6 +320,7 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
     checkOrders(judged, context)
     checkSummaries(judged, context)
     checkExports(judged, context)
+    checkImports(judged, context)
     checkHistory(judged, context)
   }
   checkConsistency(context)

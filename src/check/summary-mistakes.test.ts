@@ -114,3 +114,23 @@ table('exports', [
   ['no switch', () => exported('csv'), 'resources.orders.exports', 'exports: true'],
   ['no list to export', () => exported(true, { methods: ['read'] }), 'resources.orders.exports', "'list'"],
 ])
+
+const imported = (imports: unknown, more: object = {}) => orders({ fields, imports, ...more })
+table('imports', [
+  ['of a collection', () => imported(true), ''],
+  ['turned off without creations', () => imported(false, { methods: ['read'] }), ''],
+  ['no switch', () => imported('csv'), 'resources.orders.imports', 'imports: true'],
+  ['no creations', () => imported(true, { methods: ['list'] }), 'resources.orders.imports', "'create'"],
+  [
+    'an operation of this name',
+    () => imported(true, { operations: { imports: { at: 'collection' } } }),
+    'resources.orders.imports',
+    'another name',
+  ],
+  [
+    'keys that a line cannot carry',
+    () => imported(true, { settings: { idempotency: { required: true, bodyField: 'off' } } }),
+    'resources.orders.imports',
+    'bodyField',
+  ],
+])

@@ -13,6 +13,7 @@ import {
 } from '../fields/summary.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { isInCase, isKebab, listInWords, toCase, toKebab } from '../formats/naming.ts'
+import { importSegment } from '../resources/own-operations.ts'
 import { type NamedFields, namedFields } from './consistency.ts'
 import { type DeclarationCheck, type DeclarationPath, report } from './field-check.ts'
 import { type DeclarationFault, hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
@@ -63,6 +64,28 @@ export function checkExports({ name, given: { exports, methods } }: ResourceChec
     report(context, path, `\`exports\` is ${valueInWords(exports)}.`, 'Write exports: true, or leave it out.')
   if (exports === true && Array.isArray(methods) && !methods.includes('list'))
     report(context, path, 'The resource has no list to export.', "Add 'list' to `methods`, or leave `exports` out.")
+}
+
+/** Imports create items, with the keys of lines in their content. R238. */
+export function checkImports(
+  { name, given: { imports, methods, operations }, settings }: ResourceCheck,
+  context: DeclarationCheck,
+): void {
+  const path = ['resources', name, 'imports']
+  if (imports !== undefined && typeof imports !== 'boolean')
+    report(context, path, `\`imports\` is ${valueInWords(imports)}.`, 'Write imports: true, or leave it out.')
+  if (imports !== true) return
+  if (Array.isArray(methods) && !methods.includes('create'))
+    report(context, path, 'Items cannot be created.', "Add 'create' to `methods`, or leave `imports` out.")
+  if (isObject(operations) && hasMember(operations, importSegment))
+    report(context, path, `An operation is called \`${importSegment}\`.`, 'Write another name for the operation.')
+  if (settings.idempotency.required && settings.idempotency.bodyField === null)
+    report(
+      context,
+      path,
+      'Each item needs an idempotency key, and a line has no header for it.',
+      'Leave `idempotency.bodyField` at its default, or set `idempotency: { required: false }`.',
+    )
 }
 
 /** The name is a segment of the URL, in kebab-case there. */

@@ -130,6 +130,8 @@ type ResourceClient<D, R extends ResourceName<D>> = Pick<
   Actions<D, R> &
   Summaries<D, R> &
   Histories<D, R> &
+  Exports<D, R> &
+  ([ParentOf<D, R>] extends [never] ? Imports<D, R> : IsComposite<D, R> extends true ? Imports<D, R> : unknown) &
   ([ChildName<D, R> | keyof PairsOf<D, R>] extends [never] ? unknown : ParentClient<D, R>)
 /** What belongs to an item, or is paired with it: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
 type ParentClient<D, R> = (parent: string | { readonly id: string }) => {
@@ -161,7 +163,57 @@ interface PairClient<D, O extends ResourceName<D>, P extends PairName<D>> {
 type ChildClient<D, C extends ResourceName<D>> =
   IsComposite<D, C> extends true
     ? ResourceClient<D, C>
-    : Pick<Methods<D, C>, Extract<OfferedName<D, C>, 'list' | 'create'>> & Summaries<D, C>
+    : Pick<Methods<D, C>, Extract<OfferedName<D, C>, 'list' | 'create'>> &
+        Summaries<D, C> &
+        Exports<D, C> &
+        Imports<D, C>
+
+type Exports<D, R extends ResourceName<D>> =
+  ResourceOf<D, R> extends { readonly exports: true }
+    ? {
+        /**
+         * All items that match, from one state of the service, as they arrive.
+         * @example for await (const order of shop.orders.export({ where: { status: 'paid' } })) await write(order)
+         */
+        readonly export: <const F extends MemberPath<Row<D, R>> = never>(
+          query?: Omit<ListQuery<D, R>, 'pageSize'> & Selecting<F>,
+          options?: StreamOptions,
+        ) => AsyncIterable<Selected<Row<D, R>, F>>
+      }
+    : unknown
+type Imports<D, R extends ResourceName<D>> =
+  ResourceOf<D, R> extends { readonly imports: true }
+    ? {
+        /**
+         * Creates an item of each of any number. With a key of your own, the same call goes on where one before has ended.
+         * @example const { created, errors } = await shop.orders.import(rows, { idempotencyKey: file.name })
+         */
+        readonly import: (
+          items: Iterable<ImportedInput<D, R>> | AsyncIterable<ImportedInput<D, R>>,
+          options?: StreamOptions & Pick<PostOptions, 'idempotencyKey'>,
+        ) => Promise<ImportReport>
+      }
+    : unknown
+/** With a key the same item is created once. */
+type ImportedInput<D, R extends ResourceName<D>> = CreateInput<D, R> & { readonly idempotencyKey?: string }
+interface StreamOptions {
+  /** Ends the call: `signal: AbortSignal.timeout(60_000)`. Nothing else does, as long as bytes flow. */
+  readonly signal?: AbortSignal
+}
+/** What became of the items of an import. */
+export interface ImportReport {
+  readonly created: number
+  /** How many have an `idempotencyKey` with which the item was created before. */
+  readonly existing: number
+  readonly failed: number
+  /** Why the first of them were refused; lines are counted from 1. */
+  readonly errors: readonly {
+    readonly line: number
+    readonly type: string
+    readonly message: string
+    readonly errors?: readonly { readonly pointer?: string; readonly type: string; readonly message: string }[]
+  }[]
+}
 
 type Summaries<D, R extends ResourceName<D>> = [SummaryName<D, R>] extends [never]
   ? unknown

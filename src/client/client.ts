@@ -2,6 +2,7 @@
 
 import { summarySegment } from '../fields/summary.ts'
 import { revisionSegment } from '../resources/own-operations.ts'
+import { exportedItems, importItems } from './all-items.ts'
 import type { Client, ClientOptions } from './client-types.ts'
 import { type EventTerms, followStream } from './event-follower.ts'
 import { Exchange } from './exchange.ts'
@@ -13,6 +14,7 @@ export type {
   Client,
   ClientOptions,
   DeprecationNotice,
+  ImportReport,
   ItemList,
   OperationStatus,
   Revision,
@@ -56,7 +58,11 @@ function resourceAt(exchange: Exchange, path: string): unknown {
   const history = (target: string | { readonly id: string }, ...given: [ListTerms?, object?]) =>
     listPages(exchange, `${path}/${pathSegment(target)}/${revisionSegment}`, ...given)
   const own = { get, create, update, replace, remove, link, unlink }
-  const methods: Readonly<Record<string, unknown>> = { ...own, list, history, revision }
+  const methods: Readonly<Record<string, unknown>> = {
+    ...{ ...own, list, history, revision },
+    export: (...given: [ListTerms?, object?]) => exportedItems(exchange, path, ...given),
+    import: (items: Iterable<object>, ...given: [object?]) => importItems(exchange, path, items, ...given),
+  }
   const method = (name: string) => {
     const act = (given: unknown[]) => calls.act(name, given)
     if (name === summarySegment) return byName(calls.summarize, () => {}, act, /^[a-z][a-z\d_-]*$/i)

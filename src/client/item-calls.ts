@@ -40,7 +40,7 @@ function conditionOf(target: ItemTarget): Record<string, string> {
   )
 }
 
-const newKey = (): string =>
+export const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** Whether a key was made by the client, not given to it. */

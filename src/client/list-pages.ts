@@ -50,17 +50,8 @@ async function* pagesOf(
   options?: ClientCallOptions,
 ): AsyncGenerator<ItemPage> {
   const read = (query: string) => exchange.send({ method: 'GET', path, query }, exchange.begin(options))
-  const { where = {}, sort, nulls, customSort, pageSize, fields, embed, or, search } = terms
-  const asked = [
-    ...whereParameters(where),
-    ...alternativeParameters(or),
-    ...(search === undefined ? [] : [['search', search] as const]),
-    ...fieldParameters(fields),
-    ...embedParameters(embed),
-    ...sortParameters(sort),
-    ...(nulls === undefined ? [] : [['nulls', nulls] as const]),
-    ...sortParameters(customSort).map(([name, value]) => [name === 'sort' ? 'custom_sort' : name, value] as const),
-  ]
+  const { pageSize } = terms
+  const asked = listParameters(terms)
   const sized = pageSize === undefined ? [] : [['limit', String(pageSize)] as const]
   const queryFor = (cursor: string) => queryText([...asked, ...sized, ['cursor', cursor]])
   let answer = await read(queryFor('')).catch((error: unknown) => {
@@ -75,6 +66,29 @@ async function* pagesOf(
     if (next === null) return
     answer = await read(next)
   }
+}
+
+/** The parameters of a list, without those of its pages. */
+export function listParameters({
+  where = {},
+  sort,
+  nulls,
+  customSort,
+  fields,
+  embed,
+  or,
+  search,
+}: ListTerms): (readonly [name: string, value: string])[] {
+  return [
+    ...whereParameters(where),
+    ...alternativeParameters(or),
+    ...(search === undefined ? [] : [['search', search] as const]),
+    ...fieldParameters(fields),
+    ...embedParameters(embed),
+    ...sortParameters(sort),
+    ...(nulls === undefined ? [] : [['nulls', nulls] as const]),
+    ...sortParameters(customSort).map(([name, value]) => [name === 'sort' ? 'custom_sort' : name, value] as const),
+  ]
 }
 
 /** The query of the next page; null after the last one. Only the query of a link is followed, so that the key goes nowhere else. */

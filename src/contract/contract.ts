@@ -112,7 +112,8 @@ const knownResourceParts = [
     'events',
     'history',
   ],
-  ...['embed', 'order', 'sorts', 'summaries', 'exports', 'indexes', 'uniques', 'settings', 'title', 'description'],
+  ...['embed', 'order', 'sorts', 'summaries', 'exports', 'imports', 'indexes', 'uniques', 'settings', 'title'],
+  'description',
 ]
 
 export function contractOf(declaration: Declaration): Contract {

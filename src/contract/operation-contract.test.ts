@@ -72,6 +72,15 @@ test('R238: exports add, and break when they are gone', () => {
   assert.deepEqual(changedTo(true, undefined), ['breaking resources.orders.exports'])
 })
 
+test('R238: imports add, and break when they are gone', () => {
+  const imported = (imports: boolean) =>
+    contractOf({ name: 'shop', resources: { orders: { fields: { a: f.text() }, imports, access: 'public' } } } as never)
+  const changedTo = (before: boolean, after: boolean) =>
+    differences(imported(before), imported(after)).map(({ weight, place }) => `${weight} ${place}`)
+  assert.deepEqual(changedTo(false, true), ['additive resources.orders.methods'])
+  assert.deepEqual(changedTo(true, false), ['breaking resources.orders.imports'])
+})
+
 test('R236: new summaries and values add; lost ones and other groups break', () => {
   const changedTo = (now: object | undefined, before: object | undefined = { byState: groups }) =>
     differences(summed(before), summed(now)).map(({ weight, says }) => `${weight} ${says}`)

@@ -1,4 +1,5 @@
 /** Path differences: compares paths of a resource, their access rules, their deprecation, and the embeds and history of the resource. Part 9, versioning. */
+import { importSegment } from '../resources/own-operations.ts'
 import { type DeprecationDates, isSameValue, type ResourceContract } from './contract.ts'
 import { compareMembers, type Difference, makeDifference } from './difference.ts'
 
@@ -20,6 +21,7 @@ export function pathDifferences(place: string, before: ResourceContract, after: 
       if (is === undefined && Object.hasOwn(before.calls ?? {}, action)) return [lostOperation(place, action)]
       if (is === undefined && path.endsWith(`/summaries/${action}`) && before.summaries?.[action])
         return [lostSummary(place, action)]
+      if (is === undefined && isImport(path, before)) return [lostImports(place)]
       if (is === undefined && /\/revisions(\/\{\})?$/.test(path) && before.history && !after.history)
         return path.endsWith('}') ? [] : [lostHistory(place)]
       if (is === undefined)
@@ -65,6 +67,20 @@ const lostSummary = (place: string, name: string): Difference =>
     'breaking',
     `The summary \`${name}\` is gone. Consumers request it.`,
     'Keep it, with fields that are not `retyped`.',
+    'fixed',
+  )
+
+/** Whether a path is that of imports, below that of single creations; a resource can have this name too. */
+const isImport = (path: string, { paths }: ResourceContract): boolean =>
+  path.endsWith(`/${importSegment}`) &&
+  Object.hasOwn(withoutParameterNames(paths), path.slice(0, -importSegment.length - 1))
+
+const lostImports = (place: string): Difference =>
+  makeDifference(
+    `${place}.imports`,
+    'breaking',
+    'Items cannot be imported any more.',
+    'Leave `imports: true`.',
     'fixed',
   )
 

@@ -30,10 +30,13 @@ export const contentPhase = check({
   refuses: ({ route }) => (route ? contentRefusals(route) : []),
 })
 
-function contentRefusals({ content, about, resource }: Route): readonly RefusalType[] {
+const ofAnyType = ['unsupported-media-type', 'unsupported-charset', 'unsupported-content-coding']
+
+function contentRefusals({ content, about, resource, importing }: Route): readonly RefusalType[] {
+  if (importing) return [...ofAnyType, 'body-required', 'validation-failed']
   if (content.length === 0)
     return [resource.settings.body.onBodyless === 'reject' ? 'unexpected-body' : 'content-too-large']
-  const taken = ['unsupported-media-type', 'unsupported-charset', 'unsupported-content-coding', 'content-too-large']
+  const taken = [...ofAnyType, 'content-too-large']
   const read = ['body-required', 'malformed-json', 'duplicate-json-key', 'invalid-encoding', 'validation-failed']
   return about.body === 'form' ? taken : [...taken, ...read]
 }
@@ -83,6 +86,7 @@ export const intentPhase = phase({
     const { world } = context
     const { carried } = versioned
     const asked = { call, caller: identified.caller, carried, params: match.params, query, body: null, world }
+    if (route.importing) return route.parse(asked) // its content is read while it is carried out
     return parseIntent(asked, route, context, versioned.version)
   },
 })

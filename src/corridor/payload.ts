@@ -1,6 +1,14 @@
 /** Payload: reads the content of a request within its limit, decodes it and parses it. Part 8, body size. */
+import { pipeline } from 'node:stream'
 import { promisify } from 'node:util'
-import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
+import {
+  brotliDecompress,
+  createBrotliDecompress,
+  createGunzip,
+  createZstdDecompress,
+  gunzip,
+  zstdDecompress,
+} from 'node:zlib'
 import {
   codingsOf,
   contentTooLarge,
@@ -23,6 +31,13 @@ const decoders = {
   zstd: promisify(zstdDecompress),
 }
 
+const streamDecoders = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+}
+
 /** The content of a request: the JSON object or form, or the operations of a JSON Patch. */
 type Payload = Pick<RequestContext, 'patch'> & { readonly body: Document }
 
@@ -42,6 +57,24 @@ export async function readPayload(
   if (!content.includes(jsonPatchType) || mediaTypeOf(call) !== jsonPatchType)
     return { body: parseObject(bytes, settings.body) }
   return { body: {}, patch: readJsonPatch(parseJson(bytes, settings.body), settings.body.maxKeys) }
+}
+
+/** The content of a request as it arrives, decoded, however long it is. */
+export async function* flowingContent(call: Call, settings: Settings): AsyncGenerator<Uint8Array, void, undefined> {
+  if (call.content === null) return
+  const codings = codingsOf(call).toReversed()
+  let pieces: AsyncIterable<Uint8Array> = call.content.flow(settings.limits.idleTimeout)
+  for (const coding of codings)
+    pieces = pipeline(pieces, streamDecoders[coding as keyof typeof streamDecoders](), () => {}) as never
+  try {
+    yield* pieces
+  } catch (cause) {
+    if (cause instanceof Problem) throw cause
+    const isCoded =
+      codings.length > 0 &&
+      /^(?:Z_|ERR_(?:_?ERROR|BROTLI|ZSTD|PADDING))/.test((cause as NodeJS.ErrnoException).code ?? '')
+    throw isCoded ? invalidCoding(codings.join(', '), cause) : brokenOffContent(cause)
+  }
 }
 
 /** Refuses content where it has no meaning. R16. */
@@ -82,6 +115,9 @@ async function readContent({ content }: Call, most: number): Promise<Buffer> {
 
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 
+const invalidCoding = (coding: string, cause: unknown): Problem =>
+  new Problem('malformed-request', `The content is not valid ${coding}.`, { extra: { in: 'body' }, cause })
+
 /** Content that breaks off because the client disconnected is not a failure of the service. */
 const brokenOffContent = (cause: unknown): Problem =>
   new Problem('malformed-request', 'The content broke off before its end.', { cause })
@@ -94,10 +130,7 @@ async function decodeContent(bytes: Buffer, codings: readonly string[], most: nu
       plain = await decoders[coding as keyof typeof decoders](plain, { maxOutputLength: most })
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw contentTooLarge(most)
-      throw new Problem('malformed-request', `The content is not valid ${coding}.`, {
-        extra: { in: 'body' },
-        cause: error,
-      })
+      throw invalidCoding(coding, error)
     }
   }
   return plain

@@ -47,6 +47,20 @@ function renderRefusal(call: Call, context: RefusalContext, thrown: unknown, edi
   return reply
 }
 
+/** The error of a part of a request, as one of the `errors` of an answer. Throws failures of the service. */
+export function partError(
+  thrown: unknown,
+  { errors }: Pick<Service, 'errors'>,
+  edition: ServedVersion,
+): Readonly<Record<string, unknown>> {
+  const problem = declaredProblem(thrown, { errors })
+  if (problemStatus(problem, errors) >= 500) throw thrown
+  const { cause, errors: all, ...body } = errorBody(inNamesOfVersion(problem, edition), edition.errors)
+  return Array.isArray(all) ? { ...body, errors: all.slice(0, mostOfPart) } : body
+}
+/** How many mistakes of one part are answered. */
+const mostOfPart = 10
+
 /** The original error; for a failed conversion, the error that the change threw. */
 function causeOf({ cause }: Problem, thrown: unknown): unknown {
   const found = cause ?? thrown

@@ -14,7 +14,11 @@ import { executeDecided } from '../handlers/execute-decided.ts'
 import { HandledRun } from '../handlers/handled-run.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { executeInTurn } from '../idempotency/execute-in-turn.ts'
+import { importRows } from '../imports/import-rows.ts'
+import type { ImportTools } from '../imports/import-tools.ts'
+import { rowReader } from '../imports/row-reader.ts'
 import { type AnswerMemory, smallAnswer } from '../limits/answer-memory.ts'
+import { admitQuota, spendQuota } from '../limits/quota.ts'
 import { isDryRun } from '../lists/query-string.ts'
 import type { Resource } from '../resources/resource.ts'
 import { isWebhookResource } from '../resources/service-fields.ts'
@@ -25,7 +29,10 @@ import type { Service } from '../service.ts'
 import { waitForMemory } from './admission.ts'
 import type { ExplainedWay } from './corridor-phase.ts'
 import { executeBatch } from './execute-batch.ts'
+import { parseObject } from './json.ts'
+import { flowingContent } from './payload.ts'
 import { check, type Parts, phase, type Way } from './phase.ts'
+import { partError } from './refuse.ts'
 import { completeHeaders } from './reply-headers.ts'
 import type { ServerContext } from './server-context.ts'
 import { pointedNamesOf } from './versioned-path.ts'
@@ -52,6 +59,7 @@ export const storePhase = phase({
   pass: (way) => {
     const { context, route, intent } = way
     if (route.most !== undefined) return executeBatch(way, route.most, isDryRun(intent.call, route.resource.settings))
+    if (route.importing) return executeImport(way, { ...route, importing: route.importing })
     return context.handlers && mayRunHandlers(context.handlers, context.service, route)
       ? executeHandled(way, context.handlers, context.wakeWorker)
       : executeInTurn(
@@ -68,6 +76,38 @@ export const storePhase = phase({
     { step: 'limits', informs: true, check: explainLimits },
   ],
 })
+
+/** Creates the items of an import, each as a single creation does. R238. */
+function executeImport(
+  way: Way & Pick<Parts, 'versioned' | 'intent' | 'identified'>,
+  route: Route & { readonly importing: Route },
+): Promise<Outcome> {
+  const { context, versioned, intent } = way
+  const { service, store, handlers } = context
+  const { resource, importing } = route
+  const { caller, call } = intent
+  const handled = handlers && mayRunHandlers(handlers, service, importing) ? handlers : null
+  const request = {
+    ...{ caller, account: caller.account, requestId: call.id, stateProblem: versioned.version.stateProblem },
+    namesOf: pointedNamesOf(versioned.version, importing),
+  }
+  const execute: ImportTools['execute'] = (make) => {
+    if (!handled) return store.execute(make())
+    const decisions = new HandledRun(handled, request)
+    return executeDecided([decisions], handled, make(decisions), () => make(decisions))
+  }
+  return importRows(route, intent, {
+    ...{ store, execute, isHandled: handled !== null, keepsHistory: service.keepsHistory },
+    rights: rowRightsOf(service.ruled, versioned.version, importing, caller),
+    content: flowingContent(call, resource.settings),
+    reader: rowReader(call, resource, intent.params[0], (bytes) => parseObject(bytes, resource.settings.body)),
+    spendQuota: async () => {
+      way.rate = await spendQuota(context, call, way.identified.caller)
+      admitQuota(way.rate)
+    },
+    lineError: (error) => partError(error, service, versioned.version),
+  })
+}
 
 /** The plan of a request with its caller, which is rolled back if it is a dry run. R237, R239. */
 function planOf(
@@ -259,7 +299,7 @@ function explainFields({ route: { resource, safe }, asked: { caller } }: Explain
   return lines.length === 0 ? null : lines.join('; ')
 }
 
-function explainLimits({ route: { content, resource } }: ExplainedWay): string | null {
+function explainLimits({ route: { content, resource, importing } }: ExplainedWay): string | null {
   if (content.length === 0) return null
-  return `content of up to ${resource.settings.limits.body} bytes as ${listInWords(content)}; its fields are checked when it arrives`
+  return `${importing ? 'any number of lines' : 'content'} of up to ${resource.settings.limits.body} bytes as ${listInWords(content)}; its fields are checked when it arrives`
 }

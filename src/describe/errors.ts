@@ -90,18 +90,22 @@ export function putErrorSchemas(components: Components, settings: Settings): voi
 const oneOfTypes = (types: readonly string[]): DocumentPart =>
   types.length === 1 ? { const: types[0] } : { enum: types }
 
-/** The content of a refusal, by media type. */
+/** The content of a refusal, by media type; `more` are further members. */
 export function refusalContent(
   refusal: Omit<StatusRefusal, 'status'>,
   minimal: boolean,
   examples: DocumentPart,
+  more: DocumentPart = {},
 ): DocumentPart {
   const { types, violations, repeats } = refusal
   const inside = violations.length === 0 ? {} : { errors: { items: { properties: { type: oneOfTypes(violations) } } } }
-  const plain = { allOf: [errorRef, { properties: { type: oneOfTypes(types), ...inside } }] }
+  const plain = { allOf: [errorRef, { properties: { type: oneOfTypes(types), ...inside, ...more } }] }
+  const problem = schemaRef('Problem')
   return {
     'application/json': { schema: repeats ? repeatSchema(types, minimal) : plain, ...examples },
-    'application/problem+json': { schema: schemaRef('Problem') },
+    'application/problem+json': {
+      schema: Object.keys(more).length === 0 ? problem : { allOf: [problem, { properties: more }] },
+    },
   }
 }
 

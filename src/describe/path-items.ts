@@ -1,6 +1,6 @@
 /** Path items: the endpoints of a version with their operations. Part 13; part 4, endpoints. */
 
-import { batchRef, jsonPatchRef } from '../bodies/batch-bodies.ts'
+import { batchRef, importedContent, jsonPatchRef } from '../bodies/batch-bodies.ts'
 import { cachedBodyRef, changeRef, createRef, inputRef, replaceRef } from '../bodies/bodies.ts'
 import { type DocumentPart, withoutUndefined } from '../bodies/components.ts'
 import { jsonPatchType } from '../endpoints/content-negotiation.ts'
@@ -125,6 +125,7 @@ function requestBody(
   const { body, id, input = [] } = route.about
   if (body === null) return undefined
   const example = body === 'input' ? declaredAction(route)?.example : undefined
+  if (body === 'lines') return { required: true, content: importedContent(content, resource) }
   const most = resource.settings.limits.body
   const description = most === service.settings.limits.body ? undefined : `At most ${most} bytes.`
   const schema =

@@ -43,7 +43,8 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
     .map(([status, named]) => {
       const found = [...new Set(named.map((one) => (typeof one === 'string' ? one : one[0])))]
       const listed = found.flatMap((type) => violationTypes(type, types)).filter((one) => isPossible(one, operation))
-      const violations = isBatch ? [...found, ...listed] : listed // a violation of a batch names the refused operation
+      // The errors of an import are those of its lines, of any type.
+      const violations = operation.route.importing ? [] : isBatch ? [...found, ...listed] : listed // a violation of a batch names the refused operation
       return {
         status,
         types: found.map(nameOf).toSorted(),
@@ -73,7 +74,10 @@ const ofReads = [...ofLists, 'unsupported-field']
 const memberOperations = (batch: DescribedOperation): readonly DescribedOperation[] =>
   batch.version.endpoints.flatMap((place) =>
     [...place.methods]
-      .filter(([method, { most, settle }]) => batchMethods.includes(method) && most === undefined && !settle)
+      .filter(
+        ([method, { most, settle, importing }]) =>
+          batchMethods.includes(method) && most === undefined && !settle && !importing,
+      )
       .map(([, route]) => ({ ...batch, place, route })),
   )
 

@@ -117,14 +117,14 @@ export function headerParameters(route: Route, components: Components): Document
   return route.claims === null ? found : [...found, keyParameter(route, components)]
 }
 
-/** The parameter of dry runs, which all writes have. R239. */
-export const dryRunParameters = ({ safe, resource, settle }: Route, components: Components): DocumentPart[] =>
-  safe || settle
+/** The parameter of dry runs, which writes of one transaction have. R239. */
+export const dryRunParameters = (route: Route, components: Components): DocumentPart[] =>
+  route.safe || route.settle || route.importing
     ? []
     : [
         {
           ...components.put('parameters', ['DryRun'], {
-            name: dryRunName(resource.settings),
+            name: dryRunName(route.resource.settings),
             in: 'query',
             description: 'With true the request is checked and answered as otherwise, and changes nothing.',
             schema: { type: 'boolean', default: false },

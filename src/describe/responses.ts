@@ -1,6 +1,6 @@
 /** Responses: describes the successful answers of an operation and all its refusals. Part 13. */
 
-import { batchResultRef } from '../bodies/batch-bodies.ts'
+import { batchResultRef, importMembers, importReportRef } from '../bodies/batch-bodies.ts'
 import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef, pairProperty, recordedRef } from '../bodies/bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import { patchContent, revisionsRef } from '../bodies/revision-bodies.ts'
@@ -70,7 +70,11 @@ function alikeRef(scene: ResponseContext): ComponentRef {
 function refusalRef(scene: ResponseContext, refusal: StatusRefusal, route: Route): ComponentRef {
   const { around, headers, refusals } = scene
   const minimal = route.resource.settings.idempotency.conflictBody === 'minimal'
-  const content = refusalContent(refusal, minimal, refusalExamples(refusal, scene))
+  // An import of which every line is wrong is refused with its report; other refusals of an import have other errors, or none.
+  const { errors, ...counts } = importMembers
+  const reported = { ...counts, errors: { items: { properties: errors.items.properties } } }
+  const more = route.importing && refusal.status === 400 ? reported : {}
+  const content = refusalContent(refusal, minimal, refusalExamples(refusal, scene), more)
   const part = { description: statusTitle(refusal.status), ...headers(refusalHeaders(refusal, route)), content }
   const key = JSON.stringify(part)
   const ref = refusals.get(key) ?? around.components.put('responses', refusalNames(refusal, route), part)
@@ -110,7 +114,7 @@ function refusalExample(types: readonly string[], { errors }: ServedVersion): Do
   return { example: { message: `${typeTitle(errors, type)}.`, type, types: typeChain(errors, type) } }
 }
 
-const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef }
+const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef, import: importReportRef }
 
 function answerSchema(
   body: DescribedAnswer['body'],

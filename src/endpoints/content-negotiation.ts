@@ -126,7 +126,7 @@ export function admitContent(call: Call, route: Route): void {
   admitType(call, route)
   admitCoding(call, route)
   const most = route.resource.settings.limits.body
-  if (length !== null && length > most) throw contentTooLarge(most)
+  if (length !== null && length > most && !route.importing) throw contentTooLarge(most)
 }
 
 /** QUERY requires Content-Type even without content. R15. */

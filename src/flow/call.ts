@@ -28,6 +28,8 @@ export interface Call {
 export interface Content extends AsyncIterable<Uint8Array> {
   /** The whole content if it has arrived already, otherwise null. */
   readonly readIfComplete?: () => Uint8Array | null
+  /** The pieces of content of any length, each taken before the next one is read; fails if none comes for `idle` milliseconds. */
+  readonly flow: (idle: number) => AsyncIterable<Uint8Array>
 }
 
 /** Every line of a header, by its lower-case name. */

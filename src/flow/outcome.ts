@@ -74,6 +74,12 @@ interface AnsweredWrite {
   readonly revision: 0
 }
 
+/** The outcome of each plan; those of plans that were kept apart can be errors. */
+export interface SeveralOutcomes {
+  readonly is: 'several'
+  readonly outcomes: readonly (Outcome | { readonly is: 'refused'; readonly error: unknown })[]
+}
+
 /** A value that must be unique is in use. */
 export interface Duplicate {
   readonly is: 'duplicate'
@@ -164,6 +170,7 @@ export type Outcome =
   | { readonly is: 'kept'; readonly seen: ReadResult }
   | PriorClaim
   | { readonly is: 'free' }
+  | SeveralOutcomes
   | FamilyRows
   | WaitingParts
   | TableRows

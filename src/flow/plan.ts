@@ -391,6 +391,16 @@ export interface Sequence extends RequestedWrite, Pick<Read, 'collection' | 'key
   readonly begin: () => SequenceRun
 }
 
+/**
+ * New rows of a sequence that do not depend on each other's outcomes. One that is refused before it has written anything leaves the
+ * others alone; otherwise its refusal is the outcome of all, unless they are kept `apart`, which takes longer.
+ */
+interface Creations {
+  readonly do: 'creations'
+  readonly plans: readonly Create[]
+  readonly apart: boolean
+}
+
 export interface SequenceRun {
   /** The next plan, given the outcome of the one before; null after the last. Throws a Problem to refuse all of them. */
   next(before: { readonly is: string } | null): Plan | null
@@ -480,6 +490,7 @@ export type WritePlan =
   | Create
   | Decide
   | Sequence
+  | Creations
   | CatchUp
   | TablePlan
   | SeveralWrites

@@ -79,6 +79,8 @@ export interface Route {
   readonly claims: 'required' | 'optional' | 'replayed' | null
   /** Of batches: how many operations one may have; missing for other routes. R229. */
   readonly most?: number
+  /** Of imports: the operation that creates the item of a line; missing for other routes. Their content is not read as a whole. R238. */
+  readonly importing?: Route
   /** Its description. */
   readonly about: OperationDescription
 }
@@ -93,7 +95,7 @@ export interface OperationDescription {
   readonly summary: (below: string) => string
   readonly notes: readonly string[]
   /** The schema of its content; null if it takes none. */
-  readonly body: 'create' | 'replace' | 'change' | 'input' | 'form' | 'batch' | null
+  readonly body: 'create' | 'replace' | 'change' | 'input' | 'form' | 'batch' | 'lines' | null
   /** The fields of a body that is the input of a transition or an operation. */
   readonly input?: readonly InputField[]
   /** The fields of an answer that is the output of an operation, or of each member of a list of `outputs`. */
@@ -137,6 +139,7 @@ export interface DescribedAnswer {
     | 'summary'
     | 'revision'
     | 'revisions'
+    | 'import'
     | null
   /** Its headers, besides those of every answer. */
   readonly headers: readonly string[]

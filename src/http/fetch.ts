@@ -161,8 +161,13 @@ function contentOf(request: Request, { service, world }: ServerContext): Content
   const pieces = () => {
     if (request.bodyUsed || body?.locked) throw consumedContent()
     // A host may close the connection when content is cancelled, before it has sent the refusal.
-    const content = (body as ReadableStream<Uint8Array>).values({ preventCancel: true })
-    return world.state.of(makeIntake, world).receive(content, service.settings.limits.requestTimeout)
+    return (body as ReadableStream<Uint8Array>).values({ preventCancel: true })
   }
-  return body && { [Symbol.asyncIterator]: pieces }
+  const intake = () => world.state.of(makeIntake, world)
+  return (
+    body && {
+      [Symbol.asyncIterator]: () => intake().receive(pieces(), service.settings.limits.requestTimeout),
+      flow: (idle) => intake().flow(pieces(), idle),
+    }
+  )
 }

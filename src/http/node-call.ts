@@ -38,20 +38,23 @@ export const requestTarget = (request: IncomingMessage & { readonly originalUrl?
   request.originalUrl ?? (request.url as string)
 
 /** Content that the host may have read. The host has sent 100 Continue already. */
-const hostedContent = (request: IncomingMessage, { service, world }: ServerContext): Content => ({
-  [Symbol.asyncIterator]: () => {
+function hostedContent(request: IncomingMessage, { service, world }: ServerContext): Content {
+  const intake = () => {
     if (request.readableDidRead || request.readableEnded) throw consumedContent()
-    return world.state
-      .of(makeIntake, world)
-      .receive(contentPieces(request, undefined), service.settings.limits.requestTimeout)
-  },
-})
+    return world.state.of(makeIntake, world)
+  }
+  const pieces = () => contentPieces(request, undefined)
+  return {
+    [Symbol.asyncIterator]: () => intake().receive(pieces(), service.settings.limits.requestTimeout),
+    flow: (idle) => intake().flow(pieces(), idle),
+  }
+}
 
 /** The content: at once if its whole declared length has arrived, otherwise piece by piece. */
 const contentOf = (
   request: IncomingMessage,
   response: ServerResponse | undefined,
-  context: ServerContext,
+  { service, world }: ServerContext,
 ): Content => ({
   readIfComplete: () => {
     const { readableLength: length } = request
@@ -59,8 +62,13 @@ const contentOf = (
     return length === Number(request.headers['content-length']) ? request.read(length) : null
   },
   [Symbol.asyncIterator]: () =>
-    context.world.state.of(makeIntake, context.world).receive(contentPieces(request, response)),
+    world.state.of(makeIntake, world).receive(contentPieces(request, response), ownRequestTimeout(service)),
+  flow: (idle) => world.state.of(makeIntake, world).flow(contentPieces(request, response), idle),
 })
+
+/** The time for all content of a request, if node:http does not watch it: that of an import may take any time. */
+export const ownRequestTimeout = ({ imports, settings }: ServerContext['service']): number | undefined =>
+  imports ? settings.limits.requestTimeout : undefined
 
 /** The content as it arrives. Sends 100 Continue if the client waits for it; ending early keeps the connection open. R19. */
 async function* contentPieces(

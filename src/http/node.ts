@@ -10,11 +10,10 @@ import type { Reply } from '../flow/reply.ts'
 import { type Cancel, elapsedSince } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
 import { loopInterval, makeLoopState, recordLoopDelay } from '../limits/overload.ts'
-import type { Settings } from '../settings.ts'
 import { logAnswer } from './answer-log.ts'
 import { connectionQueues, discardInput, type EnqueueStep, linger, loopTurns } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './engine-error.ts'
-import { callOf } from './node-call.ts'
+import { callOf, ownRequestTimeout } from './node-call.ts'
 import { stopServer } from './stop.ts'
 import { brokenStream, makeAnswerReaders, openStream, streamBody } from './stream.ts'
 
@@ -43,7 +42,7 @@ export async function listen(context: ServerContext, { port, host, socket }: Lis
   const { world } = context
   const enqueue = connectionQueues(world)
   const serveRequest = requestListener(context, enqueue)
-  const server = createEngine(context.service.settings.limits)
+  const server = createEngine(context.service)
   server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket, world) }))
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, (request: IncomingMessage, response: ServerResponse) =>
@@ -94,11 +93,12 @@ export function watchLoop(context: ServerContext): Cancel | undefined {
   })
 }
 
-function createEngine(limits: Settings['limits']): Server {
+function createEngine(service: ServerContext['service']): Server {
+  const { limits } = service.settings
   const server = createServer({
     maxHeaderSize: limits.headers + limits.url + 1024, // both are counted by the corridor, R179
     headersTimeout: limits.headersTimeout,
-    requestTimeout: limits.requestTimeout,
+    requestTimeout: ownRequestTimeout(service) === undefined ? limits.requestTimeout : 0,
     keepAliveTimeout: limits.idleTimeout,
     connectionsCheckingInterval: 1000,
     optimizeEmptyRequests: true,

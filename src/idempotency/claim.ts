@@ -10,6 +10,7 @@ import type { Claim } from '../flow/plan.ts'
 import { type AccessRule, ruleFor } from '../resources/declaration.ts'
 import { type PatchOperation, patchedNames } from '../resources/json-patch.ts'
 import type { ServedTransition } from '../resources/machine.ts'
+import { importSegment } from '../resources/own-operations.ts'
 import type { Resource } from '../resources/resource.ts'
 import { hasRowRules } from '../rules/row-rules.ts'
 import type { Settings } from '../settings.ts'
@@ -81,6 +82,22 @@ export function claimOfBatch(asked: RequestContext, resource: Resource): ClaimAn
   const payload = ['POST', claimPath(resource), { batch: rest, caller: caller.id }] as const
   const space = { rule: 'authenticated', space: claimPath(resource) }
   return { claim: { ...makeClaim(key, payload, resource, asked, space), keeps: true }, body: rest }
+}
+
+/**
+ * The claim of an import. Its content is not a part of the payload, as it is compared while it is read. Only a caller with the same
+ * rights gets its report again: others could guess the values of fields that they do not see. R238
+ */
+export function claimOfImport(asked: RequestContext, resource: Resource, type: string): Claim | null {
+  const { call, caller, carried, params } = asked
+  const { key } = readIdempotencyKey(call, {}, resource.settings)
+  if (key === null) return null
+  const space = `${claimPath(resource)}/${importSegment}`
+  const rights = resource.members.flatMap(({ write }) => write.filter((one) => caller.scopes.has(one)))
+  const about = { import: type, version: carried.label, caller: caller.id, rights }
+  const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${importSegment}`, about] as const
+  const rule = ruleFor(resource.access, 'create')
+  return { ...makeClaim(key, payload, resource, asked, { rule, space }), keeps: true }
 }
 
 /** Bodies are compared in their newest form. One that cannot be converted is refused later. */

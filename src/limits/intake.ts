@@ -27,6 +27,8 @@ export interface Intake {
     content: AsyncIterable<Uint8Array>,
     timeout?: number,
   ) => AsyncGenerator<Uint8Array, void, undefined>
+  /** Yields the pieces of content that is not kept; throws if none comes for `idle` milliseconds, however long all take. */
+  readonly flow: (content: AsyncIterable<Uint8Array>, idle: number) => AsyncGenerator<Uint8Array, void, undefined>
   /** How many bytes are held. */
   readonly held: () => number
 }
@@ -81,6 +83,21 @@ export function makeIntake(world: World): Intake {
     }
   }
 
+  async function* flow(content: AsyncIterable<Uint8Array>, idle: number): AsyncGenerator<Uint8Array, void, undefined> {
+    const pieces = content[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const { done, value } = await within(world, idle, pieces.next(), () => {
+          throw lateRequest()
+        })
+        if (done) return
+        yield value
+      }
+    } finally {
+      pieces.return?.().catch(() => {})
+    }
+  }
+
   const next = <T>(own: Upload, piece: Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       own.cut = reject
@@ -122,5 +139,5 @@ export function makeIntake(world: World): Intake {
     for (const { bytes, since, cut } of uploads) if (time - since > grace + bytes / pace) cut?.(intakeFull())
   }
 
-  return { receive: taken, held: () => held }
+  return { receive: taken, flow, held: () => held }
 }

@@ -8,7 +8,7 @@ export interface SampledRequest {
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** The header that the key is sent in; null if the operation is public. */
   readonly keyHeader: string | null
-  /** Undefined without content. */
+  /** Undefined without content; a text is sent as it is. */
   readonly body?: unknown
 }
 
@@ -26,6 +26,8 @@ const withOrigin = (code: string): Markup[] =>
 
 const keyPrefix = (header: string): string => (header === 'Authorization' ? 'Bearer ' : '')
 
+const bodyText = (body: unknown): string => (typeof body === 'string' ? body : JSON.stringify(body, null, 2))
+
 /** In single quotes, so that a shell expands nothing in it. */
 const shellText = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
@@ -34,7 +36,9 @@ function curlCode({ method, path, headers, keyHeader, body }: SampledRequest): s
     `curl ${method === 'GET' ? '' : `-X ${method} `}${shellText(origin + path)}`,
     ...(keyHeader === null ? [] : [`-H "${keyHeader}: ${keyPrefix(keyHeader)}$API_KEY"`]),
     ...headers.map(([name, value]) => `-H ${shellText(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`-d ${shellText(JSON.stringify(body, null, 2))}`]),
+    ...(body === undefined
+      ? []
+      : [`${typeof body === 'string' ? '--data-binary' : '-d'} ${shellText(bodyText(body))}`]),
   ].join(' \\\n  ')
 }
 
@@ -47,7 +51,10 @@ function typescriptCode({ method, path, headers, keyHeader, body }: SampledReque
   const options = [
     ...(method === 'GET' ? [] : [`method: ${quoted(method)}`]),
     ...(all.length === 0 ? [] : [`headers: { ${all.join(', ')} }`]),
-    ...(body === undefined ? [] : [`body: JSON.stringify(${JSON.stringify(body, null, 2).replaceAll('\n', '\n  ')})`]),
+    ...(typeof body === 'string' ? [`body: ${quoted(body)}`] : []),
+    ...(body === undefined || typeof body === 'string'
+      ? []
+      : [`body: JSON.stringify(${bodyText(body).replaceAll('\n', '\n  ')})`]),
   ]
   const second = options.length === 0 ? '' : `, {\n${options.map((one) => `  ${one},\n`).join('')}}`
   return `const response = await fetch(${quoted(origin + path)}${second})\nconsole.log(response.status, await response.text())`
@@ -67,12 +74,19 @@ function pythonValue(value: unknown): string {
 function pythonCode({ method, path, headers, keyHeader, body }: SampledRequest): string {
   const key = keyHeader === null ? [] : [`"${keyHeader}": "${keyPrefix(keyHeader)}" + os.environ["API_KEY"]`]
   const all = [...key, ...headers.map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)]
-  const modules = [...(body === undefined ? [] : ['json']), ...(keyHeader === null ? [] : ['os']), 'urllib.request']
+  const isText = typeof body === 'string'
+  const modules = [
+    ...(body === undefined || isText ? [] : ['json']),
+    ...(keyHeader === null ? [] : ['os']),
+    'urllib.request',
+  ]
   const options = [
     JSON.stringify(origin + path),
     ...(method === 'GET' ? [] : [`method="${method}"`]),
     ...(all.length === 0 ? [] : [`headers={${all.join(', ')}}`]),
-    ...(body === undefined ? [] : [`data=json.dumps(${pythonValue(body)}).encode()`]),
+    ...(body === undefined
+      ? []
+      : [`data=${isText ? JSON.stringify(body) : `json.dumps(${pythonValue(body)})`}.encode()`]),
   ]
   return [
     `import ${modules.join(', ')}\n`,

@@ -34,7 +34,7 @@ function formFor(request) {
   const places = [...template.matchAll(/\\{([^}]+)\\}/g)].map(([, name]) => [name, ...field(name, make('input', { required: true, autocomplete: 'off' }))])
   const [queryLabel, query] = field('Query, as a=1&b=2', make('input', { autocomplete: 'off' }))
   const hasBody = request.headers.some(([name]) => name === 'Content-Type')
-  const [bodyLabel, text] = field('Content', make('textarea', { rows: 6, value: body === undefined ? '' : JSON.stringify(body, null, 2), autocomplete: 'off' }))
+  const [bodyLabel, text] = field('Content', make('textarea', { rows: 6, value: typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body, null, 2), autocomplete: 'off' }))
   const output = make('output')
   output.setAttribute('aria-live', 'polite')
   const form = make('form', { autocomplete: 'off' }, ...places.map(([, label]) => label), queryLabel, ...(hasBody ? [bodyLabel] : []), make('button', {}, 'Send ' + method), output)

@@ -3,10 +3,11 @@ import pg from 'pg'
 import { isReading, type ResultRow } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
 import type { Cell } from '../rows/collection.ts'
+import type { ValueLists } from '../sql/statements.ts'
 import type { ConnectionParams, DatabaseHost } from './connection-url.ts'
 import { isPlanOutdated, withCode } from './failure.ts'
 import { checkFrames } from './frames.ts'
-import { encodeLists, preparedStatements, type ValueLists, type Wire, wireQuery } from './wire-query.ts'
+import { encodeLists, preparedStatements, type Wire, wireQuery } from './wire-query.ts'
 
 /** Timeouts of a connection, in milliseconds. */
 export interface ConnectionTimeouts {

@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { ResultRow } from '../catalog/steps.ts'
 import { Memo } from '../flow/memo.ts'
 import type { Cell } from '../rows/collection.ts'
-import type { CoalescedStatement } from '../sql/statements.ts'
+import type { ValueLists } from '../sql/statements.ts'
 
 /** The driver's methods for callers that send protocol messages themselves. */
 export interface Wire {
@@ -90,12 +90,6 @@ type WireValue = Cell | Buffer
 
 const encodeValue = (value: WireValue): string | Buffer | null =>
   value === null || Buffer.isBuffer(value) ? value : String(value)
-
-/** Rows of values: placeholder n takes the array of the n-th values. */
-export interface ValueLists {
-  readonly types: CoalescedStatement['types']
-  readonly rows: readonly (readonly Cell[])[]
-}
 
 /**
  * Encodes one array per placeholder in PostgreSQL's binary format: text arrays would be escaped here and parsed there, which

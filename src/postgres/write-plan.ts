@@ -38,7 +38,8 @@ export interface PostgresWriteDeps {
   readonly shared: SharedCommits
 }
 
-export function postgresWriting(deps: Omit<PostgresWriteDeps, 'turns' | 'shared'>): PostgresWriteDeps {
+export function postgresWriting(given: Omit<PostgresWriteDeps, 'turns' | 'shared'>): PostgresWriteDeps {
+  const deps = { ...given, cellar: { ...given.cellar, duplicateOf: postgresDuplicate } }
   const shared = new SharedCommits({
     ...deps,
     commit: (connection) => runFinalStatement(connection, commit, isOutcomeUnknown),
@@ -164,7 +165,13 @@ async function inTransaction(
   }
   try {
     let step = steps.next(await run(first))
-    while (!step.done) step = steps.next(await run(step.value))
+    while (!step.done) {
+      const [rows, failure] = await run(step.value).then(
+        (found) => [found, null] as const,
+        (error: unknown) => [[], error ?? new Error()] as const,
+      )
+      step = failure === null ? steps.next(rows) : steps.throw(failure)
+    }
     const outcome = rejectOvertaken(plan, step.value)
     const commits = isCommitted(outcome) && !isDry(plan)
     if (inside && commits) await runFinalStatement(connection, commit, (error) => citus || isOutcomeUnknown(error))

@@ -146,6 +146,8 @@ export interface ResourceDeclaration {
   readonly summaries?: DeclaredSummaries
   /** Whether the list also answers with all of its items, as lines of JSON or CSV: `exports: true`. R238. */
   readonly exports?: boolean
+  /** Whether `POST /orders/imports` creates an item of each line of JSON or CSV, however many: `imports: true`. R238. */
+  readonly imports?: boolean
   /** Indexes for lists that filter by one field and sort by another: `indexes: [['status', 'title']]`. */
   readonly indexes?: readonly (readonly string[])[]
   /** Fields whose values together are unique: `uniques: [['street', 'number']]`. */
@@ -180,6 +182,7 @@ export const resourceKeys = [
   'sorts',
   'summaries',
   'exports',
+  'imports',
   'indexes',
   'uniques',
   'events',

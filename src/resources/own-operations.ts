@@ -75,13 +75,18 @@ export type DeclaredOperations = { readonly [name: string]: OperationDeclaration
 /** The standard operation whose access rule an operation has by default. */
 export const ruleSource = (at: unknown): 'create' | 'change' => (at === 'collection' ? 'create' : 'change')
 
+/** The segment of URLs at which items of a collection are imported. */
+export const importSegment = 'imports'
+
 interface BelowCollection {
   readonly operations?: DeclaredOperations | undefined
+  readonly imports?: boolean | undefined
   readonly summaries?: object | undefined
 }
 
-/** The segments below a collection that are no items: those of its operations and of its summaries. An item cannot have such a key. */
-export const collectionSegments = ({ operations = {}, summaries }: BelowCollection): readonly string[] => [
+/** The segments below a collection that are no items: those of its operations, its imports and its summaries. An item cannot have such a key. */
+export const collectionSegments = ({ operations = {}, imports, summaries }: BelowCollection): readonly string[] => [
   ...Object.keys(operations).filter((name) => operations[name]?.at === 'collection'),
+  ...(imports ? [importSegment] : []),
   ...(summaries ? [summarySegment] : []),
 ]

@@ -77,6 +77,8 @@ export interface Resource {
   readonly summaries: readonly Summary[]
   /** Whether its list can be exported. */
   readonly exports: boolean
+  /** Whether its items can be imported. */
+  readonly imports: boolean
   readonly access: Access
   readonly declaration: ResourceDeclaration
   readonly collection: Collection
@@ -130,7 +132,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     hasScopedFields: members.some(({ read }) => read !== null),
     ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, around, rules) },
     summaries: summariesOf(declaration.summaries, (path) => fieldByPath(byName, path), settings.naming),
-    ...{ access: declaration.access, exports: declaration.exports === true },
+    ...{ access: declaration.access, exports: declaration.exports === true, imports: declaration.imports === true },
     ...{ carriesEmbedded: carriesEmbedded(name, around), isPaired: isPaired(name, around) },
     ...{ declaration, collection: collectionOf(made, declaration, around) },
     ...{ created: toCase('created-at', settings.naming), updated: toCase('updated-at', settings.naming) },

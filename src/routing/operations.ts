@@ -14,6 +14,7 @@ import { transitionRoutes } from '../endpoints/transition-item.ts'
 import { withExport } from '../exports/export-items.ts'
 import type { Route } from '../flow/route.ts'
 import { revisionRoutes } from '../history/revision-routes.ts'
+import { importRoutes } from '../imports/import-route.ts'
 import type { Operation } from '../resources/declaration.ts'
 import { summaryRoutes } from '../summaries/summarize-items.ts'
 
@@ -36,6 +37,7 @@ export const standardOperations: readonly OperationRoutes[] = [
   (context) => (context.resource.machine === null ? [] : transitionRoutes(context)),
   ownOperationRoutes,
   summaryRoutes,
+  importRoutes,
   revisionRoutes,
   webhookRoutes,
   (context) => (context.resource.settings.methods.query ? offered('list', queryItemsRoute)(context) : []),

@@ -39,8 +39,11 @@ function resourceEndpoints(scene: EndpointContext, operations: readonly Operatio
   const flat = below ? onCollection.filter(({ safe }) => safe) : onCollection
   const lists = [...(below ? [below] : []), ...(collection.composite ? [] : [`/${name}`])]
   /** Reads below a collection, as summaries, have a path below each path of its list. */
-  const basesOf = (at: Route['at'], routes: readonly Route[]) =>
-    at.startsWith('item') ? [item] : routes.every(({ safe }) => safe) ? lists : [`/${name}`]
+  const basesOf = (at: Route['at'], routes: readonly Route[]) => {
+    if (at.startsWith('item')) return [item]
+    if (routes.some(({ importing }) => importing)) return [below ?? `/${name}`] // where single items are created
+    return routes.every(({ safe }) => safe) ? lists : [`/${name}`]
+  }
   return [
     ...[...Map.groupBy(all, ({ at }) => at)]
       .filter(([at]) => at !== 'collection')

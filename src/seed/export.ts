@@ -3,13 +3,12 @@ import { createWriteStream } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { listInWords, nearestName } from '../formats/naming.ts'
-import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { openStoreFor } from '../terminal/start.ts'
+import { type AnsweredError, refusedBy, requireDeclared } from './declared-resource.ts'
 import { operatorDoor } from './operator-door.ts'
 
 export const exportCommand: Command = {
@@ -39,7 +38,7 @@ export const exportCommand: Command = {
 async function run(given: CommandInput): Promise<number> {
   const [declaration = '', resource = '', file] = given.arguments
   const service = await loadService(declaration)
-  checkResource(service, resource, declaration)
+  requireDeclared('exports', service, resource, declaration)
   const type = file === undefined || file.endsWith('.ndjson') ? 'application/x-ndjson' : 'text/csv'
   if (file !== undefined && !/\.(?:ndjson|csv)$/.test(file))
     throw commandError(
@@ -53,31 +52,12 @@ async function run(given: CommandInput): Promise<number> {
     const query = given.flagValue('query')?.text ?? ''
     const headers = { accept: type, ...(version !== null && { version }) }
     const answer = await door(new Request(`${url}/${resource}${query === '' ? '' : `?${query}`}`, { headers }))
-    if (!answer.ok) throw refused((await answer.json()) as Refusal)
+    if (!answer.ok) throw refusedBy('export', (await answer.json()) as AnsweredError)
     await write(answer, file)
   } finally {
     await store.close()
   }
   return 0
-}
-
-function checkResource({ resources }: Service, name: string, declaration: string): void {
-  const exported = [...resources].filter(([, one]) => one.exports).map(([one]) => one)
-  if (exported.includes(name)) return
-  if (resources.has(name))
-    throw commandError(`${name} declares no exports.`, `Write exports: true in resources.${name} of ${declaration}.`)
-  const guess = nearestName(name, exported)
-  const all = exported.length === 0 ? 'No resource declares exports.' : `There are ${listInWords(exported, 'and')}.`
-  throw commandError(`There is no resource "${name}".`, guess ? `Did you mean ${guess}?` : all)
-}
-
-interface Refusal {
-  readonly message: string
-  readonly errors?: readonly { readonly message: string }[]
-}
-
-function refused({ message, errors = [] }: Refusal): Error {
-  return commandError([`The export was refused: ${message}`, ...errors.map((one) => `  ${one.message}`)].join('\n'), '')
 }
 
 /** Writes an answer, and on a terminal how much of it is written. */

@@ -13,8 +13,16 @@ export interface Statement {
   readonly autocommit?: 'read' | 'write'
   /** The statement that coalesces several of this kind into one; missing where they cannot be coalesced. */
   readonly many?: CoalescedStatement
+  /** The values of the statements that this one stands for; it has none of its own then. */
+  readonly lists?: ValueLists
   /** Set if the operation does not use the rows, so that the next statement may be sent before this one is done. */
   readonly pipelined?: true
+}
+
+/** The values of several statements, which are sent as one array per placeholder. */
+export interface ValueLists {
+  readonly types: CoalescedStatement['types']
+  readonly rows: readonly (readonly Cell[])[]
 }
 
 /** A statement without values. */

@@ -47,7 +47,7 @@ export function batchedWrites({ db, run, snapshot, cellar: opened, patience, cou
   const idle: (() => void)[] = []
   /** The rows that were written since the last commit. */
   const written: WrittenKey[] = []
-  const cellar: StoreContext = { ...opened, onWrite: (row) => written.push(row) }
+  const cellar: StoreContext = { ...opened, duplicateOf: sqliteDuplicate, onWrite: (row) => written.push(row) }
 
   function join(plan: WritePlan): Promise<Outcome> {
     return new Promise((done, fail) => {

@@ -19,6 +19,7 @@ import {
   type Sequence,
 } from '../flow/plan.ts'
 import { summaryStatement } from '../sql/summary-statement.ts'
+import { performApart, performCreations } from './creations.ts'
 import { writeWithEffects } from './effects.ts'
 import { withEmbeddedRows } from './embedded-outcome.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-claims.ts'
@@ -57,6 +58,10 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return yield* performDecision(cellar, plan, held)
     case 'sequence':
       return yield* performSequence(cellar, plan, held)
+    case 'creations':
+      return yield* (plan.apart ? performApart : performCreations)(cellar, plan.plans, (one) =>
+        perform(cellar, one, held),
+      )
     case 'catchUp':
       if (cellar.backlog) yield* cellar.backlog.catchUp()
       return { is: 'caughtUp' }

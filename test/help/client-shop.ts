@@ -54,6 +54,13 @@ export const api = service({
       access: 'public',
     },
     files: { fields: { text: f.text() }, access: 'authenticated', events: false },
+    notes: {
+      fields: { text: f.text({ filter: true, unique: true }), size: f.integer({ default: 0, filter: 'range' }) },
+      imports: true,
+      exports: true,
+      access: 'public',
+    },
+    pages: { parent: 'notes', fields: { place: f.integer() }, imports: true, exports: true, access: 'public' },
   },
   settings: { events: { stream: true }, list: { or: true } },
 })

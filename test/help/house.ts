@@ -21,7 +21,7 @@ const storied: readonly (readonly string[])[] = [
   ['sqlite', 'postgres'],
   ['handlers', 'views'],
   ['endpoints', 'timers', 'jobs'],
-  ['events', 'summaries', 'exports', 'pairs'],
+  ['events', 'summaries', 'exports', 'imports', 'pairs'],
   ['history'],
   ['deliveries'],
   ['routing'],

@@ -74,7 +74,7 @@ function contentOf({ json, body, headers = {} }: Sent = {}): Pick<Exchange, 'sen
   const named = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
   const { 'content-type': kind = 'application/json', 'content-encoding': coding } = Object.fromEntries(named)
   const text = json === undefined ? body : JSON.stringify(json)
-  if (typeof text !== 'string' || text === '' || coding !== undefined || !/json/i.test(kind)) return {}
+  if (typeof text !== 'string' || text === '' || coding !== undefined || !/[/+]json/i.test(kind)) return {}
   return { sent: { kind: (kind.split(';', 1)[0] as string).trim().toLowerCase(), value: parsed(text) } }
 }
 

@@ -220,7 +220,7 @@ function sender(context: ServerContext): Send {
         headers,
         raw: Object.entries(headers).flat(),
         id: 'walk',
-        content: content ? chunks() : null,
+        content: content ? Object.assign(chunks(), { flow: chunks }) : null,
         address: '',
       },
       context,

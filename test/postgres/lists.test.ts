@@ -5,8 +5,8 @@ import { after, test } from 'node:test'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { connect } from '../../src/postgres/connect.ts'
 import { parseConnectionUrl } from '../../src/postgres/connection-url.ts'
-import type { ValueLists } from '../../src/postgres/wire-query.ts'
 import type { Cell } from '../../src/rows/collection.ts'
+import type { ValueLists } from '../../src/sql/statements.ts'
 import { freshPostgres } from '../help/postgres.ts'
 
 const times = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }

@@ -33,6 +33,7 @@ const shop = service({
         prices: { sum: ['price'], group: ['phone'] },
       },
       exports: true,
+      imports: true,
       access: { read: 'orders:read', write: 'orders:write', remove: 'admin' },
       history: { read: 'authenticated' },
     },
@@ -66,6 +67,9 @@ const text = (body: string | Uint8Array, headers: Record<string, string> = {}): 
 })
 
 const csv: Sent = { headers: { accept: 'text/csv' } }
+/** A line of an import. */
+const line = (value: object): Sent => text(JSON.stringify(value), { 'content-type': 'application/x-ndjson' })
+const cells = (body: string): Sent => text(body, { 'content-type': 'text/csv' })
 
 const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   'API1 broken object level authorization': [
@@ -84,6 +88,8 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     ['user', 'GET', '/orders?accountId=acc_other', 400, 'invalid-query', csv],
     [null, 'GET', '/orders', 401, 'credentials-missing', csv],
     [null, 'GET', '/orders/summaries/by-title', 401, 'credentials-missing'],
+    [null, 'POST', '/orders/imports', 401, 'credentials-missing', line({ title: 'x' })],
+    ['user', 'POST', '/orders/imports?accountId=acc_other', 400, 'invalid-query', line({ title: 'x' })],
     ['user', 'GET', '/orders/{id}/revisions', 404, 'resource-not-found'],
     ['user', 'GET', '/orders/{id}/revisions/1', 404, 'resource-not-found'],
     ['user', 'GET', '/orders/{id}/revisions/1?against=1', 404, 'resource-not-found'],
@@ -127,6 +133,13 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     ['user', 'POST', '/orders', 400, 'validation-failed', json({ title: 'x', createdAt: '2020-01-01T00:00:00Z' })],
     ['user', 'POST', '/orders', 400, 'validation-failed', json({ title: 'x', isAdmin: true, role: 'admin' })],
     ['user', 'POST', '/orders', 403, 'insufficient-scope', json({ title: 'x', price: '0.01' })],
+    ['reader', 'POST', '/orders/imports', 403, 'insufficient-scope', line({ title: 'x' })],
+    ['user', 'POST', '/orders/imports', 400, 'validation-failed', line({ title: 'x', accountId: 'acc_other' })],
+    ['user', 'POST', '/orders/imports', 400, 'validation-failed', line({ title: 'x', price: '0.01' })],
+    ['user', 'POST', '/orders/imports', 400, 'validation-failed', line({ title: 'x', access_token: 'abc' })],
+    ['user', 'POST', '/orders/imports', 400, 'validation-failed', cells('title,accountId\nx,acc_other\n')],
+    ['user', 'POST', '/orders/imports', 400, 'validation-failed', cells('title,__proto__\nx,y\n')],
+    ['user', 'POST', '/orders/imports', 400, 'validation-failed', cells('title,labels.constructor\nx,y\n')],
     ['user', 'PATCH', '/orders/{own}', 403, 'insufficient-scope', json({ price: '0.01' })],
     ['user', 'PATCH', '/orders/{own}', 400, 'validation-failed', json({ accountId: 'acc_other' })],
     ['user', 'PATCH', '/orders/{own}', 400, 'validation-failed', json({ id: unknown })],

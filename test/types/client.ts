@@ -1,4 +1,5 @@
 /** The types of a client as they are inferred, and calls that do not compile; nothing here runs. */
+// long because: one declaration, and one call of each method
 import { count, f, type Row, service } from 'bylaw'
 import {
   type Client,
@@ -67,6 +68,14 @@ const api = service({
       access: 'public',
     },
     logs: { fields: { text: f.text() }, methods: ['list', 'create'], access: 'public', events: false },
+    sheets: {
+      fields: { text: f.text(), size: f.integer() },
+      imports: true,
+      exports: true,
+      access: 'public',
+      events: false,
+    },
+    rows: { parent: 'sheets', fields: { text: f.text() }, imports: true, access: 'public', events: false },
     cards: { fields: { text: f.text() }, access: { read: 'orders:read', write: 'orders:ship' }, events: false },
   },
 })
@@ -80,10 +89,30 @@ export async function calls() {
     Proof<Equal<typeof order, Order>>,
     Proof<Equal<(typeof order)['status'], 'draft' | 'placed' | 'shipped'>>,
     Proof<Equal<(typeof order)[typeof entityTag], string | null>>,
-    Proof<Equal<keyof Client<Api>, 'orders' | 'order-lines' | 'logs' | 'cards' | 'events' | 'operations'>>,
+    Proof<
+      Equal<
+        keyof Client<Api>,
+        'orders' | 'order-lines' | 'logs' | 'sheets' | 'rows' | 'cards' | 'events' | 'operations'
+      >
+    >,
     Proof<Equal<keyof (typeof shop)['logs'], 'list' | 'create'>>,
   ]
   void (0 as unknown as Given)
+  const { created, errors } = await shop.sheets.import([{ text: 'a', size: 1, idempotencyKey: 'k' }])
+  for await (const sheet of shop.sheets.export({ where: {}, fields: ['size'] })) {
+    const size: number = sheet.size
+    // @ts-expect-error: it was not selected
+    void [size, sheet.text, created, errors[0]?.line]
+    await shop.sheets(sheet).rows.import([{ text: 'b' }])
+    // @ts-expect-error: rows are not exported
+    shop.sheets(sheet).rows.export()
+  }
+  // @ts-expect-error: a field is missing
+  await shop.sheets.import([{ text: 'a' }])
+  // @ts-expect-error: orders are not imported
+  await shop.orders.import([])
+  // @ts-expect-error: rows are imported below their sheet
+  await shop.rows.import([])
   const placed: Order = await shop.orders.placements(order)
   const shipped: Order = await shop.orders.shipments(placed.id, { carrier: 'DHL' }, { idempotencyKey: 'k' })
   const quote: { readonly total: string } = await shop.orders.quotes({ quantity: 2 })

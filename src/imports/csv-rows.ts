@@ -1,0 +1,109 @@
+/** CSV rows: the documents of records, by the names of their columns, as exports write them. Part 4. R238. */
+import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
+import type { Field } from '../fields/field.ts'
+import { type FieldKinds, fieldKind } from '../fields/kind.ts'
+import type { Document } from '../flow/intent.ts'
+import { listInWords, nearestName } from '../formats/naming.ts'
+import { idempotencyKeyField } from '../idempotency/key.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { CsvCells } from './csv-records.ts'
+
+/** How many mistakes in the line of names are looked for. */
+const mostFaults = 50
+
+type ReadRow = (cells: CsvCells) => Document
+
+/** The value of a cell; undefined to leave the field out. */
+type ReadCell = (text: string | null) => unknown
+
+interface Column {
+  readonly path: readonly string[]
+  readonly read: ReadCell
+}
+
+/** Makes the function that reads the records below a line of names. Throws all mistakes in the names. */
+export function csvRows(names: CsvCells, resource: Resource): ReadRow {
+  const columns = namedColumns(resource)
+  const faults: Violation[] = []
+  const known = new Set<string | null>()
+  for (const name of names) {
+    const message = nameFault(name, known.has(name), columns)
+    known.add(name)
+    if (message !== null) faults.push({ message, type: 'unknown-field', in: 'body' })
+    if (faults.length === mostFaults) break
+  }
+  if (faults.length > 0) throw invalidBody(faults)
+  const read = names.map((name) => columns.get(name as string) as Column)
+  const objects = requiredObjects(resource)
+  return (cells) => {
+    if (cells.length !== read.length)
+      throw new Problem(
+        'malformed-request',
+        `The record has ${cells.length} cells, and the line of names ${read.length}. Separate cells by commas, and put a text with commas in quotes.`,
+      )
+    const document: Document = {}
+    for (const name of objects) document[name] = {}
+    read.forEach(({ path, read }, i) => {
+      const value = read(cells[i] as string | null)
+      if (value !== undefined) setAt(document, path, value)
+    })
+    return document
+  }
+}
+
+function nameFault(name: string | null, isTwice: boolean, columns: ReadonlyMap<string, Column>): string | null {
+  if (name === null) return 'A column has no name. Name each by its field in the first line, nested ones with dots.'
+  if (isTwice) return `The column ${JSON.stringify(name.slice(0, 100))} is there twice. Leave one of them out.`
+  if (columns.has(name)) return null
+  const guess = nearestName(name, [...columns.keys()])
+  const mend = guess ? `Did you mean ${guess}?` : `There are ${listInWords([...columns.keys()], 'and')}.`
+  return `There is no column ${JSON.stringify(name.slice(0, 100))}. ${mend}`
+}
+
+/** All columns by name: the fields of the resource, nested ones with dots, and the key of a line. */
+function namedColumns({ members, rules, settings }: Resource): ReadonlyMap<string, Column> {
+  const key = idempotencyKeyField(settings)
+  const columns = members.flatMap(({ name, field }) => columnsOf([name], field, rules.kinds))
+  if (key !== null) columns.push({ path: [key], read: (text) => text ?? undefined })
+  return new Map(columns.map((column) => [column.path.join('.'), column]))
+}
+
+function columnsOf(path: readonly string[], field: Field, kinds: FieldKinds): Column[] {
+  if (field.fields === undefined) return [{ path, read: cellReader(field, kinds) }]
+  return Object.entries(field.fields).flatMap(([name, inner]) => columnsOf([...path, name], inner, kinds))
+}
+
+/** Objects that have to be sent, even if all of their cells are empty. */
+const requiredObjects = ({ members }: Resource): readonly string[] =>
+  members.flatMap(({ name, field, absent }) => (field.fields !== undefined && absent === undefined ? name : []))
+
+const isJson: readonly string[] = ['list', 'metadata', 'json']
+
+function cellReader({ kind, options }: Field, kinds: FieldKinds): ReadCell {
+  const [parse] = fieldKind(kind, kinds).parse ?? []
+  // A null is told from a field that is left out only where that has another value.
+  const empty = options.optional && options.default !== undefined ? null : undefined
+  const read = isJson.includes(kind) ? parsedJson : (text: string) => parse?.(text) ?? plainText(text)
+  return (text) => (text === null ? empty : read(text))
+}
+
+/** What is no JSON stays a text, which the check of the field refuses. */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** Removes the apostrophe that an export puts before a text that a spreadsheet could run. */
+const plainText = (text: string): string => (/^'+[=+\-@\t\r]/.test(text) ? text.slice(1) : text)
+
+function setAt(document: Document, path: readonly string[], value: unknown): void {
+  let at = document
+  for (const name of path.slice(0, -1)) {
+    at[name] ??= {}
+    at = at[name] as Document
+  }
+  at[path.at(-1) as string] = value
+}

@@ -1,0 +1,40 @@
+/** Import problems: why an import as a whole is refused, or ends early. R238. */
+import { Problem } from '../errors/problem.ts'
+
+export const emptyImport = (): Problem =>
+  new Problem(
+    'body-required',
+    'The content has no items: send each as a line of JSON, or as CSV below a line of names.',
+  )
+
+export const importInProgress = (): Problem =>
+  new Problem('idempotency-in-progress', 'An import with this key is still running.', {
+    headers: { 'Retry-After': '1' },
+  })
+
+export const otherContent = (line: number): Problem =>
+  new Problem(
+    'idempotency-key-payload-mismatch',
+    `This idempotency key was used to import other content, which differs in its first ${line} lines or in their number. Use a new key for new content.`,
+    { under: 'unprocessable' },
+  )
+
+export const allRefused = ({ failed, ...report }: { readonly failed: number }): Problem =>
+  new Problem(
+    'validation-failed',
+    `${failed === 1 ? 'The only line is' : `All ${failed} lines are`} wrong; nothing was imported.`,
+    {
+      extra: { ...report, failed },
+    },
+  )
+
+/** The refusal or the failure that ends an import after some of its lines. */
+export function brokenOff(error: unknown, line: number, hasKey: boolean): unknown {
+  if (!(error instanceof Problem)) return error
+  const { type, message, violations, headers, extra, under, bare } = error
+  const mend = hasKey
+    ? `Send it again with the same Idempotency-Key: it goes on after line ${line}.`
+    : `Lines up to ${line} were imported; send an Idempotency-Key, so that an import can go on where it ended.`
+  const rest = { violations, headers, extra, bare, cause: error.cause, ...(under !== undefined && { under }) }
+  return new Problem(type, `${message} ${mend}`, rest)
+}

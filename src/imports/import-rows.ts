@@ -1,0 +1,296 @@
+/** Import rows: creates an item of each line, in transactions of bounded size. Part 4, methods. R238. */
+import { refuseCredentialsInBody } from '../auth/credentials.ts'
+import { Problem } from '../errors/problem.ts'
+import type { Decisions } from '../flow/decision.ts'
+import type { ReadResult } from '../flow/found-row.ts'
+import type { Document, Intent, RequestContext } from '../flow/intent.ts'
+import type { Outcome, PriorClaim, SeveralOutcomes } from '../flow/outcome.ts'
+import { type Claim, type Create, withRights } from '../flow/plan.ts'
+import type { Route } from '../flow/route.ts'
+import { keyReuseProblem } from '../idempotency/claim.ts'
+import { ContentDigest } from './content-digest.ts'
+import { allRefused, brokenOff, emptyImport, importInProgress, otherContent } from './import-problems.ts'
+import {
+  advanced,
+  type ImportProgress,
+  importStep,
+  type LineError,
+  type LineResult,
+  NothingCreated,
+  noProgress,
+  RowsRefused,
+  reportOf,
+  storedProgress,
+} from './import-progress.ts'
+import type { ImportTools } from './import-tools.ts'
+import { linesIn } from './lines.ts'
+
+/** How many lines a transaction has, and how many bytes, except for its last line. */
+const [mostRows, mostBytes] = [500, 1024 * 1024]
+
+/** After so many lines other requests, and the answers of the database, have their turn. */
+const mostAtOnce = 50
+/** How many lines are kept for the digest at most. */
+const mostKept = 100_000
+/** After this time a transaction begins with the lines that are there, in milliseconds: a sender may be slow. */
+const patience = 1000
+
+/** The route of an import, with that of a single creation. */
+type ImportRoute = Route & { readonly importing: Route }
+
+/** A line with its item, or with the reason for which it has none. */
+interface Row {
+  readonly line: number
+  readonly made: NewItem | LineError
+}
+
+/** The creation of an item. It keeps nothing else of its line: many of them wait together. */
+interface NewItem {
+  readonly plan: Create
+  /** Where handlers decide on it. */
+  readonly intent: Intent | null
+}
+
+/** Imports the items of a request. The outcome is the report, or that of an earlier request with the same key. */
+export async function importRows(route: ImportRoute, intent: Intent, tools: ImportTools): Promise<Outcome> {
+  const { read, admit } = route.target(intent)
+  admit(read && ((await tools.store.execute(withRights(read, tools.rights))) as ReadResult))
+  const { claim, world } = intent
+  const running = world.state.of(makeRunningImports, null)
+  if (claim === null) return new Import(route, intent, tools).run()
+  if (running.has(claim.hash)) throw importInProgress()
+  running.add(claim.hash)
+  try {
+    return await new Import(route, intent, tools).run()
+  } finally {
+    running.delete(claim.hash)
+  }
+}
+
+/** The keys of the imports that this process carries out. */
+const makeRunningImports = () => new Set<string>()
+
+class Import {
+  readonly #route: ImportRoute
+  readonly #intent: Intent
+  readonly #tools: ImportTools
+  readonly #digest: ContentDigest
+  /** The progress of the lines that were carried out, and the one that is stored with the key. */
+  #progress: ImportProgress = noProgress
+  #stored: ImportProgress | null = null
+  #rows: Row[] = []
+  #bytes = 0
+  /** When the first of the waiting rows was read. */
+  #since = 0
+  /** The number of the last line that was read. */
+  #last = 0
+  /** How many transactions have begun. */
+  #transactions = 0
+  /** The transaction that is under way. */
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(route: ImportRoute, intent: Intent, tools: ImportTools) {
+    this.#route = route
+    this.#intent = intent
+    this.#tools = tools
+    this.#digest = new ContentDigest(intent.claim !== null)
+  }
+
+  async run(): Promise<Outcome> {
+    const known = await this.#recall()
+    try {
+      await this.#readContent()
+      await this.#running
+      if (known && this.#progress.ended) return replayed(known, this.#progress)
+      return await this.#finish()
+    } catch (error) {
+      await this.#running.catch(() => {}) // it may still be committed
+      const { line, created, existing } = this.#progress
+      throw created + existing > 0 && !this.#progress.ended
+        ? brokenOff(error, line, this.#intent.claim !== null)
+        : error
+    }
+  }
+
+  /** Finds out how far an import with the same key has come. */
+  async #recall(): Promise<PriorClaim | null> {
+    const { claim } = this.#intent
+    const known = claim && (await this.#tools.store.execute({ do: 'recall', claim }))
+    if (known?.is !== 'claimed') return null
+    const progress = known.fingerprint === claim?.fingerprint ? storedProgress(known) : null
+    if (!claim || !progress) throw keyReuseProblem(known, claim as Claim, null, this.#route.resource.settings)
+    this.#progress = progress
+    this.#stored = progress
+    return known
+  }
+
+  /** Reads all lines, and begins transactions on the way. */
+  async #readContent(): Promise<void> {
+    const { content, reader } = this.#tools
+    const { limits } = this.#route.resource.settings
+    const from = this.#progress
+    for await (const lines of linesIn(content, limits.body)) {
+      for (const line of lines) {
+        const last = line.number
+        this.#last = last
+        this.#digest.add(line)
+        const isDone = last <= from.line
+        if (last > from.line && from.ended) throw otherContent(from.line)
+        if (last === from.line && this.#digest.upTo(last) !== from.digest) throw otherContent(from.line)
+        const document = reader.take(line, isDone)
+        if (document && !isDone) await this.#add(last, document, line.bytes?.length ?? 0)
+        if (last % mostAtOnce === 0) await new Promise<void>(this.#intent.world.nextTurn)
+      }
+      if (this.#last <= from.line) this.#digest.forget(this.#last)
+      if (this.#digest.kept > mostKept) await this.#begin() // most of them are empty
+      if (this.#rows.length > 0 && this.#intent.world.monotonic() - this.#since > patience) await this.#begin()
+    }
+    if (this.#last < from.line) throw otherContent(from.line)
+    const fault = reader.end()
+    if (fault) await this.#add(this.#last, fault, 0)
+    await this.#begin()
+  }
+
+  /** Adds a row; waits for the transaction before if there are enough for the next one. */
+  async #add(line: number, document: Document | Problem, bytes: number): Promise<void> {
+    if (this.#rows.length === 0) this.#since = this.#intent.world.monotonic()
+    this.#rows.push({ line, made: this.#read(line, document) })
+    this.#bytes += bytes
+    const isFull = this.#rows.length >= (this.#tools.isHandled ? 1 : mostRows) || this.#bytes >= mostBytes
+    if (isFull) await this.#begin()
+  }
+
+  /** The checks of a single creation. */
+  #read(line: number, document: Document | Problem): Row['made'] {
+    try {
+      if (document instanceof Problem) throw document
+      const { call, caller, carried, params, world } = this.#intent
+      const asked: RequestContext = { call, caller, carried, params, query: null, body: document, world }
+      const creating = this.#route.importing
+      refuseCredentialsInBody(asked, creating)
+      const intent = creating.parse(asked)
+      return { plan: this.#planOf(intent), intent: this.#tools.isHandled ? intent : null }
+    } catch (error) {
+      return { line, ...this.#tools.lineError(error) }
+    }
+  }
+
+  /** No item is answered, so no other rows are read with it. */
+  #planOf(intent: Intent): Create {
+    const plan = this.#route.importing.plan(intent) as Create
+    if (!plan.joined) return plan
+    const { joined, ...own } = plan
+    return own
+  }
+
+  async #begin(): Promise<void> {
+    const rows = this.#rows
+    this.#rows = []
+    this.#bytes = 0
+    await this.#running
+    if (rows.length === 0) this.#digest.forget(this.#last)
+    if (rows.length > 0 && this.#transactions++ > 0) await this.#tools.spendQuota()
+    this.#running = this.#carryOut(rows)
+    this.#running.catch(() => {}) // whoever waits for it is told
+  }
+
+  /** Carries rows out in one transaction; if one of them cannot be a part of it, again with each of them apart. */
+  async #carryOut(rows: readonly Row[]): Promise<void> {
+    const line = rows.at(-1)?.line
+    if (line === undefined) return
+    const creating = rows.map(({ made }) => made).filter(isNewItem)
+    const results = (outcomes: SeveralOutcomes['outcomes']) => this.#results(rows, outcomes)
+    if (creating.length > 0) {
+      const failed = await this.#step(line, creating, results)
+      if (failed === null) return
+      if (rows.length > 1 && (await this.#step(line, creating, results, { apart: true })) === null) return
+      if (rows.length > 1) throw new Error('Rows of an import were refused although they were apart.')
+      this.#advance(line, [{ line, ...failed }])
+    } else this.#advance(line, results([]))
+  }
+
+  #advance(line: number, results: readonly LineResult[]): void {
+    this.#progress = { ...advanced(this.#progress, results), line, digest: this.#digest.upTo(line) }
+    this.#digest.forget(line)
+  }
+
+  /** Creates rows and stores the progress; returns the error that a row is refused with, or null. */
+  async #step(
+    line: number,
+    creating: readonly NewItem[],
+    results: (outcomes: SeveralOutcomes['outcomes']) => readonly LineResult[],
+    { apart = false, ended = false } = {},
+  ): Promise<Readonly<Record<string, unknown>> | null> {
+    const { claim, caller } = this.#intent
+    const { resource } = this.#route
+    const digest = this.#digest.upTo(line)
+    const make = (decisions?: Decisions) => {
+      const step = importStep({
+        ...{ collection: resource.collection.name, claim, stored: this.#stored },
+        by: this.#tools.keepsHistory ? caller : null,
+        apart,
+        plans: creating.map(({ intent, plan }) =>
+          intent && decisions ? this.#planOf({ ...intent, decisions }) : plan,
+        ),
+        after: (outcomes) => ({ ...advanced(this.#progress, results(outcomes)), line, digest, ended }),
+      })
+      return withRights(step, this.#tools.rights)
+    }
+    try {
+      const outcome = await this.#tools.execute(make)
+      if (outcome.is === 'claimed') throw importInProgress()
+      if (outcome.is !== 'answered') throw new RowsRefused(outcome)
+      this.#progress = JSON.parse(outcome.doc) as ImportProgress
+      if (claim) this.#stored = this.#progress
+      this.#digest.forget(line)
+      return null
+    } catch (error) {
+      if (error instanceof NothingCreated) {
+        this.#progress = error.progress
+        return null
+      }
+      if (error instanceof Problem && error.type === 'idempotency-in-progress') throw error
+      if (!(error instanceof RowsRefused)) return this.#tools.lineError(error)
+      const [only, ...others] = creating
+      return only && others.length === 0 ? this.#refusal(only.plan, error.outcome) : {}
+    }
+  }
+
+  #results(rows: readonly Row[], outcomes: SeveralOutcomes['outcomes']): LineResult[] {
+    let next = 0
+    return rows.map(({ line, made }) => {
+      if (!isNewItem(made)) return made
+      const outcome = outcomes[next++] as SeveralOutcomes['outcomes'][number]
+      if (outcome.is === 'refused') return { line, ...this.#tools.lineError(outcome.error) }
+      if (outcome.is === 'created') return 'created'
+      if (outcome.is === 'claimed' && outcome.fingerprint === made.plan.claim?.fingerprint) return 'existing'
+      return { line, ...this.#refusal(made.plan, outcome) }
+    })
+  }
+
+  /** The error that a single creation is answered with. */
+  #refusal({ key, claim }: Create, outcome: Outcome): Readonly<Record<string, unknown>> {
+    try {
+      const { status } = this.#route.importing.render({ ...this.#intent, key, claim }, outcome)
+      throw new Error(`A line of an import was answered with ${status}.`)
+    } catch (error) {
+      return this.#tools.lineError(error)
+    }
+  }
+
+  /** Stores with the key that all content was read. */
+  async #finish(): Promise<Outcome> {
+    const { created, existing, failed } = this.#progress
+    if (created + existing + failed === 0) throw emptyImport()
+    if (created + existing === 0) throw allRefused(reportOf(this.#progress))
+    if (this.#intent.claim) await this.#step(this.#last, [], () => [], { ended: true })
+    return { is: 'answered', doc: JSON.stringify(reportOf(this.#progress)), revision: 0 }
+  }
+}
+
+const isNewItem = (made: Row['made']): made is NewItem => 'plan' in made
+
+const replayed = (known: PriorClaim, progress: ImportProgress): PriorClaim => ({
+  ...known,
+  answer: { doc: JSON.stringify(reportOf(progress)), revision: 0 },
+})

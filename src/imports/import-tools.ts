@@ -1,0 +1,24 @@
+/** Import tools: what the corridor hands to an import. R238. */
+import type { Decisions } from '../flow/decision.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Plan, RowRights } from '../flow/plan.ts'
+import type { Store } from '../flow/store.ts'
+import type { RowReader } from './row-reader.ts'
+
+export interface ImportTools {
+  /** The content as it arrives, decoded. */
+  readonly content: AsyncIterable<Uint8Array>
+  readonly reader: RowReader
+  readonly store: Pick<Store, 'execute'>
+  /** What the caller may do, where that depends on rows. */
+  readonly rights: RowRights | undefined
+  /** Executes a plan; one with handlers is made again when they have decided. */
+  readonly execute: (make: (decisions?: Decisions) => Plan) => Outcome | Promise<Outcome>
+  /** Whether handlers may run: then each line has a transaction of its own. */
+  readonly isHandled: boolean
+  readonly keepsHistory: boolean
+  /** Counts a further request. Throws if that is one too many. */
+  readonly spendQuota: () => Promise<void>
+  /** The members of the error of a line. Throws failures of the service. */
+  readonly lineError: (error: unknown) => Readonly<Record<string, unknown>>
+}

@@ -1,0 +1,28 @@
+/** Declared resource: the resource that a command exports or imports, and the refusal of the service as an error of the command. R238. */
+import { listInWords, nearestName } from '../formats/naming.ts'
+import type { Service } from '../service.ts'
+import { commandError } from '../terminal/command-error.ts'
+
+/** Throws unless a resource declares that its items are exported or imported. */
+export function requireDeclared(
+  what: 'exports' | 'imports',
+  { resources }: Service,
+  name: string,
+  declaration: string,
+): void {
+  const able = [...resources].filter(([, one]) => one[what]).map(([one]) => one)
+  if (able.includes(name)) return
+  if (resources.has(name))
+    throw commandError(`${name} declares no ${what}.`, `Write ${what}: true in resources.${name} of ${declaration}.`)
+  const guess = nearestName(name, able)
+  const all = able.length === 0 ? `No resource declares ${what}.` : `There are ${listInWords(able, 'and')}.`
+  throw commandError(`There is no resource "${name}".`, guess ? `Did you mean ${guess}?` : all)
+}
+
+export interface AnsweredError {
+  readonly message: string
+  readonly errors?: readonly AnsweredError[]
+}
+
+export const refusedBy = (command: string, { message, errors = [] }: AnsweredError): Error =>
+  commandError([`The ${command} was refused: ${message}`, ...errors.map((one) => `  ${one.message}`)].join('\n'), '')
