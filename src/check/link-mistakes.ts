@@ -1,8 +1,15 @@
 /** Link mistakes: links of an item that would have the same name, names that cannot be embedded, and `pairs`. Part 2, resources. */
+// long because: pairs are checked with the links and lists whose names they share
 import type { Field } from '../fields/field.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
 import { linkOfField, toCase } from '../formats/naming.ts'
-import { type Operation, operations, type ResourceDeclaration } from '../resources/declaration.ts'
+import {
+  type Access,
+  dependsOnRows,
+  type Operation,
+  operations,
+  type ResourceDeclaration,
+} from '../resources/declaration.ts'
 import { type DeclaredOperations, revisionSegment } from '../resources/own-operations.ts'
 import {
   type PairDeclaration,
@@ -230,7 +237,12 @@ export function checkPair(judged: ResourceCheck, context: DeclarationCheck): voi
     if (field === key) report(context, at, 'It is the id of the other item already.', 'Write another name.')
     else checkPairField(at, soundField(one, context), context)
   }
-  for (const side of [first, second]) checkOffer(path, side, context)
+  checkPairRule(path, access, null, context)
+  for (const side of [first, second]) {
+    const declared = context.resources[side]
+    checkOffer(path, side, context)
+    checkPairRule(path, isObject(declared) ? declared.access : undefined, side, context)
+  }
   checkNames(path, [first, second], context)
 }
 
@@ -248,6 +260,19 @@ function checkPairField(path: DeclarationPath, field: Field | undefined, context
     const reason = `A field of a pair cannot be ${isOther ? 'a reference' : 'derived'}.`
     report(context, path, reason, 'Leave it out, or declare a resource with two references instead.')
   }
+}
+
+/** A pair tells of both sides, so neither it nor a side may exist for some callers and not for others. */
+function checkPairRule(path: DeclarationPath, access: unknown, side: string | null, context: DeclarationCheck): void {
+  if (!isObject(access) || !dependsOnRows(side === null ? (access as Access) : { read: access.read as never })) return
+  const whose = side === null ? 'A rule of a pair' : `The rule to read \`${side}\``
+  const mend = 'Name a scope, or declare a resource with two references and rules of its own instead of the pair.'
+  report(
+    context,
+    [...path, side === null ? 'access' : 'between'],
+    `${whose} depends on the item, which pairs cannot follow.`,
+    mend,
+  )
 }
 
 /** The items of both sides are answered, one by one and as lists. */

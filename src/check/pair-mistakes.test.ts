@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f } from '../fields/field.ts'
+import { caller } from '../resources/states.ts'
 import { service } from '../service.ts'
 import { declarationMistakes } from './declaration-mistakes.ts'
 
@@ -121,6 +122,23 @@ test('R170 R219: pairs of items of accounts are not public', () => {
     { tags: resource({ owner: 'accountId', access: 'authenticated' }) },
     /^pairs\.marks\.access: The items belong to accounts.* Write 'authenticated'/,
   )
+})
+
+test('R170: rules that depend on the item', () => {
+  const mine = [{ where: { name: caller } }]
+  const access = { read: mine, write: 'authenticated' }
+  for (const side of ['orders', 'tags'])
+    only(
+      { marks: pair({ access: 'authenticated' }) },
+      { [side]: resource({ access }) },
+      new RegExp(`^pairs\\.marks\\.between: The rule to read \`${side}\` depends on the item`),
+    )
+  only(
+    { marks: pair({ fields: { name: f.text() }, access }) },
+    {},
+    /^pairs\.marks\.access: A rule of a pair depends on/,
+  )
+  only({ marks: pair() }, { tags: resource({ access: { read: 'public', write: mine } }) })
 })
 
 test('R219: names that have the URL of a list already', () => {
