@@ -15,6 +15,7 @@ import { addFormerActions, type EventScope, eventScope } from './events/event-sc
 import { reactionRoutes } from './events/reaction-routes.ts'
 import type { Field, Fields } from './fields/field.ts'
 import { standardKinds } from './fields/kinds.ts'
+import { fileMakers } from './files/file-makers.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
 import type { HandlerOptions, Handlers, ReactionTypes } from './handlers/infer-handlers.ts'
 import { checkOwnHandlers, type OwnHandlers } from './handlers/own-handlers.ts'
@@ -402,6 +403,7 @@ const standardMakers = (resources: ReadonlyMap<string, Resource>, { operations }
   ...timerMakers(resources),
   ...jobMakers(resources, operations.retention),
   ...endpointMakers(resources),
+  ...fileMakers(resources),
 ]
 
 function prepareService(declared: Declaration, changes: readonly Change[], lists: ServiceLists): PreparedParts {

@@ -1,11 +1,14 @@
 /** Testing: calls a service without a socket, on a separate store. For the tests here and those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
+import { memoryContents } from './contents/memory.ts'
 import { callerGate, handlerSources, type ServerContext } from './corridor/server-context.ts'
 import { hasWebhooks } from './deliveries/endpoint-makers.ts'
 import { DeliveryRun } from './deliveries/run-deliveries.ts'
 import { webhookTerms } from './deliveries/webhook-terms.ts'
 import { makeEventFeed } from './events/event-feed.ts'
 import { hasEvents, lastPosition, relayEvents, sweepOldEvents } from './events/event-relay.ts'
+import { hasFiles } from './files/file-makers.ts'
+import { sweepFiles } from './files/sweep-files.ts'
 import { callerOf } from './flow/credential.ts'
 import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
@@ -144,7 +147,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     due: () => clock.due() + moved.shift,
     issued: () => clock.issued() + moved.shift,
   }
-  const world = serviceWorld(realWorld, { ...store, clock: shifted })
+  const world = serviceWorld(realWorld, { ...store, clock: shifted }, undefined, memoryContents())
   const whole = { ...service, choice: previewVersions(service.choice, 'all') }
   const handlers = handlerSources(service, store, world, log)
   const context = {
@@ -173,6 +176,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     await runJobs()
     await events.finish()
     await forgetRevisions({ resources, store, world })
+    if (hasFiles(resources)) await sweepFiles({ store, world })
   }
   return { doorOf, close, world, runDue }
 }

@@ -21,7 +21,7 @@ import { loadService, mistakesText } from '../terminal/load.ts'
 import { readableLog, timeOfDay } from '../terminal/readable-log.ts'
 import { retirementSurvey } from '../terminal/retirement.ts'
 import { hasAccessRules } from '../terminal/secrets.ts'
-import { openStoreFor, referencePlace, startService, untilSignal } from '../terminal/start.ts'
+import { openContentsFor, openStoreFor, referencePlace, startService, untilSignal } from '../terminal/start.ts'
 import { sortByTemplate } from './routes.ts'
 import { sampleRequest } from './sample-request.ts'
 
@@ -53,6 +53,7 @@ export async function devServer(given: CommandInput): Promise<number> {
   const opened = await openService(given)
   if (!opened) return 1
   const { service, store, database, steps, former, socket } = opened
+  const contents = await openContentsFor(service, database, given.flagValue('files')?.text)
   const log = readableLog()
   warnOfMisfits(store, log)
   const key =
@@ -64,6 +65,7 @@ export async function devServer(given: CommandInput): Promise<number> {
   const place = { port: portOf(given), host: hostOf(given), ...(socket && { socket }) }
   const { url, stop } = await startService(service, {
     store,
+    contents,
     place,
     log,
     known,

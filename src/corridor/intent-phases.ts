@@ -110,7 +110,9 @@ async function parseWithContent(
   store: Store,
   version: ServedVersion,
 ): Promise<Intent> {
-  if (asked.call.headers.expect !== undefined) await admitTargetFirst(asked, route, store, version)
+  const { upload } = route
+  if (upload || asked.call.headers.expect !== undefined) await admitTargetFirst(asked, route, store, version)
+  if (upload) return route.parse({ ...asked, body: {}, uploaded: await upload.receive(asked, store) })
   let given = asked
   try {
     const payload = await readPayload(asked.call, route) //                    400, 413

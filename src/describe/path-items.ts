@@ -120,6 +120,12 @@ function requestBody(
   const { content, contentOptional, resource } = route
   const { body, id, input = [] } = route.about
   if (body === null) return undefined
+  if (route.upload)
+    return {
+      description: `The file, at most ${route.upload.most} bytes.`,
+      required: true,
+      content: Object.fromEntries(content.map((type) => [type, {}])),
+    }
   const example = body === 'input' ? declaredAction(route)?.example : undefined
   const most = resource.settings.limits.body
   const description = most === service.settings.limits.body ? undefined : `At most ${most} bytes.`
@@ -128,7 +134,7 @@ function requestBody(
       ? queryForm(listed)
       : body === 'input'
         ? inputRef(resource, { name: id, input }, around)
-        : cachedBodyRef(bodyRefs[body], resource, around)
+        : cachedBodyRef(bodyRefs[body as keyof typeof bodyRefs], resource, around)
   return withoutUndefined({
     description,
     required: contentOptional !== true,

@@ -92,6 +92,16 @@ const requestHeaders: Readonly<
     'With wait=10 the answer waits up to 10 seconds for the operation to end.',
     { type: 'string', examples: ['wait=10', 'respond-async'] },
   ],
+  range: [
+    'Range',
+    'Only these bytes of the content, as bytes=0-1023; with If-Range, only if it still has this tag.',
+    { type: 'string', examples: ['bytes=0-1023'] },
+  ],
+  disposition: [
+    'Content-Disposition',
+    'The name of the file; with filename* in UTF-8.',
+    { type: 'string', examples: ['attachment; filename="invoice.pdf"'] },
+  ],
   lastEvent: [
     'Last-Event-ID',
     'The id of the last event that the client has; a stream goes on after it.',

@@ -4,7 +4,7 @@ import { batchResultRef } from '../bodies/batch-bodies.ts'
 import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef, recordedRef } from '../bodies/bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import { patchContent, revisionsRef } from '../bodies/revision-bodies.ts'
-import type { SchemaContext } from '../bodies/schemas.ts'
+import { fieldSchema, type SchemaContext } from '../bodies/schemas.ts'
 import { summaryRef } from '../bodies/summary-bodies.ts'
 import { typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
@@ -124,7 +124,8 @@ function answerSchema(
   if (body === 'revisions') return revisionsRef(resource, around)
   if (body === 'event') return eventRef(events, resource, around)
   if (body === 'events') return eventsRef(events, resource, around)
-  return body && { ...cachedBodyRef(bodyRefs[body], answered, around) }
+  if (body === 'file') return fieldSchema({ kind: 'file' }, 'answered', around)
+  return body && body !== 'content' ? { ...cachedBodyRef(bodyRefs[body], answered, around) } : null
 }
 
 const itemsOnLines: DocumentPart = {
@@ -151,6 +152,9 @@ function successResponses({ headers, around, shared }: ResponseContext, route: R
     const part = {
       description: name !== undefined && body === 'item' && status === 200 ? 'As it is now.' : says,
       ...headers(name === undefined ? answerHeaders(answer, route) : (shared.get(name) ?? [])),
+      ...(body === 'content' && {
+        content: Object.fromEntries((about.file?.values ?? ['*/*']).map((type) => [type, {}])),
+      }),
       ...(schema && {
         content: {
           'application/json': { schema },

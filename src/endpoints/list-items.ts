@@ -22,9 +22,8 @@ import type { ListParameter } from '../lists/where-parameters.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type Embedder, embedderOf, withEmbedded } from '../views/embedder.ts'
-import { convertedRows, shownRows, viewNow } from '../views/shown-rows.ts'
+import { seenRows, shownRows, viewNow } from '../views/shown-rows.ts'
 import { listRulesOf, restrictedColumns } from '../views/version-lists.ts'
-import { omitUnseen } from '../views/view.ts'
 import { orBrokenPage } from './broken-page.ts'
 import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf } from './item.ts'
@@ -186,7 +185,7 @@ function pageReply(scene: EndpointContext, intent: Intent, found: Page, embedder
 export function shownItems(scene: EndpointContext, { caller, carried, world }: Intent, found: Page): string {
   const view = viewNow(scene, caller, world)
   if (scene.linker) return shownRows(scene, view, carried, found, found.documents).join(',')
-  return omitUnseen(view, convertedRows(scene, view, found, found.documents))
+  return seenRows(scene, view, carried, found, found.documents)
 }
 
 /** The same with what they embed. R232. */

@@ -28,6 +28,10 @@ export interface Call {
 export interface Content extends AsyncIterable<Uint8Array> {
   /** The whole content if it has arrived already, otherwise null. */
   readonly readIfComplete?: () => Uint8Array | null
+  /** The pieces of content that is not kept in memory: all of it may take any time, but no piece longer than `idle` ms. R180. */
+  readonly streamed?: (idle: number) => AsyncIterable<Uint8Array>
+  /** Whether it is read in this way, so that no time-out for the whole request ends it. */
+  readonly isStreamed?: boolean
 }
 
 /** Every line of a header, by its lower-case name. */

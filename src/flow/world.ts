@@ -2,6 +2,7 @@
 import { idSource, requestIdSource } from '../formats/id.ts'
 import type { Waiting } from '../rows/collection.ts'
 import { ServiceState } from './service-state.ts'
+import type { ContentStore } from './store.ts'
 
 export type Cancel = () => void
 
@@ -61,6 +62,8 @@ export interface ServiceWorld extends World, Clock {
   readonly restoredAt: number
   /** The behaviour of a collection that waits until nodes of the former declaration have stopped; null if none does. */
   readonly waiting: (collection: string) => Waiting | null
+  /** Where contents of files are kept; null in a service without files. */
+  readonly contents: ContentStore | null
 }
 
 /** The parts of a store that the world of its service has. */
@@ -81,11 +84,12 @@ export function serviceWorld(
     waiting = nothingWaits,
   }: Pick<ServiceStore, 'clock' | 'secret'> & Partial<ServiceStore>,
   secrets: readonly string[] = [secret],
+  contents: ContentStore | null = null,
 ): ServiceWorld {
   const { now } = clock
   const { fillRandom } = world
   const [newId, newRequestId] = [idSource(now, fillRandom), requestIdSource(now, fillRandom)]
-  return { ...world, ...clock, newId, newRequestId, secrets, restoredAt, waiting, state: new ServiceState() }
+  return { ...world, ...clock, newId, newRequestId, secrets, restoredAt, waiting, contents, state: new ServiceState() }
 }
 
 /** A random text that names one holder of leases. */

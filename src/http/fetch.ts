@@ -9,7 +9,7 @@ import { clientAddress } from '../flow/network.ts'
 import type { AnswerStream, Reply } from '../flow/reply.ts'
 import type { Cancel } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
-import { consumedContent, makeIntake } from '../limits/intake.ts'
+import { consumedContent, makeIntake, streamedPieces } from '../limits/intake.ts'
 import { logAnswer } from './answer-log.ts'
 import { brokenStream, cutBody } from './stream.ts'
 
@@ -100,7 +100,7 @@ function openedStream(
         ended = stream.open({
           write: (piece) => {
             isWanted = false
-            control.enqueue(text.encode(piece))
+            control.enqueue(typeof piece === 'string' ? text.encode(piece) : piece)
           },
           ready: () =>
             new Promise((resolve) => {
@@ -161,8 +161,13 @@ function contentOf(request: Request, { service, world }: ServerContext): Content
   const pieces = () => {
     if (request.bodyUsed || body?.locked) throw consumedContent()
     // A host may close the connection when content is cancelled, before it has sent the refusal.
-    const content = (body as ReadableStream<Uint8Array>).values({ preventCancel: true })
-    return world.state.of(makeIntake, world).receive(content, service.settings.limits.requestTimeout)
+    return (body as ReadableStream<Uint8Array>).values({ preventCancel: true })
   }
-  return body && { [Symbol.asyncIterator]: pieces }
+  return (
+    body && {
+      [Symbol.asyncIterator]: () =>
+        world.state.of(makeIntake, world).receive(pieces(), service.settings.limits.requestTimeout),
+      streamed: (idle) => streamedPieces(pieces(), idle, world),
+    }
+  )
 }

@@ -4,7 +4,7 @@ import { parseTarget, requestIdOf } from '../corridor/message.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
 import type { Call, Content } from '../flow/call.ts'
 import { clientAddress } from '../flow/network.ts'
-import { consumedContent, makeIntake } from '../limits/intake.ts'
+import { consumedContent, makeIntake, streamedPieces } from '../limits/intake.ts'
 import { readableOrEnded } from './connection.ts'
 
 /** `server` is `'host'` for the server of another program, which does not watch how long content takes, and sends 100 Continue itself. */
@@ -38,21 +38,24 @@ export const requestTarget = (request: IncomingMessage & { readonly originalUrl?
   request.originalUrl ?? (request.url as string)
 
 /** Content that the host may have read. The host has sent 100 Continue already. */
-const hostedContent = (request: IncomingMessage, { service, world }: ServerContext): Content => ({
-  [Symbol.asyncIterator]: () => {
+const hostedContent = (request: IncomingMessage, { service, world }: ServerContext): Content => {
+  const pieces = () => {
     if (request.readableDidRead || request.readableEnded) throw consumedContent()
-    return world.state
-      .of(makeIntake, world)
-      .receive(contentPieces(request, undefined), service.settings.limits.requestTimeout)
-  },
-})
+    return contentPieces(request, undefined)
+  }
+  return {
+    [Symbol.asyncIterator]: () =>
+      world.state.of(makeIntake, world).receive(pieces(), service.settings.limits.requestTimeout),
+    streamed: (idle) => streamedPieces(pieces(), idle, world),
+  }
+}
 
 /** The content: at once if its whole declared length has arrived, otherwise piece by piece. */
 const contentOf = (
   request: IncomingMessage,
   response: ServerResponse | undefined,
   context: ServerContext,
-): Content => ({
+): Content & { isStreamed: boolean } => ({
   readIfComplete: () => {
     const { readableLength: length } = request
     // Since Node 26 `read` without a length returns only the first buffer.
@@ -60,6 +63,11 @@ const contentOf = (
   },
   [Symbol.asyncIterator]: () =>
     context.world.state.of(makeIntake, context.world).receive(contentPieces(request, response)),
+  isStreamed: false,
+  streamed(idle) {
+    this.isStreamed = true
+    return streamedPieces(contentPieces(request, response), idle, context.world)
+  },
 })
 
 /** The content as it arrives. Sends 100 Continue if the client waits for it; ending early keeps the connection open. R19. */

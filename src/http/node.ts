@@ -171,8 +171,10 @@ function handleEngineError(error: EngineError, socket: Socket, context: ServerCo
   const { world } = context
   const problem = engineProblem(error)
   if (!problem) return void socket.destroy()
-  discardInput(socket, world)
   const exchange = world.state.of(makeExchanges, null).get(socket)
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && exchange?.call.content?.isStreamed && !exchange.request.complete)
+    return // its content may take longer; node:http reports a request once
+  discardInput(socket, world)
   if (exchange && !exchange.request.complete) {
     try {
       writeAnswer(exchange, refuse(exchange.call, context, problem), context, world.monotonic())

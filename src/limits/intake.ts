@@ -49,6 +49,26 @@ const intakeFull = (): Problem =>
     headers: { Connection: 'close' },
   })
 
+/** Pieces that are passed on as they arrive; throws if one of them takes longer than `idle` ms. */
+export async function* streamedPieces(
+  content: AsyncIterable<Uint8Array>,
+  idle: number,
+  world: Pick<World, 'after'>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const pieces = content[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await within(world as World, idle, pieces.next(), () => {
+        throw lateRequest()
+      })
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    pieces.return?.().catch(() => {}) // not awaited: the sender may never send anything again
+  }
+}
+
 // long because: its functions share the counter and the waiting uploads
 export function makeIntake(world: World): Intake {
   const { monotonic, every, inBackground } = world

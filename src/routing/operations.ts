@@ -12,6 +12,7 @@ import { removeItemRoute } from '../endpoints/remove-item.ts'
 import { replaceItemRoute } from '../endpoints/replace-item.ts'
 import { transitionRoutes } from '../endpoints/transition-item.ts'
 import { withExport } from '../exports/export-items.ts'
+import { fileRoutes } from '../files/file-routes.ts'
 import type { Route } from '../flow/route.ts'
 import { revisionRoutes } from '../history/revision-routes.ts'
 import type { Operation } from '../resources/declaration.ts'
@@ -37,6 +38,7 @@ export const standardOperations: readonly OperationRoutes[] = [
   ownOperationRoutes,
   summaryRoutes,
   revisionRoutes,
+  fileRoutes,
   webhookRoutes,
   (context) => (context.resource.settings.methods.query ? offered('list', queryItemsRoute)(context) : []),
 ]

@@ -1,5 +1,6 @@
 /** Sandbox: a service on an empty in-memory store, whose clock and ids are always the same. Part 9, versioning. */
 
+import { memoryContents } from '../contents/memory.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
 import { callerOf } from '../flow/credential.ts'
 import { realWorld } from '../flow/real-world.ts'
@@ -24,7 +25,12 @@ export async function openSandbox(service: Service): Promise<TrialService> {
     return bytes
   }
   const clock = trustedClock(() => sandboxStart + asked * 1000)
-  const world = serviceWorld({ ...realWorld, fillRandom }, { clock, secret: sandboxSecret })
+  const world = serviceWorld(
+    { ...realWorld, fillRandom },
+    { clock, secret: sandboxSecret },
+    undefined,
+    memoryContents(),
+  )
   const scopes = Object.keys(service.declaration.scopes ?? {})
   const caller = callerOf('stage', { account: 'stage', scopes, tier: null, features: [] })
   const { server } = service.settings
