@@ -123,6 +123,8 @@ export function refusalHeaders({ status, types }: StatusRefusal, route: Route): 
       return ['ETag']
     case 415:
       return [...accepted, ...queried, 'Accept-Encoding']
+    case 416:
+      return ['Content-Range']
     case 429:
     case 503:
       return ['Retry-After']

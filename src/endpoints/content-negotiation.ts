@@ -120,9 +120,9 @@ export function declaredLength({ headers }: Call): number | null {
 
 /** Refuses content by its type, coding or declared length. R32, R33, R178. */
 export function admitContent(call: Call, route: Route): void {
-  if (route.upload) return route.upload.admit(call)
+  route.upload?.admit(call)
   const length = declaredLength(call)
-  if (route.content.length === 0) return
+  if (route.content.length === 0 || route.upload) return
   if (call.method === 'QUERY') admitQuery(call, route)
   if (length === 0) return
   admitType(call, route)

@@ -66,8 +66,8 @@ export const file: FieldKind = {
   check: () => (value, at, faults) =>
     isFileMember(value) ? value : addViolation(faults, at, 'invalid-type', 'is written by uploading a file.'),
   terms: ({ options: { max } }) => defined<Partial<FieldTerms>>({ max: max ?? usualFileSize }),
-  schema: (_, __, { shared }) =>
-    shared('File', {
+  schema: (_, use, { shared }) =>
+    shared(use === 'patched' ? 'FilePatch' : 'File', {
       type: 'object',
       description: 'A file. Its content is at `href`.',
       properties: {
@@ -81,7 +81,7 @@ export const file: FieldKind = {
         sha256: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'The SHA-256 digest of the content.' },
         name: { type: ['string', 'null'], maxLength: 255, description: 'The name that it was uploaded with.' },
       },
-      required: [...fileMembers],
+      ...(use !== 'patched' && { required: [...fileMembers] }),
     }),
   plain: () => sample,
   sample: () => sample,

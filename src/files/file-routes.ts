@@ -1,13 +1,15 @@
 /** File routes: GET, PUT and DELETE of the content of a file, at the URL of its item. Part 2, fields; part 4, methods. */
 import { absenceTypes, conditionTypes, itemConditions, scopeTypes, stateTypes } from '../endpoints/described.ts'
-import { absentItem, type EndpointContext, itemKey, itemRead, itemReply, mayRead } from '../endpoints/item.ts'
+import { absentItem, admitPresent, type EndpointContext, itemKey, itemRead, mayRead } from '../endpoints/item.ts'
 import { presentItem } from '../endpoints/present-item.ts'
 import { judgeWrite } from '../endpoints/state-refusal.ts'
 import { updatePlanner, writeItemRoute } from '../endpoints/write-item.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
+import type { RevisionPage } from '../flow/outcome.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { DescribedAnswer, OperationDescription, Route } from '../flow/route.ts'
+import { revisionRoutes } from '../history/revision-routes.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument } from '../resources/document.ts'
@@ -26,7 +28,9 @@ import {
 
 export const fileRoutes = (scene: EndpointContext): readonly Route[] => {
   const { methods } = scene.resource
+  const [, revision] = revisionRoutes(scene)
   return servedFiles(scene).flatMap((file) => [
+    ...(revision ? [readRevisionRoute(scene, file, revision)] : []),
     ...(methods.includes('read') ? [readRoute(scene, file)] : []),
     ...(methods.includes('change') ? [uploadRoute(scene, file), removeRoute(scene, file)] : []),
   ])
@@ -45,19 +49,46 @@ function readRoute(scene: EndpointContext, file: ServedFile): Route {
     ...{ operation: file.segment, method: 'GET', at: `item/${file.segment}`, safe: true, resource },
     ...{ rule: ruleFor(resource.access, 'read') as string, content: [], claims: null, answersContent: true },
     query: ({ target }) => refuseParameters({ method: 'GET', target }, settings),
-    target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => void found(asked, seen as ReadResult) }),
+    // Not whether there is a file: callers that may not read the field would learn it.
+    target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => {
       admitCaller(scene, file, 'read', asked)
       return { ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }
     },
     plan: (intent) => itemRead(scene, intent),
-    render: (intent, outcome) =>
-      contentReply(found(intent, outcome as ReadResult), intent, {
-        name: file.segment,
-        tagged: settings.etag.mode !== 'off',
-        timeout: settings.limits.writeTimeout,
-      }),
+    render: (intent, outcome) => contentReply(found(intent, outcome as ReadResult), intent, replyTerms(scene, file)),
     about: readDescription(scene, file),
+  }
+}
+
+const replyTerms = ({ resource: { settings } }: EndpointContext, { segment }: ServedFile) => ({
+  ...{ name: segment, tagged: settings.etag.mode !== 'off', timeout: settings.limits.writeTimeout },
+})
+
+/** The content that an item had at a revision: revisions keep theirs. R237. */
+function readRevisionRoute(scene: EndpointContext, file: ServedFile, revision: Route): Route {
+  const { about, ...own } = revision
+  const described = readDescription(scene, file)
+  return {
+    ...own,
+    ...{ operation: `${revision.operation}-${file.segment}`, at: `${revision.at}/${file.segment}` as Route['at'] },
+    answersContent: true,
+    parse: (asked) => {
+      admitCaller(scene, file, 'read', asked)
+      return revision.parse(asked)
+    },
+    render: (intent, outcome) => {
+      revision.render(intent, outcome) // throws the refusals
+      const [found] = (outcome as RevisionPage).revisions
+      const member = found ? fileIn(file, found.event) : null
+      if (member === null) throw missingFile(scene.resource, file, intent.key.id)
+      return contentReply(member, intent, replyTerms(scene, file))
+    },
+    about: {
+      ...described,
+      ...{ id: `revision-${file.segment}`, summary: () => `Reads the ${fileInWords(scene, file)}, as it was` },
+      refusals: [...about.refusals, ...described.refusals],
+    },
   }
 }
 
@@ -93,7 +124,7 @@ function writeRoute(
 }
 
 function uploadRoute(scene: EndpointContext, file: ServedFile): Route {
-  const { resource, representation } = scene
+  const { representation } = scene
   /** Uploads whose item had no file before. */
   const first = new WeakSet<object>()
   const about = uploadDescription(scene, file)
