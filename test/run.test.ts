@@ -55,6 +55,7 @@ test('a run names the skipped tests and how to install their program, and ends w
     '1 passed, 0 failed',
   ])
   assert.equal(code, 0)
+  assert.match(lines[0] ?? '', /1 passed, 0 failed,/, 'the line of the folder counts what was left out as no failure')
 })
 
 test('the count is the last line also if tests failed', () => {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testWorld } from '../../test/help/world.ts'
+import type { ResultRow } from '../catalog/steps.ts'
 import type { Cell } from '../rows/collection.ts'
-import type { ResultRow } from '../store/steps.ts'
 import { type CoalescableStatement, coalesce } from './coalesce.ts'
 import type { Connection, DatabaseQuery } from './connect.ts'
 

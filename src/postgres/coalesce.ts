@@ -1,8 +1,8 @@
 /** Coalesce: sends equal statements of several requests as one batch and gives each caller its own rows. The cellar. */
 
+import type { ResultRow } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
 import type { CoalescedStatement, Statement } from '../sql/statements.ts'
-import type { ResultRow } from '../store/steps.ts'
 import type { Connection, DatabaseQuery } from './connect.ts'
 
 export type CoalescableStatement = Statement & { readonly many: CoalescedStatement }

@@ -1,8 +1,8 @@
 /** Connect: one connection to PostgreSQL, closed when it fails or the server stops answering. The cellar. */
 import pg from 'pg'
+import { isReading, type ResultRow } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
 import type { Cell } from '../rows/collection.ts'
-import { isReading, type ResultRow } from '../store/steps.ts'
 import type { ConnectionParams, DatabaseHost } from './connection-url.ts'
 import { isPlanOutdated, withCode } from './failure.ts'
 import { checkFrames } from './frames.ts'

@@ -1,8 +1,9 @@
 /** Database state: a name that changes with every commit; while it is the same, cached reads are valid. The cellar. */
+
+import type { ResultRow } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
 import type { Collection } from '../rows/collection.ts'
 import { truncatedName } from '../sql/dialect.ts'
-import type { ResultRow } from '../store/steps.ts'
 import { oncePerTurn } from './coalesce.ts'
 import type { Connection, DatabaseQuery } from './connect.ts'
 import type { ConnectionPool } from './pool.ts'

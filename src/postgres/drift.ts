@@ -1,9 +1,10 @@
 /** Drift: finds indexes and columns that were dropped: a start builds these indexes again, and fails if a column is missing. The cellar. */
+
+import type { ResultRow } from '../catalog/steps.ts'
 import type { SchemaStep } from '../schema/step.ts'
 import { indexSteps } from '../schema/table-steps.ts'
 import { postgresDialect, truncatedName } from '../sql/dialect.ts'
 import type { Layout, TableLayout } from '../sql/layout.ts'
-import type { ResultRow } from '../store/steps.ts'
 import type { AskDatabase } from './connect.ts'
 
 const columnsQuery = `SELECT table_name AS "table", column_name AS name FROM information_schema.columns WHERE table_schema = current_schema()`

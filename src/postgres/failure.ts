@@ -1,11 +1,12 @@
 /** Failure: classifies errors of PostgreSQL and the network, and maps them to client errors. The cellar. */
+
+import type { StoreContext } from '../catalog/context.ts'
+import { outdatedNodeProblem } from '../catalog/old-nodes.ts'
+import { conflictProblem, isRowConflict, unavailableProblem } from '../catalog/steps.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Duplicate } from '../flow/outcome.ts'
 import { truncatedName } from '../sql/dialect.ts'
 import { uniqueIndexName } from '../sql/layout.ts'
-import type { StoreContext } from '../store/context.ts'
-import { outdatedNodeProblem } from '../store/old-nodes.ts'
-import { conflictProblem, isRowConflict, unavailableProblem } from '../store/steps.ts'
 
 /** An error of the driver: its code is an SQLSTATE of PostgreSQL, or a code of the network. */
 interface DriverFailure {

@@ -1,9 +1,9 @@
 /** Lease: the right to change the schema, held by one node at a time and lost if it is not renewed. The cellar. */
 import { hostname } from 'node:os'
+import type { ResultRow } from '../catalog/steps.ts'
 import { pause, type World } from '../flow/world.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import { leaseTable } from '../sql/statements.ts'
-import type { ResultRow } from '../store/steps.ts'
 import type { Connection } from './connect.ts'
 
 /** How long a lease is valid, and how often its holder renews it, in milliseconds. */

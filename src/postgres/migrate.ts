@@ -1,4 +1,7 @@
 /** Migrate: changes the tables of a database to the declared ones, step by step, while nodes serve requests. The cellar. */
+
+import { storeContext } from '../catalog/context.ts'
+import { runStepsAsync, type Steps } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
 import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
 import { prepareRefills, type RefillFor, refill, reserveValues } from '../rewrite/refill.ts'
@@ -34,8 +37,6 @@ import { adaptText, type Target } from '../schema/target.ts'
 import { citusDialect, type Dialect, postgresDialect, quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
 import { leaseTable, metaTable, plainStatement } from '../sql/statements.ts'
-import { storeContext } from '../store/context.ts'
-import { runStepsAsync, type Steps } from '../store/steps.ts'
 import type { AskDatabase, Connection } from './connect.ts'
 import { driftSteps } from './drift.ts'
 import { requireEngine } from './engine.ts'

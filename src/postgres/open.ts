@@ -1,4 +1,6 @@
 /** Open: connects to the PostgreSQL database of a URL, then migrates its schema or says what is missing. The cellar. */
+
+import { runStepsAsync, type Steps } from '../catalog/steps.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
@@ -23,7 +25,6 @@ import { layoutName, readAppliedPlans, type SchemaComparison, type StoredParts }
 import { postgresDialect } from '../sql/dialect.ts'
 import { mapCollections } from '../sql/layout.ts'
 import { blankStatement, plainStatement } from '../sql/statements.ts'
-import { runStepsAsync, type Steps } from '../store/steps.ts'
 import { postgresClock } from './clock.ts'
 import { type Connection, type ConnectionTimeouts, connect, connectShort } from './connect.ts'
 import { type ConnectionParams, parseConnectionUrl, withoutPassword } from './connection-url.ts'

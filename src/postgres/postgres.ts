@@ -1,4 +1,7 @@
 /** PostgreSQL: the store port, implemented on a pool of connections. The cellar. */
+
+import { checkBacklog, needsBacklogCheck, sharedCatchUp, waitingIn } from '../catalog/old-nodes.ts'
+import { runStepsAsync } from '../catalog/steps.ts'
 import { isWritePlan } from '../flow/plan.ts'
 import { Remembered } from '../flow/remembered.ts'
 import type { Store } from '../flow/store.ts'
@@ -8,9 +11,7 @@ import type { PreparedStore } from '../rewrite/prepare-store.ts'
 import { deletePresence, forgetLostNodes, nodePresence } from '../schema/presence.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import { metaTable, plainStatement } from '../sql/statements.ts'
-import { checkBacklog, needsBacklogCheck, sharedCatchUp, waitingIn } from '../store/old-nodes.ts'
 import { mostTotals } from '../store/read-page.ts'
-import { runStepsAsync } from '../store/steps.ts'
 import type { PostgresClock } from './clock.ts'
 import { oncePerTurn } from './coalesce.ts'
 import { type Connection, type ConnectionTimeouts, forceGenericPlan } from './connect.ts'

@@ -4,13 +4,14 @@
  * Each of them was decided from the rows as the one before will leave them. In transactions of their own they would wait for
  * one commit each; together they wait for one.
  */
+
+import type { StoreContext } from '../catalog/context.ts'
+import { hasWritten, isRowConflict, runStepsAsync } from '../catalog/steps.ts'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import type { WritePlan } from '../flow/plan.ts'
 import type { World } from '../flow/world.ts'
 import { plainStatement, type Statement } from '../sql/statements.ts'
-import type { StoreContext } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
-import { hasWritten, isRowConflict, runStepsAsync } from '../store/steps.ts'
 import { askAfter, type Connection } from './connect.ts'
 import type { ConnectionPool } from './pool.ts'
 

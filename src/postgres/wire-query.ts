@@ -1,9 +1,9 @@
 /** Wire query: sends one statement and decodes its rows; prepared statements are described only once. The cellar. */
 import pg from 'pg'
+import type { ResultRow } from '../catalog/steps.ts'
 import { Memo } from '../flow/memo.ts'
 import type { Cell } from '../rows/collection.ts'
 import type { CoalescedStatement } from '../sql/statements.ts'
-import type { ResultRow } from '../store/steps.ts'
 
 /** The driver's methods for callers that send protocol messages themselves. */
 export interface Wire {

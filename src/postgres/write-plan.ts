@@ -1,12 +1,13 @@
 /** Write plan: runs a write atomically, retries it after conflicts, never after an unknown outcome. The cellar. */
+
+import type { StoreContext } from '../catalog/context.ts'
+import { type ResultRow, rowConflict, runStepsAsync, type Steps, unknownOutcome } from '../catalog/steps.ts'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import { type Claim, isDry, type WritePlan } from '../flow/plan.ts'
 import { pause, type World, within } from '../flow/world.ts'
 import type { Statement } from '../sql/statements.ts'
-import type { StoreContext } from '../store/context.ts'
 import { claimTable } from '../store/idempotency-claims.ts'
 import { perform } from '../store/perform.ts'
-import { type ResultRow, rowConflict, runStepsAsync, type Steps, unknownOutcome } from '../store/steps.ts'
 import { coalesce, isCoalescable } from './coalesce.ts'
 import { askAfter, type Connection, type DatabaseQuery } from './connect.ts'
 import {

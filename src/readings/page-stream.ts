@@ -1,11 +1,12 @@
 /** Page stream: reads all rows of a list, page by page, from one state of the store. The cellar. R238. */
+
+import { preparedCollection, type StoreContext } from '../catalog/context.ts'
+import { resolveList } from '../catalog/resolve-list.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Outcome, Page, PageStream } from '../flow/outcome.ts'
 import type { ListRows } from '../flow/plan.ts'
 import type { Cancel, World } from '../flow/world.ts'
-import { preparedCollection, type StoreContext } from '../store/context.ts'
 import { positionInColumns } from '../store/page-positions.ts'
-import { resolveList } from '../store/resolve-list.ts'
 
 /** One state of the store. */
 interface Reading {

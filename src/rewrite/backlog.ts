@@ -1,11 +1,12 @@
 /** Backlog: finds and converts the rows that old nodes write during a rolling upgrade. The cellar. */
+
+import type { Backlog, PreparedCollection, StoreContext, StoreLayouts } from '../catalog/context.ts'
 import { keyColumns } from '../rows/collection.ts'
 import { begunMark, unfinishedRow } from '../schema/behaviour-steps.ts'
 import { layoutName } from '../schema/state.ts'
 import { quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
 import { metaTable } from '../sql/statements.ts'
-import type { Backlog, PreparedCollection, StoreContext, StoreLayouts } from '../store/context.ts'
 import { refill } from './refill.ts'
 
 /** Adds the backlog to a store context, if old nodes may write rows that lack columns or read columns that are gone. */

@@ -1,4 +1,13 @@
 /** Cross-check: compares what a database stores twice with its rows: index columns, totals and idempotency keys. The cellar. */
+
+import {
+  type PreparedCollection,
+  rowKeyOf,
+  type StoreContext,
+  storeContext,
+  storedDocumentOf,
+} from '../catalog/context.ts'
+import type { ResultRow, Steps } from '../catalog/steps.ts'
 import { type Cell, type Collection, cellIn, keyColumns, type Members, viewRow } from '../rows/collection.ts'
 import { rowLabel } from '../schema/declared-rows.ts'
 import type { CrossFault } from '../schema/migration.ts'
@@ -7,15 +16,7 @@ import type { SchemaComparison } from '../schema/state.ts'
 import { type Dialect, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { layoutOf } from '../sql/layout.ts'
 import { tombstoneTable } from '../sql/statements.ts'
-import {
-  type PreparedCollection,
-  rowKeyOf,
-  type StoreContext,
-  storeContext,
-  storedDocumentOf,
-} from '../store/context.ts'
 import { claimTable } from '../store/idempotency-claims.ts'
-import type { ResultRow, Steps } from '../store/steps.ts'
 import { filledDocument } from './fill-aggregates.ts'
 
 const batchSize = 500

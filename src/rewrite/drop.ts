@@ -1,4 +1,7 @@
 /** Drop: copies values to a separate table in the transaction that drops them. The cellar. */
+
+import { rowKeyOf } from '../catalog/context.ts'
+import type { ResultRow, Steps } from '../catalog/steps.ts'
 import {
   type Collection,
   hasKeptForOthers,
@@ -15,7 +18,6 @@ import { formerLayout, layoutName, writableCollections } from '../schema/state.t
 import type { Dialect } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import { formerTableOf, mapCollections } from '../sql/layout.ts'
-import { rowKeyOf } from '../store/context.ts'
 import {
   copyStatement,
   copyTableStatements,
@@ -23,7 +25,6 @@ import {
   findCopyTable,
   valueAt,
 } from '../store/dropped-copies.ts'
-import type { ResultRow, Steps } from '../store/steps.ts'
 import {
   allowedLosses,
   findChangeHazards,

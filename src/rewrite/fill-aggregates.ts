@@ -1,4 +1,7 @@
 /** Fill aggregates: computes the sums, numbers, least and greatest values of a row from the rows that belong or refer to it. The cellar. */
+
+import { preparedCollection, type StoreContext } from '../catalog/context.ts'
+import type { Steps } from '../catalog/steps.ts'
 import {
   aggregateOf,
   type Collection,
@@ -6,9 +9,7 @@ import {
   type StoredAggregate,
   withDerivedValues,
 } from '../rows/collection.ts'
-import { preparedCollection, type StoreContext } from '../store/context.ts'
 import { readFamily } from '../store/read-family.ts'
-import type { Steps } from '../store/steps.ts'
 
 /**
  * The document with all its derived values. Values of other rows may not be filled yet, so they are computed too. The row has

@@ -1,10 +1,11 @@
 /** Inspect: reads every row of a database, converted to a declaration, and counts those that do not fit. The cellar. */
+
+import type { Steps } from '../catalog/steps.ts'
 import type { Misfit, Misfits } from '../fields/bounds.ts'
 import type { Collection } from '../rows/collection.ts'
 import { type DeclaredRow, readableCollections, readEachRow } from '../schema/declared-rows.ts'
 import type { SchemaChange } from '../schema/schema-change.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import type { Steps } from '../store/steps.ts'
 import { defaultNamed, misfitCounter } from './misfit-counter.ts'
 import { declaredBounds, readMisfitMemory, writeMisfitMemory } from './misfits.ts'
 

@@ -1,4 +1,7 @@
 /** Losses: the stored values that a change would drop, found and counted before its first step. The cellar. */
+
+import { storedDocumentOf } from '../catalog/context.ts'
+import type { ResultRow, Steps } from '../catalog/steps.ts'
 import {
   type Collection,
   keptForOthersKey,
@@ -16,9 +19,7 @@ import { quoted } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import { formerTableOf, mapCollections, type TableLayout } from '../sql/layout.ts'
 import { isConverted } from '../sql/stored-version.ts'
-import { storedDocumentOf } from '../store/context.ts'
 import { valueAt } from '../store/dropped-copies.ts'
-import type { ResultRow, Steps } from '../store/steps.ts'
 
 /** A collection whose rows may hold values of fields that are no longer declared. */
 export interface LossyCollection {

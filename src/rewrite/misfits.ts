@@ -1,4 +1,6 @@
 /** Misfits: finds and records rows that do not fit a declaration narrower than the one applied last. The cellar. */
+
+import type { Steps } from '../catalog/steps.ts'
 import { type Bounds, boundsBefore, isNarrower, type Misfit, type Misfits, unionBounds } from '../fields/bounds.ts'
 import { type Collection, type Index, indexesOf } from '../rows/collection.ts'
 import { type ReadableCollection, readableCollections, readEachRow } from '../schema/declared-rows.ts'
@@ -8,7 +10,6 @@ import { earlierReleaseSurvey, layoutName } from '../schema/state.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { fitIndexColumns } from '../sql/index-width.ts'
 import { isConverted, storedVersionAt } from '../sql/stored-version.ts'
-import type { Steps } from '../store/steps.ts'
 import { type JudgedField, type MisfitCounter, misfitCounter } from './misfit-counter.ts'
 
 /** The bounds of the declaration applied last, and the rows that did not fit it, as the database stores them. */

@@ -1,5 +1,7 @@
 /** Move fields: moves values from old rows to rows of the resource that now has the field. The cellar. */
 
+import { type PreparedCollection, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
+import { type ResultRow, rowConflict, type Steps } from '../catalog/steps.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import {
   cellsIn,
@@ -15,10 +17,8 @@ import {
 } from '../rows/collection.ts'
 import { rowKeyValues } from '../sql/dialect.ts'
 import { updateText } from '../sql/statements.ts'
-import { type PreparedCollection, type StoreContext, storedDocumentOf } from '../store/context.ts'
 import { refreshJoiningRows } from '../store/joined.ts'
 import { updateRemoteEntries } from '../store/remote-entries.ts'
-import { type ResultRow, rowConflict, type Steps } from '../store/steps.ts'
 
 interface MoveContext {
   readonly cellar: StoreContext

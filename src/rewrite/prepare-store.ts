@@ -1,4 +1,7 @@
 /** Prepare store: reads the layouts, misfits and copies of a database, SQLite or PostgreSQL, when it is opened. The cellar. */
+
+import { type StoreContext, type StoreLayouts, storeContext } from '../catalog/context.ts'
+import type { Steps } from '../catalog/steps.ts'
 import type { Misfits } from '../fields/bounds.ts'
 import type { World } from '../flow/world.ts'
 import type { Collection } from '../rows/collection.ts'
@@ -9,9 +12,7 @@ import { storeSecret } from '../schema/shared-tables.ts'
 import { layoutName, type SchemaComparison, type StoredParts, stateToOpenAsIs } from '../schema/state.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
-import { type StoreContext, type StoreLayouts, storeContext } from '../store/context.ts'
 import { expireCopies, findCopyTable, readCopiedFields, watchedFields } from '../store/dropped-copies.ts'
-import type { Steps } from '../store/steps.ts'
 import { withBacklog } from './backlog.ts'
 import { rememberRights } from './drop.ts'
 import { readFormerMisfits } from './misfits.ts'

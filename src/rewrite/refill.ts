@@ -1,4 +1,14 @@
 /** Refill: rewrites rows of old shapes in batches, in the current shape and with all index columns. The cellar. */
+
+import {
+  type PreparedCollection,
+  preparedCollection,
+  rowKeyOf,
+  type StoreContext,
+  storeContext,
+  storedDocumentOf,
+} from '../catalog/context.ts'
+import type { ResultRow, Steps } from '../catalog/steps.ts'
 import {
   cellsIn,
   type DocumentTexts,
@@ -17,16 +27,7 @@ import type { Refill } from '../schema/step.ts'
 import { type Dialect, equations, quoted, rowKeyColumns } from '../sql/dialect.ts'
 import { type TableLayout, uniqueIndexName } from '../sql/layout.ts'
 import { linkTable, reservationTable } from '../sql/statements.ts'
-import {
-  type PreparedCollection,
-  preparedCollection,
-  rowKeyOf,
-  type StoreContext,
-  storeContext,
-  storedDocumentOf,
-} from '../store/context.ts'
 import { updateRemoteEntries } from '../store/remote-entries.ts'
-import type { ResultRow, Steps } from '../store/steps.ts'
 import { type AllowedDrops, copyDroppedValues } from './drop.ts'
 import { filledDocument } from './fill-aggregates.ts'
 import { moveFields, namingRowInErrors } from './move-fields.ts'

@@ -1,4 +1,7 @@
 /** Undrop: restores dropped values to rows whose fields were not written since. The cellar. */
+
+import { type PreparedCollection, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
+import type { Steps } from '../catalog/steps.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import {
@@ -18,7 +21,6 @@ import type { SchemaComparison } from '../schema/state.ts'
 import { equations, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import { updateText } from '../sql/statements.ts'
-import { type PreparedCollection, type StoreContext, storedDocumentOf } from '../store/context.ts'
 import {
   deleteCopiesStatement,
   findCopyTable,
@@ -28,7 +30,6 @@ import {
   valueAt,
 } from '../store/dropped-copies.ts'
 import { updateRemoteEntries } from '../store/remote-entries.ts'
-import type { Steps } from '../store/steps.ts'
 import { type FieldRights, fieldRights, fillMark, listAround, listPathOf } from './drop.ts'
 
 /** Why a value is not restored. */

@@ -1,12 +1,12 @@
 /** Declared rows: reads stored rows in batches, converted to a declaration that may not be applied yet. The cellar. */
 
+import { type PreparedCollection, rowKeyOf, storeContext, storedDocumentOf } from '../catalog/context.ts'
+import type { ResultRow, Steps } from '../catalog/steps.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import { type Collection, keyColumns, type Members, type StoredDocument, viewRow } from '../rows/collection.ts'
 import { type Dialect, quoted } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import { formerTableOf, type Layout, type TableLayout } from '../sql/layout.ts'
-import { type PreparedCollection, rowKeyOf, storeContext, storedDocumentOf } from '../store/context.ts'
-import type { ResultRow, Steps } from '../store/steps.ts'
 
 /** A row converted to the declaration. */
 export interface DeclaredRow {

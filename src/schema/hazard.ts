@@ -1,8 +1,9 @@
 /** Hazard: reasons to refuse a schema change, all found before its first step and reported in one error. The cellar. */
+
+import type { Steps } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
 import type { Collection } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import type { Steps } from '../store/steps.ts'
 import type { SchemaChange, SchemaState } from './schema-change.ts'
 import type { SchemaStep } from './step.ts'
 

@@ -1,10 +1,10 @@
 /** Presence: which nodes use the database, and which of them have not reported for a while. The cellar. */
 import { hostname } from 'node:os'
+import type { Steps } from '../catalog/steps.ts'
 import type { Cancel, World } from '../flow/world.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { nodeName } from '../sql/merging.ts'
 import { nodeTable } from '../sql/statements.ts'
-import type { Steps } from '../store/steps.ts'
 
 /** A node that has not reported for this long, in milliseconds, is considered stopped. */
 export const presenceTimeout = 30_000

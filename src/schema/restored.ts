@@ -1,7 +1,8 @@
 /** Restored: when a database was last restored from a backup, so that tags, cursors and numbers from before do not come again. The cellar. */
+
+import type { Steps } from '../catalog/steps.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { nodeTable } from '../sql/statements.ts'
-import type { Steps } from '../store/steps.ts'
 import { readOtherNodes } from './presence.ts'
 import type { SchemaState } from './schema-change.ts'
 import { readMeta, writeMeta } from './shared-tables.ts'

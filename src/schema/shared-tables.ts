@@ -1,4 +1,6 @@
 /** Shared tables: the tables that all collections share, the shard keys of sharded databases, and the secret of a store. The cellar. */
+
+import type { Steps } from '../catalog/steps.ts'
 import type { Table, TableColumn } from '../flow/table.ts'
 import type { World } from '../flow/world.ts'
 import { type Dialect, literal } from '../sql/dialect.ts'
@@ -13,7 +15,6 @@ import {
   tombstoneTable,
 } from '../sql/statements.ts'
 import { claimTable } from '../store/idempotency-claims.ts'
-import type { Steps } from '../store/steps.ts'
 
 /** For dialects whose steps may run twice. */
 export const ifNotExists = ({ online }: Dialect): string => (online ? 'IF NOT EXISTS ' : '')

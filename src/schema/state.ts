@@ -1,12 +1,12 @@
 /** State: the schema state, applied plans and progress that a database stores. The cellar. */
 import { createHash } from 'node:crypto'
+import type { Steps } from '../catalog/steps.ts'
 import type { Table } from '../flow/table.ts'
 import type { Collection } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { type Layout, layoutOf, layoutVersionOf, mergingLayoutVersion, storedNamesIn } from '../sql/layout.ts'
 import { isEarlierReleaseNode } from '../sql/merging.ts'
 import { collectionsRow, metaTable, planTable } from '../sql/statements.ts'
-import type { Steps } from '../store/steps.ts'
 import { unfinishedRow } from './behaviour-steps.ts'
 import type { Survey } from './hazard.ts'
 import { readOtherNodes } from './presence.ts'

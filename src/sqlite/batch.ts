@@ -1,11 +1,11 @@
 /** Batch: commits the writes of one turn of the event loop in one transaction. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
+import type { StoreContext, WrittenKey } from '../catalog/context.ts'
+import { hasWritten, isRowConflict, type RunStatement, runSteps } from '../catalog/steps.ts'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import { isDry, type WritePlan } from '../flow/plan.ts'
 import type { Statement } from '../sql/statements.ts'
-import type { StoreContext, WrittenKey } from '../store/context.ts'
 import { perform } from '../store/perform.ts'
-import { hasWritten, isRowConflict, type RunStatement, runSteps } from '../store/steps.ts'
 import {
   isBusy,
   isCorruptFile,

@@ -1,7 +1,8 @@
 /** Clock: the time of a file; it follows the monotonic clock and is saved in the file, so it never goes back. The cellar. */
+
+import type { RunStatement } from '../catalog/steps.ts'
 import type { Clock, World } from '../flow/world.ts'
 import { metaTable } from '../sql/statements.ts'
-import type { RunStatement } from '../store/steps.ts'
 
 /** In ms. If the machine's clock is `farAhead` of the file at start, it may be wrong: nothing expires for `caution`. */
 const [farAhead, caution] = [5 * 60_000, 3_600_000]

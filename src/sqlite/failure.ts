@@ -1,9 +1,10 @@
 /** Failure: classifies errors of SQLite and maps them to client errors. The cellar. */
+
+import type { StoreContext } from '../catalog/context.ts'
+import { outdatedNodeProblem } from '../catalog/old-nodes.ts'
+import { conflictProblem, isRowConflict, unavailableProblem, unknownOutcome } from '../catalog/steps.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import { keyColumns } from '../rows/collection.ts'
-import type { StoreContext } from '../store/context.ts'
-import { outdatedNodeProblem } from '../store/old-nodes.ts'
-import { conflictProblem, isRowConflict, unavailableProblem, unknownOutcome } from '../store/steps.ts'
 
 /** How long a write or a read waits for a lock of another process, in milliseconds. */
 export const maxLockWait = 5000

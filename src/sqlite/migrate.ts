@@ -1,6 +1,8 @@
 /** Migrate: changes the tables of a file to the declared ones, in one transaction. The cellar. */
 
 import type { DatabaseSync } from 'node:sqlite'
+import { storeContext } from '../catalog/context.ts'
+import { type RunStatement, runSteps } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
 import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
 import { prepareRefills, type RefillFor, refill } from '../rewrite/refill.ts'
@@ -37,8 +39,6 @@ import {
 import type { SchemaStep } from '../schema/step.ts'
 import { quoted, sqliteDialect } from '../sql/dialect.ts'
 import { metaTable } from '../sql/statements.ts'
-import { storeContext } from '../store/context.ts'
-import { type RunStatement, runSteps } from '../store/steps.ts'
 import { sqliteClock } from './clock.ts'
 
 /** The schema state that is stored in a file; null if the file is empty. */

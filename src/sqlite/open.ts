@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { runSteps } from '../catalog/steps.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store, StoreOptions } from '../flow/store.ts'
 import type { World } from '../flow/world.ts'
@@ -25,7 +26,6 @@ import type { SchemaState } from '../schema/schema-change.ts'
 import { layoutName, readAppliedPlans, type StoredParts } from '../schema/state.ts'
 import { sqliteDialect } from '../sql/dialect.ts'
 import { blankStatement } from '../sql/statements.ts'
-import { runSteps } from '../store/steps.ts'
 import { sqliteClock } from './clock.ts'
 import {
   applySqlitePlan,

@@ -1,7 +1,7 @@
 /** Snapshot: one read transaction for several reads, as a transaction costs as much as three short reads. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
+import type { RunStatement } from '../catalog/steps.ts'
 import type { Statement } from '../sql/statements.ts'
-import type { RunStatement } from '../store/steps.ts'
 
 export interface Snapshot {
   /** Makes all reads use one snapshot until `end`, which it returns, is called. */

@@ -1,10 +1,10 @@
 /** Thread reader: runs lists that no index bounds on a thread, so that they do not block the event loop. The cellar. */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { type ResultRow, runStepsAsync, type Steps } from '../catalog/steps.ts'
 import { Problem } from '../errors/problem.ts'
 import { type World, within } from '../flow/world.ts'
 import type { Statement } from '../sql/statements.ts'
-import { type ResultRow, runStepsAsync, type Steps } from '../store/steps.ts'
 import type { ThreadReply, ThreadRequest } from './thread.ts'
 
 interface Job {

@@ -1,9 +1,9 @@
 /** Thread: runs statements one by one on a read-only connection; imports almost nothing of the library. The cellar. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import type { ResultRow } from '../catalog/steps.ts'
 import { Memo } from '../flow/memo.ts'
 import type { Statement } from '../sql/statements.ts'
-import type { ResultRow } from '../store/steps.ts'
 
 /** A statement, and whether a new snapshot begins with it; null ends the snapshot when no other job waits. */
 export type ThreadRequest = (Statement & { readonly first: boolean }) | null

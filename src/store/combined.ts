@@ -1,11 +1,12 @@
 /** Combined statements: several steps or requests as one statement, to save round trips. Pure. The cellar. */
+
+import type { PreparedCollection, StoreContext } from '../catalog/context.ts'
 import type { Create, ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, literal, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { countStatement, probeStatement } from '../sql/list-statements.ts'
 import type { KeyRange } from '../sql/ranges.ts'
 import { type CoalescedStatement, type Statement, updateText } from '../sql/statements.ts'
-import type { PreparedCollection, StoreContext } from './context.ts'
 import { claimTable } from './idempotency-claims.ts'
 import { type EventExpressions, type EventValues, recordingParts } from './outbox.ts'
 

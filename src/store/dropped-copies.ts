@@ -1,5 +1,7 @@
 /** Dropped copies: values of fields no longer declared, kept for a while with their account and rights. The cellar. */
 
+import type { StoreContext } from '../catalog/context.ts'
+import type { Steps } from '../catalog/steps.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import { type Collection, type DocumentTexts, storedNameOf } from '../rows/collection.ts'
 import {
@@ -13,8 +15,6 @@ import {
 } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import type { Statement } from '../sql/statements.ts'
-import type { StoreContext } from './context.ts'
-import type { Steps } from './steps.ts'
 
 const copyTable = 'bylaw_dropped'
 const copyKey = ['collection', 'holder', 'field']

@@ -1,15 +1,17 @@
 /** Effects: performs a write with the changes of other rows that follow from it; all are committed, or none. The cellar. */
+
+import { preparedCollection, type StoreContext } from '../catalog/context.ts'
+import { readWaiting, waitingIn } from '../catalog/old-nodes.ts'
+import { rowConflict, type Steps, withoutAutocommit } from '../catalog/steps.ts'
+import { performTablePlan } from '../catalog/table-plans.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import { isCommitted, type Outcome, type WrittenRow } from '../flow/outcome.ts'
 import type { Consequences, Effect, EffectReadResult, ListCheck, RowChange, RowWrite } from '../flow/plan.ts'
 import { tombstoneId } from '../sql/statements.ts'
-import { preparedCollection, type StoreContext } from './context.ts'
 import { hasEventRows, recordEventRows } from './joined.ts'
-import { readWaiting, waitingIn } from './old-nodes.ts'
-import { lockLists, performListCheck, readFamily } from './read-family.ts'
+import { lockLists, performListCheck } from './list-checks.ts'
+import { readFamily } from './read-family.ts'
 import { lockPresentRows, readRow } from './read-row.ts'
-import { rowConflict, type Steps, withoutAutocommit } from './steps.ts'
-import { performTablePlan } from './table-plans.ts'
 import { writeRow } from './write-row.ts'
 
 /** The last state of the rows that a write and its effects wrote, by name. */

@@ -1,11 +1,11 @@
 /** Idempotency claims: keys that are stored in the transaction of the write that they belong to. The cellar. */
 
+import { declaredName, type StoreContext, storedName } from '../catalog/context.ts'
+import { rowConflict, type Steps } from '../catalog/steps.ts'
+import { performTablePlan } from '../catalog/table-plans.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Read, Recall } from '../flow/plan.ts'
 import { type Table, type TableOperation, type TableRow, tablePlan } from '../flow/table.ts'
-import { declaredName, type StoreContext, storedName } from './context.ts'
-import { rowConflict, type Steps } from './steps.ts'
-import { performTablePlan } from './table-plans.ts'
 
 export const claimTable: Table = {
   name: 'bylaw_keys',

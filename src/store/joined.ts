@@ -1,5 +1,16 @@
 /** Joined rows: reads the rows that documents refer to, and updates the copies of their values for old nodes. The cellar. */
 
+import {
+  hiddenColumn,
+  type PreparedCollection,
+  preparedCollection,
+  rowKeyOf,
+  type StoreContext,
+  type ViewedRow,
+  viewStoredRow,
+} from '../catalog/context.ts'
+import { checkBacklog, keptByEvent, oldNodesMayRead } from '../catalog/old-nodes.ts'
+import { type ResultRow, type Steps, withoutAutocommit } from '../catalog/steps.ts'
 import type { FoundRow, JoinedRow, ReadResult, RowKey, StoredRows } from '../flow/found-row.ts'
 import type { Outcome, Page } from '../flow/outcome.ts'
 import { isCommitted } from '../flow/outcome.ts'
@@ -16,18 +27,7 @@ import {
 } from '../rows/collection.ts'
 import { type Dialect, equations, quoted, rowKeyColumns, rowKeyValues } from '../sql/dialect.ts'
 import type { Statement } from '../sql/statements.ts'
-import {
-  hiddenColumn,
-  type PreparedCollection,
-  preparedCollection,
-  rowKeyOf,
-  type StoreContext,
-  type ViewedRow,
-  viewStoredRow,
-} from './context.ts'
-import { checkBacklog, keptByEvent, oldNodesMayRead } from './old-nodes.ts'
 import { type EventRow, eventValues, ledgersOf, ownRowOfEvent, recordRowsOfEvent } from './outbox.ts'
-import { type ResultRow, type Steps, withoutAutocommit } from './steps.ts'
 
 const noJoins = { joined: [], account: null }
 

@@ -11,6 +11,17 @@
  * commits later has a mark from there on. A restored database may begin with lower numbers than it has marks; the horizon is
  * then ahead of all transactions, and all events are searched once. Positions themselves never depend on transactions.
  */
+
+import {
+  declaredName,
+  type PreparedCollection,
+  type StoreContext,
+  storedName,
+  type ViewedRow,
+  viewStoredRow,
+} from '../catalog/context.ts'
+import { keptByEvent, readWaiting } from '../catalog/old-nodes.ts'
+import type { ResultRow, Steps } from '../catalog/steps.ts'
 import type { JoinedRow, RowKey, StoredEvent } from '../flow/found-row.ts'
 import { type EventPage, eventRowName, type Outcome } from '../flow/outcome.ts'
 import type { FindEvent, ReadEvents, SweepEvents } from '../flow/plan.ts'
@@ -27,16 +38,6 @@ import {
 } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { collectionsRow, metaTable } from '../sql/statements.ts'
-import {
-  declaredName,
-  type PreparedCollection,
-  type StoreContext,
-  storedName,
-  type ViewedRow,
-  viewStoredRow,
-} from './context.ts'
-import { keptByEvent, readWaiting } from './old-nodes.ts'
-import type { ResultRow, Steps } from './steps.ts'
 
 /** One row for each event. Only the sweep deletes rows, and nothing changes them: readers keep their positions elsewhere. */
 const outboxTable: Table = {

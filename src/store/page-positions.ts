@@ -1,9 +1,10 @@
 /** Page positions: the parts of a page, and the positions of its first and last row, for cursors. The cellar. */
+
+import { type PreparedCollection, viewStoredRow } from '../catalog/context.ts'
+import type { ResultRow } from '../catalog/steps.ts'
 import { documentSeparator, type Position } from '../flow/outcome.ts'
 import { byRelevance, type ListRows } from '../flow/plan.ts'
 import { type Cell, cellIn } from '../rows/collection.ts'
-import { type PreparedCollection, viewStoredRow } from './context.ts'
-import type { ResultRow } from './steps.ts'
 
 /** The positions of the first and the last row; for an empty page, the position that it was requested from. */
 export function endPositions(

@@ -1,5 +1,10 @@
 /** Perform: turns a plan into steps, which a synchronous or an asynchronous driver can run. The cellar. */
 
+import { preparedCollection, type StoreContext } from '../catalog/context.ts'
+import { readWaiting, refusePendingColumns } from '../catalog/old-nodes.ts'
+import { resolveList } from '../catalog/resolve-list.ts'
+import { type Steps, withoutAutocommit } from '../catalog/steps.ts'
+import { performTablePlan } from '../catalog/table-plans.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import {
@@ -14,21 +19,17 @@ import {
   type Sequence,
 } from '../flow/plan.ts'
 import { summaryStatement } from '../sql/summary-statement.ts'
-import { preparedCollection, type StoreContext } from './context.ts'
 import { writeWithEffects } from './effects.ts'
+import { withEmbeddedRows } from './embedded-outcome.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-claims.ts'
 import { joinsOf, withJoinedRows } from './joined.ts'
-import { readWaiting, refusePendingColumns } from './old-nodes.ts'
 import { findEvent, numberEvents, readEvents, readHead, sweepEvents } from './outbox.ts'
-import { readFamily, withEmbeddedRows } from './read-family.ts'
+import { readFamily } from './read-family.ts'
 import { readPage } from './read-page.ts'
 import { absentOwner, readRow, readWithJoined } from './read-row.ts'
 import { refuseJoinedOrder } from './remote-entries.ts'
 import { findAccounts } from './remove-row.ts'
-import { resolveList } from './resolve-list.ts'
 import { readRevisions, sweepRevisions } from './revisions.ts'
-import { type Steps, withoutAutocommit } from './steps.ts'
-import { performTablePlan } from './table-plans.ts'
 
 /** With `held`, which a retry after a conflict sets, rows are locked between being read and written. */
 export function perform(given: StoreContext, plan: Plan, held = false): Steps<Outcome> {

@@ -1,29 +1,14 @@
-/** Reads the rows that have a value in a column, that refer to a row, or that are embedded; checks lists again before a commit. R226. The cellar. */
+/** Read family: reads the rows that have a value in a column, or that refer to a row. R226. The cellar. */
 
-import type { EmbeddedRows, FoundRow, RowKey, StoredRows } from '../flow/found-row.ts'
-import { documentSeparator, type Outcome } from '../flow/outcome.ts'
-import type { FamilyRead, FamilyRows, ListCheck, ListRows, RowEmbed, RowJoin } from '../flow/plan.ts'
+import { preparedCollection, rowKeyOf, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
+import { rowConflict, type Steps } from '../catalog/steps.ts'
+import type { RowKey } from '../flow/found-row.ts'
+import type { FamilyRead, FamilyRows } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
-import { type Cell, type Collection, type Dependent, keyColumns, viewRow } from '../rows/collection.ts'
-import { quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
-import { idsValue, rowsByIdStatement, rowsOfOwnersStatement } from '../sql/embedded-rows.ts'
-import { arrayText, fillSlots } from '../sql/list-statements.ts'
-import { slot, slotAt } from '../sql/ranges.ts'
-import {
-  type PreparedCollection,
-  preparedCollection,
-  rowKeyOf,
-  type StoreContext,
-  storedDocumentOf,
-  viewStoredRow,
-} from './context.ts'
-import { withJoinedTexts } from './joined.ts'
-import { refusePendingColumns } from './old-nodes.ts'
-import { readPage } from './read-page.ts'
+import { type Collection, type Dependent, keyColumns, viewRow } from '../rows/collection.ts'
+import { quoted, rowKeyValues } from '../sql/dialect.ts'
 import { readAbsentRow } from './read-row.ts'
-import { isColocatedDependent, type Referrer, readReferrers, refuseJoinedOrder } from './remote-entries.ts'
-import { resolveList } from './resolve-list.ts'
-import { type ResultRow, rowConflict, type Steps } from './steps.ts'
+import { isColocatedDependent, type Referrer, readReferrers } from './remote-entries.ts'
 
 export function* readFamily(cellar: StoreContext, asked: Omit<FamilyRead, 'do'>): Steps<FamilyRows> {
   const { collection: name, column, value, account, time, page } = asked
@@ -64,7 +49,11 @@ interface ReferredTo {
 }
 
 /** On a sharded database, what a column refers to, if the rows that have it may be on other shards. */
-function distantReferences({ collections, dialect }: StoreContext, name: string, column: string): ReferredTo | null {
+export function distantReferences(
+  { collections, dialect }: StoreContext,
+  name: string,
+  column: string,
+): ReferredTo | null {
   if (!dialect.distribute) return null
   for (const { collection: target } of collections.values())
     for (const dependent of target.dependents)
@@ -77,7 +66,7 @@ function distantReferences({ collections, dialect }: StoreContext, name: string,
  * On a sharded database, locks the rows that refer to a locked row, by its links: no statement locks rows of several shards,
  * and one without a lock would miss what is committed on one shard and not yet on another.
  */
-function* lockReferrers(
+export function* lockReferrers(
   cellar: StoreContext,
   { target, dependent }: ReferredTo,
   { key, time }: { readonly key: RowKey; readonly time: number },
@@ -105,150 +94,4 @@ export function* requireAbsence(
 ): Steps<void> {
   const gone = old || (yield* readAbsentRow(cellar, collection, key, time)).revision > 0
   if (!gone) throw rowConflict(collection.name)
-}
-
-/** An outcome with the rows that are embedded in its rows. R232. */
-export function* withEmbeddedRows(
-  cellar: StoreContext,
-  steps: Steps<Outcome>,
-  embeds: readonly RowEmbed[],
-  joins: readonly RowJoin[],
-): Steps<Outcome> {
-  const outcome = yield* steps
-  if (outcome.is === 'page') return { ...outcome, embedded: yield* readEmbedded(cellar, embeds, outcome) }
-  if (outcome.is !== 'found') return outcome
-  return { ...outcome, embedded: yield* readEmbedded(cellar, embeds, rowsOfItem(outcome, joins)) }
-}
-
-const rowsOfItem = ({ doc, document, joined = [] }: FoundRow, joins: readonly RowJoin[]): StoredRows => ({
-  data: doc,
-  joined: joined.map((row, i) => new Map(row ? [[String(document?.[joins[i]?.by as string]), row.doc]] : [])),
-})
-
-function* readEmbedded(
-  cellar: StoreContext,
-  embeds: readonly RowEmbed[],
-  rows: StoredRows,
-): Steps<readonly EmbeddedRows[]> {
-  const all: EmbeddedRows[] = []
-  for (const one of embeds) {
-    const ids = rows.data === '' ? [] : one.ids(rows)
-    const wanted = [...new Set(ids.filter((id) => id !== null))]
-    const read = one.list ? readFirstRows(cellar, one, one.list, wanted) : readRowsById(cellar, one, wanted)
-    const { docs, parts } = wanted.length === 0 ? noRows : yield* read
-    const data = { data: docs.join(documentSeparator) }
-    const found = docs.length === 0 ? data : yield* withJoinedTexts(cellar, data, one.joined, one.account)
-    const embedded = yield* readEmbedded(cellar, one.embeds, found)
-    all.push({ ...found, parts: ids.map((id) => (id === null ? noPart : (parts.get(id) ?? noPart))), embedded })
-  }
-  return all
-}
-
-type RowsPart = EmbeddedRows['parts'][number]
-
-interface RowsById {
-  readonly docs: readonly string[]
-  readonly parts: ReadonlyMap<string, RowsPart>
-}
-
-const noRows: RowsById = { docs: [], parts: new Map() }
-const noPart: RowsPart = { from: 0, count: 0, hasMore: false }
-
-function* readRowsById(
-  cellar: StoreContext,
-  { collection, account }: RowEmbed,
-  ids: readonly string[],
-): Steps<RowsById> {
-  const own = preparedCollection(cellar, collection)
-  const statement = own.prepared.form('embedded', () => rowsByIdStatement(own.collection, cellar.dialect))
-  const rows = yield fillSlots(statement, embedValues(cellar, account, ids))
-  const parts = rows.map(({ id }, from): [string, RowsPart] => [id as string, { from, count: 1, hasMore: false }])
-  return { docs: documentsOf(own, rows), parts: new Map(parts) }
-}
-
-/** The first page of a list for each of its owners. */
-function* readFirstRows(
-  cellar: StoreContext,
-  { collection, account }: RowEmbed,
-  list: ListRows,
-  owners: readonly string[],
-): Steps<RowsById> {
-  const own = preparedCollection(cellar, collection)
-  const plan = resolveList(cellar, list)
-  refuseJoinedOrder(cellar, plan)
-  yield* refusePendingColumns(cellar, own, plan)
-  const { limit } = plan.window
-  const statement = plan.prepared.form('embedded', () => {
-    const parent = plan.parent && { ...plan.parent, id: slot<string>(slotAt.owner) }
-    const window = { ...plan.window, limit: limit + 1 }
-    const first = { ...plan, parent, window, account: slot<string>(slotAt.account) }
-    return rowsOfOwnersStatement(own.collection, first, cellar.dialect)
-  })
-  const rows = yield fillSlots(statement, embedValues(cellar, account, owners))
-  const parts = new Map<string, RowsPart>()
-  const shown: ResultRow[] = []
-  for (const [owner, its] of Map.groupBy(rows, (row) => row.owner as string)) {
-    const count = Math.min(its.length, limit)
-    parts.set(owner, { from: shown.length, count, hasMore: its.length > limit })
-    shown.push(...its.slice(0, limit))
-  }
-  return { docs: documentsOf(own, shown), parts }
-}
-
-/** The values of the slots of both statements. */
-const embedValues = ({ dialect }: StoreContext, account: string | null, ids: readonly string[]) => [
-  account,
-  idsValue(ids, dialect),
-  dialect.distribute && arrayText(ids.map(shardKeyOf)),
-]
-
-const documentsOf = (own: PreparedCollection, rows: readonly ResultRow[]): string[] =>
-  rows.map((row) => viewStoredRow(own, row).doc)
-
-/**
- * Locks a list below an owner by the owner's row, which each new child locks too, and by the rows of its children. Any other
- * list is locked by its table: that lock conflicts with the one that PostgreSQL takes for each write, so writers need no
- * further lock.
- */
-export function* lockLists(cellar: StoreContext, checks: readonly ListCheck[]): Steps<void> {
-  const { rowLocks } = cellar.dialect
-  if (!rowLocks) return
-  const tables = checks.flatMap(({ list }) => (list.parent ? [] : [tableOf(cellar, list)]))
-  for (const table of [...new Set(tables)].sort())
-    yield { text: `LOCK TABLE ${quoted(table)} IN SHARE ROW EXCLUSIVE MODE`, values: [] }
-  for (const { list } of checks) if (list.parent) yield* lockFamily(cellar, list, list.parent)
-}
-
-const tableOf = (cellar: StoreContext, { collection }: ListRows): string =>
-  preparedCollection(cellar, collection).collection.table
-
-function* lockFamily(
-  cellar: StoreContext,
-  { collection: name, account, time }: ListRows,
-  { collection: owner, id }: NonNullable<ListRows['parent']>,
-): Steps<void> {
-  const { dialect } = cellar
-  const above = preparedCollection(cellar, owner)
-  const { collection, columnName } = preparedCollection(cellar, name)
-  const key = { id, parent: null, account }
-  yield { text: above.texts.lock, values: rowKeyValues(above.collection, key, dialect) }
-  const parent = columnName(collection.parent?.column as string)
-  const distant = distantReferences(cellar, name, parent)
-  if (distant) {
-    yield* lockReferrers(cellar, distant, { key, time })
-    return
-  }
-  const values: Cell[] = [id]
-  if (collection.account !== null) values.push(account)
-  const column = quoted(parent)
-  const own = collection.account === null ? '' : ` AND account = ${dialect.mark(2)}`
-  const at = shardCondition(rowShardKey(collection, { id: '', parent: id }), values.length + 1, dialect)
-  const text = `SELECT 1 FROM ${quoted(collection.table)} WHERE ${column} = ${dialect.mark(1)}${own}${at.text}${dialect.rowLocks?.steady}`
-  yield { text, values: [...values, ...at.values] }
-}
-
-/** Reads the list again; `admit` throws if it has changed. */
-export function* performListCheck(cellar: StoreContext, { list, admit }: ListCheck): Steps<void> {
-  const { data } = yield* readPage(cellar, resolveList(cellar, list))
-  admit(data)
 }

@@ -1,4 +1,7 @@
 /** Reads a page of a list: its rows as one text, and the positions of its ends. The cellar. */
+
+import { type PreparedCollection, preparedCollection, type StoreContext } from '../catalog/context.ts'
+import type { ResultRow, Steps } from '../catalog/steps.ts'
 import type { Page } from '../flow/outcome.ts'
 import type { ListRows, Window } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
@@ -19,7 +22,6 @@ import { formAtPosition, type KeyRange, type PreparedRange, rangesFrom, rangesOf
 import type { Statement } from '../sql/statements.ts'
 import { shardKeyIn } from '../sql/where.ts'
 import { type PageExtras, pageWithExtras } from './combined.ts'
-import { type PreparedCollection, preparedCollection, type StoreContext } from './context.ts'
 import {
   appendPart,
   type Cells,
@@ -33,7 +35,6 @@ import {
   positionTexts,
   withoutLastRow,
 } from './page-positions.ts'
-import type { ResultRow, Steps } from './steps.ts'
 
 /** The limit for all cached totals together, in characters of their `countKey`. */
 export const mostTotals = 262_144

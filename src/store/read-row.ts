@@ -1,4 +1,7 @@
 /** Reads a row by its key; for an absent row, reads whether it was deleted. The cellar. */
+
+import { preparedCollection, type StoreContext, viewStoredRow } from '../catalog/context.ts'
+import type { Steps } from '../catalog/steps.ts'
 import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { ListRows, Read } from '../flow/plan.ts'
 import { type Collection, storedNameOf } from '../rows/collection.ts'
@@ -6,10 +9,8 @@ import { quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialec
 import { idsValue, isAmong } from '../sql/embedded-rows.ts'
 import { tombstoneId, tombstoneTable } from '../sql/statements.ts'
 import { coalescableRead } from './combined.ts'
-import { preparedCollection, type StoreContext, viewStoredRow } from './context.ts'
 import { expiresBy } from './idempotency-claims.ts'
 import { withJoinedRows } from './joined.ts'
-import type { Steps } from './steps.ts'
 
 /**
  * Reads a row. With `held` or `lock`, it is locked until the transaction ends; others can share the lock of `lock`. With

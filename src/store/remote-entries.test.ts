@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
+import { type StoreContext, storeContext } from '../catalog/context.ts'
+import { isRowConflict, type ResultRow, runSteps } from '../catalog/steps.ts'
 import type { Plan } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
 import { changeBetween } from '../schema/schema-change.ts'
 import { citusDialect } from '../sql/dialect.ts'
 import { type Statement, statementTexts } from '../sql/statements.ts'
-import { type StoreContext, storeContext } from './context.ts'
 import { perform } from './perform.ts'
-import { isRowConflict, type ResultRow, runSteps } from './steps.ts'
 
 const { resources } = service({
   name: 'statements',

@@ -1,5 +1,7 @@
 /** Remote entries: entries on other shards for a row's unique values and references, as no index covers all. The cellar. */
 import { createHash } from 'node:crypto'
+import type { PreparedCollection, StoreContext } from '../catalog/context.ts'
+import { rowConflict, type Steps } from '../catalog/steps.ts'
 import { Problem } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { Duplicate } from '../flow/outcome.ts'
@@ -17,9 +19,7 @@ import {
 import { equations, insertStatement, rowShardKey } from '../sql/dialect.ts'
 import { isColocatedUnique, uniqueIndexName } from '../sql/layout.ts'
 import { linkTable, reservationTable, type Statement, tombstoneId } from '../sql/statements.ts'
-import type { PreparedCollection, StoreContext } from './context.ts'
 import { holderOf } from './dropped-copies.ts'
-import { rowConflict, type Steps } from './steps.ts'
 
 /** A row of a shared table for a unique value or a reference of a row, which may be on another shard. */
 interface RemoteEntry {

@@ -1,27 +1,27 @@
 /** Removes a row and its dependents, or tells which dependents prevent it, and leaves tombstones. The cellar. */
 
-import type { RowKey } from '../flow/found-row.ts'
-import type { Outcome } from '../flow/outcome.ts'
-import type { Consequences, FindAccounts, Remove } from '../flow/plan.ts'
-import { type Collection, type Dependent, keyColumns, storedNameOf, viewRow } from '../rows/collection.ts'
-import { equations, insertStatement, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
-import { tombstoneId, tombstoneTable } from '../sql/statements.ts'
 import {
   type PreparedCollection,
   preparedCollection,
   rowKeyOf,
   type StoreContext,
   storedDocumentOf,
-} from './context.ts'
+} from '../catalog/context.ts'
+import { readWaiting } from '../catalog/old-nodes.ts'
+import { type ResultRow, rowConflict, type Steps } from '../catalog/steps.ts'
+import type { RowKey } from '../flow/found-row.ts'
+import type { Outcome } from '../flow/outcome.ts'
+import type { Consequences, FindAccounts, Remove } from '../flow/plan.ts'
+import { type Collection, type Dependent, keyColumns, storedNameOf, viewRow } from '../rows/collection.ts'
+import { equations, insertStatement, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
+import { tombstoneId, tombstoneTable } from '../sql/statements.ts'
 import { deleteCopiesStatement } from './dropped-copies.ts'
 import { expiresBy } from './idempotency-claims.ts'
 import { joinedRowsOfDeletions } from './joined.ts'
-import { readWaiting } from './old-nodes.ts'
 import { recordDeletion } from './outbox.ts'
 import { requireAbsence } from './read-family.ts'
 import { readRow } from './read-row.ts'
 import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './remote-entries.ts'
-import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
 interface RowToRemove {
   readonly collection: Collection

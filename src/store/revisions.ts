@@ -1,12 +1,13 @@
 /** Revisions: reads the revisions of rows, and deletes old ones. The outbox records them. R237. The cellar. */
+
+import { type PreparedCollection, preparedCollection, type StoreContext, storedName } from '../catalog/context.ts'
+import type { Steps } from '../catalog/steps.ts'
 import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
 import type { ReadRevisions, SweepRevisions } from '../flow/plan.ts'
 import { type Cell, type Collection, storedNameOf } from '../rows/collection.ts'
-import { type PreparedCollection, preparedCollection, type StoreContext, storedName } from './context.ts'
 import { history, historyRows, storedEvents } from './outbox.ts'
 import { readRow } from './read-row.ts'
-import type { Steps } from './steps.ts'
 
 /** How many revisions are looked through for a page, so that those that are not shown do not make it slow. */
 const mostScanned = 2000

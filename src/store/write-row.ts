@@ -1,27 +1,27 @@
 /** Writes one row, with everything that is kept about it: references, tombstones, entries on other shards, old nodes. The cellar. */
 import { isDeepStrictEqual } from 'node:util'
-import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
-import type { Duplicate, Outcome } from '../flow/outcome.ts'
-import type { Create, RowWrite, Update } from '../flow/plan.ts'
-import { rowKeyValues } from '../sql/dialect.ts'
-import { coalescableUpdate, combinedCreate, ownEventValues } from './combined.ts'
 import {
   hiddenColumn,
   type PreparedCollection,
   preparedCollection,
   type StoreContext,
   type ViewedRow,
-} from './context.ts'
+} from '../catalog/context.ts'
+import { withoutWaitingTotals } from '../catalog/old-nodes.ts'
+import { rowConflict as movedRow, type Steps } from '../catalog/steps.ts'
+import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
+import type { Duplicate, Outcome } from '../flow/outcome.ts'
+import type { Create, RowWrite, Update } from '../flow/plan.ts'
+import { rowKeyValues } from '../sql/dialect.ts'
+import { coalescableUpdate, combinedCreate, ownEventValues } from './combined.ts'
 import { markWrittenFields } from './dropped-copies.ts'
 import { keepAnswer, takeClaim } from './idempotency-claims.ts'
 import { writeForOldNodes } from './joined.ts'
-import { withoutWaitingTotals } from './old-nodes.ts'
 import { type EventValues, eventValues, ledgersOf, recordEvent } from './outbox.ts'
 import { absentOwner, readAbsentRow } from './read-row.ts'
 import { updateRemoteEntries } from './remote-entries.ts'
 import { deleteTombstone, removeRow } from './remove-row.ts'
 import { lastRevision } from './revisions.ts'
-import { rowConflict as movedRow, type Steps } from './steps.ts'
 
 type RequiredReference = Create['references'][number]
 type RowCell = Update['row']['cells'][number]

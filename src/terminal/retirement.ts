@@ -1,12 +1,12 @@
 /** Retirement: refuses to remove versions in use, and warns of those past their planned end. Part 9, versions. */
 
+import { readDatabaseTime } from '../catalog/context.ts'
+import { performTablePlan } from '../catalog/table-plans.ts'
 import { Memo } from '../flow/memo.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import type { Log } from '../flow/world.ts'
 import type { Hazard, Survey } from '../schema/hazard.ts'
 import type { Service } from '../service.ts'
-import { readDatabaseTime } from '../store/context.ts'
-import { performTablePlan } from '../store/table-plans.ts'
 import { findUses, usageTable, type VersionUse } from '../versions/usage.ts'
 import { isReleased } from '../versions/version-choice.ts'
 

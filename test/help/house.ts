@@ -12,6 +12,7 @@ const storied: readonly (readonly string[])[] = [
   ['review'],
   ['flow'],
   ['sql'],
+  ['catalog'],
   ['lists', 'idempotency', 'auth', 'limits', 'versions', 'changes', 'effects', 'webhooks', 'store'],
   ['telemetry'],
   ['schema'],
@@ -51,11 +52,13 @@ function allowedFor(room: string): readonly string[] {
   if (room === 'webhooks') return ['errors', 'formats', 'flow'] // parts without a store: relays and endpoints call them
   if (room === 'client') return ['errors', 'formats', 'fields', 'resources', 'lists/where-parameters.ts'] // it runs in browsers
   if (room === 'sql') return cellar
-  if (room === 'store') return [...cellar, 'sql']
-  if (room === 'schema') return [...cellar, 'sql', 'store']
-  if (room === 'rewrite') return [...cellar, 'sql', 'store', 'schema']
-  if (room === 'readings') return [...cellar, 'store']
-  if (room === 'sqlite' || room === 'postgres') return [...cellar, 'sql', 'store', 'schema', 'rewrite', 'readings']
+  if (room === 'catalog') return [...cellar, 'sql']
+  if (room === 'store') return [...cellar, 'sql', 'catalog']
+  if (room === 'schema') return [...cellar, 'sql', 'catalog', 'store']
+  if (room === 'rewrite') return [...cellar, 'sql', 'catalog', 'store', 'schema']
+  if (room === 'readings') return [...cellar, 'catalog', 'store']
+  if (room === 'sqlite' || room === 'postgres')
+    return [...cellar, 'sql', 'catalog', 'store', 'schema', 'rewrite', 'readings']
   const lower = storied.slice(0, floorOf(room)).flat()
   // The check of the Node version runs before anything of src can be loaded.
   return room === 'cli' ? [...lower, 'bin/node-version.js'] : lower
@@ -191,7 +194,7 @@ export function packages(files: readonly Source[], dependencies: readonly string
 }
 
 /** The rooms that may contain SQL. */
-const speaking = ['sql', 'store', 'schema', 'rewrite', 'sqlite', 'postgres']
+const speaking = ['sql', 'catalog', 'store', 'schema', 'rewrite', 'sqlite', 'postgres']
 
 const sql = /\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b/g
 

@@ -135,7 +135,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   },
   'list-not-locked': {
     about: 'a list is read again before a commit, but others may change it meanwhile (PostgreSQL)',
-    changes: [{ file: 'store/read-family.ts', from: 'if (!rowLocks) return', to: 'return' }],
+    changes: [{ file: 'store/list-checks.ts', from: 'if (!rowLocks) return', to: 'return' }],
     tests: [money],
   },
   'rows-not-checked': {

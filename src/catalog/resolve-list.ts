@@ -1,7 +1,13 @@
 /** Resolve list: replaces declared names in a list by those of the database, also while a column is renamed. The cellar. */
+
+import {
+  type PreparedCollection,
+  preparedCollection,
+  type ResolvedList,
+  type StoreContext,
+} from '../catalog/context.ts'
 import type { Condition, JoinedColumn, ListRows, Term } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
-import { type PreparedCollection, preparedCollection, type ResolvedList, type StoreContext } from './context.ts'
 
 /** A list with the column names of the database; cached by list, and by which cells of its position are null. */
 export function resolveList(cellar: StoreContext, plan: ListRows): ListRows {

@@ -1,8 +1,9 @@
 /** Table plans: run operations on the service's own tables, each as one statement, on every database. Part 1. */
+
+import { declaredName, type StoreContext, storedName } from '../catalog/context.ts'
+import { type ResultRow, rowConflict, type Steps } from '../catalog/steps.ts'
 import type { Table, TablePlan, TableRow, TableRows, TableValue } from '../flow/table.ts'
 import { tableStatement } from '../sql/table-statements.ts'
-import { declaredName, type StoreContext, storedName } from './context.ts'
-import { type ResultRow, rowConflict, type Steps } from './steps.ts'
 
 type TableContext = Pick<StoreContext, 'dialect' | 'operations' | 'onWrite'> &
   Partial<Pick<StoreContext, 'collections'>>

@@ -1,4 +1,14 @@
 /** Old nodes: the checks of a store during a rolling upgrade, while nodes of the former declaration still write. The cellar. */
+
+import {
+  type Backlog,
+  hiddenColumn,
+  type PreparedCollection,
+  preparedCollection,
+  type StoreContext,
+  type ViewedRow,
+} from '../catalog/context.ts'
+import type { Steps } from '../catalog/steps.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Create, ListRows, Plan } from '../flow/plan.ts'
 import {
@@ -11,15 +21,6 @@ import {
 } from '../rows/collection.ts'
 import type { Layout } from '../sql/layout.ts'
 import { metaTable, type Statement } from '../sql/statements.ts'
-import {
-  type Backlog,
-  hiddenColumn,
-  type PreparedCollection,
-  preparedCollection,
-  type StoreContext,
-  type ViewedRow,
-} from './context.ts'
-import type { Steps } from './steps.ts'
 
 /** Refuses a list by columns that rows written by old nodes lack so far. */
 export function* refusePendingColumns(

@@ -1,0 +1,113 @@
+/** Embedded outcome: reads the rows that are embedded in the rows of an outcome, one statement for each name. R232. The cellar. */
+
+import { type PreparedCollection, preparedCollection, type StoreContext, viewStoredRow } from '../catalog/context.ts'
+import { refusePendingColumns } from '../catalog/old-nodes.ts'
+import { resolveList } from '../catalog/resolve-list.ts'
+import type { ResultRow, Steps } from '../catalog/steps.ts'
+import type { EmbeddedRows, FoundRow, StoredRows } from '../flow/found-row.ts'
+import { documentSeparator, type Outcome } from '../flow/outcome.ts'
+import type { ListRows, RowEmbed, RowJoin } from '../flow/plan.ts'
+import { shardKeyOf } from '../flow/shard-key.ts'
+import { idsValue, rowsByIdStatement, rowsOfOwnersStatement } from '../sql/embedded-rows.ts'
+import { arrayText, fillSlots } from '../sql/list-statements.ts'
+import { slot, slotAt } from '../sql/ranges.ts'
+import { withJoinedTexts } from './joined.ts'
+import { refuseJoinedOrder } from './remote-entries.ts'
+
+/** An outcome with the rows that are embedded in its rows. R232. */
+export function* withEmbeddedRows(
+  cellar: StoreContext,
+  steps: Steps<Outcome>,
+  embeds: readonly RowEmbed[],
+  joins: readonly RowJoin[],
+): Steps<Outcome> {
+  const outcome = yield* steps
+  if (outcome.is === 'page') return { ...outcome, embedded: yield* readEmbedded(cellar, embeds, outcome) }
+  if (outcome.is !== 'found') return outcome
+  return { ...outcome, embedded: yield* readEmbedded(cellar, embeds, rowsOfItem(outcome, joins)) }
+}
+
+const rowsOfItem = ({ doc, document, joined = [] }: FoundRow, joins: readonly RowJoin[]): StoredRows => ({
+  data: doc,
+  joined: joined.map((row, i) => new Map(row ? [[String(document?.[joins[i]?.by as string]), row.doc]] : [])),
+})
+
+function* readEmbedded(
+  cellar: StoreContext,
+  embeds: readonly RowEmbed[],
+  rows: StoredRows,
+): Steps<readonly EmbeddedRows[]> {
+  const all: EmbeddedRows[] = []
+  for (const one of embeds) {
+    const ids = rows.data === '' ? [] : one.ids(rows)
+    const wanted = [...new Set(ids.filter((id) => id !== null))]
+    const read = one.list ? readFirstRows(cellar, one, one.list, wanted) : readRowsById(cellar, one, wanted)
+    const { docs, parts } = wanted.length === 0 ? noRows : yield* read
+    const data = { data: docs.join(documentSeparator) }
+    const found = docs.length === 0 ? data : yield* withJoinedTexts(cellar, data, one.joined, one.account)
+    const embedded = yield* readEmbedded(cellar, one.embeds, found)
+    all.push({ ...found, parts: ids.map((id) => (id === null ? noPart : (parts.get(id) ?? noPart))), embedded })
+  }
+  return all
+}
+
+type RowsPart = EmbeddedRows['parts'][number]
+
+interface RowsById {
+  readonly docs: readonly string[]
+  readonly parts: ReadonlyMap<string, RowsPart>
+}
+
+const noRows: RowsById = { docs: [], parts: new Map() }
+const noPart: RowsPart = { from: 0, count: 0, hasMore: false }
+
+function* readRowsById(
+  cellar: StoreContext,
+  { collection, account }: RowEmbed,
+  ids: readonly string[],
+): Steps<RowsById> {
+  const own = preparedCollection(cellar, collection)
+  const statement = own.prepared.form('embedded', () => rowsByIdStatement(own.collection, cellar.dialect))
+  const rows = yield fillSlots(statement, embedValues(cellar, account, ids))
+  const parts = rows.map(({ id }, from): [string, RowsPart] => [id as string, { from, count: 1, hasMore: false }])
+  return { docs: documentsOf(own, rows), parts: new Map(parts) }
+}
+
+/** The first page of a list for each of its owners. */
+function* readFirstRows(
+  cellar: StoreContext,
+  { collection, account }: RowEmbed,
+  list: ListRows,
+  owners: readonly string[],
+): Steps<RowsById> {
+  const own = preparedCollection(cellar, collection)
+  const plan = resolveList(cellar, list)
+  refuseJoinedOrder(cellar, plan)
+  yield* refusePendingColumns(cellar, own, plan)
+  const { limit } = plan.window
+  const statement = plan.prepared.form('embedded', () => {
+    const parent = plan.parent && { ...plan.parent, id: slot<string>(slotAt.owner) }
+    const window = { ...plan.window, limit: limit + 1 }
+    const first = { ...plan, parent, window, account: slot<string>(slotAt.account) }
+    return rowsOfOwnersStatement(own.collection, first, cellar.dialect)
+  })
+  const rows = yield fillSlots(statement, embedValues(cellar, account, owners))
+  const parts = new Map<string, RowsPart>()
+  const shown: ResultRow[] = []
+  for (const [owner, its] of Map.groupBy(rows, (row) => row.owner as string)) {
+    const count = Math.min(its.length, limit)
+    parts.set(owner, { from: shown.length, count, hasMore: its.length > limit })
+    shown.push(...its.slice(0, limit))
+  }
+  return { docs: documentsOf(own, shown), parts }
+}
+
+/** The values of the slots of both statements. */
+const embedValues = ({ dialect }: StoreContext, account: string | null, ids: readonly string[]) => [
+  account,
+  idsValue(ids, dialect),
+  dialect.distribute && arrayText(ids.map(shardKeyOf)),
+]
+
+const documentsOf = (own: PreparedCollection, rows: readonly ResultRow[]): string[] =>
+  rows.map((row) => viewStoredRow(own, row).doc)

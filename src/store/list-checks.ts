@@ -1,0 +1,58 @@
+/** List checks: locks the lists that a handler has read and reads them again before a commit. R226. The cellar. */
+
+import { preparedCollection, type StoreContext } from '../catalog/context.ts'
+import { resolveList } from '../catalog/resolve-list.ts'
+import type { Steps } from '../catalog/steps.ts'
+import type { ListCheck, ListRows } from '../flow/plan.ts'
+import type { Cell } from '../rows/collection.ts'
+import { quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
+import { distantReferences, lockReferrers } from './read-family.ts'
+import { readPage } from './read-page.ts'
+
+/**
+ * Locks a list below an owner by the owner's row, which each new child locks too, and by the rows of its children. Any other
+ * list is locked by its table: that lock conflicts with the one that PostgreSQL takes for each write, so writers need no
+ * further lock.
+ */
+export function* lockLists(cellar: StoreContext, checks: readonly ListCheck[]): Steps<void> {
+  const { rowLocks } = cellar.dialect
+  if (!rowLocks) return
+  const tables = checks.flatMap(({ list }) => (list.parent ? [] : [tableOf(cellar, list)]))
+  for (const table of [...new Set(tables)].sort())
+    yield { text: `LOCK TABLE ${quoted(table)} IN SHARE ROW EXCLUSIVE MODE`, values: [] }
+  for (const { list } of checks) if (list.parent) yield* lockFamily(cellar, list, list.parent)
+}
+
+const tableOf = (cellar: StoreContext, { collection }: ListRows): string =>
+  preparedCollection(cellar, collection).collection.table
+
+function* lockFamily(
+  cellar: StoreContext,
+  { collection: name, account, time }: ListRows,
+  { collection: owner, id }: NonNullable<ListRows['parent']>,
+): Steps<void> {
+  const { dialect } = cellar
+  const above = preparedCollection(cellar, owner)
+  const { collection, columnName } = preparedCollection(cellar, name)
+  const key = { id, parent: null, account }
+  yield { text: above.texts.lock, values: rowKeyValues(above.collection, key, dialect) }
+  const parent = columnName(collection.parent?.column as string)
+  const distant = distantReferences(cellar, name, parent)
+  if (distant) {
+    yield* lockReferrers(cellar, distant, { key, time })
+    return
+  }
+  const values: Cell[] = [id]
+  if (collection.account !== null) values.push(account)
+  const column = quoted(parent)
+  const own = collection.account === null ? '' : ` AND account = ${dialect.mark(2)}`
+  const at = shardCondition(rowShardKey(collection, { id: '', parent: id }), values.length + 1, dialect)
+  const text = `SELECT 1 FROM ${quoted(collection.table)} WHERE ${column} = ${dialect.mark(1)}${own}${at.text}${dialect.rowLocks?.steady}`
+  yield { text, values: [...values, ...at.values] }
+}
+
+/** Reads the list again; `admit` throws if it has changed. */
+export function* performListCheck(cellar: StoreContext, { list, admit }: ListCheck): Steps<void> {
+  const { data } = yield* readPage(cellar, resolveList(cellar, list))
+  admit(data)
+}
