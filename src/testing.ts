@@ -12,7 +12,7 @@ import { sweepFiles } from './files/sweep-files.ts'
 import { callerOf } from './flow/credential.ts'
 import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
-import { type Log, serviceWorld } from './flow/world.ts'
+import { type Log, type ServiceWorld, serviceWorld } from './flow/world.ts'
 import { durationMilliseconds } from './formats/time-texts.ts'
 import type { HandlerSources } from './handlers/handler-sources.ts'
 import { forgetRevisions } from './history/forget-revisions.ts'
@@ -175,10 +175,15 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     if (hasTimers(resources)) await runDueTimers({ resources, writer, store, world, log, handlers })
     await runJobs()
     await events.finish()
-    await forgetRevisions({ resources, store, world })
-    if (hasFiles(resources)) await sweepFiles({ store, world })
+    await forgetOld(resources, store, world)
   }
   return { doorOf, close, world, runDue }
+}
+
+/** Deletes what nobody keeps any more: revisions after their retention, and contents of files without a row. */
+async function forgetOld(resources: Service['resources'], store: Store, world: ServiceWorld): Promise<void> {
+  await forgetRevisions({ resources, store, world })
+  if (hasFiles(resources)) await sweepFiles({ store, world })
 }
 
 /** Runs due operations. Schedules are adopted at the first run, as by a process that serves. */

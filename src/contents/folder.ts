@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { ContentStore } from '../flow/store.ts'
+import type { ContentStore } from '../flow/world.ts'
 
 /** Throws if the folder cannot be made. */
 export async function folderContents(folder: string): Promise<ContentStore> {

@@ -1,5 +1,5 @@
 /** Memory: keeps contents of files in memory, for tests and databases in memory. Part 2, fields. */
-import type { ContentStore } from '../flow/store.ts'
+import type { ContentStore } from '../flow/world.ts'
 
 const pieceSize = 65_536
 

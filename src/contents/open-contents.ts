@@ -1,6 +1,6 @@
 /** Open contents: opens the place of files that `--files` names. Part 2, fields. */
 import { resolve } from 'node:path'
-import type { ContentStore } from '../flow/store.ts'
+import type { ContentStore } from '../flow/world.ts'
 import { folderContents } from './folder.ts'
 import { memoryContents } from './memory.ts'
 

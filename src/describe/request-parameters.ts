@@ -1,4 +1,5 @@
 /** Request parameters: describes the path, the headers and the query of operations. Part 13; part 4. */
+// long because: one entry for each header
 
 import { type Components, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import { idSchema, type SchemaContext } from '../bodies/schemas.ts'

@@ -2,7 +2,6 @@
 // long because: every maker and every option of the public API has a doc comment with an example
 
 import type { Aggregate } from './aggregate.ts'
-import type { FileMember } from './file-kind.ts'
 
 export type Kind =
   | 'text'
@@ -199,6 +198,22 @@ export interface Ref<To extends string, O extends AnyOptions> extends Field<'ref
 /** The field that `f.concept()` returns. */
 export interface Concept<Name extends string, O extends AnyOptions> extends Field<'concept', O> {
   readonly target: Name
+}
+
+/**
+ * The member of a file. In stored documents `href` is the name under which the content is stored; answers have the URL of the
+ * content there.
+ */
+export interface FileMember {
+  readonly href: string
+  /** The media type that the content was sent with. */
+  readonly type: string
+  /** The number of bytes. */
+  readonly length: number
+  /** The SHA-256 digest of the content in hexadecimal. */
+  readonly sha256: string
+  /** The name that it was sent with; null if it was sent without one. */
+  readonly name: string | null
 }
 
 /** The types of values of the kinds whose options do not change the type. */

@@ -1,27 +1,11 @@
 /** File kind: the member of an item that describes an uploaded file; its content is stored apart. Part 2, fields. */
 import { addViolation } from '../errors/pointer.ts'
-import type { Field, Fields } from './field.ts'
+import type { Field, Fields, FileMember } from './field.ts'
 import { defined, type FieldKind, type FieldTerms } from './kind.ts'
 import { isObject } from './value-check.ts'
 
 /** How many bytes a content may have unless `max` is declared: 10 MiB. */
 export const usualFileSize = 10_485_760
-
-/**
- * The member of a file. In stored documents `href` is the name under which the content is stored; answers have the URL of the
- * content there.
- */
-export interface FileMember {
-  readonly href: string
-  /** The media type that the content was sent with. */
-  readonly type: string
-  /** The number of bytes. */
-  readonly length: number
-  /** The SHA-256 digest of the content in hexadecimal. */
-  readonly sha256: string
-  /** The name that it was sent with; null if it was sent without one. */
-  readonly name: string | null
-}
 
 /** The members of a file, in the order of documents. */
 export const fileMembers = ['href', 'type', 'length', 'sha256', 'name'] as const satisfies readonly (keyof FileMember)[]

@@ -1,9 +1,8 @@
 /** Content reply: the content of a file as an answer: its headers, a range of it, and its bytes as fast as they are read. Part 7. */
-import type { FileMember } from '../fields/file-kind.ts'
+import type { FileMember } from '../fields/field.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { AnswerStream, Reply, StreamTarget } from '../flow/reply.ts'
-import type { ContentStore } from '../flow/store.ts'
-import { type World, within } from '../flow/world.ts'
+import { type ContentStore, type World, within } from '../flow/world.ts'
 import { type ByteRange, rangeOf } from './content-range.ts'
 import { dispositionOf } from './file-name.ts'
 import { fileTag } from './file-tag.ts'

@@ -1,7 +1,8 @@
 /** File makers: the write of a row takes the contents into use that it names, and releases those that it named before. Part 2. */
 import type { DocumentWrite, EffectMaker } from '../effects/effect-maker.ts'
 import { Problem } from '../errors/problem.ts'
-import { type FileMember, isFileMember } from '../fields/file-kind.ts'
+import type { FileMember } from '../fields/field.ts'
+import { isFileMember } from '../fields/file-kind.ts'
 import type { Document } from '../flow/intent.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'

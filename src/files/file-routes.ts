@@ -17,8 +17,8 @@ import { contentReply } from './content-reply.ts'
 import { fileTag } from './file-tag.ts'
 import { admitUpload, receiveFile } from './receive-file.ts'
 import {
-  admitCaller,
-  admitConditions,
+  admitFileCaller,
+  admitFileConditions,
   fileIn,
   fileInWords,
   missingFile,
@@ -52,7 +52,7 @@ function readRoute(scene: EndpointContext, file: ServedFile): Route {
     // Not whether there is a file: callers that may not read the field would learn it.
     target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),
     parse: (asked) => {
-      admitCaller(scene, file, 'read', asked)
+      admitFileCaller(scene, file, 'read', asked)
       return { ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }
     },
     plan: (intent) => itemRead(scene, intent),
@@ -74,7 +74,7 @@ function readRevisionRoute(scene: EndpointContext, file: ServedFile, revision: R
     ...{ operation: `${revision.operation}-${file.segment}`, at: `${revision.at}/${file.segment}` as Route['at'] },
     answersContent: true,
     parse: (asked) => {
-      admitCaller(scene, file, 'read', asked)
+      admitFileCaller(scene, file, 'read', asked)
       return revision.parse(asked)
     },
     render: (intent, outcome) => {
@@ -108,8 +108,8 @@ function writeRoute(
     rule: ruleFor(resource.access, 'change') as string,
     admit: (asked, seen) => {
       if (seen.is !== 'found') throw absentItem(scene, seen)
-      admitCaller(scene, file, 'write', asked)
-      admitConditions(scene, asked, fileIn(file, seen))
+      admitFileCaller(scene, file, 'write', asked)
+      admitFileConditions(scene, asked, fileIn(file, seen))
       // Before a large content is taken in, not only when it is written.
       judge(JSON.parse(seen.doc) as Document, asked)
     },

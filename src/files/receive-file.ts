@@ -4,7 +4,7 @@ import { codingsOf, contentTooLarge, declaredLength, mediaTypeOf } from '../endp
 import type { EndpointContext } from '../endpoints/item.ts'
 import { shortName } from '../errors/pointer.ts'
 import { Problem } from '../errors/problem.ts'
-import type { FileMember } from '../fields/file-kind.ts'
+import type { FileMember } from '../fields/field.ts'
 import { type Call, headerLines } from '../flow/call.ts'
 import type { RequestContext } from '../flow/intent.ts'
 import type { Store } from '../flow/store.ts'

@@ -3,7 +3,8 @@ import { restrictedFieldRefusal } from '../auth/allow.ts'
 import type { EndpointContext } from '../endpoints/item.ts'
 import { preconditionsOf } from '../endpoints/preconditions.ts'
 import { Problem } from '../errors/problem.ts'
-import { type FileMember, isFileMember, usualFileSize } from '../fields/file-kind.ts'
+import type { FileMember } from '../fields/field.ts'
+import { isFileMember, usualFileSize } from '../fields/file-kind.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import type { EntityTags, RequestContext } from '../flow/intent.ts'
 import { titleInSentence, toKebab } from '../formats/naming.ts'
@@ -45,7 +46,7 @@ export const missingFile = ({ title }: EndpointContext['resource'], { name }: Se
   new Problem('resource-not-found', `${title} ${id} has no ${name}; it can be uploaded by PUT.`)
 
 /** Refuses a caller that may not read or write the field. R169. */
-export function admitCaller(
+export function admitFileCaller(
   { resource, challenge }: EndpointContext,
   { name, own, stored }: ServedFile,
   doing: 'read' | 'write',
@@ -58,7 +59,7 @@ export function admitCaller(
 }
 
 /** Checks the preconditions of a write against the tag of the content. R124 to R129. */
-export function admitConditions(
+export function admitFileConditions(
   scene: EndpointContext,
   { call, world }: Pick<RequestContext, 'call' | 'world'>,
   member: FileMember | null,

@@ -1,8 +1,8 @@
 /** Sweep files: removes contents that no row has had for a day: those of removed rows, and of uploads that were not finished. */
 import { rowsIn } from '../flow/outcome.ts'
-import type { ContentStore, Store } from '../flow/store.ts'
+import type { Store } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
-import { type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
+import { type ContentStore, type Log, oneAtATime, type ServiceWorld } from '../flow/world.ts'
 import { forgetContent, unusedContents } from './file-table.ts'
 
 interface SweepContext {

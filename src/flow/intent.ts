@@ -1,6 +1,6 @@
 /** Intent: a parsed request, checked as far as possible without the store. Part 1. */
 
-import type { FileMember } from '../fields/file-kind.ts'
+import type { FileMember } from '../fields/field.ts'
 import type { PatchOperation } from '../resources/json-patch.ts'
 import type { Call, CarriedVersion } from './call.ts'
 import type { Caller } from './caller.ts'

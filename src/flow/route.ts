@@ -1,8 +1,7 @@
 /** Route: one operation on one kind of URL, prepared at start. Part 4. */
 import type { Catalogue, RefusalType } from '../errors/catalogue.ts'
 import type { Problem } from '../errors/problem.ts'
-import type { Field } from '../fields/field.ts'
-import type { FileMember } from '../fields/file-kind.ts'
+import type { Field, FileMember } from '../fields/field.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import type { InputField } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'

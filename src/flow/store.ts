@@ -69,15 +69,3 @@ export interface Store {
   readonly attend: () => void
   readonly close: () => Promise<void>
 }
-
-/** Keeps the contents of files, each under a name that is used once. */
-export interface ContentStore {
-  /** Stores a content, whole or not at all: nothing is stored if its pieces fail. */
-  readonly write: (name: string, pieces: AsyncIterable<Uint8Array>) => Promise<void>
-  /** The number of bytes of a content; null if there is none. */
-  readonly length: (name: string) => Promise<number | null>
-  /** The bytes of a content from a position to one that is not included. */
-  readonly read: (name: string, from: number, end: number) => AsyncIterable<Uint8Array>
-  /** Removes a content, also an incomplete one; it may be missing. */
-  readonly remove: (name: string) => Promise<void>
-}

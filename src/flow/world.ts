@@ -2,7 +2,6 @@
 import { idSource, requestIdSource } from '../formats/id.ts'
 import type { Waiting } from '../rows/collection.ts'
 import { ServiceState } from './service-state.ts'
-import type { ContentStore } from './store.ts'
 
 export type Cancel = () => void
 
@@ -48,6 +47,18 @@ export interface Clock {
   readonly issued: () => number
   /** By how much the clock of the machine was too far ahead at start, in milliseconds; null if it was not. */
   readonly ahead: number | null
+}
+
+/** Keeps the contents of files, each under a name that is used once. */
+export interface ContentStore {
+  /** Stores a content, whole or not at all: nothing is stored if its pieces fail. */
+  readonly write: (name: string, pieces: AsyncIterable<Uint8Array>) => Promise<void>
+  /** The number of bytes of a content; null if there is none. */
+  readonly length: (name: string) => Promise<number | null>
+  /** The bytes of a content from a position to one that is not included. */
+  readonly read: (name: string, from: number, end: number) => AsyncIterable<Uint8Array>
+  /** Removes a content, also an incomplete one; it may be missing. */
+  readonly remove: (name: string) => Promise<void>
 }
 
 /** The world of a service: with the clock of its store, and generators of ids. */

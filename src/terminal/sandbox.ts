@@ -24,13 +24,8 @@ export async function openSandbox(service: Service): Promise<TrialService> {
     for (const i of bytes.keys()) bytes[i] = (drawn++ * 167 + i * 13) & 255
     return bytes
   }
-  const clock = trustedClock(() => sandboxStart + asked * 1000)
-  const world = serviceWorld(
-    { ...realWorld, fillRandom },
-    { clock, secret: sandboxSecret },
-    undefined,
-    memoryContents(),
-  )
+  const own = { clock: trustedClock(() => sandboxStart + asked * 1000), secret: sandboxSecret }
+  const world = serviceWorld({ ...realWorld, fillRandom }, own, undefined, memoryContents())
   const scopes = Object.keys(service.declaration.scopes ?? {})
   const caller = callerOf('stage', { account: 'stage', scopes, tier: null, features: [] })
   const { server } = service.settings

@@ -157,7 +157,8 @@ function contentOf(response: Schema, exchange: Exchange, schemas: Schemas): stri
   const isLines = headers['content-type'] === 'application/x-ndjson' && 'application/x-ndjson' in content
   const kind = (headers['content-type'] ?? 'none').split(';', 1)[0] as string
   const described = content[kind] ?? Object.entries(content).find(([range]) => isWithin(kind, range))?.[1]
-  const isFile = described !== undefined && described.schema === undefined
+  const isFile =
+    headers['content-disposition'] !== undefined && described !== undefined && described.schema === undefined
   if (isFile) return []
   const spared = isLines || method === 'HEAD' || headers['preference-applied'] === 'return=minimal'
   if (text === '') return spared || kinds === 'none' ? [] : [`content is missing; described is ${kinds}`]

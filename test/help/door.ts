@@ -1,4 +1,5 @@
 /** Runs the same tests with both servers, node:http over a real socket and fetch without one, and on every store. */
+// long because: it makes every kind of door
 
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'

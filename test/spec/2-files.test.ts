@@ -1,4 +1,5 @@
 /** Contract section 2: files, whose contents are uploaded, read with ranges, and removed at the URL of their item. R29 to R34, R51. */
+// long because: its tests share one declaration
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { f, service } from 'bylaw'
