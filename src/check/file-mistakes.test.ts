@@ -37,10 +37,16 @@ test('a file is a field of a resource, with a URL of its own', () => {
     mistakesOf({ scans: f.file() }, { operations: { scans: { at: 'item' } } }).join(),
     /fields\.scans: Its content would have the URL …\/scans, as the operation `scans`/,
   )
-  assert.match(mistakesOf({ revisions: f.file() }, { history: { read: 'chief' } }).join(), /as the revisions of the item/)
+  assert.match(
+    mistakesOf({ revisions: f.file() }, { history: { read: 'chief' } }).join(),
+    /as the revisions of the item/,
+  )
   const lines = { parent: 'orders', fields: {}, access: 'public' }
   assert.match(mistakesOf({ lines: f.file() }, {}, { lines }).join(), /as the list of `lines`/)
-  assert.match(mistakesOf({ scan: f.file() }, { methods: ['read', 'create'] }).join(), /No client could upload the file/)
+  assert.match(
+    mistakesOf({ scan: f.file() }, { methods: ['read', 'create'] }).join(),
+    /No client could upload the file/,
+  )
 })
 
 test('a file is no key, no target of an order, and not added up', () => {

@@ -27,6 +27,7 @@ import type {
 import type { EventOf, EventType } from '../resources/infer-events.ts'
 import type { ChildName, Embedded, Embedding, EmbedName, FirstName, ParentOf } from './embedded-types.ts'
 import type { entityTag } from './entity-tag.ts'
+import type { Files } from './file-types.ts'
 import type { FieldAt, SummaryGroup, SummaryName } from './summary-types.ts'
 
 export interface ClientOptions<S> {
@@ -119,6 +120,7 @@ type ResourceClient<D, R extends ResourceName<D>> = Pick<
   Actions<D, R> &
   Summaries<D, R> &
   Histories<D, R> &
+  Files<D, R> &
   ([ChildName<D, R>] extends [never] ? unknown : ParentClient<D, R>)
 /** What belongs to an item: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */
 type ParentClient<D, R> = (parent: string | { readonly id: string }) => {

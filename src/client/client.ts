@@ -5,6 +5,7 @@ import { revisionSegment } from '../resources/own-operations.ts'
 import type { Client, ClientOptions } from './client-types.ts'
 import { type EventTerms, followStream } from './event-follower.ts'
 import { Exchange } from './exchange.ts'
+import { fileCalls } from './file-calls.ts'
 import { ItemCalls, pathSegment } from './item-calls.ts'
 import { type ListTerms, listPages } from './list-pages.ts'
 
@@ -19,6 +20,7 @@ export type {
   Tagged,
 } from './client-types.ts'
 export { entityTag } from './entity-tag.ts'
+export type { FileContent, UploadOptions } from './file-types.ts'
 
 /**
  * Makes the client of a service. `typeof api` gives it its types; nothing of the declaration is loaded.
@@ -39,7 +41,7 @@ function byName(
   make: (name: string) => unknown,
   target: object = {},
   call?: (given: unknown[]) => unknown,
-  names = /^[a-z][a-z\d-]*$/,
+  names = /^(?:[a-z][a-z\d-]*|removeFile)$/,
 ): unknown {
   const isName = (name: string | symbol): name is string =>
     typeof name === 'string' && name !== 'then' && names.test(name)
@@ -55,7 +57,11 @@ function resourceAt(exchange: Exchange, path: string): unknown {
   const list = (...given: [ListTerms?, object?]) => listPages(exchange, path, ...given)
   const history = (target: string | { readonly id: string }, ...given: [ListTerms?, object?]) =>
     listPages(exchange, `${path}/${pathSegment(target)}/${revisionSegment}`, ...given)
-  const methods: Readonly<Record<string, unknown>> = { get, create, update, replace, remove, list, history, revision }
+  const files = fileCalls(exchange, path)
+  const methods: Readonly<Record<string, unknown>> = {
+    ...{ get, create, update, replace, remove, list, history, revision },
+    ...files,
+  }
   const method = (name: string) => {
     const act = (given: unknown[]) => calls.act(name, given)
     if (name === summarySegment) return byName(calls.summarize, () => {}, act, /^[a-z][a-z\d_-]*$/i)
