@@ -1,201 +1,110 @@
-/** Proves the behaviour with files that are missing, not permitted, damaged or of another release. The cellar. */
+/** Files on both stores: fields that are added, renamed and dropped, handlers, and contents that revisions keep. The cellar. */
 import assert from 'node:assert/strict'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { type Declaration, f, service } from 'bylaw'
-import { testing } from 'bylaw/testing'
-import { asked, freshFile, rows, things } from '../help/file.ts'
+import { f, type Service, service } from 'bylaw'
+import { memoryContents } from '../../src/contents/memory.ts'
+import type { ContentStore } from '../../src/flow/world.ts'
+import { fileNode } from '../help/file-node.ts'
+import { places } from '../help/places.ts'
 
-const api = things({ name: f.text({ filter: true }) })
-const post = (name: string) => ['POST', '/things', { name }] as const
-const list = ['GET', '/things?limit=100'] as const
+const shop = (fields: object, more: object = {}): Service =>
+  service({ name: 'shop', resources: { orders: { prefix: 'ord', fields, access: 'public', ...more } } } as never)
 
-/** Asserts that the error at start names the file, the reason and the fix. */
-async function refused(file: string, reason: RegExp, of = api): Promise<void> {
-  await assert.rejects(asked(file, of), (error: Error) => {
-    assert.ok(error.message.startsWith(`The database sqlite:${file} cannot be used. `), error.message)
-    assert.match(error.message, reason)
-    return true
-  })
-}
+const pdf = Buffer.from('%PDF-1.4 an invoice')
 
-/** Runs `act` as a user without rights, if the tests run as root. */
-function powerless(act: () => void): void {
-  const user = process.geteuid?.()
-  if (user === 0) process.seteuid?.(65534)
-  try {
-    act()
-  } finally {
-    if (user === 0) process.seteuid?.(0)
+/** Contents that know how many there are. */
+function countedContents(): ContentStore & { readonly names: Set<string> } {
+  const [names, own] = [new Set<string>(), memoryContents()]
+  return {
+    ...{ ...own, names },
+    write: (name, pieces) => own.write(name, pieces).then(() => void names.add(name)),
+    remove: (name) => own.remove(name).then(() => void names.delete(name)),
   }
 }
 
-describe('a file', () => {
-  test('is created with its folders, with any names', async (t) => {
-    const file = join(dirname(freshFile(t)), 'a new folder', 'é %20 #?', 'my file.db')
-    const [made] = await asked(file, api, post('a'))
-    assert.equal(made?.status, 201)
-    assert.ok(existsSync(file))
-    const [read] = await asked(file, api, list)
-    assert.equal(read?.json.data[0].id, made?.json.id)
-  })
-
-  test('that is not a database is refused and unchanged', async (t) => {
-    const file = freshFile(t)
-    const text = 'This is not a database.\n'.repeat(500)
-    writeFileSync(file, text)
-    await refused(file, /File is not a database\. Choose the right file, or restore it from a backup\.$/)
-    assert.equal(readFileSync(file, 'utf8'), text)
-  })
-
-  test('that is a folder, or below a file, is refused', async (t) => {
-    const file = freshFile(t)
-    mkdirSync(file)
-    await refused(file, /Unable to open database file\. Give this user the right/)
-    const below = join(dirname(file), 'text', 'store.db')
-    writeFileSync(dirname(below), '')
-    await refused(below, /EEXIST|ENOTDIR/)
-  })
-
-  test('that may not be written is refused', async (t) => {
-    const file = freshFile(t)
-    await asked(file, api, post('a'))
-    const opens = (path: string) => () => testing(api, { database: `sqlite:${path}` })
-    chmodSync(file, 0o444)
-    chmodSync(dirname(file), 0o777)
-    powerless(() => assert.throws(opens(file), /Attempt to write a readonly database\. Give this user the right/))
-    chmodSync(dirname(file), 0o555)
-    try {
-      powerless(() => assert.throws(opens(file), /(readonly|unable to open) database.*\. Give this user the right/i))
-      const other = join(dirname(file), 'other.db')
-      powerless(() => assert.throws(opens(other), /Unable to open database file\. Give this user the right/))
-    } finally {
-      chmodSync(dirname(file), 0o755)
-      // SQLite gives the files beside the database the permissions of the database.
-      for (const one of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(one)) chmodSync(one, 0o644)
-    }
-    const [kept] = await asked(file, api, list)
-    assert.equal(kept?.json.data.length, 1)
-  })
-
-  test('of a newer release is refused and unchanged', async (t) => {
-    const file = freshFile(t)
-    await asked(file, api, post('a'))
-    rows(file, `UPDATE bylaw_meta SET value = replace(value, '"layout":2', '"layout":3') WHERE name = 'layout'`)
-    await refused(file, /It was written by a newer release of bylaw\. Run that release, or a newer one\.$/)
-    await refused(file, /newer release/, things({ other: f.text() }))
-    assert.equal(rows(file, 'SELECT * FROM things').length, 1)
-  })
-
-  test('with a foreign table of that name is refused and unchanged', async (t) => {
-    const file = freshFile(t)
-    rows(file, 'CREATE TABLE things (a)')
-    await refused(file, /The step "create things" cannot be done: table "things" already exists\.$/)
-    assert.deepEqual(
-      rows(file, 'SELECT name FROM sqlite_schema').map(({ name }) => name),
-      ['things'],
-    )
-  })
-
-  test('is not shared by stores in memory', async () => {
-    const [one, two] = [testing(api), testing(api)]
-    await one.call('/things', { method: 'POST', json: { name: 'a' } })
-    const answer = (await (await two.call('/things')).json()) as { data: unknown[] }
-    assert.deepEqual(answer.data, [])
-    await Promise.all([one.close(), two.close()])
-  })
-})
-
-describe('a damaged file', () => {
-  /** A file with three hundred things of some size. */
-  async function filled(t: Parameters<typeof freshFile>[0]): Promise<string> {
-    const file = freshFile(t)
-    const { call, close } = testing(api, { database: `sqlite:${file}` })
-    const names = Array.from({ length: 300 }, (_, i) => `${i} `.repeat(50))
-    await Promise.all(names.map((name) => call('/things', { method: 'POST', json: { name } })))
-    await close()
-    assert.equal(existsSync(`${file}-wal`), false)
-    return file
-  }
-
-  /** The number of the root page of a table or an index. */
-  const pageOf = (file: string, name: string): number =>
-    (Number(rows(file, `SELECT rootpage FROM sqlite_schema WHERE name = '${name}'`)[0]?.rootpage) - 1) * 4096
-
-  test('of which half is lost is refused, or answers 500, never with fewer rows', async (t) => {
-    const file = await filled(t)
-    truncateSync(file, readFileSync(file).length >> 1)
-    const errors: object[] = []
-    try {
-      const { call, close } = testing(api, {
-        database: `sqlite:${file}`,
-        log: { error: (about) => errors.push(about), warn: () => {}, info: () => {} },
-      })
-      const answer = await call('/things?limit=100')
-      assert.equal(answer.status, 503)
-      assert.match(String((errors[0] as { err: unknown }).err), /malformed/)
-      await close()
-    } catch (error) {
-      assert.match((error as Error).message, /malformed\. Part of the file is lost; restore it from a backup\.$/)
-    }
-  })
-
-  test('answers 503 for a damaged page without details, and logs the cause', async (t) => {
-    const file = await filled(t)
-    const at = pageOf(file, 'things')
-    const [thing] = rows(file, 'SELECT id FROM things LIMIT 1')
-    writeSync(openSync(file, 'r+'), Buffer.alloc(4096, 0xaa), 0, 4096, at)
-    const errors: object[] = []
-    const { call, close } = testing(api, {
-      database: `sqlite:${file}`,
-      log: { error: (about) => errors.push(about), warn: () => {}, info: () => {} },
+for (const [name, make] of places)
+  describe(name, () => {
+    test('R193: a file can be declared later, renamed, and dropped', async (t) => {
+      const place = await make(t)
+      const contents = countedContents()
+      const first = await fileNode(shop({ note: f.text({ optional: true }) }), place, contents)
+      const { id } = (await (await first.send('POST', '/orders', {})).json()) as { id: string }
+      assert.equal((await first.send('PUT', `/orders/${id}/invoice`, pdf)).status, 404)
+      await first.close()
+      const second = await fileNode(shop({ note: f.text({ optional: true }), invoice: f.file() }), place, contents)
+      assert.equal(((await (await second.send('GET', `/orders/${id}`)).json()) as { invoice: null }).invoice, null)
+      assert.equal((await second.send('PUT', `/orders/${id}/invoice`, pdf)).status, 201)
+      await second.close()
+      const third = await fileNode(
+        shop({ note: f.text({ optional: true }), bill: f.file({ was: 'invoice', max: 5 }) }),
+        place,
+        contents,
+      )
+      const shown = (await (await third.send('GET', `/orders/${id}`)).json()) as { bill: { href: string } }
+      assert.equal(shown.bill.href, `/orders/${id}/bill`)
+      assert.equal(await (await third.send('GET', shown.bill.href)).text(), String(pdf))
+      assert.equal((await third.send('PUT', `/orders/${id}/bill`, pdf)).status, 413)
+      await third.close()
+      const last = await fileNode(shop({ note: f.text({ optional: true }) }), place, contents, ['orders.bill'])
+      assert.equal((await last.send('GET', `/orders/${id}/bill`)).status, 404)
+      assert.equal((await last.send('PATCH', `/orders/${id}`, { note: 'a' })).status, 200)
+      await last.close()
     })
-    t.after(close)
-    const requests = [
-      () => call('/things'),
-      () => call(`/things/${thing?.id}`),
-      () => call('/things', { method: 'POST', json: { name: 'x' } }),
-    ]
-    for (const request of requests) {
-      const answer = await request()
-      const body = (await answer.json()) as Record<string, unknown>
-      assert.equal(answer.status, 503)
-      assert.equal(answer.headers.get('retry-after'), '5')
-      assert.equal(body.type, 'dependency-unavailable')
-      assert.doesNotMatch(JSON.stringify(body), /malformed|sqlite|\.db/i)
-    }
-    assert.ok(errors.length > 0)
-    for (const one of errors) assert.match(String((one as { err: unknown }).err), /malformed/)
-  })
-})
 
-test('names that the database keeps for itself can be resources', async (t) => {
-  const file = freshFile(t)
-  const fields = { name: f.text({ filter: true, sort: true }) }
-  const resources = Object.fromEntries(
-    ['tables', 'indexes', 'selects', 'groups', 'values', 'orders', 'rows'].map((name) => [
-      name,
-      { fields, access: 'public', path: undefined },
-    ]),
-  )
-  const odd = service({ name: 'tests', resources } as unknown as Declaration) as typeof api
-  for (const name of Object.keys(resources)) {
-    const [made, found] = await asked(
-      file,
-      odd,
-      ['POST', `/${name}`, { name: 'a' }],
-      ['GET', `/${name}?name=a&sort=name`],
-    )
-    assert.deepEqual([made?.status, found?.status], [201, 200], name)
-  }
-})
+    test('R237: contents go when the last revision that has them is forgotten', async (t) => {
+      const place = await make(t)
+      for (const [history, left] of [
+        [{ read: 'public' }, 2],
+        [{ read: 'public', retention: 'P3D' }, 0],
+      ] as const) {
+        const contents = countedContents()
+        const node = await fileNode(shop({ invoice: f.file() }, { history }), place, contents)
+        const { id } = (await (await node.send('POST', '/orders', {})).json()) as { id: string }
+        for (let i = 0; i < 2; i++) await node.send('PUT', `/orders/${id}/invoice`, pdf)
+        await node.send('DELETE', `/orders/${id}`)
+        await node.sweep(3)
+        assert.equal(contents.names.size, 2)
+        await node.sweep(5)
+        assert.equal(contents.names.size, left)
+        await node.close()
+      }
+    })
+
+    test('R225: handlers decide about uploads, remove files, and cannot take those of other items', async (t) => {
+      const place = await make(t)
+      const contents = countedContents()
+      const api = service({
+        name: 'shop',
+        errors: { empty: { status: 409, parents: ['conflict'] } },
+        resources: {
+          orders: {
+            prefix: 'ord',
+            fields: { note: f.text({ optional: true }), invoice: f.file(), copy: f.file() },
+            access: 'public',
+          },
+        },
+      })
+      const handled = api.handlers({
+        orders: {
+          change({ next, set, refuse }) {
+            if (next.invoice?.length === 0) throw refuse('empty')
+            if (next.note === 'clear') set({ invoice: null })
+            if (next.note === 'copy') set({ copy: next.invoice })
+          },
+        },
+      })
+      const node = await fileNode(handled, place, contents)
+      const { id } = (await (await node.send('POST', '/orders', {})).json()) as { id: string }
+      const read = async () => (await (await node.send('GET', `/orders/${id}`)).json()) as Record<string, unknown>
+      assert.equal((await node.send('PUT', `/orders/${id}/invoice`, Buffer.alloc(0))).status, 409)
+      assert.equal((await node.send('PUT', `/orders/${id}/invoice`, pdf)).status, 201)
+      assert.ok((await read()).invoice)
+      assert.equal((await node.send('PATCH', `/orders/${id}`, { note: 'copy' })).status, 409)
+      assert.equal((await read()).copy, null)
+      assert.equal((await node.send('PATCH', `/orders/${id}`, { note: 'clear' })).status, 200)
+      assert.equal((await read()).invoice, null)
+      await node.sweep(2)
+      assert.equal(contents.names.size, 0)
+      await node.close()
+    })
+  })
