@@ -20,7 +20,7 @@ export type {
   Tagged,
 } from './client-types.ts'
 export { entityTag } from './entity-tag.ts'
-export type { FileContent, UploadOptions } from './file-types.ts'
+export type { FileContent, UploadOptions } from './upload-types.ts'
 
 /**
  * Makes the client of a service. `typeof api` gives it its types; nothing of the declaration is loaded.

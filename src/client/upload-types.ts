@@ -1,4 +1,4 @@
-/** File types: the methods of a client for the files of a resource. Part 2, fields. */
+/** Upload types: the methods of a client for the files of a resource. Part 2, fields. */
 import type { FieldNamesWith, FileMember } from '../fields/field.ts'
 import type { ConceptsOf, FieldsOf, ResourceName } from '../resources/infer.ts'
 
