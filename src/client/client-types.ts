@@ -27,8 +27,8 @@ import type {
 import type { EventOf, EventType } from '../resources/infer-events.ts'
 import type { ChildName, Embedded, Embedding, EmbedName, FirstName, ParentOf } from './embedded-types.ts'
 import type { entityTag } from './entity-tag.ts'
-import type { Files } from './upload-types.ts'
 import type { FieldAt, SummaryGroup, SummaryName } from './summary-types.ts'
+import type { Files } from './upload-types.ts'
 
 export interface ClientOptions<S> {
   /** The URL of the service; a path in it comes before all others: `url: 'https://api.example.com/v2'`. */

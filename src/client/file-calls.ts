@@ -1,8 +1,8 @@
 /** File calls: uploads and downloads of the files of a resource. Part 2, fields. */
 import { toKebab } from '../formats/naming.ts'
 import type { Exchange } from './exchange.ts'
-import type { FileContent, UploadOptions } from './upload-types.ts'
 import { pathSegment } from './item-calls.ts'
+import type { FileContent, UploadOptions } from './upload-types.ts'
 
 type Target = string | { readonly id: string }
 

@@ -8,7 +8,7 @@ import { isObject } from './value-check.ts'
 export const usualFileSize = 10_485_760
 
 /** The members of a file, in the order of documents. */
-export const fileMembers = ['href', 'type', 'length', 'sha256', 'name'] as const satisfies readonly (keyof FileMember)[]
+const fileMembers = ['href', 'type', 'length', 'sha256', 'name'] as const satisfies readonly (keyof FileMember)[]
 
 /** The parts of a field that have names of their own, as `invoice.type`: those of an object, and those of a file. */
 export const partsOf = ({ kind, fields }: Field): Fields | undefined => (kind === 'file' ? fileParts : fields)

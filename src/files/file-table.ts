@@ -35,8 +35,3 @@ export const unusedContents: TableOperation = {
   ...{ order: ['unused'], limit: 100 },
 }
 export const forgetContent: TableOperation = { do: 'sweep', table, where: { name: 'name', unused: { upTo: 'time' } } }
-/** The contents that rows have, some at a time, in the order of their names. */
-export const usedContents: TableOperation = {
-  ...{ do: 'find', table, where: { name: { above: 'after' }, unused: null } },
-  ...{ order: ['name'], limit: 500 },
-}
