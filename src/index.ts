@@ -1,7 +1,16 @@
 /** The public API of bylaw: makers and types for declarations, and nothing else. */
 export { Problem } from './errors/problem.ts'
 export { type Aggregate, count, max, min, sum } from './fields/aggregate.ts'
-export { type Concept, type Enum, type Field, f, type List, type Nested, type Ref } from './fields/field.ts'
+export {
+  type Concept,
+  type Enum,
+  type Field,
+  type FileMember,
+  f,
+  type List,
+  type Nested,
+  type Ref,
+} from './fields/field.ts'
 export type { SummaryDeclaration } from './fields/summary.ts'
 export { compare, divide, minus, plus, round, times } from './formats/decimal.ts'
 export type { Change, Comparison, ResourceChange } from './resources/change.ts'

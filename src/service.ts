@@ -15,6 +15,7 @@ import { addFormerActions, type EventScope, eventScope } from './events/event-sc
 import { reactionRoutes } from './events/reaction-routes.ts'
 import type { Field, Fields } from './fields/field.ts'
 import { standardKinds } from './fields/kinds.ts'
+import { fileMakers } from './files/file-makers.ts'
 import type { Endpoint, Route, RouteTree, ServedVersion } from './flow/route.ts'
 import type { HandlerOptions, Handlers, ReactionTypes } from './handlers/infer-handlers.ts'
 import { checkOwnHandlers, type OwnHandlers } from './handlers/own-handlers.ts'
@@ -126,8 +127,6 @@ export interface Service<D extends Declaration = Declaration> {
   readonly keepsHistory: boolean
   /** Null if no access rule depends on rows. */
   readonly ruled: RuledResources | null
-  /** Whether items of any resource can be imported. */
-  readonly imports: boolean
   /** The notices of deprecated operations, and of the endpoints that have them. */
   readonly going: ReadonlyMap<Route | Endpoint, VersionNotice>
   readonly places: readonly Endpoint[]
@@ -413,6 +412,7 @@ const standardMakers = (resources: ReadonlyMap<string, Resource>, { operations }
   ...timerMakers(resources),
   ...jobMakers(resources, operations.retention),
   ...endpointMakers(resources),
+  ...fileMakers(resources),
 ]
 
 function prepareService(declared: Declaration, changes: readonly Change[], lists: ServiceLists): PreparedParts {
@@ -446,7 +446,6 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
     choice: versionChoice(declaration, changes, served, settings),
     notices,
     ...{ keepsHistory: hasHistory(resources), ruled: ruledResources(resources) },
-    imports: [...resources.values()].some((one) => one.imports),
     going: operationNotices(editions, declaration, notices, settings),
     places: newest.endpoints,
     tree: newest.tree,

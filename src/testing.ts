@@ -1,15 +1,18 @@
 /** Testing: calls a service without a socket, on a separate store. For the tests here and those of users. */
 import type { Authenticate } from './auth/authenticate.ts'
+import { memoryContents } from './contents/memory.ts'
 import { callerGate, handlerSources, type ServerContext } from './corridor/server-context.ts'
 import { hasWebhooks } from './deliveries/endpoint-makers.ts'
 import { DeliveryRun } from './deliveries/run-deliveries.ts'
 import { webhookTerms } from './deliveries/webhook-terms.ts'
 import { makeEventFeed } from './events/event-feed.ts'
 import { hasEvents, lastPosition, relayEvents, sweepOldEvents } from './events/event-relay.ts'
+import { hasFiles } from './files/file-makers.ts'
+import { sweepFiles } from './files/sweep-files.ts'
 import { callerOf } from './flow/credential.ts'
 import { realWorld } from './flow/real-world.ts'
 import type { Store } from './flow/store.ts'
-import { type Log, serviceWorld } from './flow/world.ts'
+import { type Log, type ServiceWorld, serviceWorld } from './flow/world.ts'
 import { durationMilliseconds } from './formats/time-texts.ts'
 import type { HandlerSources } from './handlers/handler-sources.ts'
 import { forgetRevisions } from './history/forget-revisions.ts'
@@ -146,7 +149,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     due: () => clock.due() + moved.shift,
     issued: () => clock.issued() + moved.shift,
   }
-  const world = serviceWorld(realWorld, { ...store, clock: shifted })
+  const world = serviceWorld(realWorld, { ...store, clock: shifted }, undefined, memoryContents())
   const whole = { ...service, choice: previewVersions(service.choice, 'all') }
   const handlers = handlerSources(service, store, world, log)
   const context = {
@@ -174,9 +177,15 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     if (hasTimers(resources)) await runDueTimers({ resources, writer, store, world, log, handlers })
     await runJobs()
     await events.finish()
-    await forgetRevisions({ resources, store, world })
+    await forgetOld(resources, store, world)
   }
   return { doorOf, close, world, runDue }
+}
+
+/** Deletes what nobody keeps any more: revisions after their retention, and contents of files without a row. */
+async function forgetOld(resources: Service['resources'], store: Store, world: ServiceWorld): Promise<void> {
+  await forgetRevisions({ resources, store, world })
+  if (hasFiles(resources)) await sweepFiles({ store, world })
 }
 
 /** Runs due operations. Schedules are adopted at the first run, as by a process that serves. */

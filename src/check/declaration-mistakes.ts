@@ -23,7 +23,7 @@ import {
 } from './field-check.ts'
 import { hasMember, nameHint, type UncheckedObject } from './kind-options.ts'
 import { checkEmbed, checkLinks, checkPair, withPairResources } from './link-mistakes.ts'
-import { checkOperations, checkSchedules } from './operation-mistakes.ts'
+import { checkFiles, checkOperations, checkSchedules } from './operation-mistakes.ts'
 import { checkKnownKeys, checkResource, checkText } from './resource-check.ts'
 import { addSettingFinding, checkSettingContradictions } from './setting-mistakes.ts'
 import { checkParentStates, checkStates } from './state-mistakes.ts'
@@ -309,6 +309,7 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
     checkParentStates(judged, context)
     checkOperations(judged, context)
     checkSchedules(judged, context)
+    checkFiles(judged, context)
     checkDerived(judged, context)
     checkLinks(judged, context)
     checkEmbed(judged, context)

@@ -1,9 +1,10 @@
 /** Operation mistakes: the names, inputs, outputs and rules of the operations of a resource, and their schedules. R88, R228. */
 import { absentValue, isObject, valueInWords } from '../fields/value-check.ts'
 import { nextTime } from '../formats/calendar.ts'
-import { operationKeys, ruleSource, scheduleKeys } from '../resources/own-operations.ts'
+import { toKebab } from '../formats/naming.ts'
+import { operationKeys, revisionSegment, ruleSource, scheduleKeys } from '../resources/own-operations.ts'
 import { statusResource } from '../resources/service-fields.ts'
-import { type DeclarationCheck, type DeclarationPath, isField, report } from './field-check.ts'
+import { type DeclarationCheck, type DeclarationPath, isField, report, soundField } from './field-check.ts'
 import { hasMember, type UncheckedObject } from './kind-options.ts'
 import { checkKnownKeys, checkRule, parentNameOf, type ResourceCheck } from './resource-check.ts'
 import { checkActionName, checkInput, checkInputExample, checkRuleOf } from './transition-mistakes.ts'
@@ -24,6 +25,28 @@ export function checkOperations(judged: ResourceCheck, context: DeclarationCheck
     if (isObject(given)) checkOperation(at, given, judged, context)
     else
       report(context, at, `It is ${valueInWords(given)}.`, "Write an object, as { at: 'collection', output: { … } }.")
+  }
+}
+
+/** Checks that each file has a URL of its own below its item, and that it can be uploaded. */
+export function checkFiles({ name, given }: ResourceCheck, context: DeclarationCheck): void {
+  const { fields, states, operations, methods, history } = given
+  const taken = new Map<string, string>()
+  const transitions = isObject(states) && isObject(states.transitions) ? Object.keys(states.transitions) : []
+  for (const one of transitions) taken.set(one, `the transition \`${one}\``)
+  for (const [one, own] of Object.entries(isObject(operations) ? operations : {}))
+    if (isObject(own) && own.at === 'item') taken.set(one, `the operation \`${one}\``)
+  for (const [one, own] of Object.entries(context.resources))
+    if (isObject(own) && parentNameOf(own) === name) taken.set(one, `the list of \`${one}\``)
+  if (history !== undefined) taken.set(revisionSegment, 'the revisions of the item')
+  for (const [field, own] of Object.entries(isObject(fields) ? fields : {})) {
+    if (soundField(own, context)?.kind !== 'file') continue
+    const path = ['resources', name, 'fields', field]
+    const [segment, other] = [toKebab(field), taken.get(toKebab(field))]
+    if (other) report(context, path, `Its content would have the URL …/${segment}, as ${other}.`, 'Write another name.')
+    taken.set(segment, `the file \`${field}\``)
+    if (Array.isArray(methods) && !methods.includes('change'))
+      report(context, path, 'No client could upload the file.', "Add 'change' to `methods`, or leave the field out.")
   }
 }
 

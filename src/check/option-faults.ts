@@ -14,6 +14,7 @@ export function fieldFaults(
   rules: ValueRules,
 ): DeclarationFault[] {
   if (!field) return [...optionFaults(given, given, place, rules)]
+  if (field.kind === 'file' && place !== 'resource' && place !== 'concept') return [innerFileFault]
   return [
     ...optionFaults(given, field, place, rules),
     ...kindOptionFaults(field, rules),
@@ -21,6 +22,11 @@ export function fieldFaults(
     ...contradictionFaults(field, place, rules),
   ]
 }
+
+const innerFileFault: DeclarationFault = [
+  'A file has a URL of its own, so it must be a field of a resource.',
+  'Move it there; for several files of an item, declare a resource below it with one file each.',
+]
 
 const flagOptions = ['optional', 'immutable', 'readOnly', 'writeOnly', 'unique', 'sort', 'fold', 'search']
 

@@ -127,7 +127,7 @@ export function checkFieldVisibility({ name, given }: ResourceCheck, context: De
         'The field is `writeOnly`, so nobody can read it, with or without a scope.',
         'Leave out `read` or `writeOnly`.',
       )
-    if (write !== undefined && readOnly)
+    if (write !== undefined && readOnly && made.kind !== 'file')
       report(
         context,
         path,

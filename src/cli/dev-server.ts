@@ -8,6 +8,7 @@ import { type Contract, contractOf } from '../contract/contract.ts'
 import type { Caller } from '../flow/caller.ts'
 import { callerOf } from '../flow/credential.ts'
 import type { Store } from '../flow/store.ts'
+import type { ContentStore } from '../flow/world.ts'
 import { codeFrame } from '../frames/code-frame.ts'
 import { requireHandlers } from '../handlers/own-handlers.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
@@ -21,7 +22,7 @@ import { loadService, mistakesText } from '../terminal/load.ts'
 import { readableLog, timeOfDay } from '../terminal/readable-log.ts'
 import { retirementSurvey } from '../terminal/retirement.ts'
 import { hasAccessRules } from '../terminal/secrets.ts'
-import { openStoreFor, referencePlace, startService, untilSignal } from '../terminal/start.ts'
+import { openContentsFor, openStoreFor, referencePlace, startService, untilSignal } from '../terminal/start.ts'
 import { sortByTemplate } from './routes.ts'
 import { sampleRequest } from './sample-request.ts'
 
@@ -52,7 +53,7 @@ export async function devServer(given: CommandInput): Promise<number> {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM')) // the supervisor is gone
   const opened = await openService(given)
   if (!opened) return 1
-  const { service, store, database, steps, former, socket } = opened
+  const { service, store, contents, database, steps, former, socket } = opened
   const log = readableLog()
   warnOfMisfits(store, log)
   const key =
@@ -64,6 +65,7 @@ export async function devServer(given: CommandInput): Promise<number> {
   const place = { port: portOf(given), host: hostOf(given), ...(socket && { socket }) }
   const { url, stop } = await startService(service, {
     store,
+    contents,
     place,
     log,
     known,
@@ -103,6 +105,7 @@ const developer = ({ declaration: { scopes = {} } }: Service): Caller =>
 interface DevService {
   readonly service: Service
   readonly store: Store
+  readonly contents: ContentStore | null
   readonly database: string
   /** The schema changes that were made. */
   readonly steps: readonly string[]
@@ -129,7 +132,8 @@ async function openService(given: CommandInput): Promise<DevService | null> {
     const steps: string[] = []
     const report = (step: string): void => void steps.push(step)
     const store = await openStoreFor(service, database, 'apply', { ...consent, report })
-    return { service, store, database, steps, former, socket }
+    const contents = await openContentsFor(service, database, given.flagValue('files')?.text)
+    return { service, store, contents, database, steps, former, socket }
   } catch (error) {
     if (files.size === 0 || !isCommandError(error)) throw error
     printError(error)

@@ -8,7 +8,7 @@ import { styleText } from 'node:util'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { allowLossFlag, allowMisfitsFlag } from '../terminal/consent.ts'
 import { keepInFlag } from '../terminal/dropped-values.ts'
-import { databaseFlag, hostFlag, hostOf, portFlag, portOf } from '../terminal/flags.ts'
+import { databaseFlag, filesFlag, hostFlag, hostOf, portFlag, portOf } from '../terminal/flags.ts'
 import type { DevMessage, FormerService } from './dev-server.ts'
 
 export const devCommand: Command = {
@@ -23,6 +23,7 @@ export const devCommand: Command = {
     port: portFlag,
     host: hostFlag,
     database: databaseFlag,
+    files: filesFlag,
     'allow-loss': allowLossFlag,
     'allow-misfits': allowMisfitsFlag,
     'keep-in': keepInFlag,

@@ -2,22 +2,24 @@
 
 import { convertibleChecker } from '../changes/convertible.ts'
 import type { Misfits } from '../fields/bounds.ts'
+import { isFileMember } from '../fields/file-kind.ts'
+import type { ContentStore } from '../flow/world.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
 import { type DeclaredRow, rowLabel } from '../schema/declared-rows.ts'
 import type { CrossFault } from '../schema/migration.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
-import { databaseFlag, databaseOf } from '../terminal/flags.ts'
+import { databaseFlag, databaseOf, filesFlag } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
-import { openMigrationFor } from '../terminal/start.ts'
+import { openContentsFor, openMigrationFor } from '../terminal/start.ts'
 
 export const doctorCommand: Command = {
   name: 'doctor',
   about: 'Lists the stored rows that do not fit a declaration; exits with 1 if there are any.',
   details:
-    'Reads every row, however long that takes, and changes none; compares index columns, totals and idempotency keys with the rows too. It may run while nodes serve, and before a declaration is applied.',
+    'Reads every row, however long that takes, and changes none; compares index columns, totals, idempotency keys and contents of files with the rows too. It may run while nodes serve, and before a declaration is applied.',
   arguments: [declarationArgument],
-  flags: { database: databaseFlag },
+  flags: { database: databaseFlag, files: filesFlag },
   examples: ['bylaw doctor api.ts --database sqlite:./data/orders.db'],
   run,
 }
@@ -61,23 +63,53 @@ function versionExamination(service: Service): Examination {
 
 const maxNamed = 100
 
+/** Rows whose files have no content, or another one than they say. */
+class FileExamination {
+  readonly #files: { readonly place: string; readonly name: string; readonly length: number }[] = []
+
+  readonly see = (row: DeclaredRow): void => {
+    for (const [field, value] of Object.entries(row.document))
+      if (isFileMember(value))
+        this.#files.push({
+          place: `  ${row.collection.name}.${field}: ${rowLabel(row)}`,
+          name: value.href,
+          length: value.length,
+        })
+  }
+
+  async findings(contents: ContentStore): Promise<readonly string[]> {
+    const found: string[] = []
+    let rows = 0
+    for (const { place, name, length } of this.#files) {
+      const stored = await contents.length(name)
+      if (stored === length || ++rows > maxNamed) continue
+      found.push(`${place} has ${stored === null ? 'no content' : `${stored} of ${length} bytes of its content`}`)
+    }
+    return rows > maxNamed ? [...found, `  and ${rows - maxNamed} more without their content`] : found
+  }
+}
+
 async function run(given: CommandInput): Promise<number> {
   const [file = ''] = given.arguments
   const service = await loadService(file)
   const database = databaseOf(given, service)
+  const contents = await openContentsFor(service, database, given.flagValue('files')?.text)
   const migration = await openMigrationFor(service, database)
   try {
     const all = examinations.map((make) => make(service))
+    const files = new FileExamination()
     let rows = 0
     const misfits = await migration.inspect((row) => {
       rows++
       for (const { see } of all) see(row)
+      if (contents) files.see(row)
     })
     const faults = await migration.crossCheck()
     const findings = [
       ...misfitLines(misfits),
       ...all.flatMap(({ findings }) => findings()),
       ...(faults ?? []).map(faultLine),
+      ...(contents ? await files.findings(contents) : []),
     ]
     const where = `${withoutPassword(database)} (${await migration.version()}): ${rows} ${rows === 1 ? 'row' : 'rows'} examined`
     console.log(findings.length === 0 ? `${where}, all fit ${file}.` : [`${where}.`, ...findings].join('\n'))

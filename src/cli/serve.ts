@@ -15,6 +15,7 @@ import {
   contractMistakes,
   databaseFlag,
   databaseOf,
+  filesFlag,
   hostFlag,
   hostOf,
   metricsFlag,
@@ -36,7 +37,14 @@ import {
   trustedProxiesOf,
 } from '../terminal/rate-limit-flags.ts'
 import { retirementSurvey, warnOfVersionDates } from '../terminal/retirement.ts'
-import { openMigrationFor, openStoreFor, referencePlace, startService, untilSignal } from '../terminal/start.ts'
+import {
+  openContentsFor,
+  openMigrationFor,
+  openStoreFor,
+  referencePlace,
+  startService,
+  untilSignal,
+} from '../terminal/start.ts'
 import { isWorker, type MetricsDoor, reportReady, serveWithWorkers, untilReplaced } from './workers.ts'
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -52,6 +60,7 @@ export const serveCommand: Command = {
     port: portFlag,
     host: hostFlag,
     database: databaseFlag,
+    files: filesFlag,
     'log-level': { value: 'L', env: 'LOG_LEVEL', about: `What is logged: ${listInWords(levels)}; info unless given.` },
     'allowed-hosts': {
       value: 'A,B',
@@ -117,6 +126,7 @@ async function run(given: CommandInput): Promise<number> {
     numbers: () => versionNumbersOf(file, service),
   }
   const counting = await openRateLimitLedger(given, service)
+  const contents = await openContentsFor(service, database, given.flagValue('files')?.text)
   const log = jsonLog(service.name, level)
   const metrics = metricsDoor(given, host, log)
   const steps: string[] = []
@@ -139,6 +149,7 @@ async function run(given: CommandInput): Promise<number> {
   }
   const started = await startService(service, {
     store,
+    contents,
     place: { port, host },
     log,
     json: true,

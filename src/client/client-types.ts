@@ -39,6 +39,7 @@ import type {
 } from './embedded-types.ts'
 import type { entityTag } from './entity-tag.ts'
 import type { FieldAt, SummaryGroup, SummaryName } from './summary-types.ts'
+import type { Files } from './upload-types.ts'
 
 export interface ClientOptions<S> {
   /** The URL of the service; a path in it comes before all others: `url: 'https://api.example.com/v2'`. */
@@ -131,6 +132,7 @@ type ResourceClient<D, R extends ResourceName<D>> = Pick<
   Summaries<D, R> &
   Histories<D, R> &
   Exports<D, R> &
+  Files<D, R> &
   ([ParentOf<D, R>] extends [never] ? Imports<D, R> : IsComposite<D, R> extends true ? Imports<D, R> : unknown) &
   ([ChildName<D, R> | keyof PairsOf<D, R>] extends [never] ? unknown : ParentClient<D, R>)
 /** What belongs to an item, or is paired with it: `shop.orders(order)['order-lines'].create({ quantity: 2 })`. */

@@ -6,6 +6,7 @@ import { exportedItems, importItems } from './all-items.ts'
 import type { Client, ClientOptions } from './client-types.ts'
 import { type EventTerms, followStream } from './event-follower.ts'
 import { Exchange } from './exchange.ts'
+import { fileCalls } from './file-calls.ts'
 import { ItemCalls, pathSegment } from './item-calls.ts'
 import { type ListTerms, listPages } from './list-pages.ts'
 
@@ -21,6 +22,7 @@ export type {
   Tagged,
 } from './client-types.ts'
 export { entityTag } from './entity-tag.ts'
+export type { FileContent, UploadOptions } from './upload-types.ts'
 
 /**
  * Makes the client of a service. `typeof api` gives it its types; nothing of the declaration is loaded.
@@ -41,7 +43,7 @@ function byName(
   make: (name: string) => unknown,
   target: object = {},
   call?: (given: unknown[]) => unknown,
-  names = /^[a-z][a-z\d-]*$/,
+  names = /^(?:[a-z][a-z\d-]*|removeFile)$/,
 ): unknown {
   const isName = (name: string | symbol): name is string =>
     typeof name === 'string' && name !== 'then' && names.test(name)
@@ -57,9 +59,11 @@ function resourceAt(exchange: Exchange, path: string): unknown {
   const list = (...given: [ListTerms?, object?]) => listPages(exchange, path, ...given)
   const history = (target: string | { readonly id: string }, ...given: [ListTerms?, object?]) =>
     listPages(exchange, `${path}/${pathSegment(target)}/${revisionSegment}`, ...given)
+  const files = fileCalls(exchange, path)
   const own = { get, create, update, replace, remove, link, unlink }
   const methods: Readonly<Record<string, unknown>> = {
     ...{ ...own, list, history, revision },
+    ...files,
     export: (...given: [ListTerms?, object?]) => exportedItems(exchange, path, ...given),
     import: (items: Iterable<object>, ...given: [object?]) => importItems(exchange, path, items, ...given),
   }

@@ -69,12 +69,28 @@ export class Exchange {
     const sent = await this.#prepare(request)
     const answered = await this.#fetchText(request, { ...sent, signal }).catch((cause: unknown) => {
       time.signal?.throwIfAborted()
-      const why = cause instanceof Error ? cause.message : String(cause)
-      return new ApiError('no-answer', `${request.method} ${request.path} got no answer: ${why}`, { cause })
+      return noAnswer(request, cause)
     })
     if (answered instanceof ApiError) return answered
     this.notify(request, answered.response.headers)
     return this.#read(request.method, answered.response, answered.text)
+  }
+
+  /** Sends a request once whose content or answer may be long, so that only its signal ends it. */
+  async pass(
+    request: ApiRequest,
+    { headers, ...init }: Omit<RequestInit, 'headers'> & { readonly headers?: Record<string, string> },
+  ): Promise<Response> {
+    init.signal?.throwIfAborted()
+    // A stream can be sent only if the answer is not awaited meanwhile, which `duplex` has to say.
+    const given = { headers: await this.headers(headers), ...init, duplex: 'half' } as const
+    const response = await this.fetch(request, given).catch((cause: unknown) => {
+      init.signal?.throwIfAborted()
+      throw noAnswer(request, cause)
+    })
+    this.notify(request, response.headers)
+    if (response.ok) return response
+    throw apiErrorOf(response.status, response.headers, parsed(await response.text()))
   }
 
   async #fetchText(request: ApiRequest, init: RequestInit): Promise<{ response: Response; text: string }> {
@@ -132,6 +148,11 @@ export class Exchange {
       ...{ guide: links.get('deprecation') ?? null, successor: links.get('successor-version') ?? null },
     })
   }
+}
+
+function noAnswer({ method, path }: ApiRequest, cause: unknown): ApiError {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new ApiError('no-answer', `${method} ${path} got no answer: ${why}`, { cause })
 }
 
 function parsed(text: string): unknown {

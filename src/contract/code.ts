@@ -2,6 +2,7 @@
 
 import { lengthsOf } from '../fields/bounds.ts'
 import type { FilterForm } from '../fields/field.ts'
+import { usualFileSize } from '../fields/file-kind.ts'
 import type { FieldTerms } from '../fields/kind.ts'
 import { standardKinds } from '../fields/kinds.ts'
 
@@ -20,9 +21,17 @@ export function fieldCode(terms: FieldTerms): string {
       return `f.object({ ${Object.entries(terms.fields ?? {})
         .map(([name, one]) => `${name}: ${fieldCode(one)}`)
         .join(', ')} }${rest})`
+    case 'file':
+      return `f.file(${Object.keys(fileOptions(terms)).length === 0 ? '' : valueCode(fileOptions(terms))})`
     default:
       return `f.${terms.kind}(${options === '{}' ? '' : options})`
   }
+}
+
+/** Uploads write a file, so that it is always read-only and optional. */
+function fileOptions({ values: types, ...terms }: FieldTerms): Record<string, unknown> {
+  const { readOnly: _, optional: __, max, ...options } = optionsSource(terms)
+  return { ...(max !== usualFileSize && { max }), ...(types && { types }), ...options }
 }
 
 const filterForms: readonly (readonly [FilterForm, readonly string[]])[] = [

@@ -71,6 +71,23 @@ const N = 'none'
 /** The edit, its weight, that of the reverse edit, the changed declaration, and its original if that is another. */
 const edits: [name: string, there: string, back: string, after: Declaration, before?: Declaration][] = [
   // fields
+  ['a file', A, B, withFields({ scan: f.file() })],
+  ['a smaller file', B, A, withFields({ scan: f.file({ max: 10 }) }), withFields({ scan: f.file({ max: 20 }) })],
+  [
+    'fewer types of a file',
+    B,
+    A,
+    withFields({ scan: f.file({ types: ['image/png'] }) }),
+    withFields({ scan: f.file({ types: ['image/png', 'image/gif'] }) }),
+  ],
+  [
+    'types of a file that had none',
+    B,
+    A,
+    withFields({ scan: f.file({ types: ['image/png'] }) }),
+    withFields({ scan: f.file() }),
+  ],
+  ['a scope for uploads', B, A, scoped({ scan: f.file({ write: 'orders:write' }) }), scoped({ scan: f.file() })],
   ['an optional field', A, B, withFields({ colour: f.text({ optional: true }) })],
   ['a field with a default', A, B, withFields({ colour: f.text({ default: 'red' }) })],
   ['a required field', B, B, withFields({ colour: f.text() })],
@@ -606,7 +623,7 @@ describe('rules', () => {
 
 test('every option of a field is weighed', () => {
   const known =
-    'default derived filter fold immutable max min onDelete optional pattern precision read readOnly scale search sort unique write writeOnly'
+    'default derived filter fold immutable max min onDelete optional pattern precision read readOnly scale search sort types unique write writeOnly'
   const quiet = ['description', 'example', 'fill', 'ownMeaning', 'title', 'was']
   assert.deepEqual(
     [...new Set(Object.values(standardKinds).flatMap(({ options }) => options))].sort(),

@@ -95,14 +95,16 @@ function differencesOfField(
   after: FieldTerms,
   traffic: SharedTraffic,
 ): Difference[] {
+  const isFile = before.kind === 'file' && after.kind === 'file'
   const way: FieldExposure = {
-    input: traffic.sends && isSent(before) && isSent(after),
+    input: traffic.sends && (isFile || (isSent(before) && isSent(after))),
     output: traffic.answers && isAnswered(before) && isAnswered(after),
     filter: traffic.lists && before.filter !== undefined && after.filter !== undefined,
   }
   const found = valueShifts(before, after)
   return [
-    ...found.map((shift) => shiftDifference(place, shift, way)),
+    // What is allowed for contents concerns those who upload them: readers are told the type and the length of each.
+    ...found.map((shift) => shiftDifference(place, shift, isFile ? { ...way, output: false } : way)),
     ...sendingDifferences(place, before, after, traffic, way),
     ...promiseDifferences(place, before, after, traffic, way),
     ...queryDifferences(place, before, after, traffic),

@@ -2,6 +2,7 @@
 
 import type { FieldTerms } from '../fields/kind.ts'
 import { standardKinds } from '../fields/kinds.ts'
+import { isTypeAllowed } from '../files/file-types.ts'
 import { scaledInteger } from '../formats/number-texts.ts'
 import type { ShiftEffect, ValueShift } from './difference.ts'
 
@@ -14,7 +15,7 @@ export function ownShifts(before: FieldTerms, after: FieldTerms): ValueShift[] {
     ...boundShift('max', before, after),
     ...(['keys', 'keyLength', 'valueLength'] as const).flatMap((name) => boundShift(name, before, after)),
     ...patternShifts(before, after),
-    ...enumShifts(before, after),
+    ...(before.kind === 'file' ? typeShifts(before, after) : enumShifts(before, after)),
     ...(before.to === after.to
       ? []
       : [bothDirections('changes', `refers to ${after.to} instead of ${before.to}.`, true)]),
@@ -70,6 +71,20 @@ function enumShifts({ values: had = [] }: FieldTerms, { values: has = [] }: Fiel
   return [
     ...(gone.length > 0 ? [bothDirections('narrows', `cannot be ${quotedList(gone)} any more.`, true)] : []),
     ...(come.length > 0 ? [bothDirections('widens', `can be ${quotedList(come)} now.`, true)] : []),
+  ]
+}
+
+/** The media types of contents; a field that lists none takes any. */
+function typeShifts({ values: had }: FieldTerms, { values: has }: FieldTerms): ValueShift[] {
+  if (had === undefined && has === undefined) return []
+  if (has === undefined) return [bothDirections('widens', 'takes contents of any type now.')]
+  if (had === undefined) return [bothDirections('narrows', `takes contents of the types ${has.join(', ')} alone now.`)]
+  const [gone, come] = [had.filter((one) => !isTypeAllowed(one, has)), has.filter((one) => !isTypeAllowed(one, had))]
+  return [
+    ...(gone.length > 0
+      ? [bothDirections('narrows', `takes no contents of the types ${gone.join(', ')} any more.`)]
+      : []),
+    ...(come.length > 0 ? [bothDirections('widens', `takes contents of the types ${come.join(', ')} now.`)] : []),
   ]
 }
 

@@ -63,6 +63,10 @@ export const conditionsPhase = check({
     const coding = replyCoding(call, answer, route.resource.settings)
     const applied = applyPreconditions(call, answer, coding, context.world)
     way.reply = applied
+    if (answer.part && applied === answer && call.method !== 'HEAD')
+      return answer.part().then((part) => {
+        way.reply = part
+      })
     if (coding === null || applied !== answer) return null
     return encodeReply(call, answer, coding, { kept: known?.encoded }).then((encoded) => {
       way.reply = encoded
@@ -72,7 +76,8 @@ export const conditionsPhase = check({
 
 /** Returns the answer or a 304, or throws a 412. Malformed preconditions are ignored on a read. R126, R128, R139. */
 export function applyPreconditions(call: Call, reply: Reply, coding: string | null, world: ConditionsWorld): Reply {
-  if (reply.status !== 200 || reply.stream || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
+  const isEndless = reply.stream !== undefined && reply.part === undefined
+  if (reply.status !== 200 || isEndless || (call.method !== 'GET' && call.method !== 'HEAD')) return reply
   const given = preconditionsOf(call, world)
   if (given === null) return reply
   const current = reply.headers.ETag

@@ -189,8 +189,11 @@ class Batch {
     const route = match.endpoint.methods.get(method)
     if (!route)
       throw methodNotAllowed(method, match.endpoint, locate(versioned.version.tree, versioned.path)?.endpoint.allow)
-    if (route.most !== undefined || route.settle || route.importing)
-      throw new Problem('invalid-request', 'A batch cannot contain batches, imports and asynchronous operations.')
+    if (route.most !== undefined || route.settle || route.importing || route.upload || route.answersContent)
+      throw new Problem(
+        'invalid-request',
+        'A batch cannot contain batches, imports, asynchronous operations and contents of files.',
+      )
     const { challenge, settings } = context.service
     if (route.rule !== 'public' && caller.id === nobody.id) throw missingCredentials(challenge, settings.auth)
     allow(caller, route.rule, challenge)

@@ -115,7 +115,9 @@ async function parseWithContent(
   context: Pick<ServerContext, 'service' | 'store'>,
   version: ServedVersion,
 ): Promise<Intent> {
-  if (asked.call.headers.expect !== undefined) await admitTargetFirst(asked, route, context, version)
+  const { upload } = route
+  if (upload || asked.call.headers.expect !== undefined) await admitTargetFirst(asked, route, context, version)
+  if (upload) return route.parse({ ...asked, body: {}, uploaded: await upload.receive(asked, context.store) })
   let given = asked
   try {
     const payload = await readPayload(asked.call, route) //                    400, 413

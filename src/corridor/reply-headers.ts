@@ -16,7 +16,7 @@ export function completeHeaders(method: string, route: Route, reply: Reply): Rep
     headers['X-Content-Type-Options'] = 'nosniff'
   }
   const reads = method === 'GET' || method === 'HEAD'
-  headers['Cache-Control'] = reads && !reply.stream ? cacheControl(route, reply) : 'no-store'
+  headers['Cache-Control'] = reads && (!reply.stream || reply.part) ? cacheControl(route, reply) : 'no-store'
   const { name, settings } = route.resource
   if (settings.cache.groups) {
     const groups = new Set([name, ...(reply.embedded?.resources ?? [])])

@@ -124,6 +124,12 @@ function requestBody(
   const { content, contentOptional, resource } = route
   const { body, id, input = [] } = route.about
   if (body === null) return undefined
+  if (route.upload)
+    return {
+      description: `The file, at most ${route.upload.most} bytes.`,
+      required: true,
+      content: Object.fromEntries(content.map((type) => [type, {}])),
+    }
   const example = body === 'input' ? declaredAction(route)?.example : undefined
   if (body === 'lines') return { required: true, content: importedContent(content, resource) }
   const most = resource.settings.limits.body
@@ -133,7 +139,7 @@ function requestBody(
       ? queryForm(listed)
       : body === 'input'
         ? inputRef(resource, { name: id, input }, around)
-        : cachedBodyRef(bodyRefs[body], resource, around)
+        : cachedBodyRef(bodyRefs[body as keyof typeof bodyRefs], resource, around)
   return withoutUndefined({
     description,
     required: contentOptional !== true,

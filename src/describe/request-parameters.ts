@@ -1,4 +1,5 @@
 /** Request parameters: describes the path, the headers and the query of operations. Part 13; part 4. */
+// long because: one entry for each header
 
 import { type Components, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import { idSchema, type SchemaContext } from '../bodies/schemas.ts'
@@ -92,6 +93,16 @@ const requestHeaders: Readonly<
     'Prefer',
     'With wait=10 the answer waits up to 10 seconds for the operation to end.',
     { type: 'string', examples: ['wait=10', 'respond-async'] },
+  ],
+  range: [
+    'Range',
+    'Only these bytes of the content, as bytes=0-1023; with If-Range, only if it still has this tag.',
+    { type: 'string', examples: ['bytes=0-1023'] },
+  ],
+  disposition: [
+    'Content-Disposition',
+    'The name of the file; with filename* in UTF-8.',
+    { type: 'string', examples: ['attachment; filename="invoice.pdf"'] },
   ],
   lastEvent: [
     'Last-Event-ID',

@@ -19,6 +19,7 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
   'Accept-Encoding': textHeader('The content codings that are taken here.'),
   'Accept-Patch': textHeader('The media types that PATCH takes here.'),
   'Accept-Query': textHeader('The media type that QUERY takes here.'),
+  'Accept-Ranges': textHeader('Ranges of bytes can be read.'),
   'Access-Control-Allow-Headers': textHeader('What pages of other origins may send.'),
   'Access-Control-Allow-Methods': textHeader('What pages of other origins may ask.'),
   'Access-Control-Allow-Origin': textHeader('The origin whose pages may read the answer.'),
@@ -27,6 +28,9 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
   Allow: patternHeader('The methods that are offered here.', `^${methodPattern}(?:, ${methodPattern})*$`),
   'Cache-Group-Invalidation': textHeader('The group of answers that are old from now on.'),
   'Cache-Groups': textHeader('The group of answers that it belongs to.'),
+  'Content-Disposition': textHeader('The name of the file, and whether browsers may show it themselves.'),
+  'Content-Range': textHeader('The range of bytes that is answered, and how many there are in all.'),
+  'Content-Security-Policy': textHeader('Lets browsers run and load nothing.'),
   'Content-Location': {
     description: 'Where the item that is answered stands.',
     schema: { type: 'string', format: 'uri-reference' },
@@ -119,6 +123,8 @@ export function refusalHeaders({ status, types }: StatusRefusal, route: Route): 
       return ['ETag']
     case 415:
       return [...accepted, ...queried, 'Accept-Encoding']
+    case 416:
+      return ['Content-Range']
     case 429:
     case 503:
       return ['Retry-After']

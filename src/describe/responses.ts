@@ -4,7 +4,7 @@ import { batchResultRef, importMembers, importReportRef } from '../bodies/batch-
 import { cachedBodyRef, itemRef, listRef, outputRef, outputsRef, pairProperty, recordedRef } from '../bodies/bodies.ts'
 import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import { patchContent, revisionsRef } from '../bodies/revision-bodies.ts'
-import type { SchemaContext } from '../bodies/schemas.ts'
+import { fieldSchema, type SchemaContext } from '../bodies/schemas.ts'
 import { summaryRef } from '../bodies/summary-bodies.ts'
 import { typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
@@ -128,7 +128,8 @@ function answerSchema(
   if (body === 'revisions') return revisionsRef(resource, around)
   if (body === 'event') return eventRef(events, resource, around)
   if (body === 'events') return eventsRef(events, resource, around)
-  const schema = body && { ...cachedBodyRef(bodyRefs[body], answered, around) }
+  if (body === 'file') return fieldSchema({ kind: 'file' }, 'answered', around)
+  const schema = body && body !== 'content' ? { ...cachedBodyRef(bodyRefs[body], answered, around) } : null
   if (!schema || !paired) return schema
   const more = pairProperty(paired, around)
   const part = body === 'page' ? { data: { type: 'array', items: { type: 'object', properties: more } } } : more
@@ -159,6 +160,9 @@ function successResponses({ headers, around, shared }: ResponseContext, route: R
     const part = {
       description: name !== undefined && body === 'item' && status === 200 ? 'As it is now.' : says,
       ...headers(name === undefined ? answerHeaders(answer, route) : (shared.get(name) ?? [])),
+      ...(body === 'content' && {
+        content: Object.fromEntries((about.file?.values ?? ['*/*']).map((type) => [type, {}])),
+      }),
       ...(schema && {
         content: {
           'application/json': { schema },

@@ -21,13 +21,15 @@ import type { Service } from '../service.ts'
 import { metricsType, openMetricsText } from '../telemetry/open-metrics.ts'
 import { isCommandError } from '../terminal/command-error.ts'
 import { runService, type WorkingService } from '../terminal/run-service.ts'
-import { openStoreFor } from '../terminal/start.ts'
+import { openContentsFor, openStoreFor } from '../terminal/start.ts'
 import { RefusedRequest } from './refused-request.ts'
 
 /** How an app is opened. */
 export interface AppOptions {
   /** The URL of the database; that of `DATABASE_URL` or `sqlite:./data/<name>.db` by default: `database: 'postgres://localhost/shop'`. */
   readonly database?: string
+  /** Where contents of files are kept, a folder; beside the database by default, with PostgreSQL it has to be named: `files: './files'`. */
+  readonly files?: string
   /** The log; JSON lines on stdout by default. That of Fastify and one of pino fit: `log: fastify.log`. */
   readonly log?: Log
   /** The hosts that the service answers for; all by default: `allowedHosts: ['api.example.com']`. */
@@ -91,9 +93,19 @@ export async function openApp(service: Service, options: AppOptions = {}): Promi
   let store: Store | undefined
   try {
     store = await openStoreFor(service, database, environment.NODE_ENV === 'production' ? 'require' : 'apply')
+    const contents = await openContentsFor(service, database, options.files ?? environment.BYLAW_FILES)
     const hosts = allowedHosts && { hosts: allowedHosts }
     const { metrics = false, openTelemetry = false } = options
-    const working = await runService(service, { store, log, json: true, proxies, ...hosts, metrics, openTelemetry })
+    const working = await runService(service, {
+      store,
+      contents,
+      log,
+      json: true,
+      proxies,
+      ...hosts,
+      metrics,
+      openTelemetry,
+    })
     working.begin()
     return new OpenApp(working)
   } catch (error) {

@@ -88,8 +88,9 @@ export function prefersHtml({ headers: { accept } }: Call): boolean {
 /** Refuses a client that accepts neither the type of the answer, which is JSON or a merge patch, nor one of the streams. R31. */
 export function negotiate(
   call: Call,
-  { streams = [], answersPatch }: Pick<Route, 'streams' | 'answersPatch'> = {},
+  { streams = [], answersPatch, answersContent }: Pick<Route, 'streams' | 'answersPatch' | 'answersContent'> = {},
 ): void {
+  if (answersContent) return
   const type = answersPatch?.(call) ? mergePatchType : jsonType
   const { headers } = call
   if (streams.length > 0 && preferredStream(call, streams) !== null) return
@@ -119,8 +120,9 @@ export function declaredLength({ headers }: Call): number | null {
 
 /** Refuses content by its type, coding or declared length. R32, R33, R178. */
 export function admitContent(call: Call, route: Route): void {
+  route.upload?.admit(call)
   const length = declaredLength(call)
-  if (route.content.length === 0) return
+  if (route.content.length === 0 || route.upload) return
   if (call.method === 'QUERY') admitQuery(call, route)
   if (length === 0) return
   admitType(call, route)

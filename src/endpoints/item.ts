@@ -2,7 +2,6 @@
 import { restrictedFieldRefusal } from '../auth/allow.ts'
 import type { ServedSummary } from '../changes/older-summaries.ts'
 import { renameViolation } from '../changes/queries.ts'
-import type { Representation } from '../changes/representation.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { CarriedVersion } from '../flow/call.ts'
@@ -135,7 +134,7 @@ export function itemReply(
   status: number,
   row: ItemRow,
 ): Reply {
-  const { representation, linker } = scene
+  const { linker } = scene
   const view = viewNow(scene, caller, world)
   const { doc, joined = [] } = row
   const changed = lastChange(doc, joined)
@@ -143,18 +142,20 @@ export function itemReply(
   const date = httpDate(changed, world.now())
   if (date !== null) headers['Last-Modified'] = date
   if (view.mode !== 'off') headers.ETag = etag(view, row, tagKeyOf(world))
-  const seen = shownDocument(representation, view, row)
+  const seen = shownDocument(scene, carried, view, row)
   return { status, headers, body: linker ? linker(view, carried, doc, seen) : seen, changed }
 }
 
-/** A document as a version shows it to a caller, without links. */
+/** A document as a version shows it to a caller, without links between items. */
 export function shownDocument(
-  { answer }: Representation,
+  { representation: { answer }, fileLinker }: Pick<EndpointContext, 'representation' | 'fileLinker'>,
+  carried: CarriedVersion,
   view: View,
   { doc, joined = [], document }: Omit<ItemRow, 'revision'>,
 ): string {
   const read = view.masked.size === 0 ? document : undefined
-  return seenIn(view, answer === null ? doc : answer(maskDocuments(view, doc), maskJoined(view, joined), read))
+  const own = answer === null ? doc : answer(maskDocuments(view, doc), maskJoined(view, joined), read)
+  return seenIn(view, fileLinker?.(carried, own) ?? own)
 }
 
 /** Throws before the write if the version cannot show the new document, so that nothing is stored after a 500. */

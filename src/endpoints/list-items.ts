@@ -24,9 +24,8 @@ import type { Resource } from '../resources/resource.ts'
 import { rowRuleOf } from '../rules/row-rules.ts'
 import { type Embedder, embedderOf, withEmbedded, withPairs } from '../views/embedder.ts'
 import type { Pairing } from '../views/paired.ts'
-import { convertedRows, shownRows, viewNow } from '../views/shown-rows.ts'
+import { seenRows, shownRows, viewNow } from '../views/shown-rows.ts'
 import { listRulesOf, restrictedColumns } from '../views/version-lists.ts'
-import { omitUnseen } from '../views/view.ts'
 import { orBrokenPage } from './broken-page.ts'
 import { describedPage, describedUnchanged, itemConditions, scopeTypes } from './described.ts'
 import { absentItem, admitPresent, type EndpointContext, isAbsent, ownerOf } from './item.ts'
@@ -207,7 +206,7 @@ function pageReply(scene: EndpointContext, intent: Intent, found: Page, parts: P
 export function shownItems(scene: EndpointContext, { caller, carried, world }: Intent, found: Page): string {
   const view = viewNow(scene, caller, world)
   if (scene.linker) return shownRows(scene, view, carried, found, found.documents).join(',')
-  return omitUnseen(view, convertedRows(scene, view, found, found.documents))
+  return seenRows(scene, view, carried, found, found.documents)
 }
 
 /** The same with what they embed, and with the fields of their pairs. R232. */

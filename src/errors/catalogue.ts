@@ -57,6 +57,7 @@ const errorClasses = {
   'content-too-large': [413, 'client-error', ''],
   'uri-too-long': [414, 'client-error', ''],
   'unsupported-media-type': [415, 'client-error', 'unsupported-charset unsupported-content-coding'],
+  'range-not-satisfiable': [416, 'client-error', ''],
   'expectation-failed': [417, 'client-error', ''],
   'misdirected-request': [421, 'client-error', ''],
   unprocessable: [422, 'client-error', ''],

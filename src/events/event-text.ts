@@ -1,6 +1,7 @@
 /** Event text: an event as a version shows it to a caller. Part 6. R207, R208. */
 import type { Representation } from '../changes/representation.ts'
 import { type EndpointContext, shownDocument } from '../endpoints/item.ts'
+import type { CarriedVersion } from '../flow/call.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { JoinedRow, StoredEvent } from '../flow/found-row.ts'
 import { eventRowName } from '../flow/outcome.ts'
@@ -34,9 +35,16 @@ export const eventMediaType = (format: string): string =>
   format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json'
 
 /** The document of an event as it was at the change. */
-export function recordedDocument({ representation }: EndpointContext, event: StoredEvent, view: View): string {
-  const joined = joinedRows(representation, event)
-  return shownDocument(representation, view, { doc: event.doc, joined })
+export function recordedDocument(scene: EndpointContext, event: StoredEvent, view: View): string {
+  const joined = joinedRows(scene.representation, event)
+  return shownDocument(scene, versionInPath(scene), view, { doc: event.doc, joined })
+}
+
+/** The version as the paths in events name it: no request has carried it. */
+function versionInPath({ version: label, versions, resource }: EndpointContext): CarriedVersion {
+  const { server, versions: own } = resource.settings
+  const inPath = versions.size > 1 && own.carriers.includes('path') ? `/${label}` : ''
+  return { label, inPath, prefix: server.basePath + inPath, query: '' }
 }
 
 /** The rows that a version shows values of, as they were at the change. */

@@ -1,5 +1,6 @@
 /** CSV text: items as lines of RFC 4180, which spreadsheets read without running them as formulas. Part 4. R238. */
 import type { Field } from '../fields/field.ts'
+import { partsOf } from '../fields/file-kind.ts'
 import type { FieldTree } from '../flow/intent.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { View } from '../views/view.ts'
@@ -16,10 +17,11 @@ export const csvColumns = (
     .filter(({ name, writeOnly }) => !writeOnly && !unreadable.has(name))
     .flatMap(({ name, field }) => columnsOf([name], field, selected?.tree ?? null))
 
-function columnsOf(path: readonly string[], { fields }: Field, tree: FieldTree | null): (readonly string[])[] {
+function columnsOf(path: readonly string[], own: Field, tree: FieldTree | null): (readonly string[])[] {
   const name = path.at(-1) as string
   if (tree !== null && !tree.has(name)) return []
   const below = tree?.get(name) ?? null
+  const fields = partsOf(own)
   if (fields === undefined) return [path]
   return Object.entries(fields).flatMap(([inner, field]) => columnsOf([...path, inner], field, below))
 }

@@ -23,6 +23,7 @@ export type Kind =
   | 'json'
   | 'country'
   | 'currency'
+  | 'file'
   | 'concept'
 
 export type FilterForm = 'range' | 'like' | 'gt' | 'lt' | 'ne'
@@ -134,6 +135,13 @@ interface ListOptions<T> extends FieldOptions<readonly T[]> {
   /** Lists can be searched for the words of its texts: `f.list(f.text({ max: 50 }), { max: 10, search: true })`. R235. */
   readonly search?: boolean
 }
+interface FileOptions
+  extends Pick<FieldOptions<never>, 'title' | 'description' | 'read' | 'write' | 'was' | 'ownMeaning'> {
+  /** The greatest number of bytes of the content; 10 MiB by default: `f.file({ max: 5_000_000 })`. */
+  readonly max?: number
+  /** The media types of the content; any by default: `f.file({ types: ['image/*', 'application/pdf'] })`. */
+  readonly types?: readonly string[]
+}
 /** A field that uses a concept may have any option; whether it fits the concept is checked at start. */
 interface ConceptOptions extends SortableOptions<unknown, FilterForm> {
   /** The least value or length, as the kind of the concept has it. */
@@ -151,13 +159,14 @@ interface AnyOptions extends ConceptOptions {
   readonly precision?: number
   readonly scale?: number
   readonly onDelete?: 'restrict' | 'cascade'
+  readonly types?: readonly string[]
 }
 
 /** A declared field, as a maker of `f` returns it: its kind and its options. */
 export interface Field<K extends Kind = Kind, O extends AnyOptions = AnyOptions> {
   readonly kind: K
   readonly options: O
-  /** The values of an enum. */
+  /** The values of an enum, or the media types of a file. */
   readonly values?: readonly string[]
   /** The field of each item of a list. */
   readonly item?: Field
@@ -191,6 +200,22 @@ export interface Concept<Name extends string, O extends AnyOptions> extends Fiel
   readonly target: Name
 }
 
+/**
+ * The member of a file. In stored documents `href` is the name under which the content is stored; answers have the URL of the
+ * content there.
+ */
+export interface FileMember {
+  readonly href: string
+  /** The media type that the content was sent with. */
+  readonly type: string
+  /** The number of bytes. */
+  readonly length: number
+  /** The SHA-256 digest of the content in hexadecimal. */
+  readonly sha256: string
+  /** The name that it was sent with; null if it was sent without one. */
+  readonly name: string | null
+}
+
 /** The types of values of the kinds whose options do not change the type. */
 interface ValueByKind {
   readonly text: string
@@ -208,6 +233,7 @@ interface ValueByKind {
   readonly metadata: Readonly<Record<string, string>>
   readonly country: string
   readonly currency: string
+  readonly file: FileMember
 }
 
 /** A field with its concept resolved. `C` are the concepts of the service, here and below. */
@@ -322,6 +348,12 @@ const makeList: ListMaker = (item: Field, options?: object) =>
   makeField('list', options, { item }) as List<never, never>
 const makeObject: ObjectMaker = (fields: Fields, options?: object) =>
   makeField('object', options, { fields: Object.freeze({ ...fields }) }) as Nested<never, never>
+/** Uploads alone write files, and a new item has none. */
+interface OfUploads {
+  readonly readOnly: true
+  readonly optional: true
+}
+const ofUploads: OfUploads = { readOnly: true, optional: true }
 const makeConcept: ConceptMaker = (target: string, options?: object) =>
   makeField('concept', options, { target }) as Concept<never, never>
 
@@ -447,6 +479,17 @@ export const f = {
    * @example f.object({ street: f.text({ max: 200 }), city: f.text({ max: 100, filter: true }) })
    */
   object: makeObject,
+  /**
+   * A file, or null: clients upload the content to the URL of the item with the name of the field, and read it there.
+   * @example f.file({ max: 5_000_000, types: ['application/pdf', 'image/*'] })
+   */
+  file: <const O extends FileOptions = object>(
+    options?: ExactOptions<O, FileOptions>,
+  ): Field<'file', Given<O> & OfUploads> =>
+    makeField('file', { ...options, ...ofUploads }, options?.types && { values: options.types }) as Field<
+      'file',
+      Given<O> & OfUploads
+    >,
   /**
    * A field that the service declares once in `concepts`, for all resources that use it. The name of the field is the name
    * of the concept or ends with it; options given here replace those of the concept.

@@ -22,7 +22,7 @@ export interface FieldTerms {
   readonly min?: number | string
   readonly max?: number | string
   readonly pattern?: string
-  /** The values of an enum, sorted, as their order has no meaning. */
+  /** The values of an enum or the media types of a file, sorted, as their order has no meaning. */
   readonly values?: readonly string[]
   /** The resource of a reference. */
   readonly to?: string

@@ -1,6 +1,7 @@
 /** Kinds: the list of all kinds of fields. Part 2, fields. */
 import * as choices from './choice-kinds.ts'
 import type { Kind } from './field.ts'
+import { file } from './file-kind.ts'
 import { boundedOptions, type FieldKind } from './kind.ts'
 import * as numbers from './number-kinds.ts'
 import * as structures from './structure-kinds.ts'
@@ -25,5 +26,6 @@ export const standardKinds: Readonly<Record<Kind, FieldKind>> = {
   ...times,
   ...choices,
   ...structures,
+  file,
   concept,
 }

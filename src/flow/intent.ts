@@ -1,5 +1,6 @@
 /** Intent: a parsed request, checked as far as possible without the store. Part 1. */
 
+import type { FileMember } from '../fields/field.ts'
 import type { PatchOperation } from '../resources/json-patch.ts'
 import type { Call, CarriedVersion } from './call.ts'
 import type { Caller } from './caller.ts'
@@ -78,6 +79,8 @@ export interface RequestContext {
   readonly params: readonly string[]
   readonly query: ListQuery | ItemQuery | null
   readonly body: Document | null
+  /** The file of an upload, whose content is stored. */
+  readonly uploaded?: FileMember
   /** The operations of a JSON Patch; its body is an empty object. */
   readonly patch?: readonly PatchOperation[]
   readonly world: ServiceWorld

@@ -12,7 +12,7 @@ interface HeldResources {
 
 /** Where a stream is sent. */
 export interface StreamTarget {
-  readonly write: (text: string) => void
+  readonly write: (piece: string | Uint8Array) => void
   /** How many bytes are not sent yet. */
   readonly unread: () => number
   /** Ends the answer. */
@@ -38,6 +38,8 @@ export interface Reply {
   readonly body: string | Uint8Array | null
   /** The body in place of `body`, if it is made while it is sent. */
   readonly stream?: AnswerStream
+  /** Makes the reply to send once the preconditions of the request hold: the range of a content that it asks for. R51. */
+  readonly part?: () => Promise<Reply>
   /** When its content last changed, as a timestamp of documents, to compare with dates in preconditions. */
   readonly changed?: string
   /** The resources that are embedded, and whether callers may see them differently; missing if nothing is embedded. */

@@ -1,7 +1,7 @@
 /** Route: one operation on one kind of URL, prepared at start. Part 4. */
 import type { Catalogue, RefusalType } from '../errors/catalogue.ts'
 import type { Problem } from '../errors/problem.ts'
-import type { Field } from '../fields/field.ts'
+import type { Field, FileMember } from '../fields/field.ts'
 import type { AccessRule, RowAlternatives } from '../resources/declaration.ts'
 import type { InputField } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -44,6 +44,14 @@ export interface Route {
   readonly content: readonly string[]
   /** Whether the content may be left out; it is then an empty object. */
   readonly contentOptional?: boolean
+  /** Of uploads: the greatest number of bytes, the check of the headers, and what takes in the content; missing for other routes. */
+  readonly upload?: {
+    readonly most: number
+    readonly admit: (call: Call) => void
+    readonly receive: (asked: RequestContext, store: Store) => Promise<FileMember>
+  }
+  /** Whether it answers the content of a file, of any type, so that `Accept` chooses nothing. R30. */
+  readonly answersContent?: true
   /** Reads the parameters of the query string. */
   readonly query: (call: Call, world: ServiceWorld, carried: CarriedVersion) => ListQuery | ItemQuery | null
   readonly target: (asked: RequestContext) => Target
@@ -95,9 +103,11 @@ export interface OperationDescription {
   readonly summary: (below: string) => string
   readonly notes: readonly string[]
   /** The schema of its content; null if it takes none. */
-  readonly body: 'create' | 'replace' | 'change' | 'input' | 'form' | 'batch' | 'lines' | null
+  readonly body: 'create' | 'replace' | 'change' | 'input' | 'form' | 'batch' | 'lines' | 'file' | null
   /** The fields of a body that is the input of a transition or an operation. */
   readonly input?: readonly InputField[]
+  /** The field of an upload or of an answered file. */
+  readonly file?: Field
   /** The fields of an answer that is the output of an operation, or of each member of a list of `outputs`. */
   readonly output?: readonly InputField[]
   /** The members of each group of a summary. */
@@ -123,6 +133,8 @@ export type RequestHeader =
   | 'prefer'
   | 'wait'
   | 'lastEvent'
+  | 'range'
+  | 'disposition'
 
 /** The answer of a successful operation. */
 export interface DescribedAnswer {
@@ -140,6 +152,8 @@ export interface DescribedAnswer {
     | 'revision'
     | 'revisions'
     | 'import'
+    | 'file'
+    | 'content'
     | null
   /** Its headers, besides those of every answer. */
   readonly headers: readonly string[]

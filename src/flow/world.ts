@@ -49,6 +49,18 @@ export interface Clock {
   readonly ahead: number | null
 }
 
+/** Keeps the contents of files, each under a name that is used once. */
+export interface ContentStore {
+  /** Stores a content, whole or not at all: nothing is stored if its pieces fail. */
+  readonly write: (name: string, pieces: AsyncIterable<Uint8Array>) => Promise<void>
+  /** The number of bytes of a content; null if there is none. */
+  readonly length: (name: string) => Promise<number | null>
+  /** The bytes of a content from a position to one that is not included. */
+  readonly read: (name: string, from: number, end: number) => AsyncIterable<Uint8Array>
+  /** Removes a content, also an incomplete one; it may be missing. */
+  readonly remove: (name: string) => Promise<void>
+}
+
 /** The world of a service: with the clock of its store, and generators of ids. */
 export interface ServiceWorld extends World, Clock {
   readonly newId: (prefix: string) => string
@@ -61,6 +73,8 @@ export interface ServiceWorld extends World, Clock {
   readonly restoredAt: number
   /** The behaviour of a collection that waits until nodes of the former declaration have stopped; null if none does. */
   readonly waiting: (collection: string) => Waiting | null
+  /** Where contents of files are kept; null in a service without files. */
+  readonly contents: ContentStore | null
 }
 
 /** The parts of a store that the world of its service has. */
@@ -81,11 +95,12 @@ export function serviceWorld(
     waiting = nothingWaits,
   }: Pick<ServiceStore, 'clock' | 'secret'> & Partial<ServiceStore>,
   secrets: readonly string[] = [secret],
+  contents: ContentStore | null = null,
 ): ServiceWorld {
   const { now } = clock
   const { fillRandom } = world
   const [newId, newRequestId] = [idSource(now, fillRandom), requestIdSource(now, fillRandom)]
-  return { ...world, ...clock, newId, newRequestId, secrets, restoredAt, waiting, state: new ServiceState() }
+  return { ...world, ...clock, newId, newRequestId, secrets, restoredAt, waiting, contents, state: new ServiceState() }
 }
 
 /** A random text that names one holder of leases. */

@@ -100,7 +100,7 @@ function openedStream(
         ended = stream.open({
           write: (piece) => {
             isWanted = false
-            control.enqueue(text.encode(piece))
+            control.enqueue(typeof piece === 'string' ? text.encode(piece) : piece)
           },
           ready: () =>
             new Promise((resolve) => {

@@ -54,21 +54,20 @@ function hostedContent(request: IncomingMessage, { service, world }: ServerConte
 const contentOf = (
   request: IncomingMessage,
   response: ServerResponse | undefined,
-  { service, world }: ServerContext,
-): Content => ({
+  { world }: Pick<ServerContext, 'world'>,
+): Content & { isFlowing: boolean } => ({
   readIfComplete: () => {
     const { readableLength: length } = request
     // Since Node 26 `read` without a length returns only the first buffer.
     return length === Number(request.headers['content-length']) ? request.read(length) : null
   },
-  [Symbol.asyncIterator]: () =>
-    world.state.of(makeIntake, world).receive(contentPieces(request, response), ownRequestTimeout(service)),
-  flow: (idle) => world.state.of(makeIntake, world).flow(contentPieces(request, response), idle),
+  [Symbol.asyncIterator]: () => world.state.of(makeIntake, world).receive(contentPieces(request, response)),
+  isFlowing: false,
+  flow(idle) {
+    this.isFlowing = true
+    return world.state.of(makeIntake, world).flow(contentPieces(request, response), idle)
+  },
 })
-
-/** The time for all content of a request, if node:http does not watch it: that of an import may take any time. */
-export const ownRequestTimeout = ({ imports, settings }: ServerContext['service']): number | undefined =>
-  imports ? settings.limits.requestTimeout : undefined
 
 /** The content as it arrives. Sends 100 Continue if the client waits for it; ending early keeps the connection open. R19. */
 async function* contentPieces(

@@ -10,10 +10,11 @@ import type { Reply } from '../flow/reply.ts'
 import { type Cancel, elapsedSince } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
 import { loopInterval, makeLoopState, recordLoopDelay } from '../limits/overload.ts'
+import type { Settings } from '../settings.ts'
 import { logAnswer } from './answer-log.ts'
 import { connectionQueues, discardInput, type EnqueueStep, linger, loopTurns } from './connection.ts'
 import { answerEarly, callFrom, type EngineError, engineProblem } from './engine-error.ts'
-import { callOf, ownRequestTimeout } from './node-call.ts'
+import { callOf } from './node-call.ts'
 import { stopServer } from './stop.ts'
 import { brokenStream, makeAnswerReaders, openStream, streamBody } from './stream.ts'
 
@@ -42,7 +43,7 @@ export async function listen(context: ServerContext, { port, host, socket }: Lis
   const { world } = context
   const enqueue = connectionQueues(world)
   const serveRequest = requestListener(context, enqueue)
-  const server = createEngine(context.service)
+  const server = createEngine(context.service.settings.limits)
   server.on('connection', (socket: Socket) => Object.assign(socket, { destroySoon: () => linger(socket, world) }))
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, (request: IncomingMessage, response: ServerResponse) =>
@@ -93,12 +94,11 @@ export function watchLoop(context: ServerContext): Cancel | undefined {
   })
 }
 
-function createEngine(service: ServerContext['service']): Server {
-  const { limits } = service.settings
+function createEngine(limits: Settings['limits']): Server {
   const server = createServer({
     maxHeaderSize: limits.headers + limits.url + 1024, // both are counted by the corridor, R179
     headersTimeout: limits.headersTimeout,
-    requestTimeout: ownRequestTimeout(service) === undefined ? limits.requestTimeout : 0,
+    requestTimeout: limits.requestTimeout,
     keepAliveTimeout: limits.idleTimeout,
     connectionsCheckingInterval: 1000,
     optimizeEmptyRequests: true,
@@ -171,8 +171,10 @@ function handleEngineError(error: EngineError, socket: Socket, context: ServerCo
   const { world } = context
   const problem = engineProblem(error)
   if (!problem) return void socket.destroy()
-  discardInput(socket, world)
   const exchange = world.state.of(makeExchanges, null).get(socket)
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && exchange?.call.content?.isFlowing && !exchange.request.complete)
+    return // its content may take longer; node:http reports a request once
+  discardInput(socket, world)
   if (exchange && !exchange.request.complete) {
     try {
       writeAnswer(exchange, refuse(exchange.call, context, problem), context, world.monotonic())

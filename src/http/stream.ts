@@ -173,7 +173,7 @@ export function openStream(
   readers.keep(socket, answer)
   answer.flushHeaders() // sent together with content, they would stay in memory in 34 pieces as long as the stream is open
   const ended = open({
-    write: (text) => void answer.write(text),
+    write: (piece) => void answer.write(piece),
     unread: () => answer.writableLength,
     ready: () =>
       new Promise((resolve) => {

@@ -94,7 +94,7 @@ export function makeIntake(world: World): Intake {
         yield value
       }
     } finally {
-      pieces.return?.().catch(() => {})
+      pieces.return?.().catch(() => {}) // not awaited: the sender may never send anything again
     }
   }
 

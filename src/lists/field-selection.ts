@@ -2,6 +2,7 @@
 import { shortName } from '../errors/pointer.ts'
 import { invalidQuery, type Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
+import { partsOf } from '../fields/file-kind.ts'
 import type { FieldSelection, FieldTree, ItemQuery } from '../flow/intent.ts'
 import { nearestName } from '../formats/naming.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -12,8 +13,9 @@ import { namedParameters, queryViolation } from './query-string.ts'
 export const selectableFields = ({ members }: Pick<Resource, 'members'>): readonly string[] =>
   members.filter(({ writeOnly }) => !writeOnly).flatMap(({ name, field }) => pathsOf(name, field))
 
-function pathsOf(path: string, { fields, item }: Field): string[] {
-  const inner = Object.entries(fields ?? {}).flatMap(([name, field]) => pathsOf(`${path}.${name}`, field))
+function pathsOf(path: string, own: Field): string[] {
+  const { item } = own
+  const inner = Object.entries(partsOf(own) ?? {}).flatMap(([name, field]) => pathsOf(`${path}.${name}`, field))
   return [path, ...inner, ...(item ? pathsOf(path, item).slice(1) : [])]
 }
 

@@ -63,3 +63,31 @@ test('a moved field is not shown to callers who may not read its resource', () =
     for (const pair of [[access, of('a')] as const, [of('a'), access] as const])
       assert.match(found(pair[0], pair[1])[0]?.reason ?? '', /depends on the item/, JSON.stringify(pair))
 })
+
+test('a file is renamed, added and removed between versions, but not converted or moved', () => {
+  const reasons = (change: object, fields: object) =>
+    changeMistakes(
+      {
+        name: 'game',
+        versions: { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } },
+        resources: {
+          ranks: { fields: { badge: f.file() }, access: 'public' },
+          players: { fields: { rankId: f.ref('ranks'), ...fields }, access: 'public' },
+        },
+      } as never,
+      [{ version: 'v2', resource: 'players', about: 'Other files.', ...change } as never],
+    ).map(({ place, reason }) => `${place}: ${reason}`)
+  assert.deepEqual(reasons({ renamed: { photo: 'image' } }, { image: f.file() }), [])
+  assert.deepEqual(reasons({ added: ['image'], removed: { photo: f.file() } }, { image: f.file() }), [])
+  const moved = { badge: { by: 'rankId', to: 'badge' } }
+  assert.match(reasons({ moved }, {}).join(), /moved\.badge: It is a file, whose content stays at its item/)
+  const convert = { request: () => ({ image: null }), response: () => ({ image: null }) }
+  for (const [was, is] of [
+    [f.text({ optional: true }), f.file()],
+    [f.file(), f.text({ optional: true })],
+  ])
+    assert.match(
+      reasons({ retyped: { image: was }, ...convert }, { image: is }).join(),
+      /retyped\.image: It is a file in one of the versions only/,
+    )
+})

@@ -2,7 +2,7 @@
 
 import { report } from '../check/field-check.ts'
 import { hasMember, nameHint } from '../check/kind-options.ts'
-import type { Field } from '../fields/field.ts'
+import type { Field, Fields } from '../fields/field.ts'
 import type { FieldKinds } from '../fields/kind.ts'
 import { valueInWords } from '../fields/value-check.ts'
 import { type Change, majorOf, referencedResource } from '../resources/change.ts'
@@ -10,7 +10,10 @@ import { type Operation, operations, type ResourceDeclaration, resolveConcepts }
 import { columnOf } from '../rows/collection.ts'
 import type { ChangeCheck } from './value-sources.ts'
 
-/** Checks that moved fields have a target that later versions keep, and that old clients can write and query it. */
+/**
+ * Checks that moved fields have a target that later versions keep, that old clients can write and query it, and that files stay
+ * files.
+ */
 export function checkMovedFields(scene: ChangeCheck): void {
   const { change, path, own, around, found, rules } = scene
   for (const [name, { by, to, field }] of Object.entries(change.moved ?? {})) {
@@ -33,6 +36,8 @@ export function checkMovedFields(scene: ChangeCheck): void {
         `It has to be the field of ${change.version}, but a change of \`${target}\` before this one already replaces it by its older form.`,
         orderMend(target as string, 'changes it'),
       )
+    else if (isFile(there.fields[to], around.concepts))
+      refuse('It is a file, whose content stays at its item.', 'Leave the file where it was.')
     else {
       const ends = [lostTrackFault(scene, change.resource, by), lostTrackFault(scene, target as string, to)]
       const whole = (one: Field) => resolveConcepts(one, around.concepts ?? {})
@@ -43,6 +48,22 @@ export function checkMovedFields(scene: ChangeCheck): void {
       for (const end of [...ends, closed, asked]) if (end) refuse(end.reason, end.mend)
     }
   }
+  checkRetypedFiles(scene)
+}
+
+const isFile = (field: Field | undefined, concepts: Fields = {}): boolean =>
+  field !== undefined && resolveConcepts(field, concepts).kind === 'file'
+
+/** A content cannot be made from other values, nor other values from it. */
+function checkRetypedFiles({ change, path, own, around, found }: ChangeCheck): void {
+  for (const [name, was] of Object.entries(change.retyped ?? {}))
+    if (isFile(was, around.concepts) !== isFile(own.fields[name], around.concepts))
+      report(
+        { found },
+        [...path, 'retyped', name],
+        'It is a file in one of the versions only, and a content cannot be converted.',
+        'Give the file another name: write the one in `added`, and the other in `removed`.',
+      )
 }
 
 type FieldMove = NonNullable<Change['moved']>[string]

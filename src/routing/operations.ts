@@ -12,6 +12,7 @@ import { removeItemRoute } from '../endpoints/remove-item.ts'
 import { replaceItemRoute } from '../endpoints/replace-item.ts'
 import { transitionRoutes } from '../endpoints/transition-item.ts'
 import { withExport } from '../exports/export-items.ts'
+import { fileRoutes } from '../files/file-routes.ts'
 import type { Route } from '../flow/route.ts'
 import { revisionRoutes } from '../history/revision-routes.ts'
 import { importRoutes } from '../imports/import-route.ts'
@@ -39,6 +40,7 @@ export const standardOperations: readonly OperationRoutes[] = [
   summaryRoutes,
   importRoutes,
   revisionRoutes,
+  fileRoutes,
   webhookRoutes,
   (context) => (context.resource.settings.methods.query ? offered('list', queryItemsRoute)(context) : []),
 ]

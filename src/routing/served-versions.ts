@@ -19,6 +19,7 @@ import type { ResourceDeclaration, VersionedDeclaration } from '../resources/dec
 import { makeResource, type Resource } from '../resources/resource.ts'
 import { isStatusResource } from '../resources/service-fields.ts'
 import type { Settings } from '../settings.ts'
+import { fileLinker } from '../views/file-links.ts'
 import { itemLinker, linkRulesOf } from '../views/item-links.ts'
 import { type ViewSource, viewsOf } from '../views/view.ts'
 import { routeTreeOf } from './locate.ts'
@@ -165,7 +166,7 @@ function viewAndLinks(
   source: UnlinkedSource,
   actions: Pick<EndpointContext, 'transitions' | 'operations'>,
   resources: ReadonlyMap<string, Resource>,
-): Pick<EndpointContext, 'view' | 'linker'> {
+): Pick<EndpointContext, 'view' | 'linker' | 'fileLinker'> {
   const { resource: own, today } = source
   const links = linkRulesOf(own, actions, resources)
   return {
@@ -175,6 +176,7 @@ function viewAndLinks(
       hasRowLinks: links?.actions.some(({ rowRule }) => rowRule !== undefined) ?? false,
     }),
     linker: links && itemLinker({ own, today }, links, itemPath),
+    fileLinker: fileLinker(own, itemPath),
   }
 }
 

@@ -31,6 +31,13 @@ export const databaseFlag: Flag = {
     'The database; sqlite:./data/<name of the service>.db unless given, sqlite::memory: for a temporary one, or postgres://….',
 }
 
+export const filesFlag: Flag = {
+  value: 'FOLDER',
+  env: 'BYLAW_FILES',
+  about:
+    'Where contents of files are kept, a folder that all processes share; ./data/<name of the service>-files unless given, with PostgreSQL it has to be given.',
+}
+
 export const plansFlag: Flag = {
   value: 'FOLDER',
   about: 'Where plans are kept; the folder migrations beside the declaration unless given.',

@@ -4,6 +4,8 @@ import { deliveryTables } from '../deliveries/delivery-tables.ts'
 import { hasWebhooks } from '../deliveries/endpoint-makers.ts'
 import { hasEvents } from '../events/event-relay.ts'
 import { reactionTables } from '../events/reaction-tables.ts'
+import { hasFiles } from '../files/file-makers.ts'
+import { fileTable } from '../files/file-table.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
 import type { Table } from '../flow/table.ts'
@@ -34,6 +36,7 @@ export const tablesOf = ({ resources }: Pick<Service, 'resources'>): readonly Ta
   ...(hasEvents(resources) ? [...outboxTables, ...reactionTables] : []),
   ...(hasHistory(resources) ? historyTables : []),
   ...(hasWebhooks(resources) ? deliveryTables : []),
+  ...(hasFiles(resources) ? [fileTable] : []),
 ]
 
 export const collectionsOf = ({ resources }: Service) => [...resources.values()].map(({ collection }) => collection)

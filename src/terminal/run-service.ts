@@ -5,11 +5,12 @@ import { runDeliveriesEvery } from '../deliveries/run-deliveries.ts'
 import { webhookTerms } from '../deliveries/webhook-terms.ts'
 import { makeEventFeed } from '../events/event-feed.ts'
 import { hasEvents, relayEventsEvery } from '../events/event-relay.ts'
+import { sweepFilesEvery } from '../files/sweep-files.ts'
 import type { Caller } from '../flow/caller.ts'
 import type { Network } from '../flow/network.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
-import { type Log, type ServiceWorld, serviceWorld } from '../flow/world.ts'
+import { type ContentStore, type Log, type ServiceWorld, serviceWorld } from '../flow/world.ts'
 import { listInWords } from '../formats/naming.ts'
 import type { HandlerSources } from '../handlers/handler-sources.ts'
 import { endWaiting } from '../handlers/status-changes.ts'
@@ -50,9 +51,10 @@ export function startBackground(server: ServerContext) {
   }
   const reactionsStopped = hasEvents(resources) ? runReactionsEvery(server) : async () => {}
   const historyStopped = hasHistory(resources) ? forgetRevisionsEvery({ resources, store, world, log }) : async () => {}
+  const filesStopped = world.contents ? sweepFilesEvery({ store, world, log }) : async () => {}
   const deliveriesStopped = hasWebhooks(resources) ? startDeliveries(server) : async () => {}
   const stop = async (): Promise<void> => {
-    await Promise.all([timersStopped(), reactionsStopped(), historyStopped(), deliveriesStopped()])
+    await Promise.all([timersStopped(), reactionsStopped(), historyStopped(), filesStopped(), deliveriesStopped()])
     await written()
   }
   return { endStreams, stop }
@@ -67,6 +69,8 @@ function startDeliveries({ service, store, world, log }: ServerContext): () => P
 
 export interface RunOptions {
   readonly store: Store
+  /** Where contents of files are kept; a service without files needs none. */
+  readonly contents?: ContentStore | null
   /** Callers of fixed API keys, by the key. */
   readonly known?: ReadonlyMap<string, Caller>
   readonly log: Log
@@ -128,7 +132,16 @@ async function watchOwn(service: Service, json: boolean, telemetry: Telemetry | 
 // long because: one line for each part of a start, in their order
 export async function runService(
   declared: Service,
-  { store: opened, known, counting, json = false, preview = [], privateTargets = false, ...given }: RunOptions,
+  {
+    store: opened,
+    contents = null,
+    known,
+    counting,
+    json = false,
+    preview = [],
+    privateTargets = false,
+    ...given
+  }: RunOptions,
 ): Promise<WorkingService> {
   const { metrics = false, openTelemetry = false, ...rest } = given
   const observed = metrics || openTelemetry ? await startTelemetry(openTelemetry) : null
@@ -137,7 +150,7 @@ export async function runService(
   const versioned = { ...declared, choice: previewVersions(declared.choice, preview) }
   const { service, unwatch } = await watchOwn(versioned, json, telemetry)
   let open = true
-  const world = serviceWorld(realWorld, store, cursorSecretsOf(store))
+  const world = serviceWorld(realWorld, store, cursorSecretsOf(store), contents)
   warnOfClock(store, rest.log)
   warnOfWaiting(service, world, rest.log)
   const peppers = peppersOf(service, store)

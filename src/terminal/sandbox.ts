@@ -1,5 +1,6 @@
 /** Sandbox: a service on an empty in-memory store, whose clock and ids are always the same. Part 9, versioning. */
 
+import { memoryContents } from '../contents/memory.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
 import { callerOf } from '../flow/credential.ts'
 import { realWorld } from '../flow/real-world.ts'
@@ -23,8 +24,8 @@ export async function openSandbox(service: Service): Promise<TrialService> {
     for (const i of bytes.keys()) bytes[i] = (drawn++ * 167 + i * 13) & 255
     return bytes
   }
-  const clock = trustedClock(() => sandboxStart + asked * 1000)
-  const world = serviceWorld({ ...realWorld, fillRandom }, { clock, secret: sandboxSecret })
+  const own = { clock: trustedClock(() => sandboxStart + asked * 1000), secret: sandboxSecret }
+  const world = serviceWorld({ ...realWorld, fillRandom }, own, undefined, memoryContents())
   const scopes = Object.keys(service.declaration.scopes ?? {})
   const caller = {
     ...callerOf('stage', { account: 'stage', scopes, tier: null, features: [] }),

@@ -1,7 +1,10 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
+import { openContents } from '../contents/open-contents.ts'
+import { hasFiles } from '../files/file-makers.ts'
 import type { Store } from '../flow/store.ts'
-import { type Log, pause } from '../flow/world.ts'
+import { type ContentStore, type Log, pause } from '../flow/world.ts'
 import type { ListenPlace } from '../http/node.ts'
+import { isPostgresUrl } from '../postgres/connection-url.ts'
 import { type Consent, isChangeRefusal } from '../schema/hazard.ts'
 import type { Migration, MigrationPlan, SchemaMode } from '../schema/migration.ts'
 import { changeBetween } from '../schema/schema-change.ts'
@@ -62,6 +65,33 @@ export async function startService(declared: Service, { place, ...options }: Sta
 /** Opens the store of a service and migrates its schema; with `require`, throws if the schema is not up to date. */
 export function openStoreFor(service: Service, database: string, mode: SchemaMode, consent?: Consent): Promise<Store> {
   return asCommandError(() => openStore(service, database, mode, consent))
+}
+
+/**
+ * Opens the place of files; null for a service without files. Unless it is named it is beside the database; a database on a
+ * server has no such place, and nodes with folders of their own would miss the files of others.
+ */
+export async function openContentsFor(
+  service: Service,
+  database: string,
+  named: string | undefined,
+): Promise<ContentStore | null> {
+  if (!hasFiles(service.resources)) return null
+  if (named === undefined && isPostgresUrl(database))
+    throw commandError(
+      'The service has fields for files, and no place for their contents.',
+      'Name a folder that all processes share, as --files /var/lib/shop/files or BYLAW_FILES=/var/lib/shop/files.',
+    )
+  const usual = database === 'sqlite::memory:' ? ':memory:' : `./data/${service.name}-files`
+  const place = named ?? usual
+  try {
+    return await openContents(place)
+  } catch (error) {
+    throw commandError(
+      `Files cannot be kept in ${place}: ${(error as Error).message}`,
+      'Name a folder that this process may write, as --files /var/lib/shop/files.',
+    )
+  }
 }
 
 /**

@@ -5,6 +5,7 @@ import type { StoredRows } from '../flow/found-row.ts'
 import type { RequestContext } from '../flow/intent.ts'
 import { documentSeparator } from '../flow/outcome.ts'
 import type { Resource } from '../resources/resource.ts'
+import type { FileLinker } from './file-links.ts'
 import type { ItemLinker } from './item-links.ts'
 import { maskDocuments, maskJoinedPages, omitUnseen, type View, type ViewingCaller, viewWhile } from './view.ts'
 
@@ -19,6 +20,8 @@ export interface ShownResource {
   readonly representation: Representation
   /** Adds links to its documents; null if they have none. */
   readonly linker: ItemLinker | null
+  /** Sets the URLs of its files; null if it has none. */
+  readonly fileLinker: FileLinker | null
 }
 
 /** How a caller sees the resource at the moment. */
@@ -43,9 +46,21 @@ export function convertedRows(
   )
 }
 
+/** The documents of a version as its callers see them, without links between items. */
+export function seenRows(
+  shown: Pick<ShownResource, 'representation' | 'fileLinker'>,
+  view: View,
+  carried: CarriedVersion,
+  rows: StoredRows,
+  documents?: readonly Readonly<Record<string, unknown>>[],
+): string {
+  const converted = convertedRows(shown, view, rows, documents)
+  return omitUnseen(view, shown.fileLinker?.(carried, converted) ?? converted)
+}
+
 /** The text of each row, with links. */
 export function shownRows(
-  shown: Pick<ShownResource, 'representation' | 'linker'>,
+  shown: Pick<ShownResource, 'representation' | 'linker' | 'fileLinker'>,
   view: View,
   carried: CarriedVersion,
   rows: StoredRows,
@@ -54,7 +69,7 @@ export function shownRows(
   if (rows.data === '') return []
   const { linker } = shown
   const stored = rows.data.split(documentSeparator)
-  const seen = omitUnseen(view, convertedRows(shown, view, rows, documents))
+  const seen = seenRows(shown, view, carried, rows, documents)
   const texts =
     seen === rows.data ? stored : (JSON.parse(`[${seen}]`) as object[]).map((document) => JSON.stringify(document))
   return linker ? texts.map((text, i) => linker(view, carried, stored[i] as string, text)) : texts

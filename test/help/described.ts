@@ -145,16 +145,24 @@ export function read(text: string, schema: unknown, schemas: Schemas): unknown {
   return text
 }
 
+/** Whether a media type is within a range, as files have it: `image/*`. */
+const isWithin = (kind: string, range: string): boolean =>
+  range === '*/*' || (range.endsWith('/*') && kind.startsWith(range.slice(0, -1)))
+
 function contentOf(response: Schema, exchange: Exchange, schemas: Schemas): string[] {
   const { method, status, headers, text } = exchange
   const content = (response.content ?? {}) as Record<string, { schema?: Schema }>
   const kinds = Object.keys(content).join(', ') || 'none'
   // An export without items is empty.
   const isLines = headers['content-type'] === 'application/x-ndjson' && 'application/x-ndjson' in content
+  const kind = (headers['content-type'] ?? 'none').split(';', 1)[0] as string
+  const described = content[kind] ?? Object.entries(content).find(([range]) => isWithin(kind, range))?.[1]
+  const isFile =
+    headers['content-disposition'] !== undefined && described !== undefined && described.schema === undefined
+  if (isFile) return []
   const spared = isLines || method === 'HEAD' || headers['preference-applied'] === 'return=minimal'
   if (text === '') return spared || kinds === 'none' ? [] : [`content is missing; described is ${kinds}`]
-  const kind = (headers['content-type'] ?? 'none').split(';', 1)[0] as string
-  const { schema } = content[kind] ?? {}
+  const schema = described?.schema
   if (!schema) return [`content of the type ${kind} is not described; described is ${kinds}`]
   const value: unknown = /[/+]json$/.test(kind) ? JSON.parse(text) : text
   // Only the fields that a request selects are answered, so the others are not missing.

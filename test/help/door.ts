@@ -1,4 +1,5 @@
 /** Runs the same tests with both servers, node:http over a real socket and fetch without one, and on every store. */
+// long because: it makes every kind of door
 
 import { randomBytes } from 'node:crypto'
 import { request } from 'node:http'
@@ -7,6 +8,7 @@ import { after, before, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { issueKey } from '../../src/auth/key-table.ts'
 import { newApiKey, sealKey } from '../../src/auth/keys.ts'
+import { memoryContents } from '../../src/contents/memory.ts'
 import { callerGate, handlerSources, type ServerContext } from '../../src/corridor/server-context.ts'
 import type { Holder } from '../../src/flow/credential.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
@@ -157,7 +159,7 @@ async function openedContext(door: OpenDoor, service: Service, options: DoorOpti
   const { now, holders = {}, preview = 'all', world: given = realWorld } = options
   const opened = await openStore(service, door.database, 'apply', {}, given)
   const store = options.store?.(opened) ?? opened
-  const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store)
+  const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store, undefined, memoryContents())
   door.as = await issued(store, holders, world.now())
   const shown = { ...service, choice: previewVersions(service.choice, preview) }
   const authenticate = callerGate(service, store, world)

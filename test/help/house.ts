@@ -18,11 +18,12 @@ const storied: readonly (readonly string[])[] = [
   ['telemetry'],
   ['schema'],
   ['rewrite', 'readings'],
-  ['sqlite', 'postgres'],
+  ['sqlite', 'postgres', 'contents'],
   ['handlers', 'views'],
   ['endpoints', 'timers', 'jobs'],
   ['events', 'summaries', 'exports', 'imports', 'pairs'],
   ['history'],
+  ['files'],
   ['deliveries'],
   ['routing'],
   ['service'],
@@ -214,7 +215,7 @@ export function cellarOnly(files: readonly Source[]): string[] {
 }
 
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
-const reachesOut = ['http', 'webhooks', 'sqlite', 'postgres', 'frames', 'terminal', 'backup', 'seed', 'cli']
+const reachesOut = ['http', 'contents', 'webhooks', 'sqlite', 'postgres', 'frames', 'terminal', 'backup', 'seed', 'cli']
 
 /** Only some rooms use files, sockets and other processes. */
 export function outside(files: readonly Source[]): string[] {

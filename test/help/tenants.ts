@@ -32,7 +32,7 @@ const tenantService = (exports: boolean) =>
       parts: {
         prefix: 'par',
         parent: { resource: 'deals', onDelete: 'cascade' },
-        fields: { text: f.text({ max: 100, filter: true, sort: true }) },
+        fields: { text: f.text({ max: 100, filter: true, sort: true }), scan: f.file() },
         history: { read: 'authenticated' },
         exports,
         summaries: { texts: { group: ['text'] } },
@@ -52,7 +52,7 @@ const tenantService = (exports: boolean) =>
       tags: {
         key: 'name',
         owner: 'accountId',
-        fields: { name: f.text({ max: 20 }), hue: f.text({ optional: true }) },
+        fields: { name: f.text({ max: 20 }), hue: f.text({ optional: true }), scan: f.file() },
         history: { read: 'deals:read' },
         access: 'authenticated',
       },

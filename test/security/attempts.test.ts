@@ -26,6 +26,9 @@ const shop = service({
         secret: f.text({ optional: true, writeOnly: true }),
         callback: f.url({ optional: true }),
         labels: f.metadata(),
+        scan: f.file({ max: 100, types: ['image/png', 'text/plain'] }),
+        letter: f.file({ read: 'pii' }),
+        seal: f.file({ write: 'admin' }),
       },
       summaries: {
         byTitle: { group: ['title'] },
@@ -66,6 +69,11 @@ const text = (body: string | Uint8Array, headers: Record<string, string> = {}): 
   headers: { 'content-type': 'application/json', ...headers },
 })
 
+const plain = (body: string, headers: Record<string, string> = {}): Sent => ({
+  body,
+  headers: { 'content-type': 'text/plain', ...headers },
+})
+
 const csv: Sent = { headers: { accept: 'text/csv' } }
 /** A line of an import. */
 const line = (value: object): Sent => text(JSON.stringify(value), { 'content-type': 'application/x-ndjson' })
@@ -77,6 +85,10 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     ['user', 'PATCH', '/orders/{id}', 404, 'resource-not-found', json({ title: 'x' })],
     ['user', 'PUT', '/orders/{id}', 404, 'resource-not-found', json({ title: 'x' })],
     ['other', 'DELETE', '/orders/{own}', 404, 'resource-not-found'],
+    ['user', 'GET', '/orders/{id}/scan', 404, 'resource-not-found'],
+    ['user', 'PUT', '/orders/{id}/scan', 404, 'resource-not-found', plain('x')],
+    ['user', 'DELETE', '/orders/{id}/scan', 404, 'resource-not-found'],
+    ['user', 'GET', '/orders/{id}/revisions/1/scan', 404, 'resource-not-found'],
     ['user', 'GET', '/orders/*', 404, 'resource-not-found'],
     ['user', 'GET', '/orders/%25', 404, 'resource-not-found'],
     ['user', 'GET', '/orders/{own},{id}', 404, 'resource-not-found'],
@@ -156,6 +168,27 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
     ['user', 'GET', '/orders?or=(title=x;secret=1)', 400, 'invalid-query'],
     ['user', 'GET', '/orders?or=(title=x%27%20OR%201=1)--', 400, 'invalid-query'],
     ['user', 'GET', '/orders?phone=1', 403, 'insufficient-scope', csv],
+    ['user', 'GET', '/orders/{own}/letter', 403, 'insufficient-scope'],
+    ['user', 'PUT', '/orders/{own}/letter', 403, 'insufficient-scope', plain('x')],
+    ['user', 'DELETE', '/orders/{own}/letter', 403, 'insufficient-scope'],
+    ['user', 'GET', '/orders/{own}/revisions/1/letter', 403, 'insufficient-scope'],
+    ['user', 'GET', '/orders?fields=letter.sha256', 403, 'insufficient-scope'],
+    ['user', 'GET', '/orders?letter[null]=true', 400, 'invalid-query'],
+    ['user', 'PUT', '/orders/{own}/seal', 403, 'insufficient-scope', plain('x')],
+    ['reader', 'PUT', '/orders/{own}/scan', 403, 'insufficient-scope', plain('x')],
+    [null, 'GET', '/orders/{own}/scan', 401, 'credentials-missing'],
+    [null, 'PUT', '/orders/{own}/scan', 401, 'credentials-missing', plain('x')],
+    ['user', 'PUT', '/orders/{own}/scan', 415, 'unsupported-media-type', plain('x', { 'content-type': 'text/html' })],
+    [
+      'user',
+      'PUT',
+      '/orders/{own}/scan',
+      415,
+      'unsupported-media-type',
+      plain('<svg/>', { 'content-type': 'image/png' }),
+    ],
+    ['user', 'PUT', '/orders/{own}/scan', 413, 'content-too-large', plain('x'.repeat(101))],
+    ['user', 'GET', '/orders/{own}/scan/..%2f..%2fseal', 404, 'route-not-found'],
     ['user', 'GET', '/orders?fields=phone', 403, 'insufficient-scope', csv],
     ['user', 'GET', '/orders?fields=secret', 400, 'invalid-query', csv],
     ['user', 'GET', '/orders?or=(title=x;phone=1)', 403, 'insufficient-scope', csv],

@@ -23,6 +23,9 @@ const bodies: Readonly<Record<string, (mark: string) => Record<string, unknown>>
   reviews: (mark) => ({ text: mark }),
 }
 
+/** The content of a file, with the mark as answers show it. */
+const contentOf = (mark: string): Sent => ({ body: `"${mark}"`, headers: { 'content-type': 'text/plain' } })
+
 doors(
   'the matrix',
   tenants,
@@ -39,11 +42,15 @@ doors(
       const below = above?.path ?? ''
       const answer = await send(who, 'POST', `${below}/${name}`, { json: bodies[name]?.(mark) })
       assert.equal(answer.status, 201, answer.text)
-      return { path: answer.headers.location as string, below }
+      const path = answer.headers.location as string
+      if (resource(name).byName.has('scan'))
+        assert.equal((await send(who, 'PUT', `${path}/scan`, contentOf(mark))).status, 201)
+      return { path, below }
     }
 
     /** The path of a request, by the kind of row. */
     async function pathTo(route: Route, given: string, kind: Kind, who: Who, mark: string): Promise<string> {
+      if (given.endsWith('/scan')) return `${await pathTo(route, given.slice(0, -5), kind, who, mark)}/scan`
       const [template = '', number] = given.split('/revisions')
       if (number !== undefined) return `${await pathTo(route, template, kind, who, mark)}/revisions${number && '/1'}`
       const { name, parent, collection } = route.resource
@@ -88,7 +95,10 @@ doors(
               }
               const answers: string[] = []
               for (const query of method === 'GET' && route.embeds ? ['', `?embed=${route.embeds.names}`] : ['']) {
-                const sent = { ...(json && { json: keyed(path, name, json) }), headers }
+                const isUpload = route.upload !== undefined
+                const sent = isUpload
+                  ? contentOf(`new${mark}`)
+                  : { ...(json && { json: keyed(path, name, json) }), headers }
                 const answer = await send(who, method, path + query, sent)
                 assert.ok(answer.status < 500, `${path}: ${answer.status}`)
                 answers.push(
@@ -173,8 +183,8 @@ describe('the matrix itself', () => {
     assert.deepEqual([...new Set(all.map((one) => one.split(' ')[0]))].sort(), Object.keys(bodies).sort())
     assert.equal(
       new Set(all).size,
-      Object.keys(bodies).length * 6 + 8,
-      'four of them have summaries, and four a history',
+      Object.keys(bodies).length * 6 + 12,
+      'four of them have summaries, four a history, and two a file, whose revisions are read too',
     )
   })
 })

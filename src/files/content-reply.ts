@@ -1,0 +1,89 @@
+/** Content reply: the content of a file as an answer: its headers, a range of it, and its bytes as fast as they are read. Part 7. */
+import type { FileMember } from '../fields/field.ts'
+import type { Intent } from '../flow/intent.ts'
+import type { AnswerStream, Reply, StreamTarget } from '../flow/reply.ts'
+import { type ContentStore, type World, within } from '../flow/world.ts'
+import { type ByteRange, rangeOf } from './content-range.ts'
+import { dispositionOf } from './file-name.ts'
+import { fileTag } from './file-tag.ts'
+import { extensionOf, mayShowInline } from './file-types.ts'
+
+/** `name` is that of files that were sent without one. */
+export function contentReply(
+  member: FileMember,
+  { call, world }: Pick<Intent, 'call' | 'world'>,
+  { name, tagged, timeout }: { readonly name: string; readonly tagged: boolean; readonly timeout: number },
+): Reply {
+  const { length, type } = member
+  const kind = mayShowInline(type) ? 'inline' : 'attachment'
+  const headers = {
+    ...(tagged && { ETag: fileTag(member) }),
+    'Content-Type': type,
+    'Content-Disposition': dispositionOf(kind, member.name ?? name + extensionOf(type)),
+    // Even if a browser shows it, it runs nothing and loads nothing.
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'Accept-Ranges': 'bytes',
+    'Content-Length': String(length),
+  }
+  const streamOf = ({ from, end }: ByteRange): AnswerStream => {
+    const read = () => (world.contents as ContentStore).read(member.href, from, end)
+    return { open: (target) => sendContent(read, target, world, timeout) }
+  }
+  const whole: Reply = { status: 200, headers, body: null, stream: streamOf({ from: 0, end: length }) }
+  const part = async (): Promise<Reply> => {
+    const range = rangeOf(call, length, headers.ETag)
+    if ((await world.contents?.length(member.href)) !== length)
+      throw new Error(`The content ${member.href} is missing or incomplete. \`bylaw doctor\` lists all such files.`)
+    if (range === null) return whole
+    const { from, end } = range
+    Object.assign(headers, {
+      'Content-Range': `bytes ${from}-${end - 1}/${length}`,
+      'Content-Length': String(end - from),
+    })
+    return { ...whole, status: 206, stream: streamOf(range) }
+  }
+  return { ...whole, part }
+}
+
+const MiB = 1024 * 1024
+
+/** Sends a content; the returned function ends it. */
+function sendContent(
+  read: () => AsyncIterable<Uint8Array>,
+  target: StreamTarget,
+  world: World,
+  timeout: number,
+): () => void {
+  let hasLeft = false
+  void sendPieces(read, target, world, { timeout, hasLeft: () => hasLeft }).catch((failure: unknown) => {
+    if (!hasLeft) target.cut(failure)
+  })
+  return () => {
+    hasLeft = true
+  }
+}
+
+/** A reader that takes longer than the timeout for each MiB is cut. */
+async function sendPieces(
+  read: () => AsyncIterable<Uint8Array>,
+  target: StreamTarget,
+  world: World,
+  { timeout, hasLeft }: { readonly timeout: number; readonly hasLeft: () => boolean },
+): Promise<void> {
+  let left = timeout
+  for await (const piece of read()) {
+    if (hasLeft()) return
+    target.write(piece)
+    left += (piece.length / MiB) * timeout
+    const since = world.monotonic()
+    const inTime = await within(
+      world,
+      left,
+      target.ready().then(() => true),
+      () => false,
+    )
+    left -= world.monotonic() - since
+    if (!inTime) return target.cut()
+  }
+  if (!hasLeft()) target.end()
+}

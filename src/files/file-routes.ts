@@ -1,0 +1,246 @@
+/** File routes: GET, PUT and DELETE of the content of a file, at the URL of its item. Part 2, fields; part 4, methods. */
+import { absenceTypes, conditionTypes, itemConditions, scopeTypes, stateTypes } from '../endpoints/described.ts'
+import { absentItem, admitPresent, type EndpointContext, itemKey, itemRead, mayRead } from '../endpoints/item.ts'
+import { presentItem } from '../endpoints/present-item.ts'
+import { judgeWrite } from '../endpoints/state-refusal.ts'
+import { updatePlanner, writeItemRoute } from '../endpoints/write-item.ts'
+import type { FoundRow, ReadResult } from '../flow/found-row.ts'
+import type { Document, Intent, RequestContext } from '../flow/intent.ts'
+import type { RevisionPage } from '../flow/outcome.ts'
+import type { Reply } from '../flow/reply.ts'
+import type { DescribedAnswer, OperationDescription, Route } from '../flow/route.ts'
+import { revisionRoutes } from '../history/revision-routes.ts'
+import { refuseParameters } from '../lists/query-string.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { decodeDocument } from '../resources/document.ts'
+import { contentReply } from './content-reply.ts'
+import { fileTag } from './file-tag.ts'
+import { admitUpload, receiveFile } from './receive-file.ts'
+import {
+  admitFileCaller,
+  admitFileConditions,
+  fileIn,
+  fileInWords,
+  missingFile,
+  type ServedFile,
+  servedFiles,
+} from './served-file.ts'
+
+export const fileRoutes = (scene: EndpointContext): readonly Route[] => {
+  const { methods } = scene.resource
+  const [, revision] = revisionRoutes(scene)
+  return servedFiles(scene).flatMap((file) => [
+    ...(revision ? [readRevisionRoute(scene, file, revision)] : []),
+    ...(methods.includes('read') ? [readRoute(scene, file)] : []),
+    ...(methods.includes('change') ? [uploadRoute(scene, file), removeRoute(scene, file)] : []),
+  ])
+}
+
+function readRoute(scene: EndpointContext, file: ServedFile): Route {
+  const { resource } = scene
+  const { settings } = resource
+  const found = (asked: RequestContext, seen: ReadResult) => {
+    const row = presentItem(scene, asked, seen)
+    const member = fileIn(file, row)
+    if (member === null) throw missingFile(resource, file, asked.params.at(-1) as string)
+    return member
+  }
+  return {
+    ...{ operation: file.segment, method: 'GET', at: `item/${file.segment}`, safe: true, resource },
+    ...{ rule: ruleFor(resource.access, 'read') as string, content: [], claims: null, answersContent: true },
+    query: ({ target }) => refuseParameters({ method: 'GET', target }, settings),
+    // Not whether there is a file: callers that may not read the field would learn it.
+    target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),
+    parse: (asked) => {
+      admitFileCaller(scene, file, 'read', asked)
+      return { ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }
+    },
+    plan: (intent) => itemRead(scene, intent),
+    render: (intent, outcome) => contentReply(found(intent, outcome as ReadResult), intent, replyTerms(scene, file)),
+    about: readDescription(scene, file),
+  }
+}
+
+const replyTerms = ({ resource: { settings } }: EndpointContext, { segment }: ServedFile) => ({
+  ...{ name: segment, tagged: settings.etag.mode !== 'off', timeout: settings.limits.writeTimeout },
+})
+
+/** The content that an item had at a revision: revisions keep theirs. R237. */
+function readRevisionRoute(scene: EndpointContext, file: ServedFile, revision: Route): Route {
+  const { about, ...own } = revision
+  const described = readDescription(scene, file)
+  return {
+    ...own,
+    ...{ operation: `${revision.operation}-${file.segment}`, at: `${revision.at}/${file.segment}` as Route['at'] },
+    answersContent: true,
+    parse: (asked) => {
+      admitFileCaller(scene, file, 'read', asked)
+      return revision.parse(asked)
+    },
+    render: (intent, outcome) => {
+      revision.render(intent, outcome) // throws the refusals
+      const [found] = (outcome as RevisionPage).revisions
+      const member = found ? fileIn(file, found.event) : null
+      if (member === null) throw missingFile(scene.resource, file, intent.key.id)
+      return contentReply(member, intent, replyTerms(scene, file))
+    },
+    about: {
+      ...described,
+      ...{ id: `revision-${file.segment}`, summary: () => `Reads the ${fileInWords(scene, file)}, as it was` },
+      refusals: [...about.refusals, ...described.refusals],
+    },
+  }
+}
+
+/** The write of the member of a file: that of an upload, or null. */
+function writeRoute(
+  scene: EndpointContext,
+  file: ServedFile,
+  own: Pick<Route, 'method' | 'content'> & { readonly about: OperationDescription },
+  memberOf: (intent: Intent) => Document | null,
+): Route {
+  const { resource, representation } = scene
+  const updated = updatePlanner(scene, 'change')
+  const judge = judgeWrite(scene, 'change')
+  return writeItemRoute(scene, {
+    ...own,
+    ...{ operation: file.segment, at: `item/${file.segment}`, claims: null, headers: () => ({}) },
+    rule: ruleFor(resource.access, 'change') as string,
+    admit: (asked, seen) => {
+      if (seen.is !== 'found') throw absentItem(scene, seen)
+      admitFileCaller(scene, file, 'write', asked)
+      admitFileConditions(scene, asked, fileIn(file, seen))
+      // Before a large content is taken in, not only when it is written.
+      judge(JSON.parse(seen.doc) as Document, asked)
+    },
+    judgeState: judge,
+    decide: (intent, seen) => {
+      const { doc, hidden } = seen as FoundRow
+      const before = decodeDocument(representation.today, doc, hidden)
+      const after = { ...before, [file.stored.name]: memberOf(intent) }
+      return updated({ ...intent, body: {} }, seen as FoundRow, before, after)
+    },
+  })
+}
+
+function uploadRoute(scene: EndpointContext, file: ServedFile): Route {
+  const { representation } = scene
+  /** Uploads whose item had no file before. */
+  const first = new WeakSet<object>()
+  const about = uploadDescription(scene, file)
+  const route = writeRoute(scene, file, { method: 'PUT', content: file.types ?? ['*/*'], about }, ({ uploaded }) => ({
+    ...uploaded,
+  }))
+  return {
+    ...route,
+    upload: {
+      most: file.most,
+      admit: (call) => admitUpload(call, file),
+      receive: (asked, store) => receiveFile(scene, file, asked, store),
+    },
+    plan: (intent) => {
+      const plan = route.plan(intent)
+      if (plan.do !== 'decide') return plan
+      return {
+        ...plan,
+        decide: (seen) => {
+          if (seen?.is === 'found' && fileIn(file, seen) === null) first.add(intent.uploaded as object)
+          else first.delete(intent.uploaded as object)
+          return plan.decide(seen)
+        },
+      }
+    },
+    render: (intent, outcome) => {
+      const reply = route.render(intent, outcome)
+      if (!mayRead(intent.caller, representation.today)) return reply
+      return memberReply(scene, file, intent, { reply, isFirst: first.has(intent.uploaded as object) })
+    },
+  }
+}
+
+/** The member of the file, as the item has it. */
+function memberReply(
+  scene: EndpointContext,
+  { name }: ServedFile,
+  { uploaded }: Intent,
+  { reply, isFirst }: { readonly reply: Reply; readonly isFirst: boolean },
+): Reply {
+  const member = (JSON.parse(String(reply.body)) as Record<string, { href: string } | undefined>)[name]
+  const headers: Record<string, string> = {}
+  if (scene.resource.settings.etag.mode !== 'off' && uploaded) headers.ETag = fileTag(uploaded)
+  if (isFirst && member) headers.Location = member.href
+  return { status: isFirst ? 201 : 200, headers, body: JSON.stringify(member) }
+}
+
+function removeRoute(scene: EndpointContext, file: ServedFile): Route {
+  const route = writeRoute(
+    scene,
+    file,
+    { method: 'DELETE', content: [], about: removeDescription(scene, file) },
+    () => null,
+  )
+  return {
+    ...route,
+    render: (intent, outcome) => {
+      route.render(intent, outcome) // throws the refusals
+      return { status: 204, headers: {}, body: null }
+    },
+  }
+}
+
+const memberAnswer = (status: number, says: string, headers: readonly string[] = []): DescribedAnswer => ({
+  ...{ status, says, body: 'file', headers: ['ETag', ...headers] },
+})
+
+const fileHeaders = ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Content-Security-Policy'] as const
+
+const readDescription = (scene: EndpointContext, file: ServedFile): OperationDescription => ({
+  ...{ id: `get-${file.segment}`, summary: () => `Reads the ${fileInWords(scene, file)}`, body: null },
+  notes: ['`Accept` has no effect: the content has the type that it was uploaded with.'],
+  ...{ headers: ['match', 'noneMatch', 'range'], file: file.own.field },
+  answers: [
+    { status: 200, says: 'The content.', body: 'content', headers: fileHeaders },
+    { status: 206, says: 'A range of the content.', body: 'content', headers: [...fileHeaders, 'Content-Range'] },
+    { status: 304, says: 'It is as the client has it.', body: null, headers: ['ETag'], name: 'SameContent' },
+  ],
+  refusals: [
+    ...absenceTypes(scene.resource),
+    ...['resource-not-found', 'range-not-satisfiable', 'precondition-failed'],
+    ...scopeTypes(scene.resource, ({ name, read }) => name === file.name && read !== null),
+  ],
+})
+
+const writeTypes = (scene: EndpointContext, file: ServedFile) => [
+  ...absenceTypes(scene.resource),
+  ...conditionTypes(scene.resource),
+  ...stateTypes(scene, 'change'),
+  ...scopeTypes(scene.resource, ({ name, write }) => name === file.name && write.length > 0),
+]
+
+const uploadDescription = (scene: EndpointContext, file: ServedFile): OperationDescription => ({
+  ...{ id: `put-${file.segment}`, summary: () => `Uploads the ${fileInWords(scene, file)}` },
+  notes: [
+    `At most ${file.most} bytes. \`Content-Type\` says what it is, and has to agree with its first bytes.`,
+    'The tags of `If-Match` and `If-None-Match` are those of the content.',
+  ],
+  ...{ body: 'file', headers: [...itemConditions.slice(0, 2), 'disposition'], file: file.own.field },
+  answers: [
+    memberAnswer(201, 'It was uploaded.', ['Location']),
+    memberAnswer(200, 'It has replaced the one before.'),
+    {
+      status: 204,
+      says: 'It was uploaded by a caller that may not read the item.',
+      body: null,
+      headers: [],
+      name: 'Uploaded',
+    },
+  ],
+  refusals: [...writeTypes(scene, file), 'conflict'],
+})
+
+const removeDescription = (scene: EndpointContext, file: ServedFile): OperationDescription => ({
+  ...{ id: `delete-${file.segment}`, summary: () => `Removes the ${fileInWords(scene, file)}`, body: null },
+  ...{ notes: [], headers: itemConditions.slice(0, 2), file: file.own.field },
+  answers: [{ status: 204, says: 'The item has no such file any more.', body: null, headers: [], name: 'FileRemoved' }],
+  refusals: writeTypes(scene, file),
+})

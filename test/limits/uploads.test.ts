@@ -1,0 +1,224 @@
+/** Uploads and downloads of files over a socket: R162, R178, R180, and what becomes of contents that no row has. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { f, service, sum } from 'bylaw'
+import { folderContents } from '../../src/contents/folder.ts'
+import { memoryContents } from '../../src/contents/memory.ts'
+import { callerGate } from '../../src/corridor/server-context.ts'
+import { sweepFiles } from '../../src/files/sweep-files.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
+import { fetchDoor } from '../../src/http/fetch.ts'
+import { listen } from '../../src/http/node.ts'
+import { openStore } from '../../src/terminal/open.ts'
+import { testWorld } from '../help/world.ts'
+
+const MiB = 1024 * 1024
+const shop = service({
+  name: 'shop',
+  settings: {
+    limits: { body: 1000, requestTimeout: 'PT1S', headersTimeout: 'PT1S', idleTimeout: 'PT5S', writeTimeout: 'PT1S' },
+  },
+  resources: {
+    orders: {
+      prefix: 'ord',
+      fields: { scan: f.file({ max: 50 * MiB }), total: f.integer({ derived: sum('lines', 'amount') }) },
+      access: 'public',
+    },
+    lines: {
+      prefix: 'lin',
+      parent: { resource: 'orders', onDelete: 'cascade' },
+      fields: { amount: f.integer({ default: 0 }), photo: f.file() },
+      access: 'public',
+    },
+  },
+})
+
+/** The service on a folder, with what tests need to look at it. */
+async function serve(t: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'bylaw-files-'))
+  const store = await openStore(shop, 'sqlite::memory:', 'apply')
+  const contents = await folderContents(folder)
+  const world = serviceWorld(realWorld, store, undefined, contents)
+  const errors: object[] = []
+  const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
+  const context = { service: shop, store, world, authenticate: callerGate(shop, store, world), log, open: () => true }
+  const server = await listen(context, { port: 0, host: '127.0.0.1' })
+  t.after(async () => {
+    await server.stop(100)
+    await store.close()
+    await rm(folder, { recursive: true })
+  })
+  const stored = async () =>
+    (await readdir(folder, { recursive: true, withFileTypes: true }))
+      .filter((one) => one.isFile())
+      .map(({ name }) => name)
+  const post = async (path: string): Promise<string> => {
+    const headers = { 'content-type': 'application/json' }
+    return ((await (await fetch(server.url + path, { method: 'POST', headers, body: '{}' })).json()) as { id: string })
+      .id
+  }
+  const put = (path: string, body: Buffer) =>
+    fetch(server.url + path, { method: 'PUT', headers: { 'content-type': 'text/plain' }, body: new Uint8Array(body) })
+  const sweep = (days: number) =>
+    sweepFiles({ store, world: { contents, due: () => world.due() + days * 24 * 60 * 60 * 1000 } })
+  return { url: server.url, stored, post, put, sweep, errors, folder }
+}
+
+/** An upload that the test sends by itself. */
+function upload(url: string, headers: Record<string, string> = {}) {
+  const sent = request(url, { method: 'PUT', headers: { 'content-type': 'text/plain', ...headers }, agent: false })
+  const answered = once(sent, 'response').then(async ([answer]) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of answer as IncomingMessage) chunks.push(chunk as Buffer)
+    return { status: (answer as IncomingMessage).statusCode, text: Buffer.concat(chunks).toString() }
+  })
+  answered.catch(() => {})
+  return { sent: sent as ClientRequest, answered }
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(20)
+}
+
+const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+
+test('R178, R180: an upload may take longer than a request and be larger than a body, as long as bytes flow', async (t) => {
+  const { url, post } = await serve(t)
+  const place = `${url}/orders/${await post('/orders')}/scan`
+  const { sent, answered } = upload(place)
+  for (let i = 0; i < 15; i++) {
+    sent.write(Buffer.alloc(1000, 97))
+    await sleep(300)
+  }
+  sent.end()
+  const { status, text } = await answered
+  assert.equal(status, 201, text)
+  assert.equal(JSON.parse(text).length, 15_000)
+})
+
+test('R180: an upload that stops is ended, and nothing of it is stored', async (t) => {
+  const { url, post, stored } = await serve(t)
+  const { sent, answered } = upload(`${url}/orders/${await post('/orders')}/scan`)
+  sent.on('error', () => {})
+  sent.write('a')
+  assert.equal((await answered).status, 408)
+  await until(async () => (await stored()).length === 0)
+})
+
+test('R162: an upload that breaks off leaves the content from before', async (t) => {
+  const { url, post, put, stored } = await serve(t)
+  const place = `/orders/${await post('/orders')}/scan`
+  await put(place, Buffer.from('before'))
+  const [before] = await stored()
+  for (const headers of [{ 'content-length': '5000' }, { 'transfer-encoding': 'chunked' }]) {
+    const { sent } = upload(url + place, headers)
+    sent.on('error', () => {})
+    sent.write(Buffer.alloc(2000, 97))
+    await until(async () => (await stored()).length === 2)
+    sent.destroy()
+    await until(async () => (await stored()).length === 1)
+    assert.deepEqual(await stored(), [before])
+    assert.equal(await (await fetch(url + place)).text(), 'before')
+  }
+})
+
+test('R178: a content that passes its maximum while it arrives is refused, and nothing of it is stored', async (t) => {
+  const { url, post, stored } = await serve(t)
+  const { sent, answered } = upload(`${url}/orders/${await post('/orders')}/scan`)
+  sent.on('error', () => {})
+  for (let i = 0; i <= 50 && !sent.destroyed; i++)
+    if (!sent.write(Buffer.alloc(MiB, 97))) await Promise.race([once(sent, 'drain'), answered])
+  const { status, text } = await answered
+  assert.equal(status, 413)
+  assert.match(text, /larger than 52428800 bytes/)
+  await until(async () => (await stored()).length === 0)
+})
+
+test('two uploads at once do not mix: one of them is the last', async (t) => {
+  const { url, post, put } = await serve(t)
+  const place = `/orders/${await post('/orders')}/scan`
+  const contents = [97, 98, 99, 100].map((byte) => Buffer.alloc(2 * MiB, byte))
+  const answers = await Promise.all(contents.map((one) => put(place, one)))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 200, 201])
+  const read = Buffer.from(await (await fetch(url + place)).arrayBuffer())
+  const item = (await (await fetch(url + place.replace('/scan', ''))).json()) as { scan: { sha256: string } }
+  assert.equal(digest(read), item.scan.sha256)
+  assert.ok(contents.some((one) => one.equals(read)))
+})
+
+test('contents that no row has are removed after a day, and those of rows stay', async (t) => {
+  const { url, post, put, stored, sweep } = await serve(t)
+  const [kept, gone] = [await post('/orders'), await post('/orders')]
+  const line = await post(`/orders/${gone}/lines`)
+  await put(`/orders/${kept}/scan`, Buffer.from('first'))
+  await put(`/orders/${kept}/scan`, Buffer.from('second'))
+  await put(`/orders/${gone}/scan`, Buffer.from('of a removed row'))
+  await put(`/lines/${line}/photo`, Buffer.from('of a row that is removed with its owner'))
+  assert.equal((await put(`/orders/${kept}/scan?dryRun=true`, Buffer.from('dry'))).status, 200)
+  assert.equal((await fetch(`${url}/orders/${gone}`, { method: 'DELETE' })).status, 204)
+  await sweep(0)
+  assert.equal((await stored()).length, 4)
+  await sweep(2)
+  assert.equal((await stored()).length, 1)
+  assert.equal(await (await fetch(`${url}/orders/${kept}/scan`)).text(), 'second')
+})
+
+test('R162: a content that is lost is a failure that is logged, not an empty answer', async (t) => {
+  const { url, post, put, stored, errors, folder } = await serve(t)
+  const place = `/orders/${await post('/orders')}/scan`
+  await put(place, Buffer.from('lost'))
+  const [name = ''] = await stored()
+  await rm(join(folder, name.slice(0, 2), name))
+  assert.equal((await fetch(url + place)).status, 500)
+  assert.match(JSON.stringify(errors.map(({ err }: { err?: Error }) => err?.message)), /is missing or incomplete/)
+})
+
+test('R180: a reader that stops is cut, and one that goes on gets everything', async (t) => {
+  const own = testWorld()
+  const store = await openStore(shop, 'sqlite::memory:', 'apply', {}, own)
+  t.after(() => store.close())
+  const world = serviceWorld(own, store, undefined, memoryContents())
+  const log = { error: () => assert.fail(), warn: () => {}, info: () => {} }
+  const door = fetchDoor({
+    service: shop,
+    store,
+    world,
+    authenticate: callerGate(shop, store, world),
+    log,
+    open: () => true,
+  })
+  const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+  const { id } = (await (await door(new Request('http://a/orders', json))).json()) as { id: string }
+  const content = new Uint8Array(3 * MiB)
+  const [place, headers] = [`http://a/orders/${id}/scan`, { 'content-type': 'application/octet-stream' }]
+  assert.equal((await door(new Request(place, { method: 'PUT', headers, body: content }))).status, 201)
+  const open = async () => ((await door(new Request(place))).body as ReadableStream<Uint8Array>).getReader()
+  const lazy = await open()
+  assert.equal((await lazy.read()).done, false)
+  await own.pass(1500)
+  await assert.rejects(async () => {
+    for (let next = await lazy.read(); !next.done; ) next = await lazy.read()
+  }, /not read in time/)
+  const steady = await open()
+  let bytes = 0
+  for (let next = await steady.read(); !next.done; next = await steady.read()) {
+    bytes += next.value.length
+    await own.pass(50)
+  }
+  assert.equal(bytes, content.length)
+})
+
+test('contents are readable by the service alone', async (t) => {
+  const { post, put, stored, folder } = await serve(t)
+  await put(`/orders/${await post('/orders')}/scan`, Buffer.from('secret'))
+  const [name = ''] = await stored()
+  assert.equal((await stat(join(folder, name.slice(0, 2), name))).mode & 0o077, 0)
+})

@@ -1,0 +1,110 @@
+/** Files on both stores: fields that are added, renamed and dropped, handlers, and contents that revisions keep. The cellar. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { f, type Service, service } from 'bylaw'
+import { memoryContents } from '../../src/contents/memory.ts'
+import type { ContentStore } from '../../src/flow/world.ts'
+import { fileNode } from '../help/file-node.ts'
+import { places } from '../help/places.ts'
+
+const shop = (fields: object, more: object = {}): Service =>
+  service({ name: 'shop', resources: { orders: { prefix: 'ord', fields, access: 'public', ...more } } } as never)
+
+const pdf = Buffer.from('%PDF-1.4 an invoice')
+
+/** Contents that know how many there are. */
+function countedContents(): ContentStore & { readonly names: Set<string> } {
+  const [names, own] = [new Set<string>(), memoryContents()]
+  return {
+    ...{ ...own, names },
+    write: (name, pieces) => own.write(name, pieces).then(() => void names.add(name)),
+    remove: (name) => own.remove(name).then(() => void names.delete(name)),
+  }
+}
+
+for (const [name, make] of places)
+  describe(name, () => {
+    test('R193: a file can be declared later, renamed, and dropped', async (t) => {
+      const place = await make(t)
+      const contents = countedContents()
+      const first = await fileNode(shop({ note: f.text({ optional: true }) }), place, contents)
+      const { id } = (await (await first.send('POST', '/orders', {})).json()) as { id: string }
+      assert.equal((await first.send('PUT', `/orders/${id}/invoice`, pdf)).status, 404)
+      await first.close()
+      const second = await fileNode(shop({ note: f.text({ optional: true }), invoice: f.file() }), place, contents)
+      assert.equal(((await (await second.send('GET', `/orders/${id}`)).json()) as { invoice: null }).invoice, null)
+      assert.equal((await second.send('PUT', `/orders/${id}/invoice`, pdf)).status, 201)
+      await second.close()
+      const third = await fileNode(
+        shop({ note: f.text({ optional: true }), bill: f.file({ was: 'invoice', max: 5 }) }),
+        place,
+        contents,
+      )
+      const shown = (await (await third.send('GET', `/orders/${id}`)).json()) as { bill: { href: string } }
+      assert.equal(shown.bill.href, `/orders/${id}/bill`)
+      assert.equal(await (await third.send('GET', shown.bill.href)).text(), String(pdf))
+      assert.equal((await third.send('PUT', `/orders/${id}/bill`, pdf)).status, 413)
+      await third.close()
+      const last = await fileNode(shop({ note: f.text({ optional: true }) }), place, contents, ['orders.bill'])
+      assert.equal((await last.send('GET', `/orders/${id}/bill`)).status, 404)
+      assert.equal((await last.send('PATCH', `/orders/${id}`, { note: 'a' })).status, 200)
+      await last.close()
+    })
+
+    test('R237: contents go when the last revision that has them is forgotten', async (t) => {
+      const place = await make(t)
+      for (const [history, left] of [
+        [{ read: 'public' }, 2],
+        [{ read: 'public', retention: 'P3D' }, 0],
+      ] as const) {
+        const contents = countedContents()
+        const node = await fileNode(shop({ invoice: f.file() }, { history }), place, contents)
+        const { id } = (await (await node.send('POST', '/orders', {})).json()) as { id: string }
+        for (let i = 0; i < 2; i++) await node.send('PUT', `/orders/${id}/invoice`, pdf)
+        await node.send('DELETE', `/orders/${id}`)
+        await node.sweep(3)
+        assert.equal(contents.names.size, 2)
+        await node.sweep(5)
+        assert.equal(contents.names.size, left)
+        await node.close()
+      }
+    })
+
+    test('R225: handlers decide about uploads, remove files, and cannot take those of other items', async (t) => {
+      const place = await make(t)
+      const contents = countedContents()
+      const api = service({
+        name: 'shop',
+        errors: { empty: { status: 409, parents: ['conflict'] } },
+        resources: {
+          orders: {
+            prefix: 'ord',
+            fields: { note: f.text({ optional: true }), invoice: f.file(), copy: f.file() },
+            access: 'public',
+          },
+        },
+      })
+      const handled = api.handlers({
+        orders: {
+          change({ next, set, refuse }) {
+            if (next.invoice?.length === 0) throw refuse('empty')
+            if (next.note === 'clear') set({ invoice: null })
+            if (next.note === 'copy') set({ copy: next.invoice })
+          },
+        },
+      })
+      const node = await fileNode(handled, place, contents)
+      const { id } = (await (await node.send('POST', '/orders', {})).json()) as { id: string }
+      const read = async () => (await (await node.send('GET', `/orders/${id}`)).json()) as Record<string, unknown>
+      assert.equal((await node.send('PUT', `/orders/${id}/invoice`, Buffer.alloc(0))).status, 409)
+      assert.equal((await node.send('PUT', `/orders/${id}/invoice`, pdf)).status, 201)
+      assert.ok((await read()).invoice)
+      assert.equal((await node.send('PATCH', `/orders/${id}`, { note: 'copy' })).status, 409)
+      assert.equal((await read()).copy, null)
+      assert.equal((await node.send('PATCH', `/orders/${id}`, { note: 'clear' })).status, 200)
+      assert.equal((await read()).invoice, null)
+      await node.sweep(2)
+      assert.equal(contents.names.size, 0)
+      await node.close()
+    })
+  })
