@@ -373,7 +373,6 @@ const preparedNames: readonly (keyof PreparedParts)[] = [
     'going',
     'keepsHistory',
     'ruled',
-    'imports',
   ] as const),
   ...(['places', 'tree', 'methods', 'challenge', 'pages', 'documents'] as const),
 ]

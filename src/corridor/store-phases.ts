@@ -1,4 +1,5 @@
 /** Store phases: carry out a request on the store, and render the outcome. Part 4, methods. */
+// long because: what `bylaw explain` says of these phases stands beside them
 import type { DescribedOperation } from '../describe/refusals.ts'
 import { absenceTypes, handledTypes, isBelowOwner } from '../endpoints/described.ts'
 import type { RefusalType } from '../errors/catalogue.ts'

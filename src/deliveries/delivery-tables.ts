@@ -1,7 +1,7 @@
 /** Delivery tables: how far each endpoint has come, and the deliveries that are due. Part 6. R210. */
 import type { EffectReadResult } from '../flow/plan.ts'
 import type { Table, TableOperation } from '../flow/table.ts'
-import { relayTable } from '../store/outbox.ts'
+import { relayTable } from '../ledgers/outbox.ts'
 
 /** One row for each endpoint, and one for each replay until it has ended. */
 const cursorTable: Table = {

@@ -47,11 +47,7 @@ export function listItemsRoute(scene: EndpointContext, paired: PairedList | null
   const embedder = embedderOf(scene)
   const { owner, complete } = paired ?? childrenOf(scene)
   return {
-    operation: 'list',
-    method: 'GET',
-    at: 'collection',
-    safe: true,
-    resource,
+    ...{ operation: 'list', method: 'GET', at: 'collection', safe: true, resource },
     rule: ruleFor(resource.access, 'list') as string,
     rowRule: rowRuleOf(scene.representation.today, 'list'),
     content: [],

@@ -1,7 +1,7 @@
 /** Reaction tables: how far each reaction has come, and the events that it could not handle yet. Part 6. R231. */
 
 import { type Table, type TableOperation, type TablePlan, tablePlan } from '../flow/table.ts'
-import { positionTable } from '../store/outbox.ts'
+import { positionTable } from '../ledgers/outbox.ts'
 
 /** One row for each reaction; its name is its identity. */
 const reactionTable: Table = {

@@ -3,7 +3,7 @@ import { Detour } from '../errors/detour.ts'
 import type { Outcome, PriorClaim, SeveralOutcomes } from '../flow/outcome.ts'
 import { type Claim, type Create, type Sequence, type SequenceRun, withCaller } from '../flow/plan.ts'
 import { type TableOperation, tablePlan } from '../flow/table.ts'
-import { claimTable } from '../store/idempotency-claims.ts'
+import { claimTable } from '../ledgers/idempotency-claims.ts'
 import { importInProgress } from './import-problems.ts'
 
 /** A refused line, with the members of an error. */

@@ -8,6 +8,7 @@ import {
   storedDocumentOf,
 } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
+import { claimTable } from '../ledgers/idempotency-claims.ts'
 import { type Cell, type Collection, cellIn, keyColumns, type Members, viewRow } from '../rows/collection.ts'
 import { rowLabel } from '../schema/declared-rows.ts'
 import type { CrossFault } from '../schema/migration.ts'
@@ -16,7 +17,6 @@ import type { SchemaComparison } from '../schema/state.ts'
 import { type Dialect, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { layoutOf } from '../sql/layout.ts'
 import { tombstoneTable } from '../sql/statements.ts'
-import { claimTable } from '../store/idempotency-claims.ts'
 import { filledDocument } from './fill-aggregates.ts'
 
 const batchSize = 500

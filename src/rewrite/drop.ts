@@ -3,6 +3,13 @@
 import { rowKeyOf } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
 import {
+  copyStatement,
+  copyTableStatements,
+  type DroppedCopy,
+  findCopyTable,
+  valueAt,
+} from '../ledgers/dropped-copies.ts'
+import {
   type Collection,
   hasKeptForOthers,
   keptForOthers,
@@ -18,13 +25,6 @@ import { formerLayout, layoutName, writableCollections } from '../schema/state.t
 import type { Dialect } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import { formerTableOf, mapCollections } from '../sql/layout.ts'
-import {
-  copyStatement,
-  copyTableStatements,
-  type DroppedCopy,
-  findCopyTable,
-  valueAt,
-} from '../store/dropped-copies.ts'
 import {
   allowedLosses,
   findChangeHazards,

@@ -2,6 +2,7 @@
 
 import { storedDocumentOf } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
+import { valueAt } from '../ledgers/dropped-copies.ts'
 import {
   type Collection,
   keptForOthersKey,
@@ -19,7 +20,6 @@ import { quoted } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import { formerTableOf, mapCollections, type TableLayout } from '../sql/layout.ts'
 import { isConverted } from '../sql/stored-version.ts'
-import { valueAt } from '../store/dropped-copies.ts'
 
 /** A collection whose rows may hold values of fields that are no longer declared. */
 export interface LossyCollection {

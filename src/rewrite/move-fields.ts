@@ -3,6 +3,7 @@
 import { type PreparedCollection, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
 import { type ResultRow, rowConflict, type Steps } from '../catalog/steps.ts'
 import type { RowKey } from '../flow/found-row.ts'
+import { updateRemoteEntries } from '../ledgers/remote-entries.ts'
 import {
   cellsIn,
   encodeDocument,
@@ -18,7 +19,6 @@ import {
 import { rowKeyValues } from '../sql/dialect.ts'
 import { updateText } from '../sql/statements.ts'
 import { refreshJoiningRows } from '../store/joined.ts'
-import { updateRemoteEntries } from '../store/remote-entries.ts'
 
 interface MoveContext {
   readonly cellar: StoreContext

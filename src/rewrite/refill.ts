@@ -9,6 +9,7 @@ import {
   storedDocumentOf,
 } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
+import { updateRemoteEntries } from '../ledgers/remote-entries.ts'
 import {
   cellsIn,
   type DocumentTexts,
@@ -27,7 +28,6 @@ import type { Refill } from '../schema/step.ts'
 import { type Dialect, equations, quoted, rowKeyColumns } from '../sql/dialect.ts'
 import { type TableLayout, uniqueIndexName } from '../sql/layout.ts'
 import { linkTable, reservationTable } from '../sql/statements.ts'
-import { updateRemoteEntries } from '../store/remote-entries.ts'
 import { type AllowedDrops, copyDroppedValues } from './drop.ts'
 import { filledDocument } from './fill-aggregates.ts'
 import { moveFields, namingRowInErrors } from './move-fields.ts'

@@ -5,6 +5,15 @@ import type { Steps } from '../catalog/steps.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import {
+  deleteCopiesStatement,
+  findCopyTable,
+  isRecord,
+  readCopiesAfter,
+  type StoredCopy,
+  valueAt,
+} from '../ledgers/dropped-copies.ts'
+import { updateRemoteEntries } from '../ledgers/remote-entries.ts'
+import {
   type Collection,
   cellsIn,
   completeDocument,
@@ -21,15 +30,6 @@ import type { SchemaComparison } from '../schema/state.ts'
 import { equations, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import { updateText } from '../sql/statements.ts'
-import {
-  deleteCopiesStatement,
-  findCopyTable,
-  isRecord,
-  readCopiesAfter,
-  type StoredCopy,
-  valueAt,
-} from '../store/dropped-copies.ts'
-import { updateRemoteEntries } from '../store/remote-entries.ts'
 import { type FieldRights, fieldRights, fillMark, listAround, listPathOf } from './drop.ts'
 
 /** Why a value is not restored. */

@@ -3,6 +3,7 @@
 import type { Steps } from '../catalog/steps.ts'
 import type { Table, TableColumn } from '../flow/table.ts'
 import type { World } from '../flow/world.ts'
+import { claimTable } from '../ledgers/idempotency-claims.ts'
 import { type Dialect, literal } from '../sql/dialect.ts'
 import type { TableLayout } from '../sql/layout.ts'
 import {
@@ -14,7 +15,6 @@ import {
   reservationTable,
   tombstoneTable,
 } from '../sql/statements.ts'
-import { claimTable } from '../store/idempotency-claims.ts'
 
 /** For dialects whose steps may run twice. */
 export const ifNotExists = ({ online }: Dialect): string => (online ? 'IF NOT EXISTS ' : '')

@@ -23,7 +23,7 @@ export interface Dialect {
   readonly documentsAggregate: string
   /** A subquery that returns each text of a JSON array as a row. */
   readonly itemsOf: (mark: string) => string
-  /** The expressions by which events are found that have no position yet; see `store/outbox.ts`. */
+  /** The expressions by which events are found that have no position yet; see `ledgers/outbox.ts`. */
   readonly outbox: {
     /** The mark of a new event. */
     readonly mark: string

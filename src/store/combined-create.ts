@@ -2,6 +2,8 @@
 
 import type { PreparedCollection, StoreContext } from '../catalog/context.ts'
 import type { Create } from '../flow/plan.ts'
+import { claimTable } from '../ledgers/idempotency-claims.ts'
+import type { EventValues } from '../ledgers/outbox.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { quoted, rowKeyValues } from '../sql/dialect.ts'
 import type { Statement } from '../sql/statements.ts'
@@ -19,8 +21,6 @@ import {
   valuesOf,
   withClause,
 } from './combined.ts'
-import { claimTable } from './idempotency-claims.ts'
-import type { EventValues } from './outbox.ts'
 
 const maxRequiredRows = 5
 const claimColumns = Object.keys(claimTable.columns)

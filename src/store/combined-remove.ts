@@ -4,6 +4,9 @@ import { type PreparedCollection, preparedCollection, type StoreContext, type Vi
 import type { Steps } from '../catalog/steps.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Remove } from '../flow/plan.ts'
+import { expiresBy } from '../ledgers/idempotency-claims.ts'
+import { type EventValues, eventValues, ledgersOf } from '../ledgers/outbox.ts'
+import { sweepingPart } from '../ledgers/tombstones.ts'
 import { type Cell, type Collection, keyColumns, storedNameOf } from '../rows/collection.ts'
 import { literal, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { type Statement, tombstoneId, tombstoneTable } from '../sql/statements.ts'
@@ -22,9 +25,6 @@ import {
   valuesOf,
   withClause,
 } from './combined.ts'
-import { expiresBy } from './idempotency-claims.ts'
-import { type EventValues, eventValues, ledgersOf } from './outbox.ts'
-import { sweepingPart } from './tombstones.ts'
 
 /**
  * The deletion of a row to which no other refers, as one statement; it deletes nothing and returns no row if the row has

@@ -2,12 +2,12 @@
 
 import type { PreparedCollection, StoreContext } from '../catalog/context.ts'
 import type { ListRows } from '../flow/plan.ts'
+import { type EventExpressions, type EventValues, recordingParts } from '../ledgers/outbox.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, literal, quoted } from '../sql/dialect.ts'
 import { countStatement, probeStatement } from '../sql/list-statements.ts'
 import type { KeyRange } from '../sql/ranges.ts'
 import { type CoalescedStatement, type Statement, updateText } from '../sql/statements.ts'
-import { type EventExpressions, type EventValues, recordingParts } from './outbox.ts'
 
 export type StatementText = Pick<Statement, 'text' | 'many'>
 

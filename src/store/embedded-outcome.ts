@@ -8,11 +8,11 @@ import type { EmbeddedRows, FoundRow, StoredRows } from '../flow/found-row.ts'
 import { documentSeparator, type Outcome } from '../flow/outcome.ts'
 import type { ListRows, Plan, RowEmbed, RowJoin } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
+import { refuseJoinedOrder } from '../ledgers/remote-entries.ts'
 import { idsValue, pairsStatement, rowsByIdStatement, rowsOfOwnersStatement } from '../sql/embedded-rows.ts'
 import { arrayText, fillSlots } from '../sql/list-statements.ts'
 import { slot, slotAt } from '../sql/ranges.ts'
 import { joinsOf, withJoinedTexts } from './joined.ts'
-import { refuseJoinedOrder } from './remote-entries.ts'
 
 /** An outcome with the rows that are embedded in its rows, or in the row that was written. R232. */
 export function* withEmbeddedRows(

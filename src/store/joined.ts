@@ -15,6 +15,7 @@ import type { FoundRow, JoinedRow, ReadResult, RowKey, StoredRows } from '../flo
 import type { Outcome, Page } from '../flow/outcome.ts'
 import { isCommitted } from '../flow/outcome.ts'
 import type { Create, Plan, RowJoin, RowWrite, Update } from '../flow/plan.ts'
+import { type EventRow, eventValues, ledgersOf, ownRowOfEvent, recordRowsOfEvent } from '../ledgers/outbox.ts'
 import {
   type Cell,
   type Collection,
@@ -27,7 +28,6 @@ import {
 } from '../rows/collection.ts'
 import { type Dialect, equations, quoted, rowKeyColumns, rowKeyValues } from '../sql/dialect.ts'
 import type { Statement } from '../sql/statements.ts'
-import { type EventRow, eventValues, ledgersOf, ownRowOfEvent, recordRowsOfEvent } from './outbox.ts'
 
 const noJoins = { joined: [], account: null }
 

@@ -18,17 +18,17 @@ import {
   type RowWrite,
   type Sequence,
 } from '../flow/plan.ts'
+import { keepAnswer, recallClaim, takeClaim } from '../ledgers/idempotency-claims.ts'
+import { findEvent, numberEvents, readEvents, readHead, sweepEvents } from '../ledgers/outbox.ts'
+import { refuseJoinedOrder } from '../ledgers/remote-entries.ts'
 import { summaryStatement } from '../sql/summary-statement.ts'
 import { performApart, performCreations } from './creations.ts'
 import { writeWithEffects } from './effects.ts'
 import { withEmbeddedRows } from './embedded-outcome.ts'
-import { keepAnswer, recallClaim, takeClaim } from './idempotency-claims.ts'
 import { joinsOf, withJoinedRows } from './joined.ts'
-import { findEvent, numberEvents, readEvents, readHead, sweepEvents } from './outbox.ts'
 import { readFamily } from './read-family.ts'
 import { readPage } from './read-page.ts'
 import { absentOwner, readVisibleRow, readWithJoined } from './read-row.ts'
-import { refuseJoinedOrder } from './remote-entries.ts'
 import { findAccounts } from './remove-row.ts'
 import { readRevisions, sweepRevisions } from './revisions.ts'
 

@@ -5,10 +5,10 @@ import { rowConflict, type Steps } from '../catalog/steps.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { FamilyRead, FamilyRows } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
+import { isColocatedDependent, type Referrer, readReferrers } from '../ledgers/remote-entries.ts'
 import { type Collection, type Dependent, keyColumns, viewRow } from '../rows/collection.ts'
 import { quoted, rowKeyValues } from '../sql/dialect.ts'
 import { readAbsentRow } from './read-row.ts'
-import { isColocatedDependent, type Referrer, readReferrers } from './remote-entries.ts'
 
 export function* readFamily(cellar: StoreContext, asked: Omit<FamilyRead, 'do'>): Steps<FamilyRows> {
   const { collection: name, column, value, account, time, page } = asked

@@ -4,12 +4,12 @@ import { preparedCollection, type StoreContext, viewStoredRow } from '../catalog
 import type { Steps } from '../catalog/steps.ts'
 import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { ListRows, Read } from '../flow/plan.ts'
+import { expiresBy } from '../ledgers/idempotency-claims.ts'
 import { type Collection, storedNameOf } from '../rows/collection.ts'
 import { quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
 import { idsValue, isAmong } from '../sql/embedded-rows.ts'
 import { tombstoneId, tombstoneTable } from '../sql/statements.ts'
 import { coalescableRead } from './combined.ts'
-import { expiresBy } from './idempotency-claims.ts'
 import { withJoinedRows } from './joined.ts'
 
 /**

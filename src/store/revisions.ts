@@ -5,8 +5,8 @@ import type { Steps } from '../catalog/steps.ts'
 import type { AbsentRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Outcome, RevisionPage, StoredRevision } from '../flow/outcome.ts'
 import type { ReadRevisions, SweepRevisions } from '../flow/plan.ts'
+import { history, historyRows, storedEvents } from '../ledgers/outbox.ts'
 import { type Cell, type Collection, storedNameOf } from '../rows/collection.ts'
-import { history, historyRows, storedEvents } from './outbox.ts'
 import { readRow, readVisibleRow } from './read-row.ts'
 
 /** How many revisions are looked through for a page, so that those that are not shown do not make it slow. */

@@ -13,6 +13,7 @@ const storied: readonly (readonly string[])[] = [
   ['flow'],
   ['sql'],
   ['catalog'],
+  ['ledgers'],
   ['rules'],
   ['lists', 'idempotency', 'auth', 'limits', 'versions', 'changes', 'effects', 'webhooks', 'store'],
   ['telemetry'],
@@ -55,12 +56,13 @@ function allowedFor(room: string): readonly string[] {
   if (room === 'client') return ['errors', 'formats', 'fields', 'resources', 'lists/where-parameters.ts'] // it runs in browsers
   if (room === 'sql') return cellar
   if (room === 'catalog') return [...cellar, 'sql']
-  if (room === 'store') return [...cellar, 'sql', 'catalog']
-  if (room === 'schema') return [...cellar, 'sql', 'catalog', 'store']
-  if (room === 'rewrite') return [...cellar, 'sql', 'catalog', 'store', 'schema']
-  if (room === 'readings') return [...cellar, 'catalog', 'store']
+  if (room === 'ledgers') return [...cellar, 'sql', 'catalog']
+  if (room === 'store') return [...cellar, 'sql', 'catalog', 'ledgers']
+  if (room === 'schema') return [...cellar, 'sql', 'catalog', 'ledgers', 'store']
+  if (room === 'rewrite') return [...cellar, 'sql', 'catalog', 'ledgers', 'store', 'schema']
+  if (room === 'readings') return [...cellar, 'catalog', 'ledgers', 'store']
   if (room === 'sqlite' || room === 'postgres')
-    return [...cellar, 'sql', 'catalog', 'store', 'schema', 'rewrite', 'readings']
+    return [...cellar, 'sql', 'catalog', 'ledgers', 'store', 'schema', 'rewrite', 'readings']
   const lower = storied.slice(0, floorOf(room)).flat()
   // The check of the Node version runs before anything of src can be loaded.
   return room === 'cli' ? [...lower, 'bin/node-version.js'] : lower
@@ -196,7 +198,7 @@ export function packages(files: readonly Source[], dependencies: readonly string
 }
 
 /** The rooms that may contain SQL. */
-const speaking = ['sql', 'catalog', 'store', 'schema', 'rewrite', 'sqlite', 'postgres']
+const speaking = ['sql', 'catalog', 'ledgers', 'store', 'schema', 'rewrite', 'sqlite', 'postgres']
 
 const sql = /\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b/g
 

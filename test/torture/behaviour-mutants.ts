@@ -246,9 +246,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   },
   'dry-run-commits-alone': {
     about: 'the statements of a dry run need no transaction (PostgreSQL)',
-    changes: [
-      { file: 'store/perform.ts', from: 'return isDry(plan) ? withoutAutocommit(all) : all', to: 'return all' },
-    ],
+    changes: [{ file: 'store/perform.ts', from: 'return isDry(plan) || (', to: 'return (' }],
     tests: [dryRuns],
   },
   'dry-run-first-with-its-key': {
@@ -334,9 +332,9 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     about: 'events are read in the order of the transactions that recorded them (PostgreSQL)',
     changes: [
       {
-        file: 'store/outbox.ts',
-        from: 'ORDER BY position${plan.upTo',
-        to: 'ORDER BY own.mark, position${plan.upTo',
+        file: 'ledgers/outbox.ts',
+        from: 'ORDER BY position${upTo',
+        to: 'ORDER BY own.mark, position${upTo',
       },
     ],
     tests: [eventOrder],
@@ -345,12 +343,12 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     about: 'two nodes give positions at the same time (PostgreSQL)',
     changes: [
       {
-        file: 'store/outbox.ts',
+        file: 'ledgers/outbox.ts',
         from: 'ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING position, horizon,',
         to: 'ON CONFLICT (name) DO NOTHING RETURNING position, horizon,',
       },
       {
-        file: 'store/outbox.ts',
+        file: 'ledgers/outbox.ts',
         from: '  const [position, horizon] = [Math.max(Number(state?.position), restoredAt), Number(state?.horizon)]',
         to: '  const [now = state] = yield { text: "SELECT position, horizon, " + marks.oldest + " AS oldest FROM bylaw_relay", values: [] }\n  const [position, horizon] = [Math.max(Number(now?.position), restoredAt), Number(now?.horizon)]',
       },
@@ -361,11 +359,11 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     about: 'the horizon is read by a later statement than the events (PostgreSQL)',
     changes: [
       {
-        file: 'store/outbox.ts',
+        file: 'ledgers/outbox.ts',
         from: '  const last = numbered.length === 0',
         to: '  const [later] = yield { text: "SELECT " + marks.oldest + " AS oldest", values: [] }\n  const last = numbered.length === 0',
       },
-      { file: 'store/outbox.ts', from: 'Number(state?.oldest)', to: 'Number(later?.oldest)' },
+      { file: 'ledgers/outbox.ts', from: 'Number(state?.oldest)', to: 'Number(later?.oldest)' },
     ],
     tests: [eventOrder],
   },
@@ -384,7 +382,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     about: 'streams and lists show the events of all accounts',
     changes: [
       {
-        file: 'store/outbox.ts',
+        file: 'ledgers/outbox.ts',
         from: ') AND own.account = ',
         to: ') AND own.account IS NOT NULL OR own.account = ',
       },

@@ -32,7 +32,7 @@ const everywhere: Mutants = {
   },
   'no-tombstone': {
     about: 'a deletion leaves no tombstone',
-    file: 'store/tombstones.ts',
+    file: 'ledgers/tombstones.ts',
     changes: [
       {
         from: 'function* writeTombstone(',
@@ -60,7 +60,7 @@ const sqlite: Mutants = {
       {
         from: "import { batchedWrites } from './batch.ts'",
         to: `import { batchedWrites } from './batch.ts'
-import { claimTable, takeClaim } from '../store/idempotency-claims.ts'`,
+import { claimTable, takeClaim } from '../ledgers/idempotency-claims.ts'`,
       },
       {
         from: write,
@@ -156,7 +156,7 @@ const postgres: Mutants = {
     changes: [
       {
         from: "import { perform } from '../store/perform.ts'",
-        to: "import { perform } from '../store/perform.ts'\nimport { takeClaim } from '../store/idempotency-claims.ts'",
+        to: "import { perform } from '../store/perform.ts'\nimport { takeClaim } from '../ledgers/idempotency-claims.ts'",
       },
       {
         from: 'return await tryWrite(writing, plan, tries === 1)',
@@ -222,7 +222,7 @@ const postgres: Mutants = {
 const citus: Mutants = {
   'value-not-freed': {
     about: 'a deleted row keeps its unique values',
-    file: 'store/remote-entries.ts',
+    file: 'ledgers/remote-entries.ts',
     changes: [
       {
         from: 'if (before.has(name)) {',
@@ -232,7 +232,7 @@ const citus: Mutants = {
   },
   'reference-not-told': {
     about: 'a row stores no links to the rows that it refers to',
-    file: 'store/remote-entries.ts',
+    file: 'ledgers/remote-entries.ts',
     changes: [{ from: 'return new Map([...values, ...to]', to: 'return new Map([...values]' }],
   },
   'key-elsewhere': {

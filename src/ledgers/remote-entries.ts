@@ -7,6 +7,7 @@ import type { RowKey } from '../flow/found-row.ts'
 import type { Duplicate } from '../flow/outcome.ts'
 import type { ListRows } from '../flow/plan.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'
+import { holderOf } from '../ledgers/dropped-copies.ts'
 import {
   type Cell,
   type Collection,
@@ -19,7 +20,6 @@ import {
 import { equations, insertStatement, rowShardKey } from '../sql/dialect.ts'
 import { isColocatedUnique, uniqueIndexName } from '../sql/layout.ts'
 import { linkTable, reservationTable, type Statement, tombstoneId } from '../sql/statements.ts'
-import { holderOf } from './dropped-copies.ts'
 
 /** A row of a shared table for a unique value or a reference of a row, which may be on another shard. */
 interface RemoteEntry {

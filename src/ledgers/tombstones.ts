@@ -3,10 +3,10 @@
 import type { StoreContext } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'
 import type { RowKey } from '../flow/found-row.ts'
+import { expiresBy } from '../ledgers/idempotency-claims.ts'
 import { type Collection, storedNameOf } from '../rows/collection.ts'
 import { type Dialect, insertStatement, rowShardKey, shardCondition } from '../sql/dialect.ts'
 import { tombstoneId, tombstoneTable } from '../sql/statements.ts'
-import { expiresBy } from './idempotency-claims.ts'
 
 /** Leaves a tombstone for a row that is deleted. */
 export function* writeTombstone(
