@@ -45,6 +45,8 @@ const storied: readonly (readonly string[])[] = [
 ]
 /** The cellar may import less than its floor allows: it does not know pages, versions or idempotency keys. */
 const cellar = ['errors', 'flow', 'rows/collection.ts', 'fields/bounds.ts']
+/** The rooms that speak SQL, each with those below it before it. */
+const speakingRooms = ['sql', 'catalog', 'ledgers', 'store', 'schema', 'rewrite']
 const singles = ['settings', 'service', 'testing', 'index']
 const mostFiles = 20
 
@@ -54,15 +56,10 @@ const floorOf = (room: string): number => storied.findIndex((rooms) => rooms.inc
 function allowedFor(room: string): readonly string[] {
   if (room === 'webhooks') return ['errors', 'formats', 'flow'] // parts without a store: relays and endpoints call them
   if (room === 'client') return ['errors', 'formats', 'fields', 'resources', 'lists/where-parameters.ts'] // it runs in browsers
-  if (room === 'sql') return cellar
-  if (room === 'catalog') return [...cellar, 'sql']
-  if (room === 'ledgers') return [...cellar, 'sql', 'catalog']
-  if (room === 'store') return [...cellar, 'sql', 'catalog', 'ledgers']
-  if (room === 'schema') return [...cellar, 'sql', 'catalog', 'ledgers', 'store']
-  if (room === 'rewrite') return [...cellar, 'sql', 'catalog', 'ledgers', 'store', 'schema']
   if (room === 'readings') return [...cellar, 'catalog', 'ledgers', 'store']
-  if (room === 'sqlite' || room === 'postgres')
-    return [...cellar, 'sql', 'catalog', 'ledgers', 'store', 'schema', 'rewrite', 'readings']
+  const databases = ['sqlite', 'postgres'].includes(room)
+  const depth = databases ? speakingRooms.length : speakingRooms.indexOf(room)
+  if (depth >= 0) return [...cellar, ...speakingRooms.slice(0, depth), ...(databases ? ['readings'] : [])]
   const lower = storied.slice(0, floorOf(room)).flat()
   // The check of the Node version runs before anything of src can be loaded.
   return room === 'cli' ? [...lower, 'bin/node-version.js'] : lower
@@ -198,7 +195,7 @@ export function packages(files: readonly Source[], dependencies: readonly string
 }
 
 /** The rooms that may contain SQL. */
-const speaking = ['sql', 'catalog', 'ledgers', 'store', 'schema', 'rewrite', 'sqlite', 'postgres']
+const speaking = [...speakingRooms, 'sqlite', 'postgres']
 
 const sql = /\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b/g
 

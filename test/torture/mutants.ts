@@ -176,8 +176,8 @@ const postgres: Mutants = {
     file: 'store/write-row.ts',
     changes: [
       {
-        from: "import { keepAnswer, takeClaim } from './idempotency-claims.ts'",
-        to: "import { keepAnswer, recallClaim, takeClaim } from './idempotency-claims.ts'",
+        from: "import { keepAnswer, takeClaim } from '../ledgers/idempotency-claims.ts'",
+        to: "import { keepAnswer, recallClaim, takeClaim } from '../ledgers/idempotency-claims.ts'",
       },
       { from: 'if (fused && (yield fused).length > 0) return', to: 'if (fused === undefined) return' },
       {
