@@ -1,6 +1,7 @@
 /** Perform: turns a plan into steps, which a synchronous or an asynchronous driver can run. The cellar. */
 
 import { preparedCollection, type StoreContext } from '../catalog/context.ts'
+import { performApart, performCreations } from '../catalog/creations.ts'
 import { readWaiting, refusePendingColumns } from '../catalog/old-nodes.ts'
 import { resolveList } from '../catalog/resolve-list.ts'
 import { type Steps, withoutAutocommit } from '../catalog/steps.ts'
@@ -19,7 +20,6 @@ import {
   type Sequence,
 } from '../flow/plan.ts'
 import { summaryStatement } from '../sql/summary-statement.ts'
-import { performApart, performCreations } from './creations.ts'
 import { writeWithEffects } from './effects.ts'
 import { withEmbeddedRows } from './embedded-outcome.ts'
 import { keepAnswer, recallClaim, takeClaim } from './idempotency-claims.ts'

@@ -1,10 +1,11 @@
 /** Creations: writes new rows of one transaction, with one statement for all that differ only in their values. The cellar. */
-import type { StoreContext } from '../catalog/context.ts'
-import { hasWritten, type Steps, withoutAutocommit } from '../catalog/steps.ts'
+
 import { Problem } from '../errors/problem.ts'
 import { isCommitted, type Outcome, type SeveralOutcomes } from '../flow/outcome.ts'
 import type { Create } from '../flow/plan.ts'
 import { type CoalescedStatement, plainStatement, type Statement } from '../sql/statements.ts'
+import type { StoreContext } from './context.ts'
+import { hasWritten, type Steps, withoutAutocommit } from './steps.ts'
 
 /** A creation that waits for its first statement. */
 interface BegunCreation {
