@@ -58,13 +58,20 @@ export const storedProgress = ({ answer }: PriorClaim): ImportProgress | null =>
 
 const table = claimTable
 /** Only the run that has stored the progress before may store the next one. */
-const proceed: TableOperation = { do: 'set', table, where: { hash: 'hash', answer: 'before' }, to: { answer: 'after' } }
+const proceed: TableOperation = {
+  do: 'set',
+  table,
+  where: { hash: 'hash', answer: 'before' },
+  to: { answer: 'after', time: 'time' },
+}
 /** An answer as it is stored with a key. */
 const storedText = (progress: ImportProgress): string => JSON.stringify({ doc: JSON.stringify(progress), revision: 0 })
 
 interface Step {
   readonly collection: string
   readonly claim: Claim | null
+  /** The time from which on the key is kept. */
+  readonly time: number
   /** The caller, for the history. */
   readonly by: { readonly id: string } | null
   /** The progress that is stored with the key; null if none is yet. */
@@ -97,7 +104,7 @@ export class NothingCreated extends Detour {
 }
 
 /** Creates rows, and stores the progress with the key of the import, in one transaction. Its answer is the progress. */
-export function importStep({ collection, claim, by, stored, plans, apart, after }: Step): Sequence {
+export function importStep({ collection, claim, time, by, stored, plans, apart, after }: Step): Sequence {
   const key = { id: '', parent: null, account: null }
   const begin = (): SequenceRun => {
     let progress: ImportProgress | null = null
@@ -111,7 +118,7 @@ export function importStep({ collection, claim, by, stored, plans, apart, after 
           progress = after((before as SeveralOutcomes).outcomes)
           if (progress.created + progress.existing === 0) throw new NothingCreated(progress)
           if (claim === null || stored === null) return null
-          return tablePlan(proceed, { hash: claim.hash, before: storedText(stored), after: storedText(progress) })
+          return tablePlan(proceed, { hash: claim.hash, before: storedText(stored), after: storedText(progress), time })
         }
         if ((before as { readonly rows?: readonly unknown[] }).rows?.length !== 1) throw importInProgress()
         return null

@@ -221,12 +221,12 @@ class Import {
     results: (outcomes: SeveralOutcomes['outcomes']) => readonly LineResult[],
     { apart = false, ended = false } = {},
   ): Promise<Readonly<Record<string, unknown>> | null> {
-    const { claim, caller } = this.#intent
+    const { claim, caller, world } = this.#intent
     const { resource } = this.#route
     const digest = this.#digest.upTo(line)
     const make = (decisions?: Decisions) => {
       const step = importStep({
-        ...{ collection: resource.collection.name, claim, stored: this.#stored },
+        ...{ collection: resource.collection.name, claim, stored: this.#stored, time: world.now() },
         by: this.#tools.keepsHistory ? caller : null,
         apart,
         plans: creating.map(({ intent, plan }) =>

@@ -1,4 +1,5 @@
 /** Creations: writes new rows of one transaction, with one statement for all that differ only in their values. The cellar. */
+
 import type { StoreContext } from '../catalog/context.ts'
 import { hasWritten, type Steps, withoutAutocommit } from '../catalog/steps.ts'
 import { Problem } from '../errors/problem.ts'
