@@ -27,9 +27,21 @@ const desk = service({
       embed: true,
       access: { read: 'tags:read', write: 'public' },
     },
+    codes: {
+      key: 'code',
+      owner: 'accountId',
+      fields: { code: f.text({ max: 9 }) },
+      embed: true,
+      access: 'authenticated',
+    },
     labels: { prefix: 'lab', fields: { name: f.text({ max: 40 }) }, embed: true, access: 'public' },
   },
   pairs: {
+    'code-labels': {
+      between: ['labels', 'codes'],
+      fields: { count: f.integer({ default: 0 }) },
+      access: 'authenticated',
+    },
     'folder-orders': { between: ['folders', 'orders'], access: 'authenticated' },
     'order-tags': { between: ['orders', 'tags'], access: { read: 'authenticated', write: 'link' } },
     'label-orders': {
@@ -104,6 +116,30 @@ doors(
       assert.equal(await status(null, 'GET', `/labels/${label}/orders`), 401)
       assert.equal(await status(null, 'GET', `/labels/${label}?embed=orders`), 401)
       assert.equal(await status(null, 'GET', `/labels/${label}`), 200)
+    })
+
+    spec('R170', 'accounts that use the same key have pairs of their own', async () => {
+      const [one, two] = [await made('ann', '/labels', { name: '1' }), await made('ann', '/labels', { name: '2' })]
+      for (const [who, label, count] of [
+        ['ann', one, 1],
+        ['eve', two, 2],
+      ] as const) {
+        await made(who, '/codes', { code: 'red' })
+        assert.equal(await status(who, 'PUT', `/codes/red/labels/${label}`, { count }), 201)
+      }
+      for (const [who, label, count] of [
+        ['ann', one, 1],
+        ['eve', two, 2],
+      ] as const) {
+        const { json } = await ask(who, 'GET', '/codes/red/labels')
+        assert.deepEqual([json.pagination.totalRecords, json.data[0].id, json.data[0]._pair], [1, label, { count }])
+        const { json: whole } = await ask(who, 'GET', '/codes/red?embed=labels')
+        assert.deepEqual(whole._embedded.labels.data, json.data)
+        assert.equal((await ask(who, 'GET', `/labels/${label}/codes`)).json.data[0]._pair.count, count)
+        assert.equal(await status(who, 'GET', `/labels/${label === one ? two : one}/codes/red`), 404)
+      }
+      assert.equal(await status('ann', 'DELETE', '/codes/red'), 204)
+      assert.equal((await ask('eve', 'GET', '/codes/red/labels')).json.data.length, 1)
     })
 
     spec('R138 R170', 'deleting an item without an owner unlinks it from the items of all accounts', async () => {
