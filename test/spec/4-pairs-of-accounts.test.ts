@@ -37,6 +37,7 @@ const desk = service({
     labels: { prefix: 'lab', fields: { name: f.text({ max: 40 }) }, embed: true, access: 'public' },
   },
   pairs: {
+    'tag-labels': { between: ['tags', 'labels'], access: 'public' },
     'code-labels': {
       between: ['labels', 'codes'],
       fields: { count: f.integer({ default: 0 }) },
@@ -171,6 +172,18 @@ doors(
       // Whoever may remove an item unlinks it.
       assert.equal(await status('abe', 'DELETE', `/orders/${order}`), 204)
       assert.deepEqual((await ask('ann', 'GET', `/tags/${tag}/orders`)).json.data, [])
+    })
+
+    spec('R143 R145', 'an answer is private if any of the rules is not public', async () => {
+      const [tag, label] = [await made('ann', '/tags', { name: 'y' }), await made('ann', '/labels', { name: 'y' })]
+      assert.equal(await status('ann', 'PUT', `/tags/${tag}/labels/${label}`), 201)
+      for (const path of [`/tags/${tag}/labels`, `/labels/${label}/tags`])
+        for (const at of [path, `${path}/${path.startsWith('/tags') ? label : tag}`]) {
+          const { headers } = await ask('ann', 'GET', at)
+          assert.match(headers['cache-control'] ?? '', /^private/)
+          assert.match(headers.vary ?? '', /Authorization/)
+          assert.equal(await status(null, 'GET', at), 401)
+        }
     })
 
     spec('R169', 'fields of a pair that need a scope are hidden and refused without it', async () => {
