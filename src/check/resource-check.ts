@@ -94,7 +94,8 @@ function checkResourceName({ name, given, settings }: ResourceCheck, context: De
     ...(given.plural === true || isPlural(toKebab(name)) ? [] : ['a plural']),
   ]
   if (faults.length > 0) {
-    const say = faults.includes('a plural') ? ', or say plural: true if it is one' : ''
+    const mayBePlural = faults.includes('a plural') && !hasMember(context.pairs, name)
+    const say = mayBePlural ? ', or say plural: true if it is one' : ''
     report(
       context,
       path,
@@ -254,13 +255,11 @@ function checkAccess({ name, given }: ResourceCheck, context: DeclarationCheck):
       checkRule(key ? [...path, key] : path, rule, context)
   }
   const open = offered.filter((one) => ruleFor(access as Access, one) === undefined)
-  if (open.length > 0)
-    report(
-      context,
-      path,
-      `No rule of \`access\` covers ${listInWords(open, 'and')}.`,
-      `Write a rule for it, as ${open.some((one) => one === 'list' || one === 'read') ? 'read' : 'write'}: 'public', or leave it out of \`methods\`.`,
-    )
+  if (open.length === 0) return
+  const rule = open.some((one) => one === 'list' || one === 'read') ? 'read' : 'write'
+  const otherwise = hasMember(context.pairs, name) ? '' : ', or leave it out of `methods`'
+  const reason = `No rule of \`access\` covers ${listInWords(open, 'and')}.`
+  report(context, path, reason, `Write a rule for it, as ${rule}: 'public'${otherwise}.`)
 }
 
 /** Checks that an access rule is `public`, `authenticated` or a declared scope. */

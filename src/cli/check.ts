@@ -77,7 +77,9 @@ const asMistake =
 function successText(file: string, { service }: Extract<LoadResult, { service: unknown }>): string {
   const count = (number: number, word: string) => `${number} ${word}${number === 1 ? '' : 's'}`
   const operations = operationsOf(service).length
-  return `${file} is in order: ${service.name} has ${count(service.resources.size, 'resource')} and ${count(operations, 'operation')} at ${count(service.places.length, 'path')}.`
+  const pairs = Object.keys(service.declaration.pairs ?? {}).length
+  const also = pairs === 0 ? '' : `, ${count(pairs, 'kind')} of pairs`
+  return `${file} is in order: ${service.name} has ${count(service.resources.size - pairs, 'resource')}${also} and ${count(operations, 'operation')} at ${count(service.places.length, 'path')}.`
 }
 
 /** Warns of states that cannot be reached or left, of lists without an index and of operations without a quota. */

@@ -112,6 +112,11 @@ function guardedRoute({ pair, from, to, fields }: PairPath, route: Route): Route
       admitReader(pair, asked, needed)
       return route.parse(asked)
     },
+    render: (intent, outcome) => {
+      const reply = route.render(intent, outcome)
+      const isPersonal = needed.some(([, rule]) => rule !== 'public')
+      return reply.embedded && isPersonal ? { ...reply, embedded: { ...reply.embedded, isPersonal } } : reply
+    },
     about: {
       ...route.about,
       scope: `${from.resource.name}.${to.resource.name}`,

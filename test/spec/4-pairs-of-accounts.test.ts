@@ -27,9 +27,22 @@ const desk = service({
       embed: true,
       access: { read: 'tags:read', write: 'public' },
     },
+    codes: {
+      key: 'code',
+      owner: 'accountId',
+      fields: { code: f.text({ max: 9 }) },
+      embed: true,
+      access: 'authenticated',
+    },
     labels: { prefix: 'lab', fields: { name: f.text({ max: 40 }) }, embed: true, access: 'public' },
   },
   pairs: {
+    'tag-labels': { between: ['tags', 'labels'], access: 'public' },
+    'code-labels': {
+      between: ['labels', 'codes'],
+      fields: { count: f.integer({ default: 0 }) },
+      access: 'authenticated',
+    },
     'folder-orders': { between: ['folders', 'orders'], access: 'authenticated' },
     'order-tags': { between: ['orders', 'tags'], access: { read: 'authenticated', write: 'link' } },
     'label-orders': {
@@ -106,6 +119,30 @@ doors(
       assert.equal(await status(null, 'GET', `/labels/${label}`), 200)
     })
 
+    spec('R170', 'accounts that use the same key have pairs of their own', async () => {
+      const [one, two] = [await made('ann', '/labels', { name: '1' }), await made('ann', '/labels', { name: '2' })]
+      for (const [who, label, count] of [
+        ['ann', one, 1],
+        ['eve', two, 2],
+      ] as const) {
+        await made(who, '/codes', { code: 'red' })
+        assert.equal(await status(who, 'PUT', `/codes/red/labels/${label}`, { count }), 201)
+      }
+      for (const [who, label, count] of [
+        ['ann', one, 1],
+        ['eve', two, 2],
+      ] as const) {
+        const { json } = await ask(who, 'GET', '/codes/red/labels')
+        assert.deepEqual([json.pagination.totalRecords, json.data[0].id, json.data[0]._pair], [1, label, { count }])
+        const { json: whole } = await ask(who, 'GET', '/codes/red?embed=labels')
+        assert.deepEqual(whole._embedded.labels.data, json.data)
+        assert.equal((await ask(who, 'GET', `/labels/${label}/codes`)).json.data[0]._pair.count, count)
+        assert.equal(await status(who, 'GET', `/labels/${label === one ? two : one}/codes/red`), 404)
+      }
+      assert.equal(await status('ann', 'DELETE', '/codes/red'), 204)
+      assert.equal((await ask('eve', 'GET', '/codes/red/labels')).json.data.length, 1)
+    })
+
     spec('R138 R170', 'deleting an item without an owner unlinks it from the items of all accounts', async () => {
       const label = await made('ann', '/labels', { name: 'gone' })
       const [mine, theirs] = [await made('ann', '/orders', {}), await made('eve', '/orders', {})]
@@ -135,6 +172,18 @@ doors(
       // Whoever may remove an item unlinks it.
       assert.equal(await status('abe', 'DELETE', `/orders/${order}`), 204)
       assert.deepEqual((await ask('ann', 'GET', `/tags/${tag}/orders`)).json.data, [])
+    })
+
+    spec('R143 R145', 'an answer is private if any of the rules is not public', async () => {
+      const [tag, label] = [await made('ann', '/tags', { name: 'y' }), await made('ann', '/labels', { name: 'y' })]
+      assert.equal(await status('ann', 'PUT', `/tags/${tag}/labels/${label}`), 201)
+      for (const path of [`/tags/${tag}/labels`, `/labels/${label}/tags`])
+        for (const at of [path, `${path}/${path.startsWith('/tags') ? label : tag}`]) {
+          const { headers } = await ask('ann', 'GET', at)
+          assert.match(headers['cache-control'] ?? '', /^private/)
+          assert.match(headers.vary ?? '', /Authorization/)
+          assert.equal(await status(null, 'GET', at), 401)
+        }
     })
 
     spec('R169', 'fields of a pair that need a scope are hidden and refused without it', async () => {
