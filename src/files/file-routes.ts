@@ -13,6 +13,7 @@ import { revisionRoutes } from '../history/revision-routes.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import { decodeDocument } from '../resources/document.ts'
+import { rowRuleOf } from '../rules/row-rules.ts'
 import { contentReply } from './content-reply.ts'
 import { fileTag } from './file-tag.ts'
 import { admitUpload, receiveFile } from './receive-file.ts'
@@ -48,6 +49,7 @@ function readRoute(scene: EndpointContext, file: ServedFile): Route {
   return {
     ...{ operation: file.segment, method: 'GET', at: `item/${file.segment}`, safe: true, resource },
     ...{ rule: ruleFor(resource.access, 'read') as string, content: [], claims: null, answersContent: true },
+    rowRule: rowRuleOf(scene.representation.today, 'read'),
     query: ({ target }) => refuseParameters({ method: 'GET', target }, settings),
     // Not whether there is a file: callers that may not read the field would learn it.
     target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),
@@ -106,6 +108,7 @@ function writeRoute(
     ...own,
     ...{ operation: file.segment, at: `item/${file.segment}`, claims: null, headers: () => ({}) },
     rule: ruleFor(resource.access, 'change') as string,
+    rowRule: rowRuleOf(representation.today, 'change'),
     admit: (asked, seen) => {
       if (seen.is !== 'found') throw absentItem(scene, seen)
       admitFileCaller(scene, file, 'write', asked)
