@@ -169,7 +169,7 @@ export function* recordEvent({ mark, outbox: { mark: own } }: Dialect, event: Ev
 /** The values of an event as expressions of a statement that writes its row. */
 export type EventExpressions = Readonly<Record<ValueName, string>>
 
-/** The parts of a statement that record the events of the rows that it writes; `from` has a row for each. */
+/** The parts of a statement that record the events of the rows that it writes; the clause `from` has a row for each. */
 export function recordingParts(
   from: string,
   event: EventExpressions,
@@ -180,10 +180,10 @@ export function recordingParts(
   return [
     ...(events
       ? [
-          `event AS (${insertIntoOutbox} SELECT ${valueColumns.map((name) => event[name]).join(', ')}, ${dialect.outbox.mark} FROM ${from})`,
+          `event AS (${insertIntoOutbox} SELECT ${valueColumns.map((name) => event[name]).join(', ')}, ${dialect.outbox.mark}${from})`,
         ]
       : []),
-    ...(keeps ? [`revision AS (${insertIntoHistory} SELECT ${kept.join(', ')} FROM ${from})`] : []),
+    ...(keeps ? [`revision AS (${insertIntoHistory} SELECT ${kept.join(', ')}${from})`] : []),
   ]
 }
 

@@ -9,19 +9,20 @@ import {
 } from '../catalog/context.ts'
 import { readWaiting } from '../catalog/old-nodes.ts'
 import { type ResultRow, rowConflict, type Steps } from '../catalog/steps.ts'
-import type { RowKey } from '../flow/found-row.ts'
+import type { ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Consequences, FindAccounts, Remove } from '../flow/plan.ts'
-import { type Collection, type Dependent, keyColumns, storedNameOf, viewRow } from '../rows/collection.ts'
-import { equations, insertStatement, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
-import { tombstoneId, tombstoneTable } from '../sql/statements.ts'
+import { type Collection, type Dependent, keyColumns, viewRow } from '../rows/collection.ts'
+import { equations, quoted, rowKeyValues, rowShardKey, shardCondition } from '../sql/dialect.ts'
+import { type Statement, tombstoneId } from '../sql/statements.ts'
+import { combinedRemove } from './combined-remove.ts'
 import { deleteCopiesStatement } from './dropped-copies.ts'
-import { expiresBy } from './idempotency-claims.ts'
 import { joinedRowsOfDeletions } from './joined.ts'
 import { recordDeletion } from './outbox.ts'
 import { requireAbsence } from './read-family.ts'
 import { readRow } from './read-row.ts'
 import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from './remote-entries.ts'
+import { sweepTombstones, writeTombstone } from './tombstones.ts'
 
 interface RowToRemove {
   readonly collection: Collection
@@ -29,8 +30,25 @@ interface RowToRemove {
   readonly revision: number
 }
 
-/** Nothing is deleted before all dependents are known, as a refusal must leave everything in place. R138. */
-export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
+export function* removeRow(cellar: StoreContext, plan: Remove, seen: ReadResult | null): Steps<Outcome> {
+  const { collection } = preparedCollection(cellar, plan.collection)
+  const combined = yield* combinedRemove(cellar, plan, seen)
+  return combined && collection.dependents.length === 0
+    ? yield* removeAtOnce(cellar, plan, combined)
+    : yield* removeWithDependents(cellar, plan, combined)
+}
+
+function* removeAtOnce(cellar: StoreContext, plan: Remove, statement: Statement): Steps<Outcome> {
+  cellar.onWrite?.(plan)
+  if ((yield statement).length === 0) throw rowConflict(plan.collection)
+  return { is: 'removed' }
+}
+
+/**
+ * Nothing is deleted before all dependents are known, as a refusal must leave everything in place. They are looked for after
+ * the row is locked: the snapshot of a single statement would miss those that are committed while it waits for the lock. R138.
+ */
+function* removeWithDependents(cellar: StoreContext, plan: Remove, combined: Statement | null): Steps<Outcome> {
   const { collection, key, revision, time } = plan
   const first: RowToRemove = { collection: preparedCollection(cellar, collection).collection, key, revision }
   const going = new Map([[rowNameOf(first), first]])
@@ -43,6 +61,7 @@ export function* removeRow(cellar: StoreContext, plan: Remove): Steps<Outcome> {
       if (rows.some((below) => !going.has(rowNameOf(below)))) return { is: 'used', collection: dependent.collection }
     }
   }
+  if (combined && going.size === 1) return yield* removeAtOnce(cellar, plan, combined)
   const consequences: Consequences[] = []
   const joined = yield* joinedRowsOfDeletions(cellar, going.values())
   for (const row of going.values()) {
@@ -251,42 +270,9 @@ export function* findAccounts(cellar: StoreContext, { collection: name, key }: F
   return { is: 'whose', accounts: rows.map(({ account }) => account as string) }
 }
 
-function* writeTombstone(
-  { dialect }: StoreContext,
-  collection: Collection,
-  key: RowKey,
-  { revision, time }: { readonly revision: number; readonly time: number },
-): Steps<void> {
-  const owner = collection.account === null ? null : key.account
-  const stone = { collection: storedNameOf(collection), id: tombstoneId(collection, key), time, revision, owner }
-  yield insertStatement(tombstoneTable, stone, rowShardKey(collection, key), dialect)
-}
-
-/** Deletes the tombstone of a row that is created again. */
-export function* deleteTombstone({ dialect }: StoreContext, collection: Collection, key: RowKey): Steps<void> {
-  const at = shardCondition(rowShardKey(collection, key), 3, dialect)
-  const text = `DELETE FROM ${tombstoneTable} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
-  yield { text, values: [storedNameOf(collection), tombstoneId(collection, key), ...at.values] }
-}
-
 /** One row of each collection, and on a sharded database of each shard key. */
 function sweepTargets({ dialect: { distribute } }: StoreContext, rows: readonly RowToRemove[]): Iterable<RowToRemove> {
   const place = ({ collection, key }: RowToRemove) =>
     `${collection.name} ${distribute ? rowShardKey(collection, key) : ''}`
   return new Map(rows.map((row) => [place(row), row])).values()
-}
-
-const maxSwept = 10
-
-/** Deletes some tombstones that are no longer needed: more than one deletion adds, so that they cannot pile up. R134. */
-function* sweepTombstones(cellar: StoreContext, { collection, key }: RowToRemove, now: number): Steps<void> {
-  const { dialect } = cellar
-  const { retention } = collection
-  if (retention === null) return
-  const { mark } = dialect
-  const at = shardCondition(rowShardKey(collection, key), 3, dialect)
-  // The limit is a literal: for a bound one, PostgreSQL expects a tenth of the tombstones, and may read all of them.
-  const old = `SELECT id FROM ${tombstoneTable} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${maxSwept}`
-  const text = `DELETE FROM ${tombstoneTable} WHERE collection = ${mark(1)} AND id IN (${old})${at.text}`
-  yield { text, values: [storedNameOf(collection), expiresBy(cellar, now) - retention, ...at.values] }
 }

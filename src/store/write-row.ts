@@ -13,22 +13,24 @@ import type { AbsentRow, ReadResult } from '../flow/found-row.ts'
 import type { Duplicate, Outcome } from '../flow/outcome.ts'
 import type { Create, RowWrite, Update } from '../flow/plan.ts'
 import { rowKeyValues } from '../sql/dialect.ts'
-import { coalescableUpdate, combinedCreate, ownEventValues } from './combined.ts'
+import { combinedUpdate, ownEventValues } from './combined.ts'
+import { combinedCreate } from './combined-create.ts'
 import { markWrittenFields } from './dropped-copies.ts'
 import { keepAnswer, takeClaim } from './idempotency-claims.ts'
 import { writeForOldNodes } from './joined.ts'
 import { type EventValues, eventValues, ledgersOf, recordEvent } from './outbox.ts'
 import { absentOwner, readAbsentRow } from './read-row.ts'
 import { updateRemoteEntries } from './remote-entries.ts'
-import { deleteTombstone, removeRow } from './remove-row.ts'
+import { removeRow } from './remove-row.ts'
 import { lastRevision } from './revisions.ts'
+import { deleteTombstone } from './tombstones.ts'
 
 type RequiredReference = Create['references'][number]
 type RowCell = Update['row']['cells'][number]
 
 export function* writeRow(cellar: StoreContext, given: RowWrite, seen: ReadResult | null): Steps<Outcome> {
   if (given.do === 'keep') return { is: 'kept', seen: seen as ReadResult }
-  if (given.do === 'remove') return yield* removeRow(cellar, given)
+  if (given.do === 'remove') return yield* removeRow(cellar, given, seen)
   const plan = given.do === 'create' && cellar.backlog ? yield* withoutWaitingTotals(cellar, given) : given
   cellar.onWrite?.(plan)
   const steps = plan.do === 'create' ? createRow(cellar, plan, seen) : updateRow(cellar, plan, seen as ViewedRow)
@@ -130,7 +132,7 @@ function* updateRow(cellar: StoreContext, plan: Update, seen: ViewedRow): Steps<
   const combined = cellar.dialect.combines ? event : null
   const key = rowKeyValues(collection, plan.key, cellar.dialect)
   const [row] = yield {
-    ...coalescableUpdate(cellar, own, which, combined),
+    ...combinedUpdate(cellar, own, which, combined),
     values: [shape, doc, hidden, ...moved, ...key, plan.revision, ...(combined ? ownEventValues(combined) : [])],
     ...((event === null || combined) && { autocommit: 'write' }),
   }

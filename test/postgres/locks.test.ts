@@ -76,6 +76,24 @@ test('statements that were prepared before a table changed are prepared again', 
   }
 })
 
+test('R114: a deletion that waited for a change of its row is refused', { timeout: 30_000 }, async (t) => {
+  const { server } = await serviceOnServer(t)
+  const own = await node(server.url, api)
+  t.after(own.close)
+  const made = await own.call('POST', '/things', { name: 'a' })
+  const path = `/things/${made.json.id}`
+  const client = new pg.Client(server.url)
+  await client.connect()
+  await client.query('BEGIN')
+  await client.query('UPDATE things SET revision = revision + 1')
+  const removed = own.call('DELETE', path, undefined, { 'if-match': String(made.etag) })
+  const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%DELETE FROM "things"%'`
+  await until(async () => (await sql(server.url, waits)).length > 0)
+  await client.query('COMMIT')
+  await client.end()
+  assert.deepEqual([(await removed).status, (await own.call('GET', path)).status], [412, 200])
+})
+
 const paired = service({
   name: 'paired',
   resources: {

@@ -153,7 +153,7 @@ const sending =
     return text === '' ? {} : JSON.parse(text)
   }
 
-/** Orders are created, changed, placed, listed and removed; the last one stays, with its timer. */
+/** Orders are created, changed, placed, listed and removed, and receipts removed; the last order stays, with its timer. */
 async function live(send: Send, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     const { id } = await send('POST', '/orders', { note: `${i}` })
@@ -164,5 +164,6 @@ async function live(send: Send, count: number): Promise<void> {
     await send('GET', '/events?limit=5')
     await send('GET', '/webhook-deliveries?limit=5')
     if (i % 4 < 2) await send('DELETE', `/orders/${id}`)
+    else if (i % 4 === 3) await send('DELETE', `/receipts/${(await send('POST', '/receipts', { orderId: id })).id}`)
   }
 }

@@ -313,6 +313,23 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: recordAfterTheCommit,
     tests: ['test/store/history.test.ts'],
   },
+  'combined-deletion-without-tombstone': {
+    about: 'a deletion that is one statement leaves no tombstone (PostgreSQL)',
+    changes: [{ file: 'store/combined-remove.ts', from: '...(retention === 0', to: '...(true' }],
+    tests: ['test/store/deletions.test.ts'],
+  },
+  'combined-deletion-of-any-revision': {
+    about: 'a deletion that is one statement deletes a row that has changed meanwhile (PostgreSQL)',
+    changes: [
+      { file: 'store/combined-remove.ts', from: ' AND own.revision = ', to: ' AND own.revision >= ' },
+      {
+        file: 'store/combined-remove.ts',
+        from: "equalColumns('own', [...names, 'revision'], 0)",
+        to: "equalColumns('own', names, 0)",
+      },
+    ],
+    tests: ['test/postgres/locks.test.ts'],
+  },
   'events-in-the-order-of-marks': {
     about: 'events are read in the order of the transactions that recorded them (PostgreSQL)',
     changes: [

@@ -32,7 +32,7 @@ const everywhere: Mutants = {
   },
   'no-tombstone': {
     about: 'a deletion leaves no tombstone',
-    file: 'store/remove-row.ts',
+    file: 'store/tombstones.ts',
     changes: [
       {
         from: 'function* writeTombstone(',

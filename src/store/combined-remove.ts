@@ -1,0 +1,108 @@
+/** Combined remove: a deletion with its tombstone and its event as one statement. The cellar. */
+
+import { type PreparedCollection, preparedCollection, type StoreContext, type ViewedRow } from '../catalog/context.ts'
+import type { Steps } from '../catalog/steps.ts'
+import type { FoundRow, ReadResult } from '../flow/found-row.ts'
+import type { Remove } from '../flow/plan.ts'
+import { type Cell, type Collection, keyColumns, storedNameOf } from '../rows/collection.ts'
+import { literal, quoted, rowKeyValues } from '../sql/dialect.ts'
+import { type Statement, tombstoneId, tombstoneTable } from '../sql/statements.ts'
+import {
+  equalColumns,
+  type ListType,
+  ownEventTypes,
+  ownEventValues,
+  recordedParts,
+  recordingName,
+  rowNameColumns,
+  type StatementText,
+  selectRow,
+  textTypes,
+  valueRows,
+  valuesOf,
+  withClause,
+} from './combined.ts'
+import { expiresBy } from './idempotency-claims.ts'
+import { type EventValues, eventValues, ledgersOf } from './outbox.ts'
+import { sweepingPart } from './tombstones.ts'
+
+/**
+ * The deletion of a row to which no other refers, as one statement; it deletes nothing and returns no row if the row has
+ * another revision. Null if it needs more statements, as nodes of another declaration keep something of the row.
+ */
+export function* combinedRemove(cellar: StoreContext, plan: Remove, seen: ReadResult | null): Steps<Statement | null> {
+  const own = preparedCollection(cellar, plan.collection)
+  const { collection, former, shape } = own
+  const { dialect, dropped, backlog } = cellar
+  if (!dialect.combines || dropped || backlog || former) return null
+  const ledgers = yield* ledgersOf(cellar, own)
+  if (ledgers && !(seen?.is === 'found' && seen.revision === plan.revision && isCompleteEvent(own, seen))) return null
+  const { key, revision, time } = plan
+  const doc = seen?.is === 'found' ? seen.doc : ''
+  const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time }
+  const event = ledgers && eventValues(cellar, collection, { ...change, ledgers })
+  const last = event ? revision + 1 : revision
+  const owner = collection.account === null ? null : key.account
+  const values: Cell[] = [...rowKeyValues(collection, key, dialect), revision]
+  if (isRemembered(collection, event)) values.push(last)
+  if (collection.retention !== 0) values.push(tombstoneId(collection, key), time, owner)
+  if (collection.retention !== null) values.push(expiresBy(cellar, time) - collection.retention)
+  if (event) values.push(shape, doc, ...ownEventValues(event))
+  const texts = own.prepared.form(`remove${event ? ` ${recordingName(event)}` : ''}`, () =>
+    removeTexts(own, event, cellar),
+  )
+  return { ...texts, values, autocommit: 'write' }
+}
+
+/** Whether a statement uses the last revision of the row: it leaves a tombstone, or records the deletion. */
+const isRemembered = ({ retention }: Collection, event: EventValues | null): boolean =>
+  retention !== 0 || event !== null
+
+/** Whether the event of a deletion has no further rows: neither joined ones, nor its own for nodes of other declarations. */
+const isCompleteEvent = ({ eventJoins }: PreparedCollection, seen: FoundRow): boolean =>
+  eventJoins.length === 0 && (seen as Partial<ViewedRow>).view == null
+
+// long because: both texts are built from the same parts
+function removeTexts(
+  { collection }: PreparedCollection,
+  event: EventValues | null,
+  cellar: StoreContext,
+): StatementText {
+  const { dialect } = cellar
+  const { retention } = collection
+  const names = keyColumns(collection)
+  const types: ListType[] = [...textTypes(names), 'bigint']
+  const last = types.length
+  if (isRemembered(collection, event)) types.push('bigint')
+  const stone = types.length
+  if (retention !== 0) types.push('text', 'bigint', 'text')
+  const expiry = types.length
+  if (retention !== null) types.push('bigint')
+  const shape = types.length
+  if (event) types.push('bigint', 'text', ...ownEventTypes(event))
+  const places = { key: 0, revision: last, shape, doc: shape + 1, own: shape + 2 }
+  const recorded = event ? recordedParts(cellar, { event, collection, places }) : () => []
+  const name = literal(storedNameOf(collection))
+
+  const parts = (from: string, value: (i: number) => string, oldest: string, isBatch: boolean): readonly string[] => [
+    ...(retention === 0
+      ? []
+      : [
+          `stone AS (INSERT INTO ${tombstoneTable} (collection, id, time, revision, owner) SELECT ${[name, value(stone), value(stone + 1), value(last), value(stone + 2)].join(', ')}${from})`,
+        ]),
+    ...(retention === null ? [] : [sweepingPart(name, oldest, isBatch, dialect)]),
+    ...recorded(from, value),
+  ]
+  const returned = rowNameColumns(names, 'own').join(', ')
+  const [one, each] = valuesOf(types, dialect)
+  const row = names.map((key, i) => `own.${key} = ${one(i)}`).join(' AND ')
+  const removed = `written AS (DELETE FROM ${quoted(collection.table)} AS own WHERE ${row} AND own.revision = ${one(names.length)} RETURNING ${returned})`
+  const text = withClause([removed, ...parts(' FROM written', one, one(expiry), false)]) + selectRow
+  if (!dialect.coalesces) return { text }
+  const removedAll = `written AS (DELETE FROM ${quoted(collection.table)} AS own USING one WHERE ${equalColumns('own', [...names, 'revision'], 0)} RETURNING ${returned})`
+  const from = ` FROM one JOIN written ON ${names.map((_, i) => `written.at${i} = one.c${i}`).join(' AND ')}`
+  const oldest = `(SELECT min(one.c${expiry}) FROM one)`
+  const given = `one AS (SELECT * FROM ${valueRows(types, dialect)})`
+  const all = withClause([given, removedAll, ...parts(from, each, oldest, true)]) + selectRow
+  return { text, many: { text: all, types, at: [...names.keys()] } }
+}
