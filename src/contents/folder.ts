@@ -6,14 +6,14 @@ import type { ContentStore } from '../flow/world.ts'
 
 /** Throws if the folder cannot be made. */
 export async function folderContents(folder: string): Promise<ContentStore> {
-  await mkdir(folder, { recursive: true })
+  await makeFolder(folder)
   // Folders with many thousands of entries are slow on some systems.
   const placeOf = (name: string) => join(folder, name.slice(0, 2), name)
   const partOf = (name: string) => `${placeOf(name)}.part`
   return {
     write: async (name, pieces) => {
       const place = placeOf(name)
-      await mkdir(dirname(place), { recursive: true })
+      await makeFolder(dirname(place))
       try {
         await writeWhole(partOf(name), pieces)
         await rename(partOf(name), place)
@@ -57,4 +57,17 @@ async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>): Prom
 async function synced(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   await handle.sync().finally(() => handle.close())
+}
+
+/** Makes a folder and those above it. The recursive form of Node never ends where none can be made, as in /proc. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT') throw error
+    await makeFolder(dirname(folder))
+    await mkdir(folder)
+  }
 }

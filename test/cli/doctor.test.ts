@@ -1,10 +1,13 @@
 /** `bylaw doctor`, which lists rows that do not fit the declaration. */
 import assert from 'node:assert/strict'
+import { readdirSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { f } from 'bylaw'
+import { folderContents } from '../../src/contents/folder.ts'
 import { folder, notes, run } from '../help/command.ts'
 import { asked, things } from '../help/file.ts'
+import { fileNode } from '../help/file-node.ts'
 
 const declared = (fields: string) => `import { f, service } from 'bylaw'
 
@@ -13,6 +16,11 @@ export default service({
   resources: { things: { prefix: 'thg', fields: { ${fields} }, access: 'public' } },
 })
 `
+
+const contentsIn = (place: string): string[] =>
+  readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
 
 describe('bylaw doctor', () => {
   test('names the rows that do not fit a declaration, before it is applied', async () => {
@@ -75,5 +83,27 @@ export default service({
     assert.match(stdout, new RegExp(`things: ${odd?.json.id} in v1 cannot be converted: no code`))
     assert.match(stdout, new RegExp(`things: ${long?.json.id} in v1 does not fit: code must be at most 3`))
     assert.doesNotMatch(stdout, new RegExp(fine?.json.id))
+  })
+
+  test('names the files whose content is missing or cut', async () => {
+    const cwd = folder({ 'api.ts': declared('scan: f.file(), copy: f.file(), photo: f.file()') })
+    const place = join(cwd, 'files')
+    const api = things({ scan: f.file(), copy: f.file(), photo: f.file() })
+    const node = await fileNode(api, { url: `sqlite:${join(cwd, 'things.db')}` }, await folderContents(place))
+    const { id } = (await (await node.send('POST', '/things', {})).json()) as { id: string }
+    for (const file of ['scan', 'copy', 'photo']) {
+      const before = contentsIn(place)
+      await node.send('PUT', `/things/${id}/${file}`, Buffer.from('%PDF-1.4 long'))
+      const [made = ''] = contentsIn(place).filter((one) => !before.includes(one))
+      if (file === 'scan') rmSync(made)
+      if (file === 'copy') truncateSync(made, 5)
+    }
+    await node.close()
+    const given = ['doctor', 'api.ts', '--database', 'sqlite:./things.db', '--files', './files']
+    const { code, stdout } = await run(given, { cwd })
+    assert.equal(code, 1)
+    assert.match(stdout, new RegExp(`things\\.scan: ${id} has no content`))
+    assert.match(stdout, new RegExp(`things\\.copy: ${id} has 5 of 13 bytes of its content`))
+    assert.doesNotMatch(stdout, /photo/)
   })
 })

@@ -32,7 +32,7 @@ const tenantService = (exports: boolean) =>
       parts: {
         prefix: 'par',
         parent: { resource: 'deals', onDelete: 'cascade' },
-        fields: { text: f.text({ max: 100, filter: true, sort: true }), scan: f.file() },
+        fields: { text: f.text({ max: 100, filter: true, sort: true }), ...(exports && { scan: f.file() }) },
         history: { read: 'authenticated' },
         exports,
         summaries: { texts: { group: ['text'] } },
@@ -52,7 +52,7 @@ const tenantService = (exports: boolean) =>
       tags: {
         key: 'name',
         owner: 'accountId',
-        fields: { name: f.text({ max: 20 }), hue: f.text({ optional: true }), scan: f.file() },
+        fields: { name: f.text({ max: 20 }), hue: f.text({ optional: true }), ...(exports && { scan: f.file() }) },
         history: { read: 'deals:read' },
         access: 'authenticated',
       },
@@ -70,7 +70,7 @@ const tenantService = (exports: boolean) =>
   })
 
 export const tenants = tenantService(false)
-/** The same with exports of its lists. */
+/** The same with exports of its lists, and with files. */
 export const exportedTenants = tenantService(true)
 
 const scopes = ['deals:read', 'deals:write']
