@@ -66,8 +66,10 @@ async function makeFolder(folder: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') return
-    if (code !== 'ENOENT') throw error
+    if (code !== 'ENOENT' || dirname(folder) === folder) throw error
     await makeFolder(dirname(folder))
-    await mkdir(folder)
+    await mkdir(folder).catch((second: NodeJS.ErrnoException) => {
+      if (second.code !== 'EEXIST') throw second // another process may have made it
+    })
   }
 }
