@@ -2,7 +2,7 @@
 // long because: pairs are checked with the links and lists whose names they share
 import type { Field } from '../fields/field.ts'
 import { isObject, valueInWords } from '../fields/value-check.ts'
-import { linkOfField, toCase } from '../formats/naming.ts'
+import { linkOfField, toCase, toKebab } from '../formats/naming.ts'
 import {
   type Access,
   dependsOnRows,
@@ -256,8 +256,9 @@ function checkPairField(path: DeclarationPath, field: Field | undefined, context
     report(context, path, reason, `Leave \`${useless}\` out, or declare a resource with two references instead.`)
   }
   const isOther = Object.keys(context.resources).some((to) => referenceSites(field, to, '').length > 0)
-  if (isOther || options.derived !== undefined) {
-    const reason = `A field of a pair cannot be ${isOther ? 'a reference' : 'derived'}.`
+  const isFile = field.kind === 'file'
+  if (isOther || isFile || options.derived !== undefined) {
+    const reason = `A field of a pair cannot be ${isOther ? 'a reference' : isFile ? 'a file' : 'derived'}.`
     report(context, path, reason, 'Leave it out, or declare a resource with two references instead.')
   }
 }
@@ -303,9 +304,15 @@ function checkNames(path: DeclarationPath, sides: readonly [string, string], con
 }
 
 /** What else has a name below the items of a resource. */
-function nameBelow(own: string, name: string, { resources }: DeclarationCheck): string | undefined {
+function nameBelow(own: string, name: string, context: DeclarationCheck): string | undefined {
+  const { resources } = context
   const given = resources[own]
-  const { states, operations: declared, history } = isObject(given) ? given : {}
+  const { fields, states, operations: declared, history } = isObject(given) ? given : {}
+  const files = Object.entries(isObject(fields) ? fields : {}).filter(
+    ([, one]) => soundField(one, context)?.kind === 'file',
+  )
+  const file = files.find(([one]) => toKebab(one) === name)
+  if (file) return `the file \`${file[0]}\``
   const has = (all: unknown) => isObject(all) && hasMember(all, name)
   if (isObject(states) && has(states.transitions)) return `the transition \`${name}\``
   if (isObject(declared) && has(declared) && isObject(declared[name]) && declared[name].at === 'item')

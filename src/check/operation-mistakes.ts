@@ -37,7 +37,8 @@ export function checkFiles({ name, given }: ResourceCheck, context: DeclarationC
   for (const [one, own] of Object.entries(isObject(operations) ? operations : {}))
     if (isObject(own) && own.at === 'item') taken.set(one, `the operation \`${one}\``)
   for (const [one, own] of Object.entries(context.resources))
-    if (isObject(own) && parentNameOf(own) === name) taken.set(one, `the list of \`${one}\``)
+    if (isObject(own) && parentNameOf(own) === name && !hasMember(context.pairs, one))
+      taken.set(one, `the list of \`${one}\``)
   if (history !== undefined) taken.set(revisionSegment, 'the revisions of the item')
   for (const [field, own] of Object.entries(isObject(fields) ? fields : {})) {
     if (soundField(own, context)?.kind !== 'file') continue

@@ -109,6 +109,7 @@ test('R219: fields of a pair', () => {
     /^pairs\.marks\.fields\.by: A field of a pair cannot be a reference/,
   )
   only({ marks: pair({ fields: { by: f.list(f.ref('tags')) } }) }, {}, /cannot be a reference/)
+  only({ marks: pair({ fields: { scan: f.file() } }) }, {}, /cannot be a file/)
   only(
     { marks: pair({ fields: { role: f.text({ read: 'boss', optional: true } as never) } }) },
     {},
@@ -156,6 +157,8 @@ test('R219: names that have the URL of a list already', () => {
     has('the operation `tags`'),
   )
   only({ marks: pair() }, { tags: resource({ parent: 'orders' }) }, has('the list of `tags`'))
+  only({ marks: pair() }, { orders: resource({ fields: { tags: f.file() } }) }, has('the file `tags`'))
+  only({ marks: pair() }, { orders: resource({ fields: { marks: f.file() } }) })
   const revisions = { orders: resource({ history: { read: 'public' } }), revisions: resource() }
   only(
     { marks: pair({ between: ['revisions', 'orders'] }) },

@@ -1,6 +1,7 @@
 /** CSV rows: the documents of records, by the names of their columns, as exports write them. Part 4. R238. */
 import { invalidBody, Problem, type Violation } from '../errors/problem.ts'
 import type { Field } from '../fields/field.ts'
+import { partsOf } from '../fields/file-kind.ts'
 import { type FieldKinds, fieldKind } from '../fields/kind.ts'
 import type { Document } from '../flow/intent.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
@@ -69,8 +70,9 @@ function namedColumns({ members, rules, settings }: Resource): ReadonlyMap<strin
 }
 
 function columnsOf(path: readonly string[], field: Field, kinds: FieldKinds): Column[] {
-  if (field.fields === undefined) return [{ path, read: cellReader(field, kinds) }]
-  return Object.entries(field.fields).flatMap(([name, inner]) => columnsOf([...path, name], inner, kinds))
+  const parts = partsOf(field)
+  if (parts === undefined) return [{ path, read: cellReader(field, kinds) }]
+  return Object.entries(parts).flatMap(([name, inner]) => columnsOf([...path, name], inner, kinds))
 }
 
 /** Objects that have to be sent, even if all of their cells are empty. */

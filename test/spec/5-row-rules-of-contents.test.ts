@@ -110,7 +110,28 @@ doors(
       },
     )
 
-    spec('R170 R238', 'an import below an export has the rows of the caller alone', async () => {
+    spec(
+      'R238',
+      'an exported item without a file is imported, and one with a file is refused, as it would be lost',
+      async () => {
+        const [plain, filled] = [await paper('ann'), await paper('ann')]
+        assert.equal((await upload('ann', filled)).status, 201)
+        for (const type of ['application/x-ndjson', 'text/csv']) {
+          const { text } = await door.send('GET', '/papers?fields=id,title,holder,scan', {
+            headers: { ...door.as('ann'), accept: type },
+          })
+          const all = text.split(/(?<=\n)/)
+          const kept = all.filter(
+            (line, i) => (type === 'text/csv' && i === 0) || line.includes(plain) || line.includes(filled),
+          )
+          const { status, json } = await send('ann', 'POST', '/papers/imports', kept.join(''), type)
+          assert.equal(status, 200, JSON.stringify(json))
+          assert.deepEqual([json.created, json.failed, json.errors[0].errors[0].pointer], [1, 1, '/scan'])
+        }
+      },
+    )
+
+    spec('R170 R238', 'an export has the rows of the caller alone', async () => {
       await paper('ann')
       await paper('bob')
       const exported = await door.send('GET', '/papers', {
