@@ -37,9 +37,17 @@ export async function freshPostgres(): Promise<{ readonly url: string; readonly 
   await sql(url, `CREATE SCHEMA ${name}`)
   return {
     url: `${url}?options=${encodeURIComponent(`-c search_path=${name} -c client_min_messages=error`)}`,
-    drop: async () => {
-      await sql(url, `SET client_min_messages = error; DROP SCHEMA ${name} CASCADE`)
-    },
+    drop: () => dropSchema(url, name),
+  }
+}
+
+/** The server may still run the last statement of a process that was killed; the two can wait for each other. */
+async function dropSchema(url: string, name: string, tries = 5): Promise<void> {
+  try {
+    await sql(url, `SET client_min_messages = error; DROP SCHEMA ${name} CASCADE`)
+  } catch (error) {
+    if ((error as { readonly code?: string }).code !== '40P01' || tries === 1) throw error
+    await dropSchema(url, name, tries - 1)
   }
 }
 

@@ -8,7 +8,7 @@ import { isError } from '../help/errors.ts'
 const fields = { name: f.text() }
 const api = service({ name: 'errors', resources: { things: { prefix: 'thg', fields, access: 'public' } } })
 
-/** Appendix A: status, class, parent class, and types. */
+/** Appendix A, and the class of ranges of files: status, class, parent class, and types. */
 const table: readonly (readonly [status: number, name: string, above: string, types: string])[] = [
   [
     400,
@@ -52,6 +52,7 @@ const table: readonly (readonly [status: number, name: string, above: string, ty
   [413, 'content-too-large', '', ''],
   [414, 'uri-too-long', '', ''],
   [415, 'unsupported-media-type', '', 'unsupported-charset unsupported-content-coding'],
+  [416, 'range-not-satisfiable', '', ''],
   [417, 'expectation-failed', '', ''],
   [421, 'misdirected-request', '', ''],
   [422, 'unprocessable', '', ''],
