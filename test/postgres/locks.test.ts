@@ -82,15 +82,16 @@ test('R114: a deletion that waited for a change of its row is refused', { timeou
   t.after(own.close)
   const made = await own.call('POST', '/things', { name: 'a' })
   const path = `/things/${made.json.id}`
-  const client = new pg.Client(server.url)
-  await client.connect()
+  const [client, watcher] = [new pg.Client(server.url), new pg.Client(server.url)]
+  await Promise.all([client.connect(), watcher.connect()])
   await client.query('BEGIN')
   await client.query('UPDATE things SET revision = revision + 1')
   const removed = own.call('DELETE', path, undefined, { 'if-match': String(made.etag) })
-  const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%DELETE FROM "things"%'`
-  await until(async () => (await sql(server.url, waits)).length > 0)
+  // Not `until`: its first try waits for a few milliseconds only, and those after it read the row anew.
+  const waits = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+  while ((await watcher.query(waits)).rowCount === 0);
   await client.query('COMMIT')
-  await client.end()
+  await Promise.all([client.end(), watcher.end()])
   assert.deepEqual([(await removed).status, (await own.call('GET', path)).status], [412, 200])
 })
 

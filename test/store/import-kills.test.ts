@@ -66,21 +66,24 @@ for (const [name, place] of places)
         await running.stop(signal ?? 'SIGTERM')
       }
       const running = await startService(file, { database })
-      t.after(() => running.stop())
-      const repeat = () =>
-        fetch(`${running.url}/orders/imports`, { method: 'POST', headers, body: lines.join('') }).then((one) =>
-          one.json(),
-        )
-      const report = await repeat()
-      assert.deepEqual(report, { created: most, existing: 0, failed: 0, errors: [] })
-      assert.deepEqual(await repeat(), report)
-      const exported = await fetch(`${running.url}/orders`, { headers: { accept: 'application/x-ndjson' } })
-      const numbers = (await exported.text())
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line).number)
-      assert.deepEqual(numbers, [...lines.keys()])
-      const [events] = await rows('SELECT count(*) AS n, count(DISTINCT item) AS items FROM bylaw_outbox')
-      assert.deepEqual([Number(events?.n), Number(events?.items)], [most, most])
+      try {
+        const repeat = () =>
+          fetch(`${running.url}/orders/imports`, { method: 'POST', headers, body: lines.join('') }).then((one) =>
+            one.json(),
+          )
+        const report = await repeat()
+        assert.deepEqual(report, { created: most, existing: 0, failed: 0, errors: [] })
+        assert.deepEqual(await repeat(), report)
+        const exported = await fetch(`${running.url}/orders`, { headers: { accept: 'application/x-ndjson' } })
+        const numbers = (await exported.text())
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line).number)
+        assert.deepEqual(numbers, [...lines.keys()])
+        const [events] = await rows('SELECT count(*) AS n, count(DISTINCT item) AS items FROM bylaw_outbox')
+        assert.deepEqual([Number(events?.n), Number(events?.items)], [most, most])
+      } finally {
+        await running.stop() // before its database is dropped
+      }
     })
   })
