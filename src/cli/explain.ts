@@ -75,12 +75,12 @@ type ExplainedCaller = Pick<ExplainedRequest, 'caller' | 'invalid'>
 async function callerToExplain(given: CommandInput, context: ExplainContext): Promise<ExplainedCaller> {
   const as = given.flagValue('as')?.text
   const [account, tier] = [given.flagValue('account')?.text ?? null, given.flagValue('tier')?.text ?? null]
+  const own = given.flagValue('id')?.text
   if (as !== undefined && isApiKey(as)) return callerOfKey(as, context)
-  if (as === undefined && account === null && tier === null) return { caller: null, invalid: null }
-  const id = given.flagValue('id')?.text ?? 'explained'
+  if (as === undefined && own === undefined && account === null && tier === null) return { caller: null, invalid: null }
   const scopes = (as ?? '').split(/[,\s]+/).filter((one) => one !== '')
   for (const one of scopes) requireScope(one, context.service)
-  return { caller: callerOf(id, { account, scopes, tier, features: [] }), invalid: null }
+  return { caller: callerOf(own ?? 'explained', { account, scopes, tier, features: [] }), invalid: null }
 }
 
 function requireScope(scope: string, { declaration }: Service): void {

@@ -62,7 +62,8 @@ export function createDocument(resource: Resource, body: Document, hand: Permiss
     if (missingScopes(member, hand).length > 0) return requireUntouched(member, value, member.absent, asCreator(hand))
     if (wanted(member)) return member.check(value, at, faults)
     if (chosen && member.name === 'id') return checkChosenId(resource, value, at, faults)
-    return addViolation(faults, at, 'read-only-field', 'is set by the service; leave it out.')
+    const why = member.field.kind === 'file' ? 'is uploaded by PUT to a URL of its own' : 'is set by the service'
+    return addViolation(faults, at, 'read-only-field', `${why}; leave it out.`)
   })
   throwViolations(faults)
   return completeDocumentBy(resource, (member) => (given.has(member.name) ? given.get(member.name) : undefined))

@@ -67,7 +67,7 @@ const allRows = new TestedRows(new Map())
 
 function refusal(deed: string, { alternatives }: RowRule, namesOf: NamesOf): Problem {
   const allowed = alternatives.map((one) =>
-    'scope' in one ? `with the scope ${one.scope} all items` : `items where ${conditionsText(one.where, namesOf)}`,
+    'scope' in one ? `all items with the scope ${one.scope}` : `items where ${conditionsText(one.where, namesOf)}`,
   )
   return new Problem('access-denied', `The credentials do not permit to ${deed}. Allowed are ${listInWords(allowed)}.`)
 }

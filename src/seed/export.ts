@@ -48,7 +48,7 @@ async function run(given: CommandInput): Promise<number> {
   const store = await openStoreFor(service, databaseOf(given, service), 'require')
   try {
     const account = given.flagValue('account')?.text ?? 'development'
-    const { door, url, version } = operatorDoor(service, store, account, 'key:export')
+    const { door, url, version } = operatorDoor(service, store, account, 'command:export')
     const query = given.flagValue('query')?.text ?? ''
     const headers = { accept: type, ...(version !== null && { version }) }
     const answer = await door(new Request(`${url}/${resource}${query === '' ? '' : `?${query}`}`, { headers }))

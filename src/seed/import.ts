@@ -46,7 +46,7 @@ async function run(given: CommandInput): Promise<number> {
   const store = await openStoreFor(service, databaseOf(given, service), 'require')
   try {
     const account = given.flagValue('account')?.text ?? 'development'
-    const { door, url, version } = operatorDoor(service, store, account, 'key:import')
+    const { door, url, version } = operatorDoor(service, store, account, 'command:import')
     const headers = {
       ...{ 'content-type': type, 'idempotency-key': key },
       ...(version !== null && { version }),

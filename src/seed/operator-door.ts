@@ -17,7 +17,7 @@ interface OperatorDoor {
   readonly version: string | null
 }
 
-export function operatorDoor(declared: Service, store: Store, account: string, id: `key:${string}`): OperatorDoor {
+export function operatorDoor(declared: Service, store: Store, account: string, id: `command:${string}`): OperatorDoor {
   const choice = previewVersions(declared.choice, 'all')
   const service = { ...declared, quotas: null, choice }
   const world = serviceWorld(realWorld, store, cursorSecretsOf(store))

@@ -61,7 +61,7 @@ async function loadSeed(file: string): Promise<Seed> {
 
 /** A client of the newest version that may do everything. */
 function appOn(declared: Service, store: Store, account: string, counts: SeedCounts): unknown {
-  const { door, url, version } = operatorDoor(declared, store, account, 'key:seed')
+  const { door, url, version } = operatorDoor(declared, store, account, 'command:seed')
   const named = version === null ? {} : { version: version as never }
   return client({ url, ...named, fetch: seedFetch(door, counts) })
 }
