@@ -4,6 +4,7 @@ import { absentItem, admitPresent, type EndpointContext, itemKey, itemRead, mayR
 import { presentItem } from '../endpoints/present-item.ts'
 import { judgeWrite } from '../endpoints/state-refusal.ts'
 import { updatePlanner, writeItemRoute } from '../endpoints/write-item.ts'
+import type { Call } from '../flow/call.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { RevisionPage } from '../flow/outcome.ts'
@@ -154,12 +155,15 @@ function uploadRoute(scene: EndpointContext, file: ServedFile): Route {
       }
     },
     render: (intent, outcome) => {
-      const reply = route.render(intent, outcome)
+      const reply = route.render({ ...intent, call: withoutPreference(intent.call) }, outcome)
       if (!mayRead(intent.caller, representation.today)) return reply
       return memberReply(scene, file, intent, { reply, isFirst: first.has(intent.uploaded as object) })
     },
   }
 }
+
+/** The answer to an upload is small, so that it is always sent. */
+const withoutPreference = ({ headers: { prefer, ...headers }, ...call }: Call): Call => ({ ...call, headers })
 
 /** The member of the file, as the item has it. */
 function memberReply(

@@ -20,10 +20,14 @@ type ReadCell = (text: string | null) => unknown
 interface Column {
   readonly path: readonly string[]
   readonly read: ReadCell
+  readonly hasJson: boolean
 }
 
-/** Makes the function that reads the records below a line of names. Throws all mistakes in the names. */
-export function csvRows(names: CsvCells, resource: Resource): ReadRow {
+/**
+ * Makes the function that reads the records below a line of names. Throws all mistakes in the names. `parse` parses JSON strictly:
+ * a cell can hold no value that a body cannot.
+ */
+export function csvRows(names: CsvCells, resource: Resource, parse: (bytes: Buffer) => Document): ReadRow {
   const columns = namedColumns(resource)
   const faults: Violation[] = []
   const known = new Set<string | null>()
@@ -44,9 +48,13 @@ export function csvRows(names: CsvCells, resource: Resource): ReadRow {
       )
     const document: Document = {}
     for (const name of objects) document[name] = {}
-    read.forEach(({ path, read }, i) => {
-      const value = read(cells[i] as string | null)
+    read.forEach(({ path, read, hasJson }, i) => {
+      const cell = cells[i] as string | null
+      const value = read(cell)
       if (value !== undefined) setAt(document, path, value)
+      if (cell === null) return
+      if (hasJson && typeof value !== 'string') parse(memberAt(path, cell))
+      else if (cell.includes('\0')) parse(memberAt(path, JSON.stringify(cell)))
     })
     return document
   }
@@ -65,13 +73,13 @@ function nameFault(name: string | null, isTwice: boolean, columns: ReadonlyMap<s
 function namedColumns({ members, rules, settings }: Resource): ReadonlyMap<string, Column> {
   const key = idempotencyKeyField(settings)
   const columns = members.flatMap(({ name, field }) => columnsOf([name], field, rules.kinds))
-  if (key !== null) columns.push({ path: [key], read: (text) => text ?? undefined })
+  if (key !== null) columns.push({ path: [key], read: (text) => text ?? undefined, hasJson: false })
   return new Map(columns.map((column) => [column.path.join('.'), column]))
 }
 
 function columnsOf(path: readonly string[], field: Field, kinds: FieldKinds): Column[] {
   const parts = partsOf(field)
-  if (parts === undefined) return [{ path, read: cellReader(field, kinds) }]
+  if (parts === undefined) return [{ path, read: cellReader(field, kinds), hasJson: jsonKinds.includes(field.kind) }]
   return Object.entries(parts).flatMap(([name, inner]) => columnsOf([...path, name], inner, kinds))
 }
 
@@ -79,13 +87,13 @@ function columnsOf(path: readonly string[], field: Field, kinds: FieldKinds): Co
 const requiredObjects = ({ members }: Resource): readonly string[] =>
   members.flatMap(({ name, field, absent }) => (field.fields !== undefined && absent === undefined ? name : []))
 
-const isJson: readonly string[] = ['list', 'metadata', 'json']
+const jsonKinds: readonly string[] = ['list', 'metadata', 'json']
 
 function cellReader({ kind, options }: Field, kinds: FieldKinds): ReadCell {
   const [parse] = fieldKind(kind, kinds).parse ?? []
   // A null is told from a field that is left out only where that has another value.
   const empty = options.optional && options.default !== undefined ? null : undefined
-  const read = isJson.includes(kind) ? parsedJson : (text: string) => parse?.(text) ?? plainText(text)
+  const read = jsonKinds.includes(kind) ? parsedJson : (text: string) => parse?.(text) ?? plainText(text)
   return (text) => (text === null ? empty : read(text))
 }
 
@@ -100,6 +108,10 @@ function parsedJson(text: string): unknown {
 
 /** Removes the apostrophe that an export puts before a text that a spreadsheet could run. */
 const plainText = (text: string): string => (/^'+[=+\-@\t\r]/.test(text) ? text.slice(1) : text)
+
+/** An object with a JSON text at a path, so that mistakes in it point to their field. */
+const memberAt = (path: readonly string[], json: string): Buffer =>
+  Buffer.from(path.reduceRight((inner, name) => `{${JSON.stringify(name)}:${inner}}`, json))
 
 function setAt(document: Document, path: readonly string[], value: unknown): void {
   let at = document

@@ -22,7 +22,7 @@ export const csvType = 'text/csv'
 type ParseObject = (bytes: Buffer) => Document
 
 export const rowReader = (call: Call, resource: Resource, owner: string | undefined, parse: ParseObject): RowReader =>
-  mediaTypeOf(call) === csvType ? csvReader(resource, owner) : jsonReader(resource, owner, parse)
+  mediaTypeOf(call) === csvType ? csvReader(resource, owner, parse) : jsonReader(resource, owner, parse)
 
 function jsonReader(resource: Resource, owner: string | undefined, parse: ParseObject): RowReader {
   const own = withoutManaged(resource, owner)
@@ -33,7 +33,7 @@ function jsonReader(resource: Resource, owner: string | undefined, parse: ParseO
 }
 
 /** Throws mistakes in the line of names: no record could be read. */
-function csvReader(resource: Resource, owner: string | undefined): RowReader {
+function csvReader(resource: Resource, owner: string | undefined, parse: ParseObject): RowReader {
   const records = new CsvRecords(resource.settings.limits.body)
   const own = withoutManaged(resource, owner)
   let rows: ReturnType<typeof csvRows> | null = null
@@ -41,7 +41,7 @@ function csvReader(resource: Resource, owner: string | undefined): RowReader {
     take: (line, isDone) => {
       if (rows === null) {
         const names = isBlank(line) && !records.isOpen ? null : records.take(textOf(line, resource))
-        if (names) rows = csvRows(names, resource)
+        if (names) rows = csvRows(names, resource, parse)
         return null
       }
       const read = rows

@@ -65,6 +65,15 @@ doors(
   'files',
   shop,
   (door) => {
+    spec('R34 R120', 'an upload answers the member although the client prefers no content', async () => {
+      const { make, put } = client(door)
+      const url = `/orders/${await make()}/invoice`
+      for (const status of [201, 200]) {
+        const answer = await put(url, pdf, 'application/pdf', { prefer: 'return=minimal' })
+        assert.deepEqual([answer.status, answer.json?.length], [status, pdf.length], answer.text)
+      }
+    })
+
     spec(
       'R34, R110',
       'an upload answers the member that the item shows from then on, 201 first and 200 after',

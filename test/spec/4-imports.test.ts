@@ -27,6 +27,7 @@ const shop = service({
           { optional: true },
         ),
         tags: f.list(f.text({ max: 20 })),
+        labels: f.metadata({ optional: true }),
         gift: f.boolean({ optional: true }),
       },
       states: { field: 'status', initial: 'draft', transitions: { placements: { from: ['draft'], to: 'placed' } } },
@@ -197,6 +198,31 @@ doors('imports', shop, (door) => {
     assert.equal(typed.status, 422)
     assert.equal(await count(door), before + 599)
   })
+  spec('R43 R45 R238', 'a cell of CSV holds no value that a body cannot', async () => {
+    const text = [
+      'number,note,tags,labels',
+      '9501,"a\u0000b",,',
+      '9502,,"[""\\ud800""]",',
+      '9503,,,"{""a"":""1"",""a"":""2""}"',
+      '9504,,,"{""a"":""\\u0000""}"',
+      `9505,,"${'['.repeat(40)}${']'.repeat(40)}",`,
+      '9506,,"[""\\u00e9""]","{""a"":""1""}"',
+    ].join('\n')
+    const { status, json } = await send(door, text, {}, '/orders/imports', csv)
+    assert.equal(status, 200, JSON.stringify(json))
+    assert.deepEqual(
+      json.errors.map(({ line, type, pointer }: Record<string, unknown>) => [line, type, pointer]),
+      [
+        [2, 'invalid-encoding', '/note'],
+        [3, 'invalid-encoding', '/tags/0'],
+        [4, 'duplicate-json-key', '/labels/a'],
+        [5, 'invalid-encoding', '/labels/a'],
+        [6, 'malformed-json', undefined],
+      ],
+    )
+    assert.equal(json.created, 1)
+  })
+
   spec('R238', 'CSV has its columns by name, nested ones with dots, in any order', async () => {
     const text = [
       '\uFEFFsize.width,number,note,tags,gift,total,size.height,idempotencyKey',
