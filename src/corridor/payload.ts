@@ -11,6 +11,7 @@ import {
 } from 'node:zlib'
 import {
   codingsOf,
+  contentFlow,
   contentTooLarge,
   declaredLength,
   jsonPatchType,
@@ -61,9 +62,8 @@ export async function readPayload(
 
 /** The content of a request as it arrives, decoded, however long it is. */
 export async function* flowingContent(call: Call, settings: Settings): AsyncGenerator<Uint8Array, void, undefined> {
-  if (call.content === null) return
   const codings = codingsOf(call).toReversed()
-  let pieces: AsyncIterable<Uint8Array> = call.content.flow(settings.limits.idleTimeout)
+  let pieces: AsyncIterable<Uint8Array> = contentFlow(call, settings.limits.idleTimeout)
   for (const coding of codings)
     pieces = pipeline(pieces, streamDecoders[coding as keyof typeof streamDecoders](), () => {}) as never
   try {

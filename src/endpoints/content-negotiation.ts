@@ -198,3 +198,15 @@ function admitCoding(call: Call, { resource }: Route): void {
     headers: { 'Accept-Encoding': codings.join(', ') || 'identity' },
   })
 }
+
+/** The content as it arrives, of any length. Throws if it has another length than declared, so that no part counts as the whole. */
+export async function* contentFlow(call: Call, idle: number): AsyncGenerator<Uint8Array, void, undefined> {
+  const declared = call.headers['content-length'] === undefined ? null : declaredLength(call)
+  let length = 0
+  for await (const piece of call.content?.flow(idle) ?? []) {
+    length += piece.length
+    yield piece
+  }
+  if (declared !== null && declared !== length)
+    throw new Problem('malformed-request', `The content has ${length} bytes, not ${declared} as declared.`)
+}

@@ -1,6 +1,12 @@
 /** Receive file: takes in the content of an upload as it arrives, checks it, and stores it before its row names it. Part 8. */
 import { createHash } from 'node:crypto'
-import { codingsOf, contentTooLarge, declaredLength, mediaTypeOf } from '../endpoints/content-negotiation.ts'
+import {
+  codingsOf,
+  contentFlow,
+  contentTooLarge,
+  declaredLength,
+  mediaTypeOf,
+} from '../endpoints/content-negotiation.ts'
 import type { EndpointContext } from '../endpoints/item.ts'
 import { shortName } from '../errors/pointer.ts'
 import { Problem } from '../errors/problem.ts'
@@ -104,22 +110,16 @@ class IncomingContent {
   }
 
   async *pieces(): AsyncGenerator<Uint8Array> {
-    const { content } = this.#call
     try {
-      if (content) {
-        for await (const piece of content.flow(this.#idle)) {
-          this.#take(piece)
-          yield piece
-        }
+      for await (const piece of contentFlow(this.#call, this.#idle)) {
+        this.#take(piece)
+        yield piece
       }
     } catch (cause) {
       if (cause instanceof Problem) throw cause
       throw new Problem('malformed-request', 'The content broke off before its end. Send it again.', { cause })
     }
     this.#checkHead()
-    const declared = declaredLength(this.#call)
-    if (declared !== null && declared !== this.#length)
-      throw new Problem('malformed-request', `The content has ${this.#length} bytes, not ${declared} as declared.`)
   }
 
   #take(piece: Uint8Array): void {
