@@ -182,7 +182,7 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
   return { doorOf, close, world, runDue }
 }
 
-/** Deletes what nobody keeps any more: revisions after their retention, and contents of files without a row. */
+/** Deletes what has expired: revisions after their retention, and contents of files without a row. */
 async function forgetOld(resources: Service['resources'], store: Store, world: ServiceWorld): Promise<void> {
   await forgetRevisions({ resources, store, world })
   if (hasFiles(resources)) await sweepFiles({ store, world })

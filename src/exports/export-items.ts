@@ -9,7 +9,8 @@ import { documentSeparator, type Page, type PageStream } from '../flow/outcome.t
 import type { ListRows } from '../flow/plan.ts'
 import type { AnswerStream, Reply, StreamTarget } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
-import { type World, within } from '../flow/world.ts'
+import type { World } from '../flow/world.ts'
+import { makeReaderTime } from '../limits/reader-time.ts'
 import { listQueryReader } from '../lists/list-query.ts'
 import { viewNow } from '../views/shown-rows.ts'
 import { listRulesOf } from '../views/version-lists.ts'
@@ -118,20 +119,7 @@ async function sendPages(
   target: StreamTarget,
   world: World,
 ): Promise<void> {
-  let left = grace
-  const isRead = async (text: string): Promise<boolean> => {
-    target.write(text)
-    left += text.length / pace
-    const since = world.monotonic()
-    const inTime = await within(
-      world,
-      left,
-      target.ready().then(() => true),
-      () => false,
-    )
-    left -= world.monotonic() - since
-    return inTime
-  }
+  const isRead = makeReaderTime(target, world, { grace, pace })
   try {
     let inTime = await isRead(first)
     while (inTime) {

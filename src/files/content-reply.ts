@@ -2,7 +2,8 @@
 import type { FileMember } from '../fields/field.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { AnswerStream, Reply, StreamTarget } from '../flow/reply.ts'
-import { type ContentStore, type World, within } from '../flow/world.ts'
+import type { ContentStore, World } from '../flow/world.ts'
+import { makeReaderTime } from '../limits/reader-time.ts'
 import { type ByteRange, rangeOf } from './content-range.ts'
 import { dispositionOf } from './file-name.ts'
 import { fileTag } from './file-tag.ts'
@@ -70,20 +71,10 @@ async function sendPieces(
   world: World,
   { timeout, hasLeft }: { readonly timeout: number; readonly hasLeft: () => boolean },
 ): Promise<void> {
-  let left = timeout
+  const isTaken = makeReaderTime(target, world, { grace: timeout, pace: MiB / timeout })
   for await (const piece of read()) {
     if (hasLeft()) return
-    target.write(piece)
-    left += (piece.length / MiB) * timeout
-    const since = world.monotonic()
-    const inTime = await within(
-      world,
-      left,
-      target.ready().then(() => true),
-      () => false,
-    )
-    left -= world.monotonic() - since
-    if (!inTime) return target.cut()
+    if (!(await isTaken(piece))) return target.cut()
   }
   if (!hasLeft()) target.end()
 }

@@ -191,7 +191,7 @@ class Import {
     if (rows.length === 0) this.#digest.forget(this.#last)
     if (rows.length > 0 && this.#transactions++ > 0) await this.#tools.spendQuota()
     this.#running = this.#carryOut(rows)
-    this.#running.catch(() => {}) // whoever waits for it is told
+    this.#running.catch(() => {}) // a later await throws it
   }
 
   /** Carries rows out in one transaction; if one of them cannot be a part of it, again with each of them apart. */

@@ -11,7 +11,7 @@ import { previewVersions } from '../../src/versions/version-choice.ts'
 export interface FileNode {
   /** Sends JSON, or bytes as a PDF. */
   readonly send: (method: string, path: string, sent?: object | Buffer) => Promise<Response>
-  /** Removes what no row has had for a day, as seen from some days later. */
+  /** Sweeps as if some days had passed: removes the contents that no row has named for a day. */
   readonly sweep: (days: number) => Promise<void>
   readonly close: () => Promise<void>
 }
