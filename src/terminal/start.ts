@@ -2,6 +2,7 @@
 import { openContents } from '../contents/open-contents.ts'
 import { hasFiles } from '../files/file-makers.ts'
 import type { Store } from '../flow/store.ts'
+import { realWorld } from '../flow/real-world.ts'
 import { type ContentStore, type Log, pause } from '../flow/world.ts'
 import type { ListenPlace } from '../http/node.ts'
 import { isPostgresUrl } from '../postgres/connection-url.ts'
@@ -80,16 +81,17 @@ export async function openContentsFor(
   if (named === undefined && isPostgresUrl(database))
     throw commandError(
       'The service has fields for files, and no place for their contents.',
-      'Name a folder that all processes share, as --files /var/lib/shop/files or BYLAW_FILES=/var/lib/shop/files.',
+      'Name a folder that all processes share or a bucket, as --files /var/lib/shop/files or BYLAW_FILES=s3://shop-files.',
     )
   const usual = database === 'sqlite::memory:' ? ':memory:' : `./data/${service.name}-files`
   const place = named ?? usual
   try {
-    return await openContents(place)
+    return await openContents(place, realWorld)
   } catch (error) {
+    const shown = place.includes('://') ? 'the place that --files or BYLAW_FILES names' : place // it may have secrets
     throw commandError(
-      `Files cannot be kept in ${place}: ${(error as Error).message}`,
-      'Name a folder that this process may write, as --files /var/lib/shop/files.',
+      `Files cannot be kept in ${shown}: ${(error as Error).message}`,
+      'Name a folder that this process may write, as --files /var/lib/shop/files, or a bucket, as --files "s3://shop-files?region=eu-central-1".',
     )
   }
 }

@@ -1,0 +1,195 @@
+/** Bucket: keeps contents of files in a bucket of S3, or of a server that speaks its protocol. Part 2, fields. */
+import type { ContentStore, World } from '../flow/world.ts'
+import { BucketFault, element, elements } from './bucket-fault.ts'
+import type { BucketPlace } from './bucket-place.ts'
+import { type BucketPatience, type BucketRequests, bucketRequests, usualPatience } from './bucket-requests.ts'
+
+interface BucketTerms {
+  /** How many bytes an upload holds in memory, and sends at a time: servers take no smaller parts. */
+  readonly partSize: number
+  readonly patience: BucketPatience
+}
+
+const usualTerms: BucketTerms = { partSize: 5 * 1024 * 1024, patience: usualPatience }
+/** How many parts a content may have. */
+const mostParts = 10_000
+/** How often a content that breaks off is read on. */
+const mostResumed = 5
+
+/** Throws if the bucket is not there, cannot be reached, or refuses the access key. */
+export async function bucketContents(
+  place: BucketPlace,
+  world: World,
+  { partSize, patience }: BucketTerms = usualTerms,
+): Promise<ContentStore> {
+  const requests = bucketRequests(place, world, patience)
+  const keyOf = (name: string) => place.prefix + name
+  const length = (name: string) => lengthOf(requests, keyOf(name))
+  await probe(requests, keyOf('bylaw'))
+  return {
+    length,
+    write: (name, pieces) => writeContent(requests, keyOf(name), pieces, partSize),
+    read: (name, from, end) => readContent(requests, keyOf(name), from, end),
+    remove: async (name) => {
+      const key = keyOf(name)
+      if ((await length(name)) === null) await abortUploads(requests, key)
+      else await requests.send({ method: 'DELETE', key })
+    },
+  }
+}
+
+/** Reads a key that is not there: it needs the rights to read and to list, and leaves nothing behind. */
+async function probe({ send }: BucketRequests, key: string): Promise<void> {
+  await send({ method: 'GET', key, headers: { range: 'bytes=0-0' } }).catch((fault: BucketFault) => {
+    if (fault.code !== 'NoSuchKey' && fault.code !== 'InvalidRange') throw fault
+  })
+}
+
+async function lengthOf({ send }: BucketRequests, key: string): Promise<number | null> {
+  try {
+    return Number((await send({ method: 'HEAD', key })).headers['content-length'])
+  } catch (fault) {
+    if ((fault as BucketFault).code === 'HTTP 404') return null
+    throw fault
+  }
+}
+
+/** Reads on where a connection breaks off: contents never change. */
+async function* readContent(
+  { open }: BucketRequests,
+  key: string,
+  from: number,
+  end: number,
+): AsyncGenerator<Uint8Array> {
+  let at = from
+  for (let resumed = 0; at < end; resumed++) {
+    try {
+      for await (const piece of await open({ method: 'GET', key, headers: { range: `bytes=${at}-${end - 1}` } })) {
+        at += piece.length
+        if (at > end) throw new Error(`The bucket has sent more of ${key} than it was asked for.`)
+        yield piece
+      }
+      if (at < end) throw new BucketFault(`The bucket has sent less of ${key} than it was asked for.`, '', { passes: true })
+    } catch (fault) {
+      if (!(fault instanceof BucketFault) || !fault.passes || resumed === mostResumed) throw fault
+    }
+  }
+}
+
+/** Holds one part at a time. A content that fits into a part is stored by one request. */
+async function writeContent(
+  requests: BucketRequests,
+  key: string,
+  pieces: AsyncIterable<Uint8Array>,
+  partSize: number,
+): Promise<void> {
+  const part = new Part(partSize)
+  let upload: Upload | null = null
+  try {
+    for await (const piece of pieces)
+      for (let rest = part.take(piece); rest.length > 0; rest = part.take(rest)) {
+        upload ??= await Upload.begin(requests, key)
+        await upload.add(part.bytes())
+        part.clear()
+      }
+    if (upload === null) await requests.send({ method: 'PUT', key, body: part.bytes(), headers: ofBytes })
+    else await upload.complete(part.bytes())
+  } catch (error) {
+    await upload?.abort().catch(() => {}) // it is aborted again when the content is swept
+    throw error
+  }
+}
+
+const ofBytes = { 'content-type': 'application/octet-stream' }
+
+/** Bytes up to a size, in memory that grows with them. Pieces are copied, as many small ones would take more memory. */
+class Part {
+  readonly #size: number
+  #buffer = Buffer.alloc(0)
+  #length = 0
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  /** Takes what there is room for, and returns the rest. */
+  take(piece: Uint8Array): Uint8Array {
+    const taken = piece.subarray(0, this.#size - this.#length)
+    const length = this.#length + taken.length
+    if (length > this.#buffer.length) this.#grow(length)
+    this.#buffer.set(taken, this.#length)
+    this.#length = length
+    return piece.subarray(taken.length)
+  }
+
+  #grow(length: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.min(this.#size, Math.max(length, 2 * this.#buffer.length, 65_536)))
+    this.#buffer.copy(larger, 0, 0, this.#length)
+    this.#buffer = larger
+  }
+
+  bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length)
+  }
+
+  clear(): void {
+    this.#length = 0
+  }
+}
+
+/** A content that is stored in parts. */
+class Upload {
+  readonly #requests: BucketRequests
+  readonly #key: string
+  readonly #id: string
+  readonly #tags: string[] = []
+  #length = 0
+
+  private constructor(requests: BucketRequests, key: string, id: string) {
+    this.#requests = requests
+    this.#key = key
+    this.#id = id
+  }
+
+  static async begin(requests: BucketRequests, key: string): Promise<Upload> {
+    const { text } = await requests.send({ method: 'POST', key, query: { uploads: '' }, headers: ofBytes })
+    const id = element(text, 'UploadId')
+    if (id === undefined) throw new Error('The bucket has begun an upload in parts without an id.')
+    return new Upload(requests, key, id)
+  }
+
+  async add(body: Uint8Array): Promise<void> {
+    const number = this.#tags.length + 1
+    if (number > mostParts) throw new Error(`A content in a bucket has at most ${mostParts} parts.`)
+    const query = { partNumber: String(number), uploadId: this.#id }
+    const { headers } = await this.#requests.send({ method: 'PUT', key: this.#key, query, body })
+    this.#tags.push(headers.etag ?? '')
+    this.#length += body.length
+  }
+
+  async complete(last: Uint8Array): Promise<void> {
+    await this.add(last)
+    const parts = this.#tags.map((tag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
+    const body = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`
+    const request = { method: 'POST', key: this.#key, query: { uploadId: this.#id }, body } as const
+    try {
+      await this.#requests.send({ ...request, headers: { 'content-type': 'application/xml' } })
+    } catch (fault) {
+      // The answer to an attempt that succeeded may have been lost: the repeat finds no such upload.
+      if ((await lengthOf(this.#requests, this.#key)) !== this.#length) throw fault
+    }
+  }
+
+  async abort(): Promise<void> {
+    await abortUpload(this.#requests, this.#key, this.#id)
+  }
+}
+
+const abortUpload = ({ send }: BucketRequests, key: string, uploadId: string) =>
+  send({ method: 'DELETE', key, query: { uploadId } })
+
+/** Aborts the uploads of a content whose process has ended in the middle, so that their parts are not kept. */
+async function abortUploads(requests: BucketRequests, key: string): Promise<void> {
+  const { text } = await requests.send({ method: 'GET', key: '', query: { uploads: '', prefix: key } })
+  for (const id of elements(text, 'UploadId')) await abortUpload(requests, key, id)
+}
