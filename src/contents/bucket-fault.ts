@@ -8,7 +8,11 @@ export class BucketFault extends Error {
   /** Whether the same request may succeed soon. */
   readonly passes: boolean
 
-  constructor(message: string, code: string, { passes, cause }: { readonly passes: boolean; readonly cause?: unknown }) {
+  constructor(
+    message: string,
+    code: string,
+    { passes, cause }: { readonly passes: boolean; readonly cause?: unknown },
+  ) {
     super(message, { cause })
     this.code = code
     this.passes = passes
@@ -35,9 +39,13 @@ export function answeredFault(place: BucketPlace, { status, headers, text }: Ref
         ? 'It is at another address, and redirects are not followed: correct the endpoint and the region.'
         : (mends[code]?.(place, String(headers.date ?? '?')) ?? (element(text, 'Message') ?? '').slice(0, 200))
   const passes = status >= 500 || status === 429 || passing.has(code)
-  return new BucketFault(`The bucket ${place.bucket} at ${place.origin.host} answered ${status} ${code}. ${mend}`, code, {
-    passes,
-  })
+  return new BucketFault(
+    `The bucket ${place.bucket} at ${place.origin.host} answered ${status} ${code}. ${mend}`,
+    code,
+    {
+      passes,
+    },
+  )
 }
 
 const mends: Readonly<Record<string, (place: BucketPlace, date: string) => string>> = {

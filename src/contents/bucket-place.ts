@@ -42,7 +42,9 @@ export function bucketPlace(text: string, { environment }: Pick<World, 'environm
   // Certificates of servers do not cover names of buckets with dots.
   const isInPath = style === '' ? named !== undefined || bucket.includes('.') : style === 'true'
   if (!isInPath && isIP(endpoint.hostname.replace(/^\[|\]$/g, '')) > 0)
-    throw new Error('pathStyle=false needs an endpoint with a name, as the bucket is put before it. Leave pathStyle out.')
+    throw new Error(
+      'pathStyle=false needs an endpoint with a name, as the bucket is put before it. Leave pathStyle out.',
+    )
   const origin = new URL(isInPath ? endpoint.origin : `${endpoint.protocol}//${bucket}.${endpoint.host}`)
   const path = endpoint.pathname.replace(/\/$/, '') + (isInPath ? `/${bucket}` : '')
   return { bucket, prefix: prefixOf(url), region, origin, path, ...credentialsIn(environment) }
@@ -89,9 +91,8 @@ function endpointOf(text: string): URL {
 
 function credentialsIn(environment: World['environment']): Pick<SigningKey, 'id' | 'secret' | 'token'> {
   const { AWS_ACCESS_KEY_ID: id = '', AWS_SECRET_ACCESS_KEY: secret = '', AWS_SESSION_TOKEN: token = '' } = environment
-  const [missing] = Object.entries({ AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret }).find(
-    ([, value]) => value === '',
-  ) ?? []
+  const [missing] =
+    Object.entries({ AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret }).find(([, value]) => value === '') ?? []
   if (missing !== undefined)
     throw new Error(`${missing} is not set. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to a key for the bucket.`)
   return { id, secret, token: token === '' ? null : token }

@@ -118,7 +118,9 @@ export function bucketRequests(place: BucketPlace, world: World, patience: Bucke
       repeated(request, async (response) => {
         if (response.statusCode === 206) return piecesOf(response)
         const { status } = await admitted(response)
-        throw new BucketFault(`The bucket answered ${status} to a request for a range.`, `HTTP ${status}`, { passes: false })
+        throw new BucketFault(`The bucket answered ${status} to a request for a range.`, `HTTP ${status}`, {
+          passes: false,
+        })
       }),
   }
 }

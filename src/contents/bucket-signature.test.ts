@@ -50,13 +50,19 @@ for (const [name, request, signature] of [
   test(`the example "${name}" has its published signature`, () => {
     const { authorization = '' } = signRequest(request, key, time)
     assert.equal(authorization.split('Signature=')[1], signature)
-    assert.match(authorization, /^AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE\/20130524\/us-east-1\/s3\/aws4_request, /)
+    assert.match(
+      authorization,
+      /^AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE\/20130524\/us-east-1\/s3\/aws4_request, /,
+    )
   })
 
 test('the token of temporary credentials is sent and signed', () => {
   const signed = signRequest(plain, { ...key, token: 'temporary' }, time)
   assert.equal(signed['x-amz-security-token'], 'temporary')
-  assert.match(signed.authorization as string, /SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token,/)
+  assert.match(
+    signed.authorization as string,
+    /SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token,/,
+  )
 })
 
 test('keys are escaped but for letters, digits and a few marks', () => {

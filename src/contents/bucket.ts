@@ -69,7 +69,8 @@ async function* readContent(
         if (at > end) throw new Error(`The bucket has sent more of ${key} than it was asked for.`)
         yield piece
       }
-      if (at < end) throw new BucketFault(`The bucket has sent less of ${key} than it was asked for.`, '', { passes: true })
+      if (at < end)
+        throw new BucketFault(`The bucket has sent less of ${key} than it was asked for.`, '', { passes: true })
     } catch (fault) {
       if (!(fault instanceof BucketFault) || !fault.passes || resumed === mostResumed) throw fault
     }

@@ -1,8 +1,8 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
 import { openContents } from '../contents/open-contents.ts'
 import { hasFiles } from '../files/file-makers.ts'
-import type { Store } from '../flow/store.ts'
 import { realWorld } from '../flow/real-world.ts'
+import type { Store } from '../flow/store.ts'
 import { type ContentStore, type Log, pause } from '../flow/world.ts'
 import type { ListenPlace } from '../http/node.ts'
 import { isPostgresUrl } from '../postgres/connection-url.ts'

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { ContentStore } from '../../src/flow/world.ts'
-import { realWorld } from '../../src/flow/real-world.ts'
 import { bucketContents } from '../../src/contents/bucket.ts'
 import { bucketPlace } from '../../src/contents/bucket-place.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import type { ContentStore } from '../../src/flow/world.ts'
 
 /** What a test does to a request: refuses it, breaks its connection, or answers nothing. */
 export type Fault =
@@ -40,7 +40,10 @@ export interface StandIn {
   /** Whether and how a request fails; replaced by tests. */
   fault: (request: SeenRequest) => Fault | null
   /** Its contents, in parts of 1,000 bytes and with short time-outs. */
-  readonly contents: (more?: { readonly place?: string; readonly partSize?: number }) => Promise<ContentStore>
+  readonly contents: (more?: {
+    readonly place?: string
+    readonly environment?: Readonly<Record<string, string>>
+  }) => Promise<ContentStore>
   readonly close: () => Promise<void>
 }
 
@@ -62,7 +65,10 @@ class Refusal extends Error {
 export async function standIn({
   token,
   smallest = 1000,
-}: { readonly token?: string; readonly smallest?: number } = {}): Promise<StandIn> {
+}: {
+  readonly token?: string
+  readonly smallest?: number
+} = {}): Promise<StandIn> {
   const { objects, uploads, requests } = { objects: new Map(), uploads: new Map(), requests: [] } as Pick<
     StandIn,
     'objects' | 'uploads' | 'requests'
@@ -126,13 +132,19 @@ export async function standIn({
   function beginUpload(key: string): Answer {
     const id = `upload/${uploads.size}+&="${key.length}`
     uploads.set(id, { key, parts: new Map() })
-    return xml(`<InitiateMultipartUploadResult><Key>${escape(key)}</Key><UploadId>${escape(id)}</UploadId></InitiateMultipartUploadResult>`)
+    return xml(
+      `<InitiateMultipartUploadResult><Key>${escapedText(key)}</Key><UploadId>${escapedText(id)}</UploadId></InitiateMultipartUploadResult>`,
+    )
   }
 
   function listUploads(prefix: string): Answer {
     const listed = [...uploads].filter(([, { key }]) => key.startsWith(prefix))
-    const texts = listed.map(([id, { key }]) => `<Upload><Key>${escape(key)}</Key><UploadId>${escape(id)}</UploadId></Upload>`)
-    return xml(`<ListMultipartUploadsResult><Prefix>${escape(prefix)}</Prefix>${texts.join('')}</ListMultipartUploadsResult>`)
+    const texts = listed.map(
+      ([id, { key }]) => `<Upload><Key>${escapedText(key)}</Key><UploadId>${escapedText(id)}</UploadId></Upload>`,
+    )
+    return xml(
+      `<ListMultipartUploadsResult><Prefix>${escapedText(prefix)}</Prefix>${texts.join('')}</ListMultipartUploadsResult>`,
+    )
   }
 
   function ofUpload(method: string, key: string, query: URLSearchParams, body: Buffer): Answer {
@@ -169,9 +181,9 @@ export async function standIn({
     ...{ endpoint, environment, place, objects, uploads, requests },
     fault: () => null,
     contents: (more = {}) => {
-      const world = { ...realWorld, environment }
+      const world = { ...realWorld, random: () => 0.02, environment: more.environment ?? environment }
       return bucketContents(bucketPlace(more.place ?? place, world), world, {
-        partSize: more.partSize ?? 1000,
+        partSize: 1000,
         patience: { answer: 150, upload: 150, piece: 150 },
       })
     },
@@ -204,7 +216,8 @@ function verify(request: IncomingMessage, body: Buffer, token: string | undefine
   const lines = new Map<string, string>()
   for (let i = 0; i < request.rawHeaders.length; i += 2)
     lines.set((request.rawHeaders[i] as string).toLowerCase(), request.rawHeaders[i + 1] as string)
-  const form = /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/
+  const form =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/
   const given = form.exec(lines.get('authorization') ?? '')
   if (!given) throw new Refusal(403, 'AccessDenied')
   const [, id, day = '', place, names = '', signature] = given
@@ -213,7 +226,8 @@ function verify(request: IncomingMessage, body: Buffer, token: string | undefine
   if (lines.get('x-amz-security-token') !== token) throw new Refusal(400, 'InvalidToken')
   const date = lines.get('x-amz-date') ?? ''
   const time = Date.parse(date.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z'))
-  if (!(Math.abs(time - Date.now()) < 15 * 60_000) || !date.startsWith(day)) throw new Refusal(403, 'RequestTimeTooSkewed')
+  if (!(Math.abs(time - Date.now()) < 15 * 60_000) || !date.startsWith(day))
+    throw new Refusal(403, 'RequestTimeTooSkewed')
   const digest = createHash('sha256').update(body).digest('hex')
   if (lines.get('x-amz-content-sha256') !== digest) throw new Refusal(400, 'XAmzContentSHA256Mismatch')
   const signed = names.split(';')
@@ -227,14 +241,16 @@ function verify(request: IncomingMessage, body: Buffer, token: string | undefine
   let key = Buffer.from(`AWS4${secret}`)
   for (const part of [day, region, 's3', 'aws4_request']) key = createHmac('sha256', key).update(part).digest()
   const text = `AWS4-HMAC-SHA256\n${date}\n${day}/${region}/s3/aws4_request\n${hash}`
-  if (createHmac('sha256', key).update(text).digest('hex') !== signature) throw new Refusal(403, 'SignatureDoesNotMatch')
+  if (createHmac('sha256', key).update(text).digest('hex') !== signature)
+    throw new Refusal(403, 'SignatureDoesNotMatch')
 }
 
-const byName = (one: string, other: string): number => ((one.split('=')[0] as string) < (other.split('=')[0] as string) ? -1 : 1)
+const byName = (one: string, other: string): number =>
+  (one.split('=')[0] as string) < (other.split('=')[0] as string) ? -1 : 1
 
 const tagOf = (content: Buffer): string => `"${createHash('md5').update(content).digest('hex')}"`
 
-const escape = (text: string): string =>
+const escapedText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&#34;').replaceAll('>', '&gt;')
 
 const xml = (text: string) => ({
