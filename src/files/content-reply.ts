@@ -47,7 +47,8 @@ export function contentReply(
   return { ...whole, part }
 }
 
-async function lengthIn(contents: ContentStore, name: string): Promise<number | null> {
+/** The length of a content; null if there is none. A place of contents that is away is no fault of the service. R161. */
+export async function lengthIn(contents: ContentStore, name: string): Promise<number | null> {
   try {
     return await contents.length(name)
   } catch (cause) {

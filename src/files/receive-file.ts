@@ -7,7 +7,7 @@ import {
   declaredLength,
   mediaTypeOf,
 } from '../endpoints/content-negotiation.ts'
-import type { EndpointContext } from '../endpoints/item.ts'
+import { type EndpointContext, itemRead } from '../endpoints/item.ts'
 import { shortName } from '../errors/pointer.ts'
 import { Problem } from '../errors/problem.ts'
 import type { FileMember } from '../fields/field.ts'
@@ -16,11 +16,13 @@ import type { RequestContext } from '../flow/intent.ts'
 import type { Store } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
 import { isDryRun } from '../lists/query-string.ts'
+import { lengthIn } from './content-reply.ts'
 import { dryContent } from './file-makers.ts'
 import { nameInHeader } from './file-name.ts'
 import { noteContent } from './file-table.ts'
+import { fileTag } from './file-tag.ts'
 import { contradictingType, headSize, isTypeAllowed } from './file-types.ts'
-import type { ServedFile } from './served-file.ts'
+import { fileIn, type ServedFile } from './served-file.ts'
 
 /** Refuses an upload by its headers, before its content is read. R32, R33, R178. */
 export function admitUpload(call: Call, { most, types, name }: ServedFile): void {
@@ -65,11 +67,13 @@ function unsupportedType({ headers }: Call, types: readonly string[] = []): Prob
 
 /** Stores the content of an upload; a dry run only checks it. */
 export async function receiveFile(
-  { resource, representation }: EndpointContext,
+  scene: EndpointContext,
   file: ServedFile,
-  { call, params, world }: RequestContext,
+  asked: RequestContext,
   store: Store,
 ): Promise<FileMember> {
+  const { resource, representation } = scene
+  const { call, params, world } = asked
   const { contents } = world
   if (contents === null) throw new Error('There is no place for files.')
   const isDry = isDryRun(call, resource.settings)
@@ -89,7 +93,12 @@ export async function receiveFile(
   }
   const { length, sha256 } = content.end()
   const sent = nameInHeader(call.headers['content-disposition']) ?? null
-  return { href: name, type, length, sha256, name: sent }
+  const member = { href: name, type, length, sha256, name: sent }
+  const seen = await store.execute(itemRead(scene, asked))
+  const present = seen.is === 'found' ? fileIn(file, seen) : null
+  // The same file again changes nothing, unless its content was lost. R112.
+  const isSame = present && fileTag(present) === fileTag(member) && (await lengthIn(contents, present.href)) === length
+  return isSame ? present : member
 }
 
 /** A content that is counted, digested and compared with its type as it arrives. */
