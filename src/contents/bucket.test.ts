@@ -4,10 +4,10 @@ import { type TestContext, test } from 'node:test'
 import { type Fault, type SeenRequest, standIn } from '../../test/help/bucket.ts'
 import { BucketFault } from './bucket-fault.ts'
 
-async function opened(t: TestContext, options: Parameters<typeof standIn>[0] = {}) {
-  const bucket = await standIn(options)
+async function opened(t: TestContext, patience?: number) {
+  const bucket = await standIn()
   t.after(bucket.close)
-  return { bucket, contents: await bucket.contents() }
+  return { bucket, contents: await bucket.contents(patience === undefined ? {} : { patience }) }
 }
 
 async function* inPieces(content: Buffer, size = 300): AsyncGenerator<Uint8Array> {
@@ -20,6 +20,8 @@ async function bytesOf(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(all)
 }
 
+/** Parts are of their usual size up to that. */
+const most = 1_000_000
 const contentOf = (length: number): Buffer => Buffer.from(Array.from({ length }, (_, i) => (i * 7 + (i >> 8)) % 251))
 
 /** Makes the first requests fail that a test asks for. */
@@ -33,7 +35,7 @@ test('contents of all lengths are stored whole, in parts of one size', async (t)
   for (const length of [0, 1, 999, 1000, 1001, 2000, 2001, 5500])
     for (const size of [1, 300, 1000, 6000]) {
       const [name, content] = [`n${length}-${size}`, contentOf(length)]
-      await contents.write(name, inPieces(content, size))
+      await contents.write(name, inPieces(content, size), most)
       assert.deepEqual(bucket.objects.get(`some folder/ü/${name}`), content)
       assert.equal(await contents.length(name), length)
       assert.deepEqual(await bytesOf(contents.read(name, 0, length)), content)
@@ -48,12 +50,15 @@ test('a content of one part takes one request, and others are stored in parts', 
   const { bucket, contents } = await opened(t)
   const methods = async (length: number) => {
     bucket.requests.length = 0
-    await contents.write(`a${length}`, inPieces(contentOf(length)))
+    await contents.write(`a${length}`, inPieces(contentOf(length)), most)
     return bucket.requests.map(({ method }) => method).join(' ')
   }
   assert.equal(await methods(1000), 'PUT')
   assert.equal(await methods(1001), 'POST PUT PUT POST')
   assert.equal(await methods(3000), 'POST PUT PUT PUT POST')
+  bucket.requests.length = 0
+  await contents.write('large', inPieces(contentOf(3000)), 15_000_000)
+  assert.equal(bucket.requests.filter(({ query }) => query.has('partNumber')).length, 2)
 })
 
 const failing: readonly Fault[] = [
@@ -67,7 +72,7 @@ const failing: readonly Fault[] = [
 ]
 
 test('each request of a content is repeated if its failure passes', async (t) => {
-  const { bucket, contents } = await opened(t)
+  const { bucket, contents } = await opened(t, 150)
   const content = contentOf(2500)
   for (const [i, fault] of failing.entries())
     for (const found of [
@@ -77,7 +82,7 @@ test('each request of a content is repeated if its failure passes', async (t) =>
     ]) {
       const name = `${i}`
       bucket.fault = faultsOf(found, [fault])
-      await contents.write(name, inPieces(content))
+      await contents.write(name, inPieces(content), most)
       assert.deepEqual(await bytesOf(contents.read(name, 0, 2500)), content, JSON.stringify(fault))
     }
 })
@@ -86,14 +91,14 @@ test('an upload that fails for good is aborted, and so is one whose content brea
   const { bucket, contents } = await opened(t)
   const ofPart = ({ query }: SeenRequest) => query.get('partNumber') === '2'
   bucket.fault = (request) => (ofPart(request) ? { status: 503, code: 'SlowDown' } : null)
-  await assert.rejects(contents.write('a', inPieces(contentOf(2500))), /answered 503 SlowDown/)
+  await assert.rejects(contents.write('a', inPieces(contentOf(2500)), most), /answered 503 SlowDown/)
   assert.equal(bucket.requests.filter(ofPart).length, 3)
   bucket.fault = () => null
   async function* broken() {
     yield contentOf(1500)
     throw new Error('The client has left.')
   }
-  await assert.rejects(contents.write('b', broken()), /The client has left/)
+  await assert.rejects(contents.write('b', broken(), most), /The client has left/)
   assert.equal(bucket.uploads.size + bucket.objects.size, 0)
 })
 
@@ -101,8 +106,8 @@ test('parts of a process that has ended are removed with the content that was no
   const { bucket, contents } = await opened(t)
   bucket.fault = ({ method, query }) =>
     query.has('uploadId') && method !== 'PUT' ? { status: 503, code: 'SlowDown' } : null
-  await assert.rejects(contents.write('left', inPieces(contentOf(2500))))
-  await assert.rejects(contents.write('other', inPieces(contentOf(2500))))
+  await assert.rejects(contents.write('left', inPieces(contentOf(2500)), most))
+  await assert.rejects(contents.write('other', inPieces(contentOf(2500)), most))
   assert.equal(bucket.uploads.size, 2)
   bucket.fault = () => null
   await contents.remove('left')
@@ -113,9 +118,9 @@ test('parts of a process that has ended are removed with the content that was no
 })
 
 test('a content that breaks off is read on where it broke', async (t) => {
-  const { bucket, contents } = await opened(t)
+  const { bucket, contents } = await opened(t, 150)
   const content = contentOf(100_000)
-  await contents.write('a', inPieces(content, 50_000))
+  await contents.write('a', inPieces(content, 50_000), most)
   bucket.requests.length = 0
   bucket.fault = faultsOf(({ method }) => method === 'GET', ['half', 'cut', 'half and silent', 'half'])
   assert.deepEqual(await bytesOf(contents.read('a', 10, 99_000)), content.subarray(10, 99_000))
@@ -127,13 +132,13 @@ test('a content that breaks off is read on where it broke', async (t) => {
 })
 
 test('a reader that is slow is no failure of the bucket', async (t) => {
-  const { bucket, contents } = await opened(t)
+  const { bucket, contents } = await opened(t, 500)
   const content = contentOf(20_000_000)
   bucket.objects.set('some folder/ü/a', content)
   bucket.requests.length = 0
   const all: Uint8Array[] = []
   for await (const piece of contents.read('a', 0, content.length)) {
-    if (all.length === 0) await new Promise((resolve) => setTimeout(resolve, 300)) // longer than the bucket may be silent
+    if (all.length === 0) await new Promise((resolve) => setTimeout(resolve, 1000)) // longer than the bucket may be silent
     all.push(piece)
   }
   assert.deepEqual(Buffer.concat(all), content)
@@ -141,12 +146,14 @@ test('a reader that is slow is no failure of the bucket', async (t) => {
 })
 
 test('a bucket that is away fails within bounds', async (t) => {
-  const { bucket, contents } = await opened(t)
-  await contents.write('a', inPieces(contentOf(10)))
+  const { bucket, contents } = await opened(t, 150)
+  await contents.write('a', inPieces(contentOf(10)), most)
   bucket.fault = () => 'silent'
   await assert.rejects(contents.length('a'), /silent for 0.15 seconds/)
+  bucket.requests.length = 0
   await assert.rejects(bytesOf(contents.read('a', 0, 10)), /silent/)
-  await assert.rejects(contents.write('b', inPieces(contentOf(10))), /silent/)
+  assert.equal(bucket.requests.length, 3)
+  await assert.rejects(contents.write('b', inPieces(contentOf(10)), most), /silent/)
   await assert.rejects(contents.remove('a'), /silent/)
   await bucket.close()
   await assert.rejects(contents.length('a'), /cannot be reached \(ECONN/)
@@ -157,7 +164,7 @@ test('a content that is not there is null, and others are refused', async (t) =>
   assert.equal(await contents.length('absent'), null)
   await contents.remove('absent')
   await assert.rejects(bytesOf(contents.read('absent', 0, 10)), /NoSuchKey/)
-  await contents.write('short', inPieces(contentOf(5)))
+  await contents.write('short', inPieces(contentOf(5)), most)
   await assert.rejects(bytesOf(contents.read('short', 0, 10)), /InvalidRange/)
   bucket.fault = () => ({ status: 403, code: 'AccessDenied' })
   await assert.rejects(contents.length('absent'), /needs s3:GetObject/)

@@ -5,13 +5,14 @@ import type { BucketPlace } from './bucket-place.ts'
 import { type BucketPatience, type BucketRequests, bucketRequests, usualPatience } from './bucket-requests.ts'
 
 interface BucketTerms {
-  /** How many bytes an upload holds in memory, and sends at a time: servers take no smaller parts. */
+  /** How many bytes an upload holds in memory, and sends at a time; more for contents that would have too many parts. */
   readonly partSize: number
   readonly patience: BucketPatience
 }
 
+/** Servers take no smaller parts. */
 const usualTerms: BucketTerms = { partSize: 5 * 1024 * 1024, patience: usualPatience }
-/** How many parts a content may have. */
+
 const mostParts = 10_000
 /** How often a content that breaks off is read on. */
 const mostResumed = 5
@@ -28,7 +29,8 @@ export async function bucketContents(
   await probe(requests, keyOf('bylaw'))
   return {
     length,
-    write: (name, pieces) => writeContent(requests, keyOf(name), pieces, partSize),
+    write: (name, pieces, most) =>
+      writeContent(requests, keyOf(name), pieces, Math.max(partSize, Math.ceil(most / mostParts))),
     read: (name, from, end) => readContent(requests, keyOf(name), from, end),
     remove: async (name) => {
       const key = keyOf(name)
@@ -63,8 +65,9 @@ async function* readContent(
 ): AsyncGenerator<Uint8Array> {
   let at = from
   for (let resumed = 0; at < end; resumed++) {
+    const pieces = await open({ method: 'GET', key, headers: { range: `bytes=${at}-${end - 1}` } })
     try {
-      for await (const piece of await open({ method: 'GET', key, headers: { range: `bytes=${at}-${end - 1}` } })) {
+      for await (const piece of pieces) {
         at += piece.length
         if (at > end) throw new Error(`The bucket has sent more of ${key} than it was asked for.`)
         yield piece
@@ -160,9 +163,7 @@ class Upload {
   }
 
   async add(body: Uint8Array): Promise<void> {
-    const number = this.#tags.length + 1
-    if (number > mostParts) throw new Error(`A content in a bucket has at most ${mostParts} parts.`)
-    const query = { partNumber: String(number), uploadId: this.#id }
+    const query = { partNumber: String(this.#tags.length + 1), uploadId: this.#id }
     const { headers } = await this.#requests.send({ method: 'PUT', key: this.#key, query, body })
     this.#tags.push(headers.etag ?? '')
     this.#length += body.length

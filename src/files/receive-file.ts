@@ -85,7 +85,7 @@ export async function receiveFile(
     const row = { resource: representation.today.name, item: params.at(-1) as string, field: file.stored.name }
     await store.execute(tablePlan(noteContent, { name, ...row, unused: world.now() }))
     try {
-      await contents.write(name, content.pieces())
+      await contents.write(name, content.pieces(), file.most)
     } catch (cause) {
       if (cause instanceof Problem) throw cause
       throw new Problem('dependency-unavailable', 'The content could not be stored. Send it again later.', { cause })

@@ -39,10 +39,13 @@ export interface StandIn {
   readonly requests: SeenRequest[]
   /** Whether and how a request fails; replaced by tests. */
   fault: (request: SeenRequest) => Fault | null
-  /** Its contents, in parts of 1,000 bytes and with short time-outs. */
+  /** Its contents, in parts of 1,000 bytes. */
   readonly contents: (more?: {
     readonly place?: string
     readonly environment?: Readonly<Record<string, string>>
+    readonly partSize?: number
+    /** How long it may be silent, in milliseconds. */
+    readonly patience?: number
   }) => Promise<ContentStore>
   readonly close: () => Promise<void>
 }
@@ -181,10 +184,11 @@ export async function standIn({
     ...{ endpoint, environment, place, objects, uploads, requests },
     fault: () => null,
     contents: (more = {}) => {
+      const { patience = 10_000 } = more
       const world = { ...realWorld, random: () => 0.02, environment: more.environment ?? environment }
       return bucketContents(bucketPlace(more.place ?? place, world), world, {
-        partSize: 1000,
-        patience: { answer: 150, upload: 150, piece: 150 },
+        partSize: more.partSize ?? 1000,
+        patience: { answer: patience, upload: patience, piece: patience },
       })
     },
     close: () =>

@@ -17,7 +17,7 @@ function countedContents(): ContentStore & { readonly names: Set<string> } {
   const [names, own] = [new Set<string>(), memoryContents()]
   return {
     ...{ ...own, names },
-    write: (name, pieces) => own.write(name, pieces).then(() => void names.add(name)),
+    write: (name, ...rest) => own.write(name, ...rest).then(() => void names.add(name)),
     remove: (name) => own.remove(name).then(() => void names.delete(name)),
   }
 }
