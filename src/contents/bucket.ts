@@ -14,8 +14,9 @@ interface BucketTerms {
 const usualTerms: BucketTerms = { partSize: 5 * 1024 * 1024, patience: usualPatience }
 
 const mostParts = 10_000
-/** How often a content that breaks off is read on. */
-const mostResumed = 5
+/** How often a content that breaks off is read on, unless some bytes arrive in between. */
+const mostBreaks = 5
+const progress = 1024 * 1024
 
 /** Throws if the bucket is not there, cannot be reached, or refuses the access key. */
 export async function bucketContents(
@@ -56,7 +57,7 @@ async function lengthOf({ send }: BucketRequests, key: string): Promise<number |
   }
 }
 
-/** Reads on where a connection breaks off: contents never change. */
+/** Reads on where a connection breaks off, as contents never change. */
 async function* readContent(
   { open }: BucketRequests,
   key: string,
@@ -64,7 +65,8 @@ async function* readContent(
   end: number,
 ): AsyncGenerator<Uint8Array> {
   let at = from
-  for (let resumed = 0; at < end; resumed++) {
+  for (let breaks = 0; at < end; ) {
+    const since = at
     const pieces = await open({ method: 'GET', key, headers: { range: `bytes=${at}-${end - 1}` } })
     try {
       for await (const piece of pieces) {
@@ -75,7 +77,8 @@ async function* readContent(
       if (at < end)
         throw new BucketFault(`The bucket has sent less of ${key} than it was asked for.`, '', { passes: true })
     } catch (fault) {
-      if (!(fault instanceof BucketFault) || !fault.passes || resumed === mostResumed) throw fault
+      breaks = at - since < progress ? breaks + 1 : 1
+      if (!(fault instanceof BucketFault) || !fault.passes || breaks > mostBreaks) throw fault
     }
   }
 }

@@ -14,7 +14,7 @@ import { layoutName, type SchemaComparison, type StoredParts, stateToOpenAsIs } 
 import type { Dialect } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
 import { withBacklog } from './backlog.ts'
-import { rememberRights } from './drop.ts'
+import { defaultRetention, rememberRights } from './drop.ts'
 import { readFormerMisfits } from './misfits.ts'
 
 /** The schema that a store works with. */
@@ -73,8 +73,6 @@ export function* prepareStore(
     name: layoutName(layouts.layout),
   }
 }
-
-const defaultRetention = 30 * 24 * 60 * 60 * 1000
 
 /** Stores the rights of fields, deletes expired copies of dropped values, and finds the fields with other copies. */
 function* prepareCopies(

@@ -4,6 +4,7 @@ import { type PreparedCollection, type StoreContext, storedDocumentOf } from '..
 import type { Steps } from '../catalog/steps.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
+import { contentOf, useRestored } from '../ledgers/dropped-contents.ts'
 import {
   deleteCopiesStatement,
   findCopyTable,
@@ -42,6 +43,7 @@ const keptReasons = {
   unique: 'has to be unique, and another row has the value',
   unfit: 'does not fit what is declared',
   reference: 'refers to a row that is not there any more',
+  content: 'is a file whose content is not there any more',
 } as const
 type KeptReason = keyof typeof keptReasons
 
@@ -122,6 +124,8 @@ function* putBack(
     StoredDocument,
     StoredDocument,
   ]
+  const content = contentOf(copy.kind, value)
+  if (content !== null && (yield useRestored(cellar.dialect, content)).length === 0) return 'content'
   const clash = yield* updateRemoteEntries(cellar, prepared, { key, time: 0 }, before, made)
   if (clash)
     throw new Error(`Another row was given the same ${clash.fields.join(' and ')} as ${collection.name}/${key.id}.`)

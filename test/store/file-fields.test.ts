@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { memoryContents } from '../../src/contents/memory.ts'
 import type { ContentStore } from '../../src/flow/world.ts'
+import { undrop } from '../help/drops.ts'
 import { fileNode } from '../help/file-node.ts'
 import { places } from '../help/places.ts'
 
@@ -69,6 +70,33 @@ for (const [name, make] of places)
         assert.equal(contents.names.size, left)
         await node.close()
       }
+    })
+
+    test('R193: contents of a dropped field go when its values can no longer be put back, and stay if they are', async (t) => {
+      const place = await make(t)
+      const contents = countedContents()
+      const fields = { invoice: f.file(), scan: f.file(), photo: f.file() }
+      const first = await fileNode(shop(fields), place, contents)
+      const { id } = (await (await first.send('POST', '/orders', {})).json()) as { id: string }
+      for (const name of Object.keys(fields)) await first.send('PUT', `/orders/${id}/${name}`, pdf)
+      await first.close()
+      const { photo } = fields
+      const dropping = await fileNode(shop({ photo }), place, contents, ['orders.invoice', 'orders.scan'])
+      await dropping.sweep(29)
+      assert.equal(contents.names.size, 3)
+      await dropping.close()
+      const again = shop({ photo, invoice: f.file() })
+      const second = await fileNode(again, place, contents)
+      const [back, gone] = await undrop(place, again)
+      assert.deepEqual([back, gone], ['orders.invoice: put back', 'orders.scan: is not declared'])
+      await second.sweep(40)
+      assert.equal(contents.names.size, 2)
+      for (const name of ['invoice', 'photo'])
+        assert.equal(await (await second.send('GET', `/orders/${id}/${name}`)).text(), String(pdf))
+      await second.close()
+      const late = shop({ ...fields })
+      await (await fileNode(late, place, contents)).close()
+      assert.deepEqual(await undrop(place, late), ['orders.scan: is a file whose content is not there any more'])
     })
 
     test('R225: handlers decide about uploads, and write no file themselves', async (t) => {
