@@ -1,12 +1,12 @@
 /** Bucket requests: sends signed requests to a bucket, with bounds in time, and again if a failure passes. Part 2, fields. */
-import http, { type IncomingMessage, type RequestOptions } from 'node:http'
+import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { pause, type World, within } from '../flow/world.ts'
 import { answeredFault, BucketFault } from './bucket-fault.ts'
 import type { BucketPlace } from './bucket-place.ts'
-import { escapeKey, queryText, sha256, signRequest } from './bucket-signature.ts'
+import { canonicalQuery, escapeKey, sha256, signRequest } from './bucket-signature.ts'
 
-export interface BucketRequest {
+interface BucketRequest {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   /** Empty for the bucket itself. */
   readonly key: string
@@ -19,13 +19,6 @@ interface BucketAnswer {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly text: string
-}
-
-export interface BucketRequests {
-  /** The answer to a request that succeeds; throws a `BucketFault` otherwise. */
-  readonly send: (request: BucketRequest) => Promise<BucketAnswer>
-  /** The same for a range of any length: its pieces. */
-  readonly open: (request: BucketRequest) => Promise<AsyncIterable<Uint8Array>>
 }
 
 /** How long a bucket may be silent, in milliseconds: after a request, while it reads a content, and while it sends one. */
@@ -46,28 +39,75 @@ const mostText = 1_048_576
 /** How long a connection is kept for the next request, in milliseconds: less than servers keep it. */
 const idleLife = 4000
 
-export function bucketRequests(place: BucketPlace, world: World, patience: BucketPatience): BucketRequests {
-  const isSecure = place.origin.protocol === 'https:'
-  const agent = new (isSecure ? https : http).Agent({ keepAlive: true, timeout: idleLife })
+/** All requests may be repeated, as a key is used for one content. */
+export class BucketRequests {
+  readonly #place: BucketPlace
+  readonly #world: World
+  readonly #patience: BucketPatience
+  readonly #protocol: typeof http | typeof https
+  readonly #agent: http.Agent
+
+  constructor(place: BucketPlace, world: World, patience: BucketPatience) {
+    this.#place = place
+    this.#world = world
+    this.#patience = patience
+    this.#protocol = place.origin.protocol === 'https:' ? https : http
+    this.#agent = new this.#protocol.Agent({ keepAlive: true, timeout: idleLife })
+  }
+
+  /** The answer to a request that succeeds; throws a `BucketFault` otherwise. */
+  send(request: BucketRequest): Promise<BucketAnswer> {
+    return this.#repeated(request, (response) => this.#admitted(response))
+  }
+
+  /** The same for a range of any length: its pieces. */
+  open(request: BucketRequest): Promise<AsyncIterable<Uint8Array>> {
+    return this.#repeated(request, async (response) => {
+      if (response.statusCode === 206) return this.#pieces(response)
+      const { status } = await this.#admitted(response)
+      const says = `The bucket answered ${status} to a request for a range.`
+      throw new BucketFault(says, `HTTP ${status}`, { passes: false })
+    })
+  }
+
+  /** Runs an attempt again after failures that pass. */
+  async #repeated<T>(request: BucketRequest, take: (response: IncomingMessage) => Promise<T>): Promise<T> {
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await take(await this.#attempt(request))
+      } catch (error) {
+        const fault = brokenFault(this.#place, error)
+        if (!fault.passes || attempts === mostAttempts) throw fault
+        await pause(this.#world, this.#world.random() * firstPause * 4 ** (attempts - 1))
+      }
+    }
+  }
 
   /** One attempt, up to the head of its answer. */
-  async function attempt({ method, key, query = {}, headers = {}, body }: BucketRequest): Promise<IncomingMessage> {
-    const path = key === '' ? place.path || '/' : `${place.path}/${escapeKey(key)}`
+  async #attempt({ method, key, query = {}, headers = {}, body }: BucketRequest): Promise<IncomingMessage> {
+    const { origin, path: root } = this.#place
+    const path = key === '' ? root || '/' : `${root}/${escapeKey(key)}`
     const content = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-    const unsigned = { method, host: place.origin.host, path, query, headers: { ...headers, ...content } }
-    const signed = signRequest({ ...unsigned, digest: sha256(body ?? '') }, place, world.now())
-    const search = queryText(query)
-    const options = { method, path: search === '' ? path : `${path}?${search}`, headers: signed, agent }
-    const request = (isSecure ? https : http).request(place.origin, options satisfies RequestOptions)
-    const time = body === undefined ? patience.answer : patience.upload
-    const cancel = world.after(time, () => void request.destroy(silent(place, time)))
+    const unsigned = { method, host: origin.host, path, query, headers: { ...headers, ...content } }
+    const signed = signRequest({ ...unsigned, digest: sha256(body ?? '') }, this.#place, this.#world.now())
+    const target = Object.keys(query).length === 0 ? path : `${path}?${canonicalQuery(query)}`
+    const request = this.#protocol.request(origin, { method, path: target, headers: signed, agent: this.#agent })
+    const time = body === undefined ? this.#patience.answer : this.#patience.upload
+    const cancel = this.#world.after(time, () => void request.destroy(silent(this.#place, time)))
     return answerOf(request, body).finally(cancel)
   }
 
-  async function read(response: IncomingMessage): Promise<BucketAnswer> {
+  async #admitted(response: IncomingMessage): Promise<BucketAnswer> {
+    const answer = await this.#read(response)
+    // A server that joins parts may answer 200 before it knows whether it succeeds.
+    if (answer.status < 300 && !answer.text.includes('<Error>')) return answer
+    throw answeredFault(this.#place, answer)
+  }
+
+  async #read(response: IncomingMessage): Promise<BucketAnswer> {
     const pieces: Uint8Array[] = []
     let length = 0
-    for await (const piece of piecesOf(response)) {
+    for await (const piece of this.#pieces(response)) {
       pieces.push(piece)
       length += piece.length
       if (length > mostText) break
@@ -76,52 +116,21 @@ export function bucketRequests(place: BucketPlace, world: World, patience: Bucke
   }
 
   /** Ends the answer if a piece takes too long, but not if its reader does. */
-  async function* piecesOf(response: IncomingMessage): AsyncGenerator<Uint8Array> {
+  async *#pieces(response: IncomingMessage): AsyncGenerator<Uint8Array> {
+    const time = this.#patience.piece
     const pieces: AsyncIterator<Uint8Array> = response[Symbol.asyncIterator]()
     try {
       for (;;) {
-        const next = await within(world, patience.piece, pieces.next(), () => null)
-        if (next === null) throw silent(place, patience.piece)
+        const next = await within(this.#world, time, pieces.next(), () => null)
+        if (next === null) throw silent(this.#place, time)
         if (next.done) return
         yield next.value
       }
     } catch (error) {
-      throw brokenFault(place, error)
+      throw brokenFault(this.#place, error)
     } finally {
       response.destroy()
     }
-  }
-
-  /** Runs an attempt again after failures that pass. All requests may be repeated: keys are used for one content. */
-  async function repeated<T>(request: BucketRequest, take: (response: IncomingMessage) => Promise<T>): Promise<T> {
-    for (let attempts = 1; ; attempts++) {
-      try {
-        return await take(await attempt(request))
-      } catch (error) {
-        const fault = brokenFault(place, error)
-        if (!fault.passes || attempts === mostAttempts) throw fault
-        await pause(world, world.random() * firstPause * 4 ** (attempts - 1))
-      }
-    }
-  }
-
-  const admitted = async (response: IncomingMessage): Promise<BucketAnswer> => {
-    const answer = await read(response)
-    // A server that joins parts may answer 200 before it knows whether it succeeds.
-    if (answer.status < 300 && !answer.text.includes('<Error>')) return answer
-    throw answeredFault(place, answer)
-  }
-
-  return {
-    send: (request) => repeated(request, admitted),
-    open: (request) =>
-      repeated(request, async (response) => {
-        if (response.statusCode === 206) return piecesOf(response)
-        const { status } = await admitted(response)
-        throw new BucketFault(`The bucket answered ${status} to a request for a range.`, `HTTP ${status}`, {
-          passes: false,
-        })
-      }),
   }
 }
 

@@ -37,7 +37,7 @@ export function signRequest(
   }
   const names = Object.keys(signed).sort()
   const lines = names.map((name) => `${name}:${(signed[name] as string).trim().replace(/ +/g, ' ')}\n`).join('')
-  const request = [method, path, queryText(query), lines, names.join(';'), digest].join('\n')
+  const request = [method, path, canonicalQuery(query), lines, names.join(';'), digest].join('\n')
   const scope = `${day}/${region}/s3/aws4_request`
   const text = ['AWS4-HMAC-SHA256', stamp, scope, sha256(request)].join('\n')
   const key = [day, region, 's3', 'aws4_request'].reduce<string | Buffer>(hmac, `AWS4${secret}`)
@@ -46,7 +46,7 @@ export function signRequest(
 }
 
 /** A query string in the order of signatures. */
-export const queryText = (query: Readonly<Record<string, string>>): string =>
+export const canonicalQuery = (query: Readonly<Record<string, string>>): string =>
   Object.keys(query)
     .sort()
     .map((name) => `${escapeText(name)}=${escapeText(query[name] as string)}`)

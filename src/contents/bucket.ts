@@ -2,7 +2,7 @@
 import type { ContentStore, World } from '../flow/world.ts'
 import { BucketFault, element, elements } from './bucket-fault.ts'
 import type { BucketPlace } from './bucket-place.ts'
-import { type BucketPatience, type BucketRequests, bucketRequests, usualPatience } from './bucket-requests.ts'
+import { type BucketPatience, BucketRequests, usualPatience } from './bucket-requests.ts'
 
 interface BucketTerms {
   /** How many bytes an upload holds in memory, and sends at a time; more for contents that would have too many parts. */
@@ -24,7 +24,7 @@ export async function bucketContents(
   world: World,
   { partSize, patience }: BucketTerms = usualTerms,
 ): Promise<ContentStore> {
-  const requests = bucketRequests(place, world, patience)
+  const requests = new BucketRequests(place, world, patience)
   const keyOf = (name: string) => place.prefix + name
   const length = (name: string) => lengthOf(requests, keyOf(name))
   await probe(requests, keyOf('bylaw'))
@@ -42,15 +42,15 @@ export async function bucketContents(
 }
 
 /** Reads a key that is not there: it needs the rights to read and to list, and leaves nothing behind. */
-async function probe({ send }: BucketRequests, key: string): Promise<void> {
-  await send({ method: 'GET', key, headers: { range: 'bytes=0-0' } }).catch((fault: BucketFault) => {
+async function probe(requests: BucketRequests, key: string): Promise<void> {
+  await requests.send({ method: 'GET', key, headers: { range: 'bytes=0-0' } }).catch((fault: BucketFault) => {
     if (fault.code !== 'NoSuchKey' && fault.code !== 'InvalidRange') throw fault
   })
 }
 
-async function lengthOf({ send }: BucketRequests, key: string): Promise<number | null> {
+async function lengthOf(requests: BucketRequests, key: string): Promise<number | null> {
   try {
-    return Number((await send({ method: 'HEAD', key })).headers['content-length'])
+    return Number((await requests.send({ method: 'HEAD', key })).headers['content-length'])
   } catch (fault) {
     if ((fault as BucketFault).code === 'HTTP 404') return null
     throw fault
@@ -59,7 +59,7 @@ async function lengthOf({ send }: BucketRequests, key: string): Promise<number |
 
 /** Reads on where a connection breaks off, as contents never change. */
 async function* readContent(
-  { open }: BucketRequests,
+  requests: BucketRequests,
   key: string,
   from: number,
   end: number,
@@ -67,7 +67,7 @@ async function* readContent(
   let at = from
   for (let breaks = 0; at < end; ) {
     const since = at
-    const pieces = await open({ method: 'GET', key, headers: { range: `bytes=${at}-${end - 1}` } })
+    const pieces = await requests.open({ method: 'GET', key, headers: { range: `bytes=${at}-${end - 1}` } })
     try {
       for await (const piece of pieces) {
         at += piece.length
@@ -190,8 +190,8 @@ class Upload {
   }
 }
 
-const abortUpload = ({ send }: BucketRequests, key: string, uploadId: string) =>
-  send({ method: 'DELETE', key, query: { uploadId } })
+const abortUpload = (requests: BucketRequests, key: string, uploadId: string) =>
+  requests.send({ method: 'DELETE', key, query: { uploadId } })
 
 /** Aborts the uploads of a content whose process has ended in the middle, so that their parts are not kept. */
 async function abortUploads(requests: BucketRequests, key: string): Promise<void> {

@@ -114,8 +114,7 @@ function* putBack(
   const { document } = viewRow(collection, shape, storedDocumentOf(row))
   const edit = editSinceCopy(collection, document, path, copy)
   if (edit) return edit
-  const value = JSON.parse(copy.value) as unknown
-  const whole = withValueAt(document, path.split('.'), value) as Members | undefined
+  const whole = withValueAt(document, path.split('.'), JSON.parse(copy.value)) as Members | undefined
   if (!whole) return 'changed'
   if (!fitsRules(collection, path, whole)) return 'unfit'
   if (!(yield* referencesExist(cellar, collection, key, [document, whole]))) return 'reference'
@@ -124,8 +123,7 @@ function* putBack(
     StoredDocument,
     StoredDocument,
   ]
-  const content = contentOf(copy.kind, value)
-  if (content !== null && (yield useRestored(cellar.dialect, content)).length === 0) return 'content'
+  if (!(yield* isContentUsed(cellar, copy))) return 'content'
   const clash = yield* updateRemoteEntries(cellar, prepared, { key, time: 0 }, before, made)
   if (clash)
     throw new Error(`Another row was given the same ${clash.fields.join(' and ')} as ${collection.name}/${key.id}.`)
@@ -134,6 +132,12 @@ function* putBack(
   yield { text, values: [shape, made.doc, made.hidden, ...cellsIn(collection, whole), ...kept] }
   yield taken
   return null
+}
+
+/** Takes the content of a restored file into use again; false if it is not there any more. */
+function* isContentUsed({ dialect }: StoreContext, { kind, value }: StoredCopy): Steps<boolean> {
+  const content = contentOf(kind, JSON.parse(value))
+  return content === null || (yield useRestored(dialect, content)).length > 0
 }
 
 /** Whether the field's rights are at least as strict as when its value was dropped. */

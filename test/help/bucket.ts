@@ -1,5 +1,4 @@
 /** A stand-in for S3: it verifies signatures by itself, knows ranges and parts, and fails as a test asks for. */
-// long because: it is one server
 import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -64,6 +63,7 @@ class Refusal extends Error {
   }
 }
 
+// long because: its requests share what it keeps
 /** `token`: the session token that has to be sent. `smallest`: the least size of a part that is not the last one. */
 export async function standIn({
   token,

@@ -1,4 +1,5 @@
 /** Uploads and downloads of files over a socket: R162, R178, R180, and what becomes of contents that no row has. */
+// long because: the same tests run on folders and buckets
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
