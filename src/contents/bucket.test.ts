@@ -115,6 +115,15 @@ test('parts of a process that has ended are removed with the content that was no
     [...bucket.uploads.values()].map(({ key }) => key),
     ['some folder/ü/other'],
   )
+  for (const [status, code] of [
+    [403, 'AccessDenied'],
+    [501, 'NotImplemented'],
+  ] as const) {
+    bucket.fault = ({ query }) => (query.has('uploads') ? { status, code } : null)
+    await contents.remove('other') // left to the lifecycle of the bucket
+  }
+  bucket.fault = ({ query }) => (query.has('uploads') ? { status: 503, code: 'SlowDown' } : null)
+  await assert.rejects(contents.remove('other'), /SlowDown/)
 })
 
 test('a content that breaks off is read on where it broke', async (t) => {

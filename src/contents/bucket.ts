@@ -193,8 +193,17 @@ class Upload {
 const abortUpload = (requests: BucketRequests, key: string, uploadId: string) =>
   requests.send({ method: 'DELETE', key, query: { uploadId } })
 
-/** Aborts the uploads of a content whose process has ended in the middle, so that their parts are not kept. */
+/**
+ * Aborts the uploads of a content whose process has ended in the middle, so that their parts are not kept. Where uploads cannot
+ * be listed it is left to the lifecycle of the bucket: other contents have to be swept.
+ */
 async function abortUploads(requests: BucketRequests, key: string): Promise<void> {
-  const { text } = await requests.send({ method: 'GET', key: '', query: { uploads: '', prefix: key } })
-  for (const id of elements(text, 'UploadId')) await abortUpload(requests, key, id)
+  try {
+    const { text } = await requests.send({ method: 'GET', key: '', query: { uploads: '', prefix: key } })
+    for (const id of elements(text, 'UploadId')) await abortUpload(requests, key, id)
+  } catch (fault) {
+    if (!unlistable.includes((fault as BucketFault).code)) throw fault
+  }
 }
+
+const unlistable: readonly string[] = ['AccessDenied', 'NotImplemented', 'MethodNotAllowed', 'NoSuchUpload']

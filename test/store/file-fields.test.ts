@@ -4,8 +4,9 @@ import { describe, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { memoryContents } from '../../src/contents/memory.ts'
 import type { ContentStore } from '../../src/flow/world.ts'
+import { standIn } from '../help/bucket.ts'
 import { undrop } from '../help/drops.ts'
-import { fileNode } from '../help/file-node.ts'
+import { type FileNode, fileNode } from '../help/file-node.ts'
 import { places } from '../help/places.ts'
 
 const shop = (fields: object, more: object = {}): Service =>
@@ -97,6 +98,31 @@ for (const [name, make] of places)
       const late = shop({ ...fields })
       await (await fileNode(late, place, contents)).close()
       assert.deepEqual(await undrop(place, late), ['orders.scan: is a file whose content is not there any more'])
+    })
+
+    test('R34: nodes share a bucket, and any of them sweeps it', async (t) => {
+      const place = await make(t)
+      const bucket = await standIn()
+      t.after(bucket.close)
+      const api = shop({ invoice: f.file() })
+      const nodes = [
+        await fileNode(api, place, await bucket.contents()),
+        await fileNode(api, place, await bucket.contents()),
+      ]
+      const [one, other] = nodes as [FileNode, FileNode]
+      const { id } = (await (await one.send('POST', '/orders', {})).json()) as { id: string }
+      for (const text of ['%PDF-1.4 first', '%PDF-1.4 second']) {
+        assert.ok((await one.send('PUT', `/orders/${id}/invoice`, Buffer.from(text))).ok)
+        assert.equal(await (await other.send('GET', `/orders/${id}/invoice`)).text(), text)
+      }
+      assert.equal(bucket.objects.size, 2)
+      await other.sweep(2)
+      assert.equal(bucket.objects.size, 1)
+      assert.equal(await (await one.send('GET', `/orders/${id}/invoice`)).text(), '%PDF-1.4 second')
+      await other.send('DELETE', `/orders/${id}`)
+      await one.sweep(2)
+      assert.equal(bucket.objects.size, 0)
+      for (const node of nodes) await node.close()
     })
 
     test('R225: handlers decide about uploads, and write no file themselves', async (t) => {
