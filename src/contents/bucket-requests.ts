@@ -13,6 +13,8 @@ interface BucketRequest {
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
+  /** How many bytes the bucket has to store or to join before it answers. */
+  readonly effort?: number
 }
 
 interface BucketAnswer {
@@ -21,16 +23,16 @@ interface BucketAnswer {
   readonly text: string
 }
 
-/** How long a bucket may be silent, in milliseconds: after a request, while it reads a content, and while it sends one. */
+/** How long a bucket may be silent, in milliseconds: before an answer, the same again for each MiB of its effort, and within an answer. */
 export interface BucketPatience {
   readonly answer: number
-  readonly upload: number
   readonly piece: number
 }
 
 /** Three attempts without an answer take about as long as the usual `limits.handlerTimeout`. */
-export const usualPatience: BucketPatience = { answer: 3000, upload: 20_000, piece: 10_000 }
+export const usualPatience: BucketPatience = { answer: 3000, piece: 10_000 }
 
+const MiB = 1024 * 1024
 const mostAttempts = 3
 /** The longest pause before the first repeat, in milliseconds; it grows. */
 const firstPause = 200
@@ -84,7 +86,7 @@ export class BucketRequests {
   }
 
   /** One attempt, up to the head of its answer. */
-  async #attempt({ method, key, query = {}, headers = {}, body }: BucketRequest): Promise<IncomingMessage> {
+  async #attempt({ method, key, query = {}, headers = {}, body, effort = 0 }: BucketRequest): Promise<IncomingMessage> {
     const { origin, path: root } = this.#place
     const path = key === '' ? root || '/' : `${root}/${escapeKey(key)}`
     const content = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
@@ -92,7 +94,7 @@ export class BucketRequests {
     const signed = signRequest({ ...unsigned, digest: sha256(body ?? '') }, this.#place, this.#world.now())
     const target = Object.keys(query).length === 0 ? path : `${path}?${canonicalQuery(query)}`
     const request = this.#protocol.request(origin, { method, path: target, headers: signed, agent: this.#agent })
-    const time = body === undefined ? this.#patience.answer : this.#patience.upload
+    const time = this.#patience.answer * (1 + Math.ceil(effort / MiB))
     const cancel = this.#world.after(time, () => void request.destroy(silent(this.#place, time)))
     return answerOf(request, body).finally(cancel)
   }
@@ -150,7 +152,7 @@ function answerOf(request: http.ClientRequest, body: string | Uint8Array | undef
 const ignore = (): void => {}
 
 const silent = ({ bucket, origin }: BucketPlace, time: number): BucketFault =>
-  new BucketFault(`The bucket ${bucket} at ${origin.host} was silent for ${time / 1000} seconds.`, 'ETIMEDOUT', {
+  new BucketFault(`The bucket ${bucket} at ${origin.host} did not answer within ${time / 1000} seconds.`, 'ETIMEDOUT', {
     passes: true,
   })
 

@@ -158,12 +158,12 @@ test('a bucket that is away fails within bounds', async (t) => {
   const { bucket, contents } = await opened(t, 150)
   await contents.write('a', inPieces(contentOf(10)), most)
   bucket.fault = () => 'silent'
-  await assert.rejects(contents.length('a'), /silent for 0.15 seconds/)
+  await assert.rejects(contents.length('a'), /did not answer within 0.15 seconds/)
   bucket.requests.length = 0
-  await assert.rejects(bytesOf(contents.read('a', 0, 10)), /silent/)
+  await assert.rejects(bytesOf(contents.read('a', 0, 10)), /did not answer/)
   assert.equal(bucket.requests.length, 3)
-  await assert.rejects(contents.write('b', inPieces(contentOf(10)), most), /silent/)
-  await assert.rejects(contents.remove('a'), /silent/)
+  await assert.rejects(contents.write('b', inPieces(contentOf(10)), most), /did not answer/)
+  await assert.rejects(contents.remove('a'), /did not answer/)
   await bucket.close()
   await assert.rejects(contents.length('a'), /cannot be reached \(ECONN/)
 })

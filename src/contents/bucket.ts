@@ -10,13 +10,14 @@ interface BucketTerms {
   readonly patience: BucketPatience
 }
 
+const MiB = 1024 * 1024
 /** Servers take no smaller parts. */
-const usualTerms: BucketTerms = { partSize: 5 * 1024 * 1024, patience: usualPatience }
+const usualTerms: BucketTerms = { partSize: 5 * MiB, patience: usualPatience }
 
 const mostParts = 10_000
 /** How often a content that breaks off is read on, unless some bytes arrive in between. */
 const mostBreaks = 5
-const progress = 1024 * 1024
+const progress = MiB
 
 /** Throws if the bucket is not there, cannot be reached, or refuses the access key. */
 export async function bucketContents(
@@ -99,7 +100,7 @@ async function writeContent(
         await upload.add(part.bytes())
         part.clear()
       }
-    if (upload === null) await requests.send({ method: 'PUT', key, body: part.bytes(), headers: ofBytes })
+    if (upload === null) await requests.send({ method: 'PUT', key, ...stored(part.bytes()), headers: ofBytes })
     else await upload.complete(part.bytes())
   } catch (error) {
     await upload?.abort().catch(() => {}) // it is aborted again when the content is swept
@@ -107,6 +108,7 @@ async function writeContent(
   }
 }
 
+const stored = (body: Uint8Array) => ({ body, effort: body.length })
 const ofBytes = { 'content-type': 'application/octet-stream' }
 
 /** Bytes up to a size, in memory that grows with them. Pieces are copied, as many small ones would take more memory. */
@@ -167,7 +169,7 @@ class Upload {
 
   async add(body: Uint8Array): Promise<void> {
     const query = { partNumber: String(this.#tags.length + 1), uploadId: this.#id }
-    const { headers } = await this.#requests.send({ method: 'PUT', key: this.#key, query, body })
+    const { headers } = await this.#requests.send({ method: 'PUT', key: this.#key, query, ...stored(body) })
     this.#tags.push(headers.etag ?? '')
     this.#length += body.length
   }
@@ -177,8 +179,9 @@ class Upload {
     const parts = this.#tags.map((tag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${tag}</ETag></Part>`)
     const body = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join('')}</CompleteMultipartUpload>`
     const request = { method: 'POST', key: this.#key, query: { uploadId: this.#id }, body } as const
+    const effort = 4 * MiB + this.#length / 50 // some servers copy the parts
     try {
-      await this.#requests.send({ ...request, headers: { 'content-type': 'application/xml' } })
+      await this.#requests.send({ ...request, effort, headers: { 'content-type': 'application/xml' } })
     } catch (fault) {
       // The answer to an attempt that succeeded may have been lost: the repeat finds no such upload.
       if ((await lengthOf(this.#requests, this.#key)) !== this.#length) throw fault

@@ -188,7 +188,7 @@ export async function standIn({
       const world = { ...realWorld, random: () => 0.02, environment: more.environment ?? environment }
       return bucketContents(bucketPlace(more.place ?? place, world), world, {
         partSize: more.partSize ?? 1000,
-        patience: { answer: patience, upload: patience, piece: patience },
+        patience: { answer: patience, piece: patience },
       })
     },
     close: () =>
