@@ -28,11 +28,11 @@ export async function bucketContents(
   const requests = new BucketRequests(place, world, patience)
   const keyOf = (name: string) => place.prefix + name
   const length = (name: string) => lengthOf(requests, keyOf(name))
+  const holds = (most: number) => Math.max(partSize, Math.ceil(most / mostParts))
   await probe(requests, keyOf('bylaw'))
   return {
-    length,
-    write: (name, pieces, most) =>
-      writeContent(requests, keyOf(name), pieces, Math.max(partSize, Math.ceil(most / mostParts))),
+    ...{ length, holds },
+    write: (name, pieces, most) => writeContent(requests, keyOf(name), pieces, holds(most)),
     read: (name, from, end) => readContent(requests, keyOf(name), from, end),
     remove: async (name) => {
       const key = keyOf(name)
@@ -91,14 +91,14 @@ async function writeContent(
   pieces: AsyncIterable<Uint8Array>,
   partSize: number,
 ): Promise<void> {
-  const part = new Part(partSize)
+  let part = new Part(partSize)
   let upload: Upload | null = null
   try {
     for await (const piece of pieces)
       for (let rest = part.take(piece); rest.length > 0; rest = part.take(rest)) {
         upload ??= await Upload.begin(requests, key)
         await upload.add(part.bytes())
-        part.clear()
+        part = new Part(partSize) // its memory counts for other uploads until it is filled
       }
     if (upload === null) await requests.send({ method: 'PUT', key, ...stored(part.bytes()), headers: ofBytes })
     else await upload.complete(part.bytes())
@@ -139,10 +139,6 @@ class Part {
 
   bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length)
-  }
-
-  clear(): void {
-    this.#length = 0
   }
 }
 

@@ -79,7 +79,10 @@ export async function receiveFile(
   const isDry = isDryRun(call, resource.settings)
   const name = isDry ? dryContent : Buffer.from(world.fillRandom(new Uint8Array(16))).toString('hex')
   const type = typeOf(call, file.types)
-  const content = new IncomingContent(call, type, file.most, resource.settings.limits.idleTimeout)
+  const held = isDry ? 0 : (contents.holds?.(file.most) ?? 0)
+  const part = Math.min(held, declaredLength(call) ?? held)
+  const { idleTimeout: idle } = resource.settings.limits
+  const content = new IncomingContent({ call, type, most: file.most, idle, part })
   if (isDry) for await (const _ of content.pieces());
   else {
     const row = { resource: representation.today.name, item: params.at(-1) as string, field: file.stored.name }
@@ -101,26 +104,29 @@ export async function receiveFile(
   return isSame ? present : member
 }
 
+interface ContentTerms {
+  readonly call: Call
+  readonly type: string
+  readonly most: number
+  readonly idle: number
+  readonly part: number
+}
+
 /** A content that is counted, digested and compared with its type as it arrives. */
 class IncomingContent {
-  readonly #call: Call
-  readonly #type: string
-  readonly #most: number
-  readonly #idle: number
+  readonly #terms: ContentTerms
   readonly #digest = createHash('sha256')
   #length = 0
   #head: Buffer = Buffer.alloc(0)
 
-  constructor(call: Call, type: string, most: number, idle: number) {
-    this.#call = call
-    this.#type = type
-    this.#most = most
-    this.#idle = idle
+  constructor(terms: ContentTerms) {
+    this.#terms = terms
   }
 
   async *pieces(): AsyncGenerator<Uint8Array> {
+    const { call, idle, part } = this.#terms
     try {
-      for await (const piece of contentFlow(this.#call, this.#idle)) {
+      for await (const piece of contentFlow(call, idle, part)) {
         this.#take(piece)
         yield piece
       }
@@ -133,7 +139,7 @@ class IncomingContent {
 
   #take(piece: Uint8Array): void {
     this.#length += piece.length
-    if (this.#length > this.#most) throw contentTooLarge(this.#most)
+    if (this.#length > this.#terms.most) throw contentTooLarge(this.#terms.most)
     this.#digest.update(piece)
     if (this.#head.length >= headSize) return
     this.#head = Buffer.concat([this.#head, piece.subarray(0, headSize - this.#head.length)])
@@ -141,7 +147,7 @@ class IncomingContent {
   }
 
   #checkHead(): void {
-    const declared = this.#type.split(';', 1)[0] as string
+    const declared = this.#terms.type.split(';', 1)[0] as string
     const found = contradictingType(declared, this.#head)
     if (found === null) return
     const is = found === 'another one' ? 'are not those of this type' : `are those of ${found}`

@@ -53,6 +53,8 @@ export interface Clock {
 export interface ContentStore {
   /** Stores a content of up to `most` bytes, whole or not at all: nothing is stored if its pieces fail. */
   readonly write: (name: string, pieces: AsyncIterable<Uint8Array>, most: number) => Promise<void>
+  /** How many bytes of a content of up to `most` bytes it has in memory while it stores them; none if it is missing. */
+  readonly holds?: (most: number) => number
   /** The number of bytes of a content; null if there is none. */
   readonly length: (name: string) => Promise<number | null>
   /** The bytes of a content from a position to one that is not included. */
