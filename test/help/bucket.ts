@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { bucketContents } from '../../src/contents/bucket.ts'
 import { bucketPlace } from '../../src/contents/bucket-place.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
-import type { ContentStore } from '../../src/flow/world.ts'
+import type { ContentStore, World } from '../../src/flow/world.ts'
 
 /** What a test does to a request: refuses it, breaks its connection, or answers nothing. */
 export type Fault =
@@ -45,6 +45,7 @@ export interface StandIn {
     readonly partSize?: number
     /** How long it may be silent, in milliseconds. */
     readonly patience?: number
+    readonly after?: World['after']
   }) => Promise<ContentStore>
   readonly close: () => Promise<void>
 }
@@ -184,8 +185,8 @@ export async function standIn({
     ...{ endpoint, environment, place, objects, uploads, requests },
     fault: () => null,
     contents: (more = {}) => {
-      const { patience = 10_000 } = more
-      const world = { ...realWorld, random: () => 0.02, environment: more.environment ?? environment }
+      const { patience = 10_000, after = realWorld.after } = more
+      const world = { ...realWorld, after, random: () => 0.02, environment: more.environment ?? environment }
       return bucketContents(bucketPlace(more.place ?? place, world), world, {
         partSize: more.partSize ?? 1000,
         patience: { answer: patience, piece: patience },
