@@ -268,7 +268,7 @@ async function refusal(answer: Response): Promise<unknown[]> {
 }
 
 test('R161: a bucket that is away is 503 for reads and uploads, and no item changes', async (t) => {
-  const { bucket, ...place } = await bucketPlace(undefined, 150)
+  const { bucket, ...place } = await bucketPlace(undefined, 400)
   const { url, post, put, errors } = await serve(t, place)
   const id = await post('/orders')
   const at = `/orders/${id}/scan`
