@@ -624,7 +624,7 @@ describe('rules', () => {
 test('every option of a field is weighed', () => {
   const known =
     'default derived filter fold immutable max min onDelete optional pattern precision read readOnly scale search sort types unique write writeOnly'
-  const quiet = ['description', 'example', 'fill', 'ownMeaning', 'title', 'was']
+  const quiet = ['description', 'example', 'fill', 'ownMeaning', 'personal', 'title', 'was']
   assert.deepEqual(
     [...new Set(Object.values(standardKinds).flatMap(({ options }) => options))].sort(),
     [...known.split(' '), ...quiet].sort(),

@@ -22,6 +22,7 @@ const table = claimTable
 const findKey: TableOperation = { do: 'find', table, where: { hash: 'hash' } }
 const takeKey: TableOperation = { do: 'insert', table }
 const takeExpiredKey: TableOperation = { do: 'insert', table, replaces: { time: { upTo: 'expired' } } }
+const dropAnswer: TableOperation = { do: 'set', table, where: { hash: 'hash' }, to: { answer: 'none' } }
 const setAnswer: TableOperation = { do: 'set', table, where: { hash: 'hash' }, to: { answer: 'answer' } }
 /** Deletes more keys than the one that a creation adds, so that expired ones cannot pile up. R106. */
 const sweepKeys: TableOperation = {
@@ -79,4 +80,37 @@ export function* keepAnswer(
   answer: NonNullable<PriorClaim['answer']>,
 ): Steps<void> {
   yield* performTablePlan(cellar, tablePlan(setAnswer, { hash, answer: JSON.stringify(answer) }))
+}
+
+/**
+ * Drops the kept answers of requests that wrote a row, and those of batches and operations that name it; their keys stay used.
+ * Returns how many there were.
+ */
+export function* dropAnswers(cellar: StoreContext, collection: string, id: string): Steps<number> {
+  const { mark } = cellar.dialect
+  const own = storedName(cellar, collection)
+  const { text, values } = mentions('answer', id, mark(3))
+  const rows = yield {
+    text: `SELECT hash, collection, id, answer FROM ${table.name} WHERE answer IS NOT NULL AND ((collection = ${mark(1)} AND id = ${mark(2)}) OR ${text})`,
+    values: [own, id, ...values],
+  }
+  const found = rows.filter((row) => {
+    if (row.collection === own && row.id === id) return true
+    const { doc, revision } = JSON.parse(String(row.answer)) as NonNullable<PriorClaim['answer']>
+    return revision === 0 && hasText(JSON.parse(doc), id)
+  })
+  for (const { hash } of found)
+    yield* performTablePlan(cellar, tablePlan(dropAnswer, { hash: String(hash), none: null }))
+  return found.length
+}
+
+/** Whether a text is among the values, at any depth. */
+export const hasText = (value: unknown, text: string): boolean =>
+  typeof value === 'object' && value !== null ? Object.values(value).some((one) => hasText(one, text)) : value === text
+
+/** A condition that all texts meet which contain an id in JSON. */
+export function mentions(column: string, id: string, mark: string): { text: string; values: string[] } {
+  const [part = ''] = id.split(/["\\\p{Cc}\p{Cs}]/u).sort((a, b) => b.length - a.length) // other characters are never escaped
+  if (part === '') return { text: '1 = 1', values: [] }
+  return { text: `replace(${column}, ${mark}, '') <> ${column}`, values: [part] }
 }

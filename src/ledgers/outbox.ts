@@ -96,6 +96,15 @@ const positions = positionTable.name
 const relay = relayTable.name
 const eventRows = eventRowsTable.name
 
+/** The tables that record changes of rows, each with that of the further rows of its records. */
+export const recordTables = [
+  { counts: 'events', table: outbox, rows: eventRows },
+  { counts: 'revisions', table: history, rows: historyRows },
+] as const
+
+/** The action of a revision whose changes an erasure has emptied: an update that is shown without changes. No state has this name. */
+export const emptiedAction = 'updated*'
+
 /** A change of a row. */
 interface RecordedChange {
   readonly key: RowKey
