@@ -14,7 +14,8 @@ import { databaseFlag, databaseOf, filesFlag } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { cursorSecretsOf } from '../terminal/secrets.ts'
 import { asCommandError, openContentsFor, openStoreFor } from '../terminal/start.ts'
-import { type Counts, canErase, type Erasure, eraseItem } from './erase-item.ts'
+import { canErase, type Erasure, eraseItem } from './erase-item.ts'
+import type { Counts } from './erasure-context.ts'
 
 export const eraseCommand: Command = {
   name: 'erase',

@@ -1,0 +1,165 @@
+/** `bylaw erase` empties personal fields, wherever their values are stored. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { folder, run, served } from '../help/command.ts'
+import { crm, crmHandlers } from '../help/crm.ts'
+import { type Place, places } from '../help/places.ts'
+import { sink } from '../help/sinks.ts'
+import { until } from '../help/until.ts'
+
+/** Stands in each personal value. */
+const mark = 'Zanzibar'
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are looked at as they are
+type Json = any
+
+async function running(t: TestContext, place: Place) {
+  const cwd = folder({ 'api.ts': crm, 'handlers.ts': crmHandlers })
+  const words = ['handlers.ts', '--database', place.url]
+  const env = { BYLAW_WEBHOOKS_TO_PRIVATE: '1', BYLAW_FILES: join(cwd, 'files') }
+  const { url, stop, said } = await served(words, { cwd, env })
+  t.after(stop)
+  const scopes = 'all,webhook-endpoints:read,webhook-endpoints:write'
+  const made = await run(['keys', 'create', ...words, '--name', 'test', '--scopes', scopes, '--account', 'shop_1'], {
+    cwd,
+  })
+  const [key = ''] = made.stdout.split('\n')
+  const send = async (method: string, path: string, sent?: unknown, headers: Record<string, string> = {}) => {
+    const isBytes = Buffer.isBuffer(sent)
+    const type = { 'content-type': isBytes ? 'text/plain' : 'application/json' }
+    const body = sent === undefined ? {} : { body: isBytes ? new Uint8Array(sent) : JSON.stringify(sent) }
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...(sent !== undefined && type), ...headers },
+      ...body,
+    })
+    const text = await answer.text()
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      json: (text.startsWith('{') ? JSON.parse(text) : null) as Json,
+    }
+  }
+  const erase = (...more: string[]) =>
+    run(['erase', 'api.ts', ...more, '--database', place.url, '--account', 'shop_1'], { cwd, env })
+  return { cwd, send, erase, stop, said }
+}
+
+/** The files and tables that contain the mark, in any case. */
+async function marked(cwd: string, { url, rows }: Place): Promise<string[]> {
+  const pattern = new RegExp(mark, 'i')
+  const files = readdirSync(join(cwd, 'files'), { recursive: true }).map((name) => join(cwd, 'files', String(name)))
+  const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : null
+  if (file) files.push(file, `${file}-wal`)
+  const found = files.filter(
+    (name) => statSync(name, { throwIfNoEntry: false })?.isFile() && pattern.test(readFileSync(name, 'latin1')),
+  )
+  const list = file
+    ? `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'search\\_\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
+    : `SELECT quote_ident(relname) AS name FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace`
+  for (const { name } of await rows(list)) {
+    const all = await rows(file ? `SELECT * FROM "${name}"` : `SELECT row_to_json(own) AS text FROM ${name} AS own`)
+    if (pattern.test(JSON.stringify(all))) found.push(String(name))
+  }
+  return found
+}
+
+for (const [name, place] of places)
+  describe(`an erasure on ${name}`, () => {
+    test('empties all places where a value was stored, while the service runs', async (t) => {
+      const there = await place(t)
+      const { cwd, send, erase } = await running(t, there)
+      const echo = await sink(t, (request, response) => {
+        const chunks: Buffer[] = []
+        request.on('data', (chunk) => chunks.push(chunk))
+        request.on('end', () => response.writeHead(500).end(Buffer.concat(chunks)))
+      })
+      const hook = await send('POST', '/webhook-endpoints', {
+        url: echo.url.replace('hooks.example', 'localhost'),
+        eventTypes: ['customer.*', 'card.*'],
+      })
+      assert.equal(hook.status, 201, hook.text)
+      const whole = {
+        name: `Ann ${mark}`,
+        email: `ann@${mark}.example`,
+        address: { street: `${mark} Street 1`, town: 'Oslo' },
+        contacts: [{ phone: `${mark}-1`, use: 'work' }],
+        aliases: [`The ${mark}`],
+        marks: { from: mark },
+        pin: `pin ${mark}`,
+      }
+      const created = await send('POST', '/v2/customers', whole, { 'idempotency-key': 'create-1' })
+      assert.equal(created.status, 201, created.text)
+      const { id } = created.json
+      const at = `/v2/customers/${id}`
+      const patched = await send('PATCH', `/v1/customers/${id}`, { mail: `other@${mark}.example` })
+      assert.equal(patched.status, 200, patched.text)
+      for (const [field, text] of [
+        ['passport', `First ${mark}`],
+        ['passport', `Second ${mark}`],
+        ['logo', 'A logo'],
+      ] as const) {
+        const sent = await send('PUT', `${at}/${field}`, Buffer.from(text), {
+          'content-disposition': `attachment; filename="${field === 'logo' ? 'logo' : mark}.txt"`,
+        })
+        assert.ok(sent.status < 300, sent.text)
+      }
+      const previewed = await send('POST', `${at}/previews`, { text: 'Hello' }, { 'idempotency-key': 'preview-1' })
+      assert.match(previewed.json?.text, /Zanzibar/, previewed.text)
+      const letter = await send('POST', `${at}/letters`, { text: `For ${mark}` }, { 'idempotency-key': 'letter-1' })
+      assert.equal(letter.status, 202, letter.text)
+      const operation = `/v2/operations/${letter.json.id}`
+      await until(async () => (await send('GET', operation)).json.status === 'succeeded')
+      const cards: string[] = []
+      for (const last of ['1111', '2222']) {
+        const card = await send('POST', `${at}/cards`, { holder: `${mark} ${last}`, last })
+        assert.equal(card.status, 201, card.text)
+        cards.push(card.json.id)
+      }
+      assert.equal((await send('DELETE', `/v2/cards/${cards[1]}`)).status, 204)
+      const order = await send('POST', '/v2/orders', { customerId: id, total: 7 })
+      assert.equal(order.status, 201, order.text)
+      const batch = await send(
+        'POST',
+        '/v2/batches',
+        { operations: [{ method: 'PATCH', path: `/customers/${id}`, body: { name: `Bea ${mark}` } }] },
+        { 'idempotency-key': 'batch-1' },
+      )
+      assert.equal(batch.status, 200, batch.text)
+      const lines = [
+        { name: 'Cy', email: `no email ${mark}` },
+        { name: 'Dan', email: `other@${mark}.example` },
+        { name: 'Eve' },
+      ]
+      const imported = await send(
+        'POST',
+        '/v2/customers/imports',
+        Buffer.from(lines.map((one) => JSON.stringify(one)).join('\n')),
+        {
+          'content-type': 'application/x-ndjson',
+          'idempotency-key': 'import-1',
+        },
+      )
+      assert.equal(imported.json?.failed, 2, imported.text)
+      const parked = () => there.rows(`SELECT failure FROM bylaw_reaction_failures WHERE failure IS NOT NULL`)
+      await until(async () => (await parked()).length >= 3)
+      const tried = async () => (await send('GET', '/v2/webhook-deliveries?limit=100')).json.data
+      await until(async () => {
+        const all = await tried()
+        return all.length >= 8 && all.every((one: Json) => one.attempts.length > 0)
+      })
+      assert.ok((await marked(cwd, there)).length >= 10, String(await marked(cwd, there)))
+
+      const before = await send('GET', at)
+      const dry = await erase('customers', id, '--dry-run')
+      assert.equal(dry.code, 0, dry.stderr)
+      assert.equal((await send('GET', at)).headers.get('etag'), before.headers.get('etag'))
+      const done = await erase('customers', id)
+      assert.equal(done.code, 0, done.stderr)
+      t.diagnostic(`${dry.stdout}\n${done.stdout}`)
+      assert.deepEqual(await marked(cwd, there), [])
+    })
+  })
