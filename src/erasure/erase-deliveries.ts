@@ -47,6 +47,7 @@ export async function eraseDeliveries(
     if (body === null) continue
     const plan = changePlan({ ...service, world }, deliveries, key, (before) => {
       const { request, attempts } = membersIn(before, 'camel') as unknown as SentDelivery
+      if (request.body === body) return before
       const heard = attempts.map((one) => ({ ...one, response: null }))
       return { ...before, ...ownMembers(deliveries, { request: { ...request, body }, attempts: heard }) }
     })

@@ -159,7 +159,67 @@ for (const [name, place] of places)
       assert.equal((await send('GET', at)).headers.get('etag'), before.headers.get('etag'))
       const done = await erase('customers', id)
       assert.equal(done.code, 0, done.stderr)
-      t.diagnostic(`${dry.stdout}\n${done.stdout}`)
+      assert.deepEqual(await marked(cwd, there), [])
+      assert.equal(dry.stdout.replace('would be', 'is'), done.stdout)
+      assert.match(done.stdout, /^.*: customers cus_\w+ is emptied\.$/m)
+      assert.match(
+        done.stdout,
+        /^ {2}customers: 1 item, \d+ events, \d+ revisions, 4 kept answers, 2 files, 1 reason, 1 operation and \d+ deliveries$/m,
+      )
+      assert.match(done.stdout, /^ {2}cards: 1 item, 3 events, 4 revisions, 2 reasons and 3 deliveries$/m)
+
+      const { json: item, headers } = await send('GET', at)
+      assert.notEqual(headers.get('etag'), before.headers.get('etag'))
+      assert.deepEqual(
+        { ...item, _links: 0, logo: item.logo.name, id, createdAt: 0, updatedAt: 0 },
+        {
+          ...{
+            id,
+            name: 'Erased',
+            email: null,
+            address: { street: null, town: 'Oslo' },
+            contacts: [{ phone: null, use: 'work' }],
+          },
+          ...{ aliases: [], marks: {}, greeting: 'Dear Erased', plan: 'free', passport: null, logo: 'logo.txt' },
+          ...{ _links: 0, createdAt: 0, updatedAt: 0 },
+        },
+      )
+      assert.equal((await send('GET', `${at}/logo`)).text, 'A logo')
+      assert.equal((await send('GET', `/v1/customers/${id}`)).json.mail, null)
+      assert.equal((await send('GET', `/v1/orders/${order.json.id}`)).json.customerName, 'Erased')
+      assert.deepEqual((await send('GET', `/v2/customers?search=${mark}`)).json.data, [])
+
+      const { data: revisions } = (await send('GET', `${at}/revisions`)).json
+      assert.deepEqual(
+        revisions.map((one: Json) => [one.id, one.type]),
+        ['7', '6', '5', '4', '3', '2', '1'].map((one) => [one, one === '1' ? 'created' : 'updated']),
+      )
+      assert.equal(revisions[0].by, 'command:erase')
+      assert.equal(revisions.at(-1).changes.name, 'Erased')
+      const { data: events } = (await send('GET', '/v1/events?limit=100')).json
+      const own = events.filter((one: Json) => one.data.id === id)
+      assert.deepEqual([own.length, own.every((one: Json) => one.data.mail === null)], [7, true])
+      for (const one of await tried()) {
+        const { data } = JSON.parse(one.request.body)
+        assert.ok(data.mail === null || data.holder === null, one.request.body)
+      }
+
+      for (const [path, sent, key] of [
+        ['/v2/customers', whole, 'create-1'],
+        [`${at}/previews`, { text: 'Hello' }, 'preview-1'],
+        [`${at}/letters`, { text: `For ${mark}` }, 'letter-1'],
+        [
+          '/v2/batches',
+          { operations: [{ method: 'PATCH', path: `/customers/${id}`, body: { name: `Bea ${mark}` } }] },
+          'batch-1',
+        ],
+      ] as const) {
+        const again = await send('POST', path, sent, { 'idempotency-key': key })
+        assert.deepEqual([path, again.status, again.json.type], [path, 409, 'idempotency-key-reused'])
+      }
+      assert.equal((await send('GET', operation)).json.result, null)
+      const second = await erase('customers', id)
+      assert.deepEqual([second.code, /: nothing is left to erase\.\n$/.test(second.stdout)], [0, true], second.stdout)
       assert.deepEqual(await marked(cwd, there), [])
     })
   })
