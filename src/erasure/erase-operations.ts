@@ -42,7 +42,12 @@ function concerns({ item, operation, request, result }: Document, { resource, ke
 const isOfAccount = ({ caller }: QueuedRequest, { collection }: Resource, { account }: RowKey): boolean =>
   collection.account === null || caller.account === account
 
+/** Whose it is stays: it decides who may read the status. */
 const emptied = (status: Document): Document => ({
-  ...{ ...status, request: null, result: null },
+  ...{ ...status, result: null },
+  request:
+    typeof status.request === 'string'
+      ? JSON.stringify({ ...(JSON.parse(status.request) as QueuedRequest), input: {} })
+      : status.request,
   error: status.error && { ...(status.error as Document), message: erasedText },
 })

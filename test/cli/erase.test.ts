@@ -217,7 +217,12 @@ for (const [name, place] of places)
         const again = await send('POST', path, sent, { 'idempotency-key': key })
         assert.deepEqual([path, again.status, again.json.type], [path, 409, 'idempotency-key-reused'])
       }
-      assert.equal((await send('GET', operation)).json.result, null)
+      const status = await send('GET', operation)
+      assert.deepEqual(
+        [status.status, status.json.status, status.json.result ?? null],
+        [200, 'succeeded', null],
+        status.text,
+      )
       const second = await erase('customers', id)
       assert.deepEqual([second.code, /: nothing is left to erase\.\n$/.test(second.stdout)], [0, true], second.stdout)
       assert.deepEqual(await marked(cwd, there), [])
