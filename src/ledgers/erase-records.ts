@@ -16,7 +16,7 @@ export function* eraseRecords(
   cellar: StoreContext,
   { collection, key }: Pick<Read, 'collection' | 'key'>,
 ): Steps<ErasedRecords> {
-  if (cellar.backlog?.isOver === false)
+  if (cellar.backlog?.isOver === false || [...cellar.collections.values()].some(({ former }) => former !== null))
     throw new Problem(
       'maintenance',
       'A change of the database is not finished: nodes of the former declaration may still write. Nothing was erased. Finish it with `bylaw migrate apply`, and try again.',
@@ -172,7 +172,7 @@ class Erasure {
     if (further) further.rows = further.rows.filter((one) => one.of !== null)
     const payload = JSON.stringify(document)
     if (payload === row.payload && action === row.action) return
-    this.#emptied.add(id)
+    if (payload !== row.payload) this.#emptied.add(id)
     const key = table.counts === 'events' ? ['id'] : ['resource', 'account', 'parent', 'item', 'number']
     const where = key.map((name, i) => `${name === 'number' ? 'revision' : name} = ${this.#mark(i + 4)}`)
     yield {

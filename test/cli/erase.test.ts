@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { folder, run, served } from '../help/command.ts'
 import { crm, crmHandlers } from '../help/crm.ts'
+import { tablesWith } from '../help/erasing.ts'
 import { type Place, places } from '../help/places.ts'
 import { sink } from '../help/sinks.ts'
 import { until } from '../help/until.ts'
@@ -49,7 +50,8 @@ async function running(t: TestContext, place: Place) {
 }
 
 /** The files and tables that contain the mark, in any case. */
-async function marked(cwd: string, { url, rows }: Place): Promise<string[]> {
+async function marked(cwd: string, place: Place): Promise<string[]> {
+  const { url } = place
   const pattern = new RegExp(mark, 'i')
   const files = readdirSync(join(cwd, 'files'), { recursive: true }).map((name) => join(cwd, 'files', String(name)))
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : null
@@ -57,21 +59,14 @@ async function marked(cwd: string, { url, rows }: Place): Promise<string[]> {
   const found = files.filter(
     (name) => statSync(name, { throwIfNoEntry: false })?.isFile() && pattern.test(readFileSync(name, 'latin1')),
   )
-  const list = file
-    ? `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'search\\_\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`
-    : `SELECT quote_ident(relname) AS name FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace`
-  for (const { name } of await rows(list)) {
-    const all = await rows(file ? `SELECT * FROM "${name}"` : `SELECT row_to_json(own) AS text FROM ${name} AS own`)
-    if (pattern.test(JSON.stringify(all))) found.push(String(name))
-  }
-  return found
+  return [...found, ...(await tablesWith(mark, place))]
 }
 
 for (const [name, place] of places)
   describe(`an erasure on ${name}`, () => {
     test('empties all places where a value was stored, while the service runs', async (t) => {
       const there = await place(t)
-      const { cwd, send, erase } = await running(t, there)
+      const { cwd, send, erase, stop } = await running(t, there)
       const echo = await sink(t, (request, response) => {
         const chunks: Buffer[] = []
         request.on('data', (chunk) => chunks.push(chunk))
@@ -166,7 +161,7 @@ for (const [name, place] of places)
         done.stdout,
         /^ {2}customers: 1 item, \d+ events, \d+ revisions, 4 kept answers, 2 files, 1 reason, 1 operation and \d+ deliveries$/m,
       )
-      assert.match(done.stdout, /^ {2}cards: 1 item, 3 events, 4 revisions, 2 reasons and 3 deliveries$/m)
+      assert.match(done.stdout, /^ {2}cards: 1 item, 3 events, 3 revisions, 2 reasons and 3 deliveries$/m)
 
       const { json: item, headers } = await send('GET', at)
       assert.notEqual(headers.get('etag'), before.headers.get('etag'))
@@ -223,6 +218,8 @@ for (const [name, place] of places)
         [200, 'succeeded', null],
         status.text,
       )
+      await stop()
+      await erase('customers', id) // the reaction may have failed again, now without the values
       const second = await erase('customers', id)
       assert.deepEqual([second.code, /: nothing is left to erase\.\n$/.test(second.stdout)], [0, true], second.stdout)
       assert.deepEqual(await marked(cwd, there), [])
