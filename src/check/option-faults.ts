@@ -154,7 +154,7 @@ function* contradictionFaults(field: Field, place: FieldSite, rules: ValueRules)
 /** An erasure gives a field the value of a new item that leaves it out. */
 function* personalFaults({ kind, options }: Field, place: FieldSite, rules: ValueRules): Generator<DeclarationFault> {
   const { personal, unique, default: given, derived } = options
-  if (!personal || place === 'concept' || derived !== undefined) return
+  if (personal !== true || ['concept', 'item', 'input'].includes(place) || derived !== undefined) return
   if (absentValue({ kind, options }, rules) === undefined)
     yield [
       'The field is `personal`, and would have no value when its item is erased.',

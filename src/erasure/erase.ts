@@ -114,7 +114,12 @@ const countsIn = ({ counts }: Erasure): readonly string[] =>
   [...counts].flatMap(([name, own]) => (own.size === 0 ? [] : [`  ${name}: ${countsInWords(own)}`]))
 
 const singular: Readonly<Record<string, string>> = {
-  ...{ events: 'event', revisions: 'revision', 'kept answers': 'kept answer', 'dropped values': 'dropped value' },
+  ...{
+    events: 'event',
+    revisions: 'revision',
+    'idempotency keys': 'idempotency key',
+    'dropped values': 'dropped value',
+  },
   ...{ deliveries: 'delivery', operations: 'operation', files: 'file', reasons: 'reason', items: 'item' },
 }
 

@@ -153,7 +153,7 @@ export interface RevisionPage {
 /** What was emptied of the records of a row, and what else an erasure has to go to. */
 export interface ErasedRecords {
   readonly is: 'erased'
-  readonly emptied: Readonly<Record<'events' | 'revisions' | 'kept answers' | 'dropped values', number>>
+  readonly emptied: Readonly<Record<'events' | 'revisions' | 'idempotency keys' | 'dropped values', number>>
   /** The ids of the events of the row, and of those that show values of it. */
   readonly events: readonly string[]
   /** The names of the contents of personal files that records had. */

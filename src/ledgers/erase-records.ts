@@ -7,7 +7,7 @@ import type { ErasedRecords } from '../flow/outcome.ts'
 import type { Read } from '../flow/plan.ts'
 import { isSameJson, type Members, personalValues, storedNameOf, withoutPersonal } from '../rows/collection.ts'
 import { deleteCopiesStatement } from './dropped-copies.ts'
-import { dropAnswers, mentions } from './idempotency-claims.ts'
+import { emptyKeys, mentions } from './idempotency-claims.ts'
 import { type EventRow, emptiedAction, recordTables } from './outbox.ts'
 
 type RecordTable = (typeof recordTables)[number]
@@ -22,9 +22,9 @@ export function* eraseRecords(
       'A change of the database is not finished: nodes of the former declaration may still write. Nothing was erased. Finish it with `bylaw migrate apply`, and try again.',
     )
   const erasure = new Erasure(cellar, preparedCollection(cellar, collection), key)
-  const emptied = { events: 0, revisions: 0, 'kept answers': 0, 'dropped values': 0 }
+  const emptied = { events: 0, revisions: 0, 'idempotency keys': 0, 'dropped values': 0 }
   for (const table of yield* presentTables(cellar)) emptied[table.counts] = yield* erasure.recordsIn(table)
-  emptied['kept answers'] = yield* dropAnswers(cellar, collection, key.id)
+  emptied['idempotency keys'] = yield* emptyKeys(cellar, collection, key.id)
   emptied['dropped values'] = yield* erasure.copies()
   const { events, contents, removed } = erasure
   return { is: 'erased', emptied, events: [...events], contents: [...contents], removed: [...removed.values()] }

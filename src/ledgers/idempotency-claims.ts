@@ -22,7 +22,10 @@ const table = claimTable
 const findKey: TableOperation = { do: 'find', table, where: { hash: 'hash' } }
 const takeKey: TableOperation = { do: 'insert', table }
 const takeExpiredKey: TableOperation = { do: 'insert', table, replaces: { time: { upTo: 'expired' } } }
-const dropAnswer: TableOperation = { do: 'set', table, where: { hash: 'hash' }, to: { answer: 'none' } }
+const emptyKey: TableOperation = {
+  ...{ do: 'set', table, where: { hash: 'hash' } },
+  to: { answer: 'none', fingerprint: 'empty' },
+}
 const setAnswer: TableOperation = { do: 'set', table, where: { hash: 'hash' }, to: { answer: 'answer' } }
 /** Deletes more keys than the one that a creation adds, so that expired ones cannot pile up. R106. */
 const sweepKeys: TableOperation = {
@@ -83,15 +86,15 @@ export function* keepAnswer(
 }
 
 /**
- * Drops the kept answers of requests that wrote a row, and those of batches and operations that name it; their keys stay used.
- * Returns how many there were.
+ * Empties the answers and the digests of payloads that are stored with keys: of requests that wrote a row, and of batches and
+ * operations whose answer names it. The keys stay used. Returns how many there were.
  */
-export function* dropAnswers(cellar: StoreContext, collection: string, id: string): Steps<number> {
+export function* emptyKeys(cellar: StoreContext, collection: string, id: string): Steps<number> {
   const { mark } = cellar.dialect
   const own = storedName(cellar, collection)
   const { text, values } = mentions('answer', id, mark(3))
   const rows = yield {
-    text: `SELECT hash, collection, id, answer FROM ${table.name} WHERE answer IS NOT NULL AND ((collection = ${mark(1)} AND id = ${mark(2)}) OR ${text})`,
+    text: `SELECT hash, collection, id, answer FROM ${table.name} WHERE fingerprint <> '' AND ((collection = ${mark(1)} AND id = ${mark(2)}) OR (answer IS NOT NULL AND ${text}))`,
     values: [own, id, ...values],
   }
   const found = rows.filter((row) => {
@@ -100,7 +103,7 @@ export function* dropAnswers(cellar: StoreContext, collection: string, id: strin
     return revision === 0 && hasText(JSON.parse(doc), id)
   })
   for (const { hash } of found)
-    yield* performTablePlan(cellar, tablePlan(dropAnswer, { hash: String(hash), none: null }))
+    yield* performTablePlan(cellar, tablePlan(emptyKey, { hash: String(hash), none: null, empty: '' }))
   return found.length
 }
 

@@ -159,7 +159,7 @@ for (const [name, place] of places)
       assert.match(done.stdout, /^.*: customers cus_\w+ is emptied\.$/m)
       assert.match(
         done.stdout,
-        /^ {2}customers: 1 item, \d+ events, \d+ revisions, 4 kept answers, 2 files, 1 reason, 1 operation and \d+ deliveries$/m,
+        /^ {2}customers: 1 item, \d+ events, \d+ revisions, 4 idempotency keys, 2 files, 1 reason, 1 operation and \d+ deliveries$/m,
       )
       assert.match(done.stdout, /^ {2}cards: 1 item, 3 events, 3 revisions, 2 reasons and 3 deliveries$/m)
 
@@ -219,9 +219,36 @@ for (const [name, place] of places)
         status.text,
       )
       await stop()
+      const doctor = await run(['doctor', 'api.ts', '--database', there.url, '--files', join(cwd, 'files')], { cwd })
+      assert.equal(doctor.code, 0, doctor.stdout)
       await erase('customers', id) // the reaction may have failed again, now without the values
       const second = await erase('customers', id)
       assert.deepEqual([second.code, /: nothing is left to erase\.\n$/.test(second.stdout)], [0, true], second.stdout)
       assert.deepEqual(await marked(cwd, there), [])
     })
   })
+
+test('mistakes of the command are named, with their mend', async () => {
+  const cwd = folder({ 'api.ts': crm })
+  const database = ['--database', 'sqlite:./crm.db']
+  assert.equal((await run(['migrate', 'apply', 'api.ts', ...database], { cwd })).code, 0)
+  for (const [words, ...says] of [
+    [['customers', 'cus_01h455vb4pex5vsknk084sn02q'], /no item cus_.* and nothing is recorded of one/, /--account ID/],
+    [
+      ['orders', 'ord_01h455vb4pex5vsknk084sn02q'],
+      /orders have no personal fields/,
+      /personal: true .*resources\.orders/,
+    ],
+    [['costumers', 'cus_1'], /no resource "costumers"/, /Did you mean customers\?/],
+    [['things', 'thg_1'], /no resource "things"/, /customers and cards/],
+    [['customers', 'ord_1'], /"ord_1" is no id of an item of customers/],
+    [['customers', 'cus_01h455vb4pex5vsknk084sn02q', '--parent', 'x'], /enough to name it/, /--parent out/],
+  ] as const) {
+    const { code, stderr } = await run(['erase', 'api.ts', ...words, ...database], { cwd })
+    assert.equal(code, 1)
+    for (const one of says) assert.match(stderr, one)
+  }
+  const { stdout } = await run(['openapi', 'api.ts'], { cwd })
+  const { Customer } = JSON.parse(stdout).components.schemas
+  assert.deepEqual([Customer.properties.email['x-personal'], Customer.properties.plan['x-personal']], [true, undefined])
+})

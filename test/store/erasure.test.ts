@@ -97,7 +97,7 @@ for (const [name, place] of places)
       assert.deepEqual(await tablesWith('marked', at), before)
       assert.deepEqual(await erased(clinic, at, 'patients', { id }), dry)
       assert.deepEqual(dry.counts, {
-        patients: { events: 4, revisions: 4, 'kept answers': 1 },
+        patients: { events: 4, revisions: 4, 'idempotency keys': 1 },
         visits: { events: 4, revisions: 4 },
         treatments: { events: 2 },
       })
@@ -236,6 +236,49 @@ for (const [name, place] of places)
       assert.equal((await node.ask('GET', `/v1/orders/${order}`)).json.phone, null)
     })
 
+    test('reasons for which transitions by the clock were put off are emptied', async (t) => {
+      const at = await place(t)
+      const tasks = service({
+        name: 'tasks',
+        resources: {
+          tasks: {
+            fields: { text: f.text(optional) },
+            states: {
+              field: 'status',
+              initial: 'open',
+              transitions: { endings: { from: ['open'], to: 'done', after: 'P1D' } },
+            },
+            access: 'public',
+          },
+        },
+      })
+      const node = nodeOn(at, tasks as unknown as Service)
+      t.after(node.close)
+      const { json } = await node.ask('POST', '/tasks', { text: 'marked' })
+      await at.rows("UPDATE bylaw_timers SET tries = 1, failure = 'It is marked.'")
+      const { counts } = await erased(tasks as unknown as Service, at, 'tasks', { id: json.id })
+      assert.deepEqual(counts, { tasks: { items: 1, reasons: 1 } })
+      assert.deepEqual(await tablesWith('marked', at), [])
+    })
+
+    test('a repeated key is refused as before, and no digest of its payload is kept', async (t) => {
+      const at = await place(t)
+      const notes = service({
+        name: 'notes',
+        resources: { notes: { fields: { text: f.text(optional) }, access: 'public' } },
+      })
+      const node = nodeOn(at, notes as unknown as Service)
+      t.after(node.close)
+      const again = () => node.ask('POST', '/notes', { text: 'marked' }, { 'idempotency-key': 'one' })
+      const { id } = (await again()).json
+      const { counts } = await erased(notes as unknown as Service, at, 'notes', { id })
+      assert.deepEqual(counts, { notes: { items: 1, 'idempotency keys': 1 } })
+      const [key] = await at.rows('SELECT fingerprint, answer FROM bylaw_keys')
+      assert.deepEqual({ ...key }, { fingerprint: '', answer: null })
+      const { status, json } = await again()
+      assert.deepEqual([status, json.type, json.old_id], [409, 'idempotency-key-reused', id])
+    })
+
     test('while nodes of another declaration may write, it is refused', async (t) => {
       const at = await place(t)
       const notes = (own: object): Service =>
@@ -263,7 +306,7 @@ test('on a sharded database', async (t: TestContext) => {
   const { id, close } = await filled(at, 'marked')
   await close()
   const { counts } = await erased(clinic, at, 'patients', { id })
-  assert.deepEqual(counts.patients, { items: 1, events: 3, revisions: 3, 'kept answers': 1 })
+  assert.deepEqual(counts.patients, { items: 1, events: 3, revisions: 3, 'idempotency keys': 1 })
   assert.deepEqual(await tablesWith('marked', at), [])
   // It reads all shards, as few operators do, and writes and locks each of them by itself.
   const other = (await judged()).filter(
