@@ -100,7 +100,10 @@ export const moveCursor: TableOperation = {
   to: { position: 'position', taken: 'until' },
 }
 /** Takes all endpoints and replays from the processes that have them, which read their events anew. */
-export const takeBackCursors: TableOperation = { do: 'set', table: cursorTable, where: {}, to: { holder: 'holder' } }
+export const takeBackCursors: TableOperation = {
+  ...{ do: 'set', table: cursorTable, where: {} },
+  to: { taken: 'free', holder: 'holder' },
+}
 export const markFailing: TableOperation = {
   ...{ do: 'set', table: cursorTable, where: { ...byId, failing: { upTo: 'none' } } },
   to: { failing: 'now' },

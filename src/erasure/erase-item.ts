@@ -132,7 +132,7 @@ function* erasingSteps(
   yield* givingUp(resource, key, contents, { now: world.now(), counts: made.counts })
   yield* emptyingReasons(service, { resource, key }, made.counts)
   // A process that has read the events before would make deliveries of what they were.
-  if (hasWebhooks(service.resources)) yield tablePlan(takeBackCursors, { holder: '' })
+  if (hasWebhooks(service.resources)) yield tablePlan(takeBackCursors, { free: 0, holder: '' })
 }
 
 function* givingUp(

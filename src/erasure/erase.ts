@@ -1,8 +1,11 @@
 /** `bylaw erase`: empties the personal fields of an item, wherever the service stores their values. Part 8. */
-import { removeUnused } from '../files/sweep-files.ts'
+import { findGivenUp, forgetContent } from '../files/file-table.ts'
 import type { RowKey } from '../flow/found-row.ts'
+import { rowsIn } from '../flow/outcome.ts'
 import { realWorld } from '../flow/real-world.ts'
-import { serviceWorld } from '../flow/world.ts'
+import type { Store } from '../flow/store.ts'
+import { tablePlan } from '../flow/table.ts'
+import { type ContentStore, serviceWorld } from '../flow/world.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { isPostgresUrl, withoutPassword } from '../postgres/connection-url.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -54,12 +57,13 @@ async function run(given: CommandInput): Promise<number> {
   const store = await openStoreFor(service, database, 'require')
   let erasure: Erasure
   let isKnown = true
+  let missing = 0
   try {
     const world = serviceWorld(realWorld, store, cursorSecretsOf(store), contents)
     const { is } = await store.execute({ do: 'read', collection: resource.name, key, time: world.now() })
     isKnown = is !== 'missing'
     erasure = await asCommandError(() => eraseItem({ service, store, world, isDry }, { resource, key }))
-    if (contents && !isDry) await removeUnused(store, contents, 0)
+    if (contents && !isDry) missing = await removeGivenUp(store, contents)
   } finally {
     await store.close()
   }
@@ -69,7 +73,20 @@ async function run(given: CommandInput): Promise<number> {
       resource.collection.account === null ? 'Look at its id.' : 'Look at its id, and name its account:  --account ID',
     )
   if (!isDry && !isPostgresUrl(database)) scrubSqlite(database, realWorld)
-  return report(`${withoutPassword(database)}: ${name} ${id}`, erasure, isDry)
+  return report(`${withoutPassword(database)}: ${name} ${id}`, { ...erasure, missing }, isDry)
+}
+
+/** Returns how many are not in this place: then it may be the wrong one. The service removes them from its own within a day. */
+async function removeGivenUp(store: Store, contents: ContentStore): Promise<number> {
+  let missing = 0
+  for (const { name } of rowsIn(await store.execute(tablePlan(findGivenUp, { none: 0 })))) {
+    if ((await contents.length(String(name))) === null) missing++
+    else {
+      await contents.remove(String(name)) // before it is forgotten, so that nothing stays behind
+      await store.execute(tablePlan(forgetContent, { name: String(name), time: 0 }))
+    }
+  }
+  return missing
 }
 
 function erasableResource(service: Service, name: string, declaration: string): Resource {
@@ -129,14 +146,23 @@ const countsInWords = (counts: Counts): string =>
     'and',
   )
 
-function report(what: string, erasure: Erasure, isDry: boolean): number {
+function report(what: string, erasure: Erasure & { readonly missing: number }, isDry: boolean): number {
   const lines = countsIn(erasure)
   const verb = isDry ? 'would be emptied' : 'is emptied'
   console.log(lines.length === 0 ? `${what}: nothing is left to erase.` : [`${what} ${verb}.`, ...lines].join('\n'))
-  const { unended } = erasure
-  if (unended.length === 0) return 0
-  console.error(
-    `Operations that have not ended keep their inputs: ${unended.join(', ')}. Cancel them or wait, and run this again.`,
-  )
-  return 1
+  const { unended, missing } = erasure
+  const left = [
+    ...(unended.length === 0
+      ? []
+      : [
+          `Operations that have not ended keep their inputs: ${unended.join(', ')}. Cancel them or wait, and run this again.`,
+        ]),
+    ...(missing === 0
+      ? []
+      : [
+          `${missing} contents of files are not in the place of files. Name the one that the service has, with --files, and run this again.`,
+        ]),
+  ]
+  for (const line of left) console.error(line)
+  return left.length === 0 ? 0 : 1
 }

@@ -14,11 +14,8 @@ interface SweepContext {
 const rest = 24 * 60 * 60 * 1000
 
 export async function sweepFiles({ store, world: { due, contents } }: SweepContext): Promise<void> {
-  if (contents !== null) await removeUnused(store, contents, due() - rest)
-}
-
-/** Removes the contents that no row has had since a time. */
-export async function removeUnused(store: SweepContext['store'], contents: ContentStore, time: number): Promise<void> {
+  if (contents === null) return
+  const time = due() - rest
   for (let names: readonly string[] | null = null; names?.length !== 0; ) {
     names = rowsIn(await store.execute(tablePlan(unusedContents, { time }))).map(({ name }) => String(name))
     for (const name of names) {

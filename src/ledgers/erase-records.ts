@@ -5,12 +5,18 @@ import { Problem } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
 import type { ErasedRecords } from '../flow/outcome.ts'
 import type { Read } from '../flow/plan.ts'
-import { isSameJson, type Members, personalValues, storedNameOf, withoutPersonal } from '../rows/collection.ts'
+import {
+  isRecorded,
+  isSameJson,
+  type Members,
+  personalValues,
+  storedNameOf,
+  withoutPersonal,
+} from '../rows/collection.ts'
 import { deleteCopiesStatement } from './dropped-copies.ts'
-import { emptyKeys, mentions } from './idempotency-claims.ts'
-import { type EventRow, emptiedAction, recordTables } from './outbox.ts'
-
-type RecordTable = (typeof recordTables)[number]
+import { emptyKeys } from './idempotency-claims.ts'
+import { type EventRow, emptiedAction, history, presentTables, type RecordTable } from './outbox.ts'
+import { type Bind, mentions, scannedRows } from './scanned-rows.ts'
 
 export function* eraseRecords(
   cellar: StoreContext,
@@ -28,17 +34,6 @@ export function* eraseRecords(
   emptied['dropped values'] = yield* erasure.copies()
   const { events, contents, removed } = erasure
   return { is: 'erased', emptied, events: [...events], contents: [...contents], removed: [...removed.values()] }
-}
-
-/** A service without events or history has no tables of them, unless it once had either. */
-function* presentTables({ dialect: { name, itemsOf, mark } }: StoreContext): Steps<readonly RecordTable[]> {
-  const names = itemsOf(mark(1))
-  const text =
-    name === 'sqlite'
-      ? `SELECT name FROM sqlite_schema WHERE name IN (${names})`
-      : `SELECT name FROM (${names}) AS names (name) WHERE to_regclass(name) IS NOT NULL`
-  const found = yield { text, values: [JSON.stringify(recordTables.map(({ table }) => table))] }
-  return recordTables.filter(({ table }) => found.some((row) => row.name === table))
 }
 
 /** The further rows of a record, also as the database has them. */
@@ -75,10 +70,17 @@ class Erasure {
   *recordsIn(table: RecordTable): Steps<number> {
     this.#emptied = new Set()
     this.#further = yield* this.#furtherRows(table)
-    yield* this.#ownRecords(table)
-    yield* this.#movedRecords(table)
+    const found = table.counts === 'events' ? yield* this.#foundEvents(table) : yield* this.#foundRevisions(table)
+    const numbered = found.toSorted((one, other) => Number(one.number) - Number(other.number))
+    yield* this.#ownRecords(
+      table,
+      numbered.filter((row) => this.#isOwn(row)),
+    )
+    for (const row of found) {
+      yield* this.#movedRecord(table, row)
+      this.#noteRemoved(row)
+    }
     yield* this.#shownRows(table)
-    yield* this.#findRemoved(table)
     return this.#emptied.size
   }
 
@@ -94,67 +96,130 @@ class Erasure {
     return this.#cellar.dialect.mark(n)
   }
 
-  *#furtherRows({ table, rows }: RecordTable): Steps<Map<string, FurtherRows>> {
-    const { text, values } = mentions('documents', this.#key.id, this.#mark(1))
-    const found = yield {
-      text: `SELECT event, own.account, documents FROM ${rows} JOIN ${table} AS own ON own.id = event WHERE ${text}`,
-      values,
-    }
+  /** The further rows of records that name the row. */
+  *#furtherRows({ table, rows, counts }: RecordTable): Steps<Map<string, FurtherRows>> {
+    const found = yield* scannedRows(this.#cellar, {
+      ...{ table: rows, by: 'event', from: '', columns: 'event, documents' },
+      where: (bind) => mentions('documents', this.#key.id, bind),
+    })
+    const ids = JSON.stringify(found.map(({ event }) => event))
+    const { itemsOf } = this.#cellar.dialect
+    const where = (bind: Bind) => `id IN (${itemsOf(bind(ids))})`
+    const records =
+      counts === 'events'
+        ? yield { text: `SELECT id, account FROM ${table} WHERE id IN (${itemsOf(this.#mark(1))})`, values: [ids] }
+        : yield* this.#revisionsOf(found.length === 0 ? [] : this.#recorded(), { columns: 'id, account', where })
+    const known = new Set(records.filter((row) => this.#isOfAccount(row)).map(({ id }) => id))
+    const all = found.filter(({ event }) => known.has(event))
     return new Map(
-      found
-        .filter((row) => this.#isOfAccount(row))
-        .map(({ event, documents }) => [
-          String(event),
-          { text: String(documents), rows: JSON.parse(String(documents)) as EventRow[] },
-        ]),
+      all.map(({ event, documents }) => [
+        String(event),
+        { text: String(documents), rows: JSON.parse(String(documents)) as EventRow[] },
+      ]),
     )
+  }
+
+  #recorded(): readonly PreparedCollection[] {
+    return [...this.#cellar.collections.values()].filter(({ collection }) => isRecorded(collection))
+  }
+
+  /** Revisions of collections, which have an index by their time. */
+  *#revisionsOf(
+    all: readonly PreparedCollection[],
+    asked: { readonly columns: string; readonly where: (bind: Bind) => string },
+  ): Steps<ResultRow[]> {
+    const found: ResultRow[] = []
+    for (const { collection } of all) {
+      const within = { resource: storedNameOf(collection) }
+      found.push(...(yield* scannedRows(this.#cellar, { table: history, by: 'at', from: -1, within, ...asked })))
+    }
+    return found
+  }
+
+  /** The events of the row, and those of other rows that may have values of it or have belonged to it. */
+  #foundEvents({ table }: RecordTable): Steps<ResultRow[]> {
+    const { collection } = this.#own
+    const [senders, children] = [this.#senders(), this.#children()].map((all) =>
+      JSON.stringify(all.map((one) => storedNameOf(one.collection))),
+    ) as [string, string]
+    const { itemsOf } = this.#cellar.dialect
+    return scannedRows(this.#cellar, {
+      ...{ table, by: 'id', from: '', columns: recordColumns('sequence') },
+      where: (bind) => {
+        const own = `resource = ${bind(storedNameOf(collection))} AND item = ${bind(this.#key.id)}`
+        const others = `resource IN (${itemsOf(bind(senders))}) OR (action = 'deleted' AND resource IN (${itemsOf(bind(children))}))`
+        return `(${own}) OR ((${others}) AND ${mentions('payload', this.#key.id, bind)})`
+      },
+    })
+  }
+
+  *#foundRevisions({ table }: RecordTable): Steps<ResultRow[]> {
+    const { collection } = this.#own
+    const [account, parent] = [collection.account === null ? '' : this.#key.account, this.#key.parent]
+    const columns = recordColumns('revision')
+    const where = ['resource', 'account', 'parent', 'item'].map((name, i) => `${name} = ${this.#mark(i + 1)}`)
+    const own = yield {
+      text: `SELECT ${columns} FROM ${table} WHERE ${where.join(' AND ')}`,
+      values: [storedNameOf(collection), account, collection.composite ? parent : '', this.#key.id],
+    }
+    const named = (bind: Bind) => mentions('payload', this.#key.id, bind)
+    const moved = yield* this.#revisionsOf(this.#senders(), { columns, where: named })
+    const removed = yield* this.#revisionsOf(this.#children(), {
+      columns,
+      where: (bind) => `action = 'deleted' AND ${named(bind)}`,
+    })
+    const all = [...own, ...moved, ...removed].map((row) => [`${row.id}`, row] as const)
+    return [...new Map(all).values()]
+  }
+
+  /** The collections whose values have moved to that of the row, in a version. */
+  #senders(): readonly PreparedCollection[] {
+    const { name } = this.#own.collection
+    return this.#recorded().filter(({ collection }) => collection.conversions?.receivers.includes(name))
+  }
+
+  /** The collections whose rows a removal of the row removes too. */
+  #children(): readonly PreparedCollection[] {
+    const cascades = this.#own.collection.dependents.filter(({ onDelete }) => onDelete === 'cascade')
+    return this.#recorded().filter(({ collection }) => cascades.some((one) => one.collection === collection.name))
+  }
+
+  #isOwn({ resource, account, parent, item }: ResultRow): boolean {
+    const { collection } = this.#own
+    const isBelow = !collection.composite || (parent ?? '') === (this.#key.parent ?? '')
+    return resource === storedNameOf(collection) && item === this.#key.id && isBelow && this.#isOfAccount({ account })
   }
 
   #isOfAccount({ account }: ResultRow): boolean {
     return this.#own.collection.account === null || (account ?? '') === (this.#key.account ?? '')
   }
 
-  /** Rewrites the records of the row itself, in the present form. */
-  *#ownRecords(table: RecordTable): Steps<void> {
-    const { collection } = this.#own
-    const [account, parent] = [collection.account === null ? '' : this.#key.account, this.#key.parent]
-    const column = (name: string) => (table.counts === 'revisions' ? name : `coalesce(${name}, '')`)
-    const found = yield {
-      text: `${selectRecords(table)} WHERE resource = ${this.#mark(1)} AND ${column('account')} = ${this.#mark(2)} AND ${column('parent')} = ${this.#mark(3)} AND item = ${this.#mark(4)} ORDER BY number`,
-      values: [storedNameOf(collection), account, collection.composite ? parent : '', this.#key.id],
-    }
+  /** Rewrites the records of the row itself, the oldest first, in the present form. */
+  *#ownRecords(table: RecordTable, rows: readonly ResultRow[]): Steps<void> {
+    const { fields } = this.#own.collection
     let before: unknown = null
-    for (const row of found) {
+    for (const row of rows) {
       const document = this.#documentOf({ row, of: this.#own })
-      const personal = personalValues(collection.fields, document)
+      const personal = personalValues(fields, document)
       for (const { kind, value } of personal)
         if (kind === 'file' && value) this.contents.add((value as { readonly href: string }).href)
       const isChange = before !== null && !isSameJson(before, personal)
       before = personal
-      const action = isChange && row.action === 'updated' ? emptiedAction : row.action
-      const made = withoutPersonal(collection.fields, document)
-      yield* this.#rewrite(table, { row, of: this.#own }, made, table.counts === 'revisions' ? action : row.action)
+      const isShown = isChange && row.action === 'updated' && table.counts === 'revisions'
+      const made = withoutPersonal(fields, document)
+      yield* this.#rewrite(table, { row, of: this.#own }, made, isShown ? emptiedAction : row.action)
     }
   }
 
-  /** Rewrites older records of other rows, with values that this row has now. */
-  *#movedRecords(table: RecordTable): Steps<void> {
+  /** Rewrites an older record of another row, if it has values that this row has now. */
+  *#movedRecord(table: RecordTable, row: ResultRow): Steps<void> {
     const { name } = this.#own.collection
-    for (const of of this.#cellar.collections.values()) {
-      const { collection, alike } = of
-      if (!collection.conversions?.receivers.includes(name)) continue
-      const { text, values } = mentions('payload', this.#key.id, this.#mark(2))
-      const found = yield {
-        text: `${selectRecords(table)} WHERE resource = ${this.#mark(1)} AND ${text}`,
-        values: [storedNameOf(collection), ...values],
-      }
-      for (const row of found) {
-        if (alike.has(Number(row.shape)) || !this.#isOfAccount(row)) continue
-        const moved = collection.movedValues?.(Number(row.shape), JSON.parse(String(row.payload)) as Members) ?? []
-        if (!moved.some((one) => one.collection === name && one.id === this.#key.id)) continue
-        yield* this.#rewrite(table, { row, of }, this.#documentOf({ row, of }), row.action)
-      }
-    }
+    const of = this.#senders().find(({ collection }) => storedNameOf(collection) === row.resource)
+    const shape = Number(row.shape)
+    if (!of || of.alike.has(shape) || !this.#isOfAccount(row)) return
+    const moved = of.collection.movedValues?.(shape, JSON.parse(String(row.payload)) as Members) ?? []
+    if (!moved.some((one) => one.collection === name && one.id === this.#key.id)) return
+    yield* this.#rewrite(table, { row, of }, this.#documentOf({ row, of }), row.action)
   }
 
   /** The document of a record in the present form. */
@@ -202,28 +267,22 @@ class Erasure {
     return { ...row, doc: JSON.stringify(withoutPersonal(collection.fields, document)), hidden: null, shape }
   }
 
-  /** Finds the removed rows that belonged to the row when they were removed, as a cascade removes them. */
-  *#findRemoved(table: RecordTable): Steps<void> {
+  /** Notes the row of a deletion that belonged to this row, as a cascade removes it. */
+  #noteRemoved(row: ResultRow): void {
+    if (row.action !== 'deleted') return
     for (const { collection: name, onDelete, ids, pairs } of this.#own.collection.dependents) {
       const of = this.#cellar.collections.get(name)
-      if (onDelete !== 'cascade' || !of) continue
-      const { text, values } = mentions('payload', this.#key.id, this.#mark(2))
-      const found = yield {
-        text: `${selectRecords(table)} WHERE resource = ${this.#mark(1)} AND action = 'deleted' AND ${text}`,
-        values: [storedNameOf(of.collection), ...values],
-      }
-      for (const row of found) {
-        if (!ids(this.#documentOf({ row, of })).includes(this.#key.id)) continue
-        const key = keyOfRecord(row)
-        if (pairs || of.collection.account === null || this.#isOfAccount(row))
-          this.removed.set(JSON.stringify([name, key]), { collection: name, key })
-      }
+      if (onDelete !== 'cascade' || !of || storedNameOf(of.collection) !== row.resource) continue
+      if (!ids(this.#documentOf({ row, of })).includes(this.#key.id)) continue
+      const key = keyOfRecord(row)
+      if (pairs || of.collection.account === null || this.#isOfAccount(row))
+        this.removed.set(JSON.stringify([name, key]), { collection: name, key })
     }
   }
 }
 
-const selectRecords = ({ table, counts }: RecordTable): string =>
-  `SELECT id, resource, account, parent, item, action, ${counts === 'revisions' ? 'revision' : 'sequence'} AS number, shape, payload FROM ${table}`
+const recordColumns = (number: string): string =>
+  `id, resource, account, parent, item, action, ${number} AS number, shape, payload`
 
 const keyOfRecord = ({ account, parent, item }: ResultRow): RowKey => ({
   account: (account as string | null) || null,

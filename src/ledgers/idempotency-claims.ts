@@ -6,6 +6,7 @@ import { performTablePlan } from '../catalog/table-plans.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Read, Recall } from '../flow/plan.ts'
 import { type Table, type TableOperation, type TableRow, tablePlan } from '../flow/table.ts'
+import { mentions, scannedRows } from './scanned-rows.ts'
 
 export const claimTable: Table = {
   name: 'bylaw_keys',
@@ -90,13 +91,12 @@ export function* keepAnswer(
  * operations whose answer names it. The keys stay used. Returns how many there were.
  */
 export function* emptyKeys(cellar: StoreContext, collection: string, id: string): Steps<number> {
-  const { mark } = cellar.dialect
   const own = storedName(cellar, collection)
-  const { text, values } = mentions('answer', id, mark(3))
-  const rows = yield {
-    text: `SELECT hash, collection, id, answer FROM ${table.name} WHERE fingerprint <> '' AND ((collection = ${mark(1)} AND id = ${mark(2)}) OR (answer IS NOT NULL AND ${text}))`,
-    values: [own, id, ...values],
-  }
+  const rows = yield* scannedRows(cellar, {
+    ...{ table: table.name, by: 'hash', from: '', columns: 'hash, collection, id, answer' },
+    where: (bind) =>
+      `fingerprint <> '' AND ((collection = ${bind(own)} AND id = ${bind(id)}) OR (answer IS NOT NULL AND ${mentions('answer', id, bind)}))`,
+  })
   const found = rows.filter((row) => {
     if (row.collection === own && row.id === id) return true
     const { doc, revision } = JSON.parse(String(row.answer)) as NonNullable<PriorClaim['answer']>
@@ -110,10 +110,3 @@ export function* emptyKeys(cellar: StoreContext, collection: string, id: string)
 /** Whether a text is among the values, at any depth. */
 export const hasText = (value: unknown, text: string): boolean =>
   typeof value === 'object' && value !== null ? Object.values(value).some((one) => hasText(one, text)) : value === text
-
-/** A condition that all texts meet which contain an id in JSON. */
-export function mentions(column: string, id: string, mark: string): { text: string; values: string[] } {
-  const [part = ''] = id.split(/["\\\p{Cc}\p{Cs}]/u).sort((a, b) => b.length - a.length) // other characters are never escaped
-  if (part === '') return { text: '1 = 1', values: [] }
-  return { text: `replace(${column}, ${mark}, '') <> ${column}`, values: [part] }
-}

@@ -14,7 +14,7 @@ export function scrubSqlite(url: string, world: World): void {
   const db = openFile(file, world)
   try {
     mergeWords(db)
-    db.exec('VACUUM')
+    db.exec('PRAGMA temp_store = FILE; VACUUM') // the copy that it makes may not fit into memory
     cutLog(db, world)
   } catch (cause) {
     const isHeld = isBusy(cause) || cause instanceof LogInUse
