@@ -39,7 +39,7 @@ import {
 import { type Dialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
 import { collectionsRow, metaTable } from '../sql/statements.ts'
 
-/** One row for each event. Only the sweep deletes rows, and nothing changes them: readers keep their positions elsewhere. */
+/** One row for each event. Only the sweep deletes rows, and only an erasure changes them: readers keep their positions elsewhere. */
 const outboxTable: Table = {
   name: 'bylaw_outbox',
   columns: {
