@@ -3,10 +3,24 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Declaration, f, type Service, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
+import { DeliveryRun } from '../../src/deliveries/run-deliveries.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
+import type { Store } from '../../src/flow/store.ts'
+import { serviceWorld } from '../../src/flow/world.ts'
+import type { Service as MadeService } from '../../src/service.ts'
+import { openStore } from '../../src/terminal/open.ts'
 import { erased, tablesWith } from '../help/erasing.ts'
 import { alive, applied, nodeOn, places } from '../help/places.ts'
+import { sink } from '../help/sinks.ts'
 
 const optional = { optional: true, personal: true } as const
+
+const shop = service({
+  name: 'shop',
+  events: true,
+  settings: { events: { webhooks: true } },
+  resources: { guests: { fields: { name: f.text(optional) }, access: 'public' } },
+})
 
 for (const [name, place] of places)
   describe(`what an erasure finds on ${name}`, () => {
@@ -98,6 +112,76 @@ for (const [name, place] of places)
       assert.deepEqual(counts, { accounts: { items: 1, events: 2, revisions: 1 } })
       assert.deepEqual(await tablesWith('marked', at), [])
       assert.equal((await node.ask('GET', `/v1/orders/${order}`)).json.phone, null)
+    })
+
+    test('a receiver that answers after the erasure leaves no value behind', async (t) => {
+      const at = await place(t)
+      const { call, pass, close } = testing(shop, { database: at.url })
+      const post = async (path: string, json: object) => {
+        const as = { scopes: ['webhook-endpoints:write'] }
+        const answer = await call(path, { method: 'POST', as, json })
+        assert.equal(answer.status, 201)
+        return ((await answer.json()) as { id: string }).id
+      }
+      let counts = {}
+      const received: string[] = []
+      const { url } = await sink(t, async (request, response) => {
+        const chunks: Buffer[] = []
+        for await (const chunk of request) chunks.push(chunk)
+        const body = Buffer.concat(chunks).toString()
+        if (received.push(body) === 1)
+          ({ counts } = await erased(shop as unknown as Service, at, 'guests', { id: JSON.parse(body).data.id }))
+        response.writeHead(500).end(body)
+      })
+      await post('/webhook-endpoints', { url: url.replace('hooks.example', '127.0.0.1'), eventTypes: ['guest.*'] })
+      await post('/guests', { name: 'marked' })
+      await pass('PT1S')
+      assert.deepEqual(counts, { guests: { items: 1, events: 1, deliveries: 1 } })
+      assert.deepEqual(await tablesWith('marked', at), [])
+      await pass('PT1H')
+      await close()
+      assert.match(received[0] ?? '', /marked/)
+      const later = received.slice(1).map((one) => JSON.parse(one))
+      assert.ok(
+        later.some(({ type }) => type === 'guest.created') && later.some(({ type }) => type === 'guest.updated'),
+      )
+      assert.ok(later.every(({ data }) => data.name === null))
+    })
+
+    test('events that a process has read before the erasure become no deliveries', async (t) => {
+      const at = await place(t)
+      const { call, close } = testing(shop, { database: at.url })
+      const as = { scopes: ['webhook-endpoints:write'] }
+      const hook = { url: 'http://127.0.0.1:9/', eventTypes: ['guest.*'] }
+      assert.equal((await call('/webhook-endpoints', { method: 'POST', as, json: hook })).status, 201)
+      const made = await call('/guests', { method: 'POST', json: { name: 'marked' } })
+      const { id } = (await made.json()) as { id: string }
+      await close()
+      const whole = shop as unknown as MadeService
+      const store = await openStore(whole, at.url, 'require')
+      t.after(() => store.close())
+      const world = serviceWorld(realWorld, store)
+      const log = { error: () => {}, warn: () => {}, info: () => {} }
+      await store.execute({ do: 'number' })
+      let isRead = false
+      const execute: Store['execute'] = async (plan) => {
+        const outcome = await store.execute(plan)
+        if (plan.do === 'events' && !isRead) {
+          isRead = true
+          await erased(shop as unknown as Service, at, 'guests', { id })
+        }
+        return outcome
+      }
+      const sender = { send: () => assert.fail('Nothing is sent.'), close: () => {} } as never
+      const { resources, events, writer } = whole
+      const run = new DeliveryRun({ resources, events, writer, store: { ...store, execute }, world, log, sender })
+      await run.dispatch()
+      assert.ok(isRead)
+      assert.deepEqual(await tablesWith('marked', at), [])
+      await store.execute({ do: 'number' })
+      await run.dispatch()
+      assert.equal((await at.rows('SELECT id FROM webhook_deliveries')).length, 2)
+      assert.deepEqual(await tablesWith('marked', at), [])
     })
 
     test('reasons for which transitions by the clock were put off are emptied', async (t) => {
