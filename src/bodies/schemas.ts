@@ -34,6 +34,7 @@ export function fieldSchema(terms: FieldTerms, use: SchemaUse, around: SchemaCon
     ...usual,
     ...marks,
     'x-references': use === 'asked' ? undefined : terms.to,
+    'x-personal': use === 'asked' ? undefined : terms.personal,
     title: use === 'asked' ? undefined : terms.title,
     examples,
     description: schemaDescription(terms, use, description),

@@ -43,7 +43,19 @@ const sample: FileMember = {
 }
 
 export const file: FieldKind = {
-  options: ['title', 'description', 'optional', 'readOnly', 'read', 'write', 'was', 'ownMeaning', 'max', 'types'],
+  options: [
+    'title',
+    'description',
+    'optional',
+    'readOnly',
+    'read',
+    'write',
+    'personal',
+    'was',
+    'ownMeaning',
+    'max',
+    'types',
+  ],
   order: 'none',
   faults: fileFaults,
   // The stored value: neither callers nor handlers can write one.

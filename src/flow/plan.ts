@@ -474,6 +474,11 @@ export interface SweepRevisions {
   readonly before: number
 }
 
+/** Empties the personal fields of a row where its changes and answers are recorded. The row itself is left to an update. */
+interface EraseRecords extends Pick<Read, 'collection' | 'key'> {
+  readonly do: 'erase'
+}
+
 /** Converts the rows that old nodes have written. */
 interface CatchUp {
   readonly do: 'catchUp'
@@ -499,6 +504,7 @@ export type WritePlan =
   | NumberEvents
   | SweepEvents
   | SweepRevisions
+  | EraseRecords
 export type Plan =
   | Read
   | ListRows

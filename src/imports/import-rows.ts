@@ -263,7 +263,9 @@ class Import {
       const outcome = outcomes[next++] as SeveralOutcomes['outcomes'][number]
       if (outcome.is === 'refused') return { line, ...this.#tools.lineError(outcome.error) }
       if (outcome.is === 'created') return 'created'
-      if (outcome.is === 'claimed' && outcome.fingerprint === made.plan.claim?.fingerprint) return 'existing'
+      // An erasure leaves no fingerprint.
+      if (outcome.is === 'claimed' && ['', made.plan.claim?.fingerprint].includes(outcome.fingerprint))
+        return 'existing'
       return { line, ...this.#refusal(made.plan, outcome) }
     })
   }

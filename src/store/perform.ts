@@ -18,6 +18,7 @@ import {
   type RowWrite,
   type Sequence,
 } from '../flow/plan.ts'
+import { eraseRecords } from '../ledgers/erase-records.ts'
 import { keepAnswer, recallClaim, takeClaim } from '../ledgers/idempotency-claims.ts'
 import { findEvent, numberEvents, readEvents, readHead, sweepEvents } from '../ledgers/outbox.ts'
 import { refuseJoinedOrder } from '../ledgers/remote-entries.ts'
@@ -87,6 +88,8 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return yield* readRevisions(cellar, plan)
     case 'forget':
       return yield* sweepRevisions(cellar, plan)
+    case 'erase':
+      return yield* eraseRecords(cellar, plan)
     case 'several':
       for (const one of plan.writes) yield* performTablePlan(cellar, one)
       return { is: 'rows', rows: [] }

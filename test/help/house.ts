@@ -39,7 +39,7 @@ const storied: readonly (readonly string[])[] = [
   ['frames'],
   ['terminal'],
   ['client'],
-  ['backup', 'seed'],
+  ['backup', 'erasure', 'seed'],
   ['cli', 'testing', 'embedding'],
   ['index'],
 ]
