@@ -98,9 +98,9 @@ async function run(given: CommandInput): Promise<number> {
   const [file = ''] = given.arguments
   const service = await loadService(file)
   const database = databaseOf(given, service)
-  const contents = await openContentsFor(service, database, given.flagValue('files')?.text)
-  const migration = await openMigrationFor(service, database)
+  const migration = await openMigrationFor(service, database, 'require')
   try {
+    const contents = await openContentsFor(service, database, given.flagValue('files')?.text, 'require')
     const all = examinations.map((make) => make(service))
     const files = new FileExamination()
     let rows = 0

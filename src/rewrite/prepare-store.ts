@@ -35,7 +35,7 @@ export function* usableSchema(
   const { serves, change, state } = comparison
   const kept = asItIs ? stateToOpenAsIs(comparison) : null
   if (kept) return { layouts: kept, misfits: {}, isKept: true }
-  if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
+  if (serves === null && mode === 'require') throw schemaOutdated(change)
   if (serves !== 'former') return null
   return { layouts: { layout: state?.former as Layout, former: null }, misfits: yield* readFormerMisfits() }
 }
