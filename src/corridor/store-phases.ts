@@ -33,7 +33,7 @@ import { executeBatch } from './execute-batch.ts'
 import { parseObject } from './json.ts'
 import { flowingContent } from './payload.ts'
 import { check, type Parts, phase, type Way } from './phase.ts'
-import { partError } from './refuse.ts'
+import { lineError } from './refuse.ts'
 import { completeHeaders } from './reply-headers.ts'
 import type { ServerContext } from './server-context.ts'
 import { pointedNamesOf } from './versioned-path.ts'
@@ -106,7 +106,7 @@ function executeImport(
       way.rate = await spendQuota(context, call, way.identified.caller)
       admitQuota(way.rate)
     },
-    lineError: (error) => partError(error, service, versioned.version),
+    lineError: (error, line) => lineError({ call, context }, versioned.version, error, line),
   })
 }
 

@@ -1,5 +1,6 @@
 /** Import problems: why an import as a whole is refused, or ends early. R238. */
 import { Problem } from '../errors/problem.ts'
+import type { LineReport } from './import-progress.ts'
 
 export const emptyImport = (): Problem =>
   new Problem(
@@ -19,9 +20,9 @@ export const otherContent = (line: number): Problem =>
     { under: 'unprocessable' },
   )
 
-export const allRefused = ({ failed, ...report }: { readonly failed: number }): Problem =>
+export const allRefused = ({ failed, ...report }: LineReport): Problem =>
   new Problem(
-    'validation-failed',
+    report.errors.some(({ type }) => type === 'internal-error') ? 'internal-error' : 'validation-failed',
     `${failed === 1 ? 'The only line is' : `All ${failed} lines are`} wrong; nothing was imported.`,
     {
       extra: { ...report, failed },
