@@ -210,6 +210,8 @@ export type Outcome =
   /** A cascade would remove rows of this collection, which the caller may not remove. */
   | { readonly is: 'withheld'; readonly collection: string }
   | { readonly is: 'whose'; readonly accounts: readonly string[] }
+  /** How many rows of each collection a removal would delete, its own included. */
+  | { readonly is: 'removable'; readonly rows: ReadonlyMap<string, number> }
 
 /** The rows of a table plan. */
 export function rowsIn(outcome: Outcome): readonly TableRow[] {

@@ -491,6 +491,14 @@ export interface FindAccounts {
   readonly key: Pick<RowKey, 'id' | 'parent'>
 }
 
+/** Finds the rows that a removal would delete, or why it would be refused; for operators only. */
+export interface FindRemoved {
+  readonly do: 'removed'
+  readonly collection: string
+  readonly key: RowKey
+  readonly remove: Remove
+}
+
 export type RowWrite = Create | Update | Remove | KeepRow
 /** A plan that writes. */
 export type WritePlan =
@@ -510,6 +518,7 @@ export type Plan =
   | ListRows
   | Recall
   | FindAccounts
+  | FindRemoved
   | FamilyRead
   | WaitingRead
   | ReadHead
@@ -529,7 +538,7 @@ export const withRights = <P extends Plan>(plan: P, rights: RowRights | undefine
 export const isDry = (plan: Plan): boolean => 'dry' in plan && plan.dry === true
 
 const readKinds: ReadonlySet<Plan['do']> = new Set<Plan['do']>([
-  ...(['read', 'list', 'recall', 'whose', 'family', 'waiting'] as const),
+  ...(['read', 'list', 'recall', 'whose', 'removed', 'family', 'waiting'] as const),
   ...(['head', 'events', 'event', 'revisions'] as const),
 ])
 export const isWritePlan = (plan: Plan): plan is WritePlan =>

@@ -1,6 +1,5 @@
 /** Import problems: why an import as a whole is refused, or ends early. R238. */
 import { Problem } from '../errors/problem.ts'
-import type { LineReport } from './import-progress.ts'
 
 export const emptyImport = (): Problem =>
   new Problem(
@@ -20,7 +19,12 @@ export const otherContent = (line: number): Problem =>
     { under: 'unprocessable' },
   )
 
-export const allRefused = ({ failed, ...report }: LineReport): Problem =>
+interface RefusedLines {
+  readonly failed: number
+  readonly errors: readonly Readonly<Record<string, unknown>>[]
+}
+
+export const allRefused = ({ failed, ...report }: RefusedLines): Problem =>
   new Problem(
     report.errors.some(({ type }) => type === 'internal-error') ? 'internal-error' : 'validation-failed',
     `${failed === 1 ? 'The only line is' : `All ${failed} lines are`} wrong; nothing was imported.`,

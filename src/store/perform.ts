@@ -30,7 +30,7 @@ import { joinsOf, withJoinedRows } from './joined.ts'
 import { readFamily } from './read-family.ts'
 import { readPage } from './read-page.ts'
 import { absentOwner, readVisibleRow, readWithJoined } from './read-row.ts'
-import { findAccounts } from './remove-row.ts'
+import { findAccounts, findRemoved } from './remove-row.ts'
 import { readRevisions, sweepRevisions } from './revisions.ts'
 
 /** With `held`, which a retry after a conflict sets, rows are locked between being read and written. */
@@ -72,6 +72,8 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return { is: 'waiting', parts: yield* readWaiting(cellar, plan.collection) }
     case 'whose':
       return yield* findAccounts(cellar, plan)
+    case 'removed':
+      return yield* findRemoved(cellar, plan)
     case 'table':
       return yield* performTablePlan(cellar, plan, true)
     case 'number':
