@@ -9,6 +9,7 @@ import type { Store } from '../../src/flow/store.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { openStore } from '../../src/terminal/open.ts'
+import { freshPostgres } from '../help/postgres.ts'
 
 const library = service({
   name: 'library',
@@ -48,8 +49,8 @@ describe('removals, revisions and events', () => {
     const last = steps.findLast(({ passes }) => passes !== null)
     return `${refusal?.status ?? 'goes on'} at ${last?.step}: ${last?.says}`
   }
-  const opened = async (t: TestContext) => {
-    const store = await openStore(library, 'sqlite::memory:', 'apply')
+  const opened = async (t: TestContext, url = 'sqlite::memory:') => {
+    const store = await openStore(library, url, 'apply')
     t.after(() => store.close())
     const world = serviceWorld(realWorld, store)
     const caller = callerOf('x', { account: null, scopes: all, tier: null, features: [] })
@@ -66,8 +67,8 @@ describe('removals, revisions and events', () => {
     return { store, send, made }
   }
 
-  test('a removal names what it takes along, or what prevents it, as it is answered then', async (t) => {
-    const { store, send, made } = await opened(t)
+  const removed = async (t: TestContext, url?: string) => {
+    const { store, send, made } = await opened(t, url)
     const shelf = await made('/shelves', { name: 'a' })
     const line = `DELETE /shelves/${shelf}`
     assert.equal(await explained(store, line, all), 'goes on at removal: deletes 1 of shelves')
@@ -85,6 +86,12 @@ describe('removals, revisions and events', () => {
     assert.equal((await send('GET', `/notes`)).json.data.length, 1, 'an explanation removes nothing')
     assert.equal((await send('DELETE', `/shelves/${shelf}`)).status, 204)
     assert.equal((await send('GET', '/notes')).json.data.length, 0)
+  }
+  test('a removal names what it takes along, or what prevents it, as it is answered then', (t) => removed(t))
+  test('so it does on PostgreSQL', async (t) => {
+    const { url, drop } = await freshPostgres()
+    await removed(t, url)
+    t.after(drop)
   })
   test('revisions are looked for, with the rule of reading the item', async (t) => {
     const { store, made } = await opened(t)
