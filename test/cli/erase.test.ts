@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { openContents } from '../../src/contents/open-contents.ts'
+import { realWorld } from '../../src/flow/real-world.ts'
 import { folder, run, served } from '../help/command.ts'
 import { crm, crmHandlers } from '../help/crm.ts'
 import { tablesWith } from '../help/erasing.ts'
@@ -274,7 +275,7 @@ test('contents are removed from the place that has them, and others are missed',
     },
   })
   const file = freshFile(t)
-  const contents = await openContents(join(cwd, 'files'))
+  const contents = await openContents(join(cwd, 'files'), realWorld)
   const node = await fileNode(api as unknown as Service, { url: `sqlite:${file}` }, contents)
   const { id } = (await (await node.send('POST', '/people', {})).json()) as { id: string }
   for (const field of ['scan', 'scan', 'photo'])
