@@ -360,8 +360,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'ledgers/outbox.ts',
-        from: '  const last = numbered.length === 0',
-        to: '  const [later] = yield { text: "SELECT " + marks.oldest + " AS oldest", values: [] }\n  const last = numbered.length === 0',
+        from: '  const last = numbered === 0',
+        to: '  const [later] = yield { text: "SELECT " + marks.oldest + " AS oldest", values: [] }\n  const last = numbered === 0',
       },
       { file: 'ledgers/outbox.ts', from: 'Number(state?.oldest)', to: 'Number(later?.oldest)' },
     ],
