@@ -89,6 +89,7 @@ export class Answer extends EventEmitter {
     const { socket } = this.#outlet
     if (this.closed) return false
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+    if (bytes.length === 0) return true // as a chunk it would be the end
     if (this.#begun && !this.#chunked) return socket.write(bytes)
     socket.cork()
     if (!this.#begun) socket.write(this.#head(null), 'latin1')

@@ -5,7 +5,7 @@ import { Answer } from './answer.ts'
 import { Arriving } from './arriving.ts'
 import { type Fault, Lines, malformed, skipEmptyLines } from './lines.ts'
 import { linger, mostDiscarded } from './linger.ts'
-import { framingOf, headOf, type MessageHead } from './message-head.ts'
+import { framingOf, hasFraming, headOf, type MessageHead } from './message-head.ts'
 
 /** A request as it is given to the service when its head has arrived. */
 export interface Message extends MessageHead {
@@ -45,6 +45,14 @@ const sizePattern =
   /^([\da-f]{1,13})((?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t\x20!#-[\]-~\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*)\r\n$/i
 const [cr, lf] = [13, 10]
 const noHead: MessageHead = { method: '', target: '', http: '', headers: {}, raw: [] }
+
+/** What can be read of a head that is incomplete or malformed. */
+function refusedHead(bytes: Buffer | null, from: number): MessageHead {
+  if (!bytes) return noHead
+  const lines = new Lines()
+  lines.read(bytes, from, bytes.length)
+  return headOf(bytes, from, lines)
+}
 
 /** What the next bytes are. */
 type Step = 'head' | 'content' | 'size' | 'chunk' | 'chunk end' | 'trailers' | 'nothing'
@@ -178,8 +186,8 @@ export class Connection {
       this.#lines = lines
       return from // this time it is incomplete; the next time it begins here
     }
+    if (done !== true) return this.#fail(done, bytes, refusedHead(bytes, from))
     const head = headOf(bytes, from, lines)
-    if (done !== true) return this.#fail(done, bytes, head)
     const framing = framingOf(head)
     if ('kind' in framing) return this.#fail(framing, bytes, head)
     const began = this.#lines !== null
@@ -261,6 +269,7 @@ export class Connection {
     const done = lines.read(bytes, at, this.#handlers.limits.head)
     if (done === false) return at
     if (done !== true) return this.#fail(done, bytes)
+    if (hasFraming(headOf(bytes, at, lines))) return this.#fail(malformed('A trailer frames the message'), bytes)
     this.#lines = null
     this.#pushPiece(bytes)
     this.#complete()
@@ -268,7 +277,7 @@ export class Connection {
   }
 
   /** Nothing more is read; the content that was arriving fails, or else the fault has an answer of its own. */
-  #fail(fault: Fault, bytes: Buffer | null = null, head: MessageHead = this.#incompleteHead()): number {
+  #fail(fault: Fault, bytes: Buffer | null = null, head: MessageHead = refusedHead(this.#rest, 0)): number {
     if (bytes) this.#pushPiece(bytes)
     this.#step = 'nothing'
     this.#lines = null
@@ -279,10 +288,6 @@ export class Connection {
     return bytes?.length ?? 0
   }
 
-  #incompleteHead(): MessageHead {
-    return this.#lines && this.#rest ? headOf(this.#rest, 0, this.#lines) : noHead
-  }
-
   #discard(bytes: number): void {
     this.#discarded += bytes
     if (this.#discarded > mostDiscarded) this.socket.destroy()
@@ -291,7 +296,7 @@ export class Connection {
   /** The client has closed its side: it still gets its answers. */
   #end(): void {
     if (this.#step === 'nothing') return
-    if (this.#content || this.#lines || this.#rest) return void this.#fail({ kind: 'ended', reason: '' })
+    if (this.#content || this.#lines) return void this.#fail({ kind: 'ended', reason: '' })
     this.#halfClosed = true
     if (this.#pending === 0) this.socket.end()
   }

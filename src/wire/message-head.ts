@@ -35,10 +35,17 @@ const usual: ReadonlyMap<string, string> = new Map(
 )
 const singles: ReadonlySet<string> = new Set(single.split(' '))
 
+/** Has no inherited members, as a header may be called `constructor`; an object of Object.create(null) would be slower. */
+class HeaderValues {
+  [name: string]: string | undefined
+}
+Object.setPrototypeOf(HeaderValues.prototype, null)
+Reflect.deleteProperty(HeaderValues.prototype, 'constructor')
+
 export function headOf(bytes: Buffer, from: number, lines: Lines): MessageHead {
   const { marks, method, target, version } = lines
   const text = bytes.toString('latin1', from, from + Math.max(lines.at, method, target))
-  const headers: Record<string, string | undefined> = {}
+  const headers = new HeaderValues()
   const raw: string[] = []
   for (let i = 0; i < marks.length; i += 4) {
     const name = text.substring(marks[i] as number, marks[i + 1] as number)
@@ -47,8 +54,7 @@ export function headOf(bytes: Buffer, from: number, lines: Lines): MessageHead {
     const known = usual.get(name) ?? name.toLowerCase()
     const before = headers[known]
     if (before === undefined) headers[known] = value
-    else if (!singles.has(known) && typeof before === 'string')
-      headers[known] = `${before}${known === 'cookie' ? '; ' : ', '}${value}`
+    else if (!singles.has(known)) headers[known] = `${before}${known === 'cookie' ? '; ' : ', '}${value}`
   }
   return {
     method: text.slice(0, method),
@@ -76,6 +82,10 @@ export function framingOf({ http, headers, raw }: MessageHead): Framing | Fault 
   for (let i = 0; i < raw.length; i += 2) if ((raw[i] as string).toLowerCase() === 'content-length') count++
   return count === 1 ? { length, keepAlive } : malformed('Content-Length is repeated')
 }
+/** Whether lines say how long a message is. */
+export const hasFraming = ({ headers }: Pick<MessageHead, 'headers'>): boolean =>
+  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+
 const bare: Framing = { length: 0, keepAlive: true }
 const bareAndLast: Framing = { length: 0, keepAlive: false }
 

@@ -11,8 +11,12 @@ export class WireServer extends Server {
   constructor(handlers: WireHandlers) {
     super({ allowHalfOpen: true, noDelay: true })
     const { every, monotonic } = handlers.world
+    let last = monotonic()
     const stop = every(checkInterval, () => {
       const now = monotonic()
+      const stalled = now - last > 2 * checkInterval
+      last = now
+      if (stalled) return // what has arrived meanwhile is read first
       for (const connection of this.#connections) connection.check(now)
     })
     this.on('close', stop)
