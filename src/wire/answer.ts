@@ -25,6 +25,8 @@ interface Outlet {
   /** Called when the head is made, and when all was sent. */
   readonly begun: (answer: Answer) => void
   readonly ended: (answer: Answer) => void
+  /** To be called when the socket has sent the last bytes of an answer; one function for all, as the socket then needs no memory for it. */
+  readonly sent: () => void
 }
 
 interface Asked {
@@ -86,15 +88,15 @@ export class Answer extends EventEmitter {
 
   /** Sends a piece; false if the client should read before the next one. */
   write(piece: string | Uint8Array): boolean {
-    const { socket } = this.#outlet
+    const { socket, sent } = this.#outlet
     if (this.closed) return false
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
     if (bytes.length === 0) return true // as a chunk it would be the end
-    if (this.#begun && !this.#chunked) return socket.write(bytes)
+    if (this.#begun && !this.#chunked) return socket.write(bytes, sent)
     socket.cork()
     if (!this.#begun) socket.write(this.#head(null), 'latin1')
     if (this.#chunked) socket.write(`${bytes.length.toString(16)}\r\n`, 'latin1')
-    const goesOn = socket.write(bytes)
+    const goesOn = socket.write(bytes, sent)
     if (this.#chunked) socket.write('\r\n', 'latin1')
     socket.uncork()
     return goesOn
@@ -102,21 +104,29 @@ export class Answer extends EventEmitter {
 
   /** Sends the last piece. `latin1` says that a text is ASCII. */
   end(piece: string | Uint8Array | null = null, coding: 'latin1' | 'utf8' = 'utf8'): void {
-    const { socket } = this.#outlet
+    const { socket, sent } = this.#outlet
     if (this.#ended) return
     if (this.closed) return void this.cut()
     this.#ended = true
-    if (this.#begun) {
-      if (piece !== null && piece.length > 0) this.write(piece)
-      if (this.#chunked) socket.write('0\r\n\r\n', 'latin1')
-    } else if (piece === null) socket.write(this.#head(0), 'latin1')
-    else if (coding === 'latin1') socket.write(this.#head(piece.length) + (piece as string), 'latin1')
+    if (this.#chunked) {
+      if (piece !== null) this.write(piece)
+      socket.write('0\r\n\r\n', 'latin1', sent)
+    } else if (this.#begun) {
+      if (piece !== null && piece.length > 0) socket.write(piece, sent)
+    } else if (piece === null) socket.write(this.#head(0), 'latin1', sent)
+    else if (coding === 'latin1') socket.write(this.#head(piece.length) + (piece as string), 'latin1', sent)
     else {
       const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
-      socket.write(Buffer.concat([Buffer.from(this.#head(bytes.length), 'latin1'), bytes]))
+      socket.write(Buffer.concat([Buffer.from(this.#head(bytes.length), 'latin1'), bytes]), sent)
     }
-    if (socket.writableLength === 0) this.#finish()
-    else socket.write('', () => this.#finish()) // called when all before it was sent
+    this.settle()
+  }
+
+  /** Finishes if its last bytes have left the socket. */
+  settle(): void {
+    if (this.#over || !this.#ended || this.#outlet.socket.writableLength > 0) return
+    this.#outlet.ended(this)
+    this.cut()
   }
 
   destroy(): void {
@@ -129,12 +139,6 @@ export class Answer extends EventEmitter {
     if (this.#over) return
     this.#over = true
     this.emit('close')
-  }
-
-  #finish(): void {
-    if (this.#over) return
-    this.#outlet.ended(this)
-    this.cut()
   }
 
   /** The head of an answer whose content has this length; null if it is not known. */

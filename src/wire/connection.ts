@@ -63,7 +63,9 @@ export class Connection {
   readonly keptAlive: string
   readonly gone = (): boolean => this.socket.destroyed
   readonly halfClosed = (): boolean => this.socket.readableEnded || this.socket.destroyed
+  readonly sent = (): void => this.#answer?.settle()
   readonly #handlers: WireHandlers
+  readonly #clock: () => number
   #step: Step = 'head'
   /** The bytes of an incomplete line. */
   #rest: Buffer | null = null
@@ -85,12 +87,13 @@ export class Connection {
   /** When the message began, or the connection became idle. */
   #since: number
 
-  constructor(socket: Socket, handlers: WireHandlers) {
+  constructor(socket: Socket, handlers: WireHandlers, clock: () => number) {
     this.socket = socket
     this.address = socket.remoteAddress ?? ''
     this.#handlers = handlers
+    this.#clock = clock
     this.keptAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(handlers.limits.idleTimeout / 1000)}\r\n`
-    this.#since = handlers.world.monotonic()
+    this.#since = clock()
     socket.on('data', (bytes: Buffer) => this.#receive(bytes))
     socket.on('end', () => this.#end())
     socket.on('drain', () => this.#answer?.emit('drain'))
@@ -109,9 +112,9 @@ export class Connection {
   }
 
   /** Ends what takes too long. */
-  check(now: number): void {
+  check(): void {
     const { limits } = this.#handlers
-    const waited = now - this.#since
+    const waited = this.#clock() - this.#since
     if (this.#step === 'nothing') return
     if (this.#content) {
       if (waited > limits.requestTimeout && !this.#content.flowing) this.#fail({ kind: 'late', reason: '' })
@@ -129,7 +132,7 @@ export class Connection {
     this.#answer = null
     this.#pending--
     if (socket.timeout) socket.setTimeout(0)
-    if (this.idle) this.#since = this.#handlers.world.monotonic()
+    if (this.idle) this.#since = this.#clock()
     if (answer.last) {
       this.#step = 'nothing'
       linger(socket, this.#handlers.world)
@@ -175,14 +178,14 @@ export class Connection {
   }
 
   #takeHead(bytes: Buffer, at: number): number {
-    const { limits, world } = this.#handlers
+    const { limits } = this.#handlers
     const from = this.#lines ? at : skipEmptyLines(bytes, at)
     if (from === bytes.length) return from
     if (bytes[from] === cr && from + 1 === bytes.length) return from
     const lines = this.#lines ?? new Lines()
     const done = lines.read(bytes, from, limits.head)
     if (done === false) {
-      if (!this.#lines) this.#since = world.monotonic()
+      if (!this.#lines) this.#since = this.#clock()
       this.#lines = lines
       return from // this time it is incomplete; the next time it begins here
     }
@@ -197,7 +200,7 @@ export class Connection {
   }
 
   #begin(head: MessageHead, kept: boolean, length: number | null, began: boolean): void {
-    const { limits, methods, request, world } = this.#handlers
+    const { limits, methods, request } = this.#handlers
     const { method, headers } = head
     const tunnel = method === 'CONNECT'
     const keepAlive = kept && !tunnel && methods.has(method) && ++this.#count < limits.requests
@@ -207,7 +210,7 @@ export class Connection {
     this.#pending++
     this.#content = content
     if (content && length !== 0) {
-      if (!began) this.#since = world.monotonic()
+      if (!began) this.#since = this.#clock()
       this.#step = length === null ? 'size' : 'content'
       this.#left = length ?? 0
       this.#extensions = 0

@@ -12,16 +12,18 @@ export class WireServer extends Server {
     super({ allowHalfOpen: true, noDelay: true })
     const { every, monotonic } = handlers.world
     let last = monotonic()
+    let stalled = 0
+    /** Time in which the process did not run is not the client's: what has arrived meanwhile could not be read. */
+    const clock = (): number => monotonic() - stalled
     const stop = every(checkInterval, () => {
-      const now = monotonic()
-      const stalled = now - last > 2 * checkInterval
-      last = now
-      if (stalled) return // what has arrived meanwhile is read first
-      for (const connection of this.#connections) connection.check(now)
+      const late = monotonic() - last - checkInterval
+      if (late > checkInterval) stalled += late
+      last = monotonic()
+      for (const connection of this.#connections) connection.check()
     })
     this.on('close', stop)
     this.on('connection', (socket: Socket) => {
-      const connection = new Connection(socket, handlers)
+      const connection = new Connection(socket, handlers, clock)
       this.#connections.add(connection)
       socket.on('close', () => this.#connections.delete(connection))
     })

@@ -18,6 +18,7 @@ const refusals: Readonly<Record<string, string>> = {
 /** What our own engine refuses and llhttp takes, by the form that the bytes have then. */
 const refusedOnlyByOwn: Readonly<Record<string, RegExp>> = {
   'a line that does not end with CRLF, or an empty line of that kind before a message': /(?:^|[^\r])\n|\r(?!\n)/,
+  'more than one space in the request line': /(?:^|\n)[^\r\n:]* {2}[^\r\n]*HTTP\//,
   'a chunk size of more than 13 digits': /\r\n[\da-f]{14,}/i,
   'a chunk extension that is not in the grammar of RFC 9112': /\r\n[\da-f]+;[^\r\n]*(?:=(?=[;\r])|;\r)/i,
 }
@@ -38,10 +39,11 @@ function difference(bytes: string, theirs: Seen | undefined, ours: Seen | undefi
     return 'llhttp ends a connection after PRI without an answer'
   if (isUpgrade(bytes) && (!theirs || theirs.status === 0))
     return 'node:http reads nothing more after content whose message asks for an upgrade'
-  if (ours?.status === 400 && ours.closes && (!theirs || theirs.status === 200)) {
+  if (ours?.status === 400 && ours.closes && (!theirs || !theirs.closes || theirs.status === 200)) {
     const stricter = Object.entries(refusedOnlyByOwn).find(([, pattern]) => pattern.test(bytes))
     if (stricter) return stricter[0]
   }
+  if (!theirs && ours?.status === 400 && /\n[\r\n]*$/.test(bytes)) return 'an empty line at the end that is not CRLF'
   if (!theirs || !ours) return null
   const isHead = theirs.type === null || ours.type === null // a refused HEAD has no body, as far as its method was read
   if (theirs.status === ours.status && theirs.closes && ours.closes && isHead && theirs.status >= 400) return undefined
