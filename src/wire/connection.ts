@@ -39,11 +39,14 @@ export interface WireHandlers {
   readonly timeout: (socket: Socket) => void
 }
 
+/** When this many messages have no answer, nothing more is read until half of them have. */
+const mostPending = 64
 /** Chunk extensions are ignored; of one content they may have this many bytes. */
 const mostExtensions = 16_384
 const sizePattern =
   /^([\da-f]{1,13})((?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t\x20!#-[\]-~\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*)\r\n$/i
 const [cr, lf] = [13, 10]
+const noBytes = Buffer.alloc(0)
 const noHead: MessageHead = { method: '', target: '', http: '', headers: {}, raw: [] }
 
 /** What can be read of a head that is incomplete or malformed. */
@@ -84,6 +87,8 @@ export class Connection {
   #pending = 0
   #answer: Answer | null = null
   #halfClosed = false
+  /** Whether it waits for answers before it reads on. */
+  #full = false
   /** When the message began, or the connection became idle. */
   #since: number
 
@@ -136,7 +141,8 @@ export class Connection {
     if (answer.last) {
       this.#step = 'nothing'
       linger(socket, this.#handlers.world)
-    } else if (this.#halfClosed && this.#pending === 0) socket.end()
+    } else if (this.#full && this.#pending <= mostPending / 2) this.#goOn()
+    else if (this.#halfClosed && this.#pending === 0) socket.end()
   }
 
   #receive(chunk: Buffer): void {
@@ -145,7 +151,8 @@ export class Connection {
     let at = 0
     while (at < bytes.length) {
       if (this.#step === 'nothing') return void this.#discard(bytes.length - at)
-      const next = this.#take(bytes, at)
+      this.#full = this.#pending >= mostPending && this.#step === 'head'
+      const next = this.#full ? at : this.#take(bytes, at)
       if (next === at) {
         // Copied, as a few bytes would keep the whole chunk in memory.
         this.#rest = Buffer.allocUnsafeSlow(bytes.length - at)
@@ -155,6 +162,17 @@ export class Connection {
       at = next
     }
     this.#pushPiece(bytes)
+    if (this.#full) this.socket.pause()
+  }
+
+  /** Reads on after enough answers. */
+  #goOn(): void {
+    const { socket } = this
+    this.#full = false
+    const rest = this.#rest ?? noBytes
+    this.#rest = null
+    this.#receive(rest)
+    if (!this.#full) socket.resume()
   }
 
   /** Reads one part; returns where the next one begins, or the same place if it is incomplete. */

@@ -17,7 +17,10 @@ import { openStore } from '../../src/terminal/open.ts'
 const echo = service({
   name: 'echo',
   resources: { notes: { prefix: 'not', plural: true, fields: { text: f.text() }, access: 'public' } },
-  settings: { methods: { query: true }, limits: { url: 1000, headers: 4000 } },
+  settings: {
+    methods: { query: true },
+    limits: { url: 1000, headers: 4000, headersTimeout: 'PT10M', requestTimeout: 'PT10M' },
+  },
 })
 
 /** A socket in memory. */

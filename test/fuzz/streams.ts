@@ -77,7 +77,7 @@ const lines = [
   'Referer: /',
   'If-Match: "a"',
   'If-Match: "b"',
-  'X-Long: ' + 'y'.repeat(900),
+  `X-Long: ${'y'.repeat(900)}`,
 ]
 /** Lines that end or blur a message for some readers. */
 const odd = [
