@@ -32,6 +32,8 @@ export const nodeEngine: Engine = (context, enqueue, timedOut) => {
   )
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, (request: IncomingMessage, response: ServerResponse) => {
+      // node:http loses what has arrived behind a request for an upgrade; the next answer would be taken for that of the lost one.
+      if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
       const exchange = { call: callOf(request, context, response), request, response }
       exchanges.set(request.socket, exchange)
       serve(exchange)

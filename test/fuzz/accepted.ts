@@ -59,6 +59,8 @@ function closing(bytes: string, theirs: Seen, ours: Seen): string | null {
   if (ours.closes && /HTTP\/1.0\r\n/.test(bytes) && /close/i.test(bytes) && /keep-alive/.test(bytes))
     return 'HTTP/1.0 with both close and keep-alive'
   if (!theirs.closes || ours.closes) return null
+  if (/\r\nUpgrade:/i.test(bytes))
+    return 'the service closes after a request for an upgrade, as node:http loses what arrives with it'
   if (/\r\nExpect: 100/i.test(bytes)) return 'node:http closes when content came before 100 Continue was sent'
   if (/\r\nProxy-Connection:/i.test(bytes)) return 'llhttp takes Proxy-Connection for Connection'
   return null
