@@ -8,7 +8,7 @@ import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { ServiceWorld } from '../flow/world.ts'
-import { type Fault, malformed } from '../wire/lines.ts'
+import { type Fault, malformed } from '../wire/header-lines.ts'
 import { refuseFault } from './fault-answer.ts'
 
 export interface EngineError extends NodeJS.ErrnoException {

@@ -6,7 +6,7 @@ import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import { lateRequest } from '../limits/intake.ts'
-import type { Fault } from '../wire/lines.ts'
+import type { Fault } from '../wire/header-lines.ts'
 
 const problems: Readonly<Record<Fault['kind'], (reason: string) => Problem>> = {
   late: lateRequest,

@@ -7,23 +7,23 @@ import type { ServerContext } from '../corridor/server-context.ts'
 import type { Settings } from '../settings.ts'
 import { discardInput, linger } from '../wire/linger.ts'
 import type { EnqueueStep } from './connection.ts'
-import { type Engine, mostHeadBytes, mostRequests } from './engine.ts'
 import { answerEarly, callFrom, type EngineError, faultOf } from './engine-error.ts'
 import { faultProblem } from './fault-answer.ts'
+import { type HttpEngine, mostHeadBytes, mostRequests } from './http-engine.ts'
 import { callOf } from './node-call.ts'
-import { abandon, answerAndClose, type Exchange, requestListener, writeAnswer } from './serve-requests.ts'
+import { abandon, answerAndClose, requestListener, type ServedRequest, writeAnswer } from './serve-requests.ts'
 
 // An import would read every export of the module; one of them loads WebSockets, which takes 15 MB and 20 ms.
 const { createServer } = process.getBuiltinModule('node:http')
 
-interface NodeExchange extends Exchange {
+interface NodeRequest extends ServedRequest {
   readonly request: IncomingMessage
 }
 
 /** The latest exchange of each connection. */
-type Exchanges = WeakMap<Socket, NodeExchange>
+type Exchanges = WeakMap<Socket, NodeRequest>
 
-export const nodeEngine: Engine = (context, enqueue, timedOut) => {
+export const nodeEngine: HttpEngine = (context, enqueue, timedOut) => {
   const exchanges: Exchanges = new WeakMap()
   const serve = requestListener(context, enqueue)
   const server = createNodeServer(context.service.settings.limits)
@@ -70,7 +70,7 @@ function handleEngineError(
   error: EngineError,
   socket: Socket,
   context: ServerContext,
-  { exchange, enqueue }: { readonly exchange: NodeExchange | undefined; readonly enqueue: EnqueueStep },
+  { exchange, enqueue }: { readonly exchange: NodeRequest | undefined; readonly enqueue: EnqueueStep },
 ): void {
   const { world } = context
   const fault = faultOf(error)

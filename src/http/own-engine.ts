@@ -4,18 +4,18 @@ import type { ServerContext } from '../corridor/server-context.ts'
 import type { Call, Content } from '../flow/call.ts'
 import { clientAddress } from '../flow/network.ts'
 import { makeIntake } from '../limits/intake.ts'
-import type { Answer } from '../wire/answer.ts'
 import type { Arriving } from '../wire/arriving.ts'
-import type { Connection, Message } from '../wire/connection.ts'
 import type { MessageHead } from '../wire/message-head.ts'
-import { WireServer } from '../wire/server.ts'
-import { type Engine, mostHeadBytes, mostRequests } from './engine.ts'
+import type { Message, WireConnection } from '../wire/wire-connection.ts'
+import { WireServer } from '../wire/wire-server.ts'
+import type { Answer } from '../wire/written-answer.ts'
 import { faultProblem, refuseFault } from './fault-answer.ts'
+import { type HttpEngine, mostHeadBytes, mostRequests } from './http-engine.ts'
 import { answerAndClose, requestListener } from './serve-requests.ts'
 
 const { METHODS } = process.getBuiltinModule('node:http')
 
-export const ownEngine: Engine = (context, enqueue, timeout) => {
+export const ownEngine: HttpEngine = (context, enqueue, timeout) => {
   const { service, world } = context
   const { limits } = service.settings
   const serve = requestListener(context, enqueue)
@@ -40,9 +40,9 @@ export const ownEngine: Engine = (context, enqueue, timeout) => {
 
 /** A received message as the answer needs it. */
 class Received {
-  readonly #connection: Connection
+  readonly #connection: WireConnection
   readonly #content: Arriving | null
-  constructor(connection: Connection, content: Arriving | null) {
+  constructor(connection: WireConnection, content: Arriving | null) {
     this.#connection = connection
     this.#content = content
   }
@@ -62,7 +62,7 @@ class Received {
 
 function callOfHead(
   { method, target: sent, http, headers, raw }: MessageHead,
-  { address, gone, halfClosed }: Connection,
+  { address, gone, halfClosed }: WireConnection,
   { world, proxies = [] }: ServerContext,
   content: Content | null,
 ): Call {

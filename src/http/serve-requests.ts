@@ -9,14 +9,14 @@ import type { Reply } from '../flow/reply.ts'
 import { type Cancel, elapsedSince } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
 import { loopInterval, makeLoopState, recordLoopDelay } from '../limits/overload.ts'
-import { headText } from '../wire/answer.ts'
 import { linger } from '../wire/linger.ts'
+import { headText } from '../wire/written-answer.ts'
 import { logAnswer } from './answer-log.ts'
 import { type EnqueueStep, loopTurns } from './connection.ts'
 import { type AnswerBody, brokenStream, makeAnswerReaders, openStream, streamBody } from './stream.ts'
 
 /** A request as an engine has received it: node:http, or our own. */
-export interface RequestPart {
+interface RequestPart {
   readonly socket: Socket
   /** Whether all of the message has arrived. */
   readonly complete: boolean
@@ -27,7 +27,7 @@ export interface RequestPart {
 }
 
 /** The response of an engine. */
-export interface ResponsePart extends AnswerBody {
+interface ResponsePart extends AnswerBody {
   readonly headersSent: boolean
   readonly closed: boolean
   readonly writeHead: (status: number, headers: Record<string, string>) => unknown
@@ -37,14 +37,14 @@ export interface ResponsePart extends AnswerBody {
   end(body: string, coding: 'latin1'): unknown
 }
 
-export interface Exchange {
+export interface ServedRequest {
   readonly call: Call
   readonly request: RequestPart
   readonly response: ResponsePart
 }
 
 /** Makes the function that answers the requests of connections, those of one connection in their order. */
-export function requestListener(context: ServerContext, enqueue: EnqueueStep): (exchange: Exchange) => void {
+export function requestListener(context: ServerContext, enqueue: EnqueueStep): (exchange: ServedRequest) => void {
   const turn = loopTurns(context.store, context.world)
   return (exchange) => {
     turn.begin()
@@ -74,7 +74,7 @@ export function abandon({ id }: Call, socket: Socket, err: unknown, context: Ser
   context.log.error({ requestId: id, err }, 'The answer could not be sent.')
 }
 
-async function serve(exchange: Exchange, context: ServerContext, turn: LoopTurns, done: StepDone): Promise<void> {
+async function serve(exchange: ServedRequest, context: ServerContext, turn: LoopTurns, done: StepDone): Promise<void> {
   const { call, request } = exchange
   const { monotonic, nextTurn } = context.world
   const started = monotonic()
@@ -89,7 +89,13 @@ async function serve(exchange: Exchange, context: ServerContext, turn: LoopTurns
   }
 }
 
-function sendAnswer(exchange: Exchange, reply: Reply, context: ServerContext, started: number, done: StepDone): void {
+function sendAnswer(
+  exchange: ServedRequest,
+  reply: Reply,
+  context: ServerContext,
+  started: number,
+  done: StepDone,
+): void {
   const { call, request, response } = exchange
   try {
     const { held } = reply
@@ -138,7 +144,7 @@ const replyBytes = ({ method }: Call, { status, headers, body }: Reply): Buffer 
 
 /** Sends an answer, and returns whether the connection stays open after it. */
 export function writeAnswer(
-  { call, request, response }: Exchange,
+  { call, request, response }: ServedRequest,
   reply: Reply,
   context: ServerContext,
   started: number,

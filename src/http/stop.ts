@@ -1,7 +1,7 @@
 /** Stop: closes the HTTP server without losing a request. Part 8, termination. */
 import { Server as Listener } from 'node:net'
 import type { World } from '../flow/world.ts'
-import type { EngineServer } from './engine.ts'
+import type { EngineServer } from './http-engine.ts'
 
 /** How long idle connections stay open: a tenth of the drain time, at most a second. */
 const idleTime = (drain: number): number => Math.min(drain / 10, 1000)

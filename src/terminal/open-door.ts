@@ -1,7 +1,7 @@
 /** Open door: listens, and explains why it cannot. */
 import type { ServerContext } from '../corridor/server-context.ts'
 import type { Log } from '../flow/world.ts'
-import { type ListeningServer, type ListenPlace, listen } from '../http/listen.ts'
+import { type ListeningServer, type ListenPlace, listen } from '../http/listening.ts'
 import { type MetricsServer, serveMetrics } from '../http/metrics-server.ts'
 import type { MetricFamily } from '../telemetry/metrics.ts'
 import { commandError } from './command-error.ts'

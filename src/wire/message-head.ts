@@ -1,5 +1,5 @@
 /** Message head: the parts of a head as texts, and how long its content is. Part 1, requests. */
-import { type Fault, type Lines, malformed } from './lines.ts'
+import { type Fault, type HeaderLines, malformed } from './header-lines.ts'
 
 /** A head, as far as it could be read. */
 export interface MessageHead {
@@ -42,7 +42,7 @@ class HeaderValues {
 Object.setPrototypeOf(HeaderValues.prototype, null)
 Reflect.deleteProperty(HeaderValues.prototype, 'constructor')
 
-export function headOf(bytes: Buffer, from: number, lines: Lines): MessageHead {
+export function headOf(bytes: Buffer, from: number, lines: HeaderLines): MessageHead {
   const { marks, method, target, version } = lines
   const text = bytes.toString('latin1', from, from + Math.max(lines.at, method, target))
   const headers = new HeaderValues()

@@ -16,7 +16,7 @@ import { sweepFiles } from '../../src/files/sweep-files.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { listen } from '../../src/http/listen.ts'
+import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { testWorld } from '../help/world.ts'
 

@@ -1,4 +1,4 @@
-/** Listen: serves with one of the two engines, and stops without losing requests. Part 8, termination. */
+/** Listening: serves with one of the two engines, and stops without losing requests. Part 8, termination. */
 import type { AddressInfo, Server as Listener } from 'node:net'
 import type { ServerContext } from '../corridor/server-context.ts'
 import { connectionQueues } from './connection.ts'

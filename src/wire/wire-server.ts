@@ -1,12 +1,12 @@
-/** Server: accepts connections, and checks the times of all of them with one timer. Part 1, requests. */
+/** Wire server: accepts connections, and checks the times of all of them with one timer. Part 1, requests. */
 import { Server, type Socket } from 'node:net'
-import { Connection, type WireHandlers } from './connection.ts'
+import { WireConnection, type WireHandlers } from './wire-connection.ts'
 
 const checkInterval = 1000
 
 /** A server of HTTP/1.1 without node:http; it has the same methods where the service uses them. */
 export class WireServer extends Server {
-  readonly #connections = new Set<Connection>()
+  readonly #connections = new Set<WireConnection>()
 
   constructor(handlers: WireHandlers) {
     super({ allowHalfOpen: true, noDelay: true })
@@ -23,7 +23,7 @@ export class WireServer extends Server {
     })
     this.on('close', stop)
     this.on('connection', (socket: Socket) => {
-      const connection = new Connection(socket, handlers, clock)
+      const connection = new WireConnection(socket, handlers, clock)
       this.#connections.add(connection)
       socket.on('close', () => this.#connections.delete(connection))
     })

@@ -1,4 +1,4 @@
-/** Lines: finds the lines of a head in bytes as they arrive, and refuses every form that two readers may read differently. Part 1, requests. */
+/** Header lines: finds the lines of a head in bytes as they arrive, and refuses every form that two readers may read differently. Part 1, requests. */
 
 /** Why bytes are refused, or why a message ended. */
 export interface Fault {
@@ -23,7 +23,7 @@ const texts = tableOf((code) => code === tab || (code >= 32 && code !== 127))
  * Where the parts of one head are, relative to its first byte. It can be continued when more bytes have arrived; only the
  * line that was incomplete is read again.
  */
-export class Lines {
+export class HeaderLines {
   /** Name and value of each line: the start and end of both. */
   readonly marks: number[] = []
   /** The ends of the method, the target and the version; 0 until the request line is complete. */
@@ -36,8 +36,8 @@ export class Lines {
   #seen = 0
 
   /** Trailers have lines like those of a head, without a request line. */
-  static ofTrailers(): Lines {
-    const lines = new Lines()
+  static ofTrailers(): HeaderLines {
+    const lines = new HeaderLines()
     lines.version = -1
     return lines
   }

@@ -1,4 +1,4 @@
-/** Answer: writes an answer on its connection, a small one at once with its head. Part 1, requests. */
+/** Written answer: writes an answer on its connection, a small one at once with its head. Part 1, requests. */
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 

@@ -1,4 +1,4 @@
-/** Engine: what reads HTTP/1.1 from connections, node:http or our own, behind one interface. Part 1, requests. */
+/** HTTP engine: what reads HTTP/1.1 from connections, node:http or our own, behind one interface. Part 1, requests. */
 import type { Server, Socket } from 'node:net'
 import type { ServerContext } from '../corridor/server-context.ts'
 import type { Settings } from '../settings.ts'
@@ -11,7 +11,11 @@ export interface EngineServer extends Server {
 }
 
 /** `timedOut` is called for a socket that has sent nothing for the time that was set on it. */
-export type Engine = (context: ServerContext, enqueue: EnqueueStep, timedOut: (socket: Socket) => void) => EngineServer
+export type HttpEngine = (
+  context: ServerContext,
+  enqueue: EnqueueStep,
+  timedOut: (socket: Socket) => void,
+) => EngineServer
 
 /** A connection is closed after this many requests, so that the client's next one may reach another process. */
 export const mostRequests = 10_000
