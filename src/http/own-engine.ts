@@ -8,7 +8,7 @@ import type { Arriving } from '../wire/arriving.ts'
 import type { MessageHead } from '../wire/message-head.ts'
 import type { Message, WireConnection } from '../wire/wire-connection.ts'
 import { WireServer } from '../wire/wire-server.ts'
-import type { Answer } from '../wire/written-answer.ts'
+import type { WrittenAnswer } from '../wire/written-answer.ts'
 import { faultProblem, refuseFault } from './fault-answer.ts'
 import { type HttpEngine, mostHeadBytes, mostRequests } from './http-engine.ts'
 import { answerAndClose, requestListener } from './serve-requests.ts'
@@ -86,7 +86,7 @@ function callOfHead(
 function contentOf(
   { http, headers }: Message,
   content: Arriving,
-  answer: Answer,
+  answer: WrittenAnswer,
   { world }: Pick<ServerContext, 'world'>,
 ): Content {
   // Sends 100 Continue if the client waits for it. R19.

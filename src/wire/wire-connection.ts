@@ -6,7 +6,7 @@ import { ContentReader } from './content-reader.ts'
 import { type Fault, HeaderLines, skipEmptyLines } from './header-lines.ts'
 import { linger, mostDiscarded } from './linger.ts'
 import { framingOf, headOf, type MessageHead } from './message-head.ts'
-import { Answer } from './written-answer.ts'
+import { WrittenAnswer } from './written-answer.ts'
 
 /** A request as it is given to the service when its head has arrived. */
 export interface Message extends MessageHead {
@@ -31,7 +31,7 @@ export interface WireHandlers {
   readonly world: Pick<World, 'monotonic' | 'every' | 'nextTurn' | 'after'>
   /** The methods after which another message may follow. */
   readonly methods: ReadonlySet<string>
-  readonly request: (message: Message, answer: Answer) => void
+  readonly request: (message: Message, answer: WrittenAnswer) => void
   /** Answers bytes that are no message; the head is as far as it could be read. */
   readonly refuse: (fault: Fault, head: MessageHead, connection: WireConnection) => void
   /** What a reader of content is given in place of its rest. */
@@ -76,7 +76,7 @@ export class WireConnection {
   #count = 0
   /** How many messages have no complete answer. */
   #pending = 0
-  #answer: Answer | null = null
+  #answer: WrittenAnswer | null = null
   #halfClosed = false
   /** Whether it waits for answers before it reads on. */
   #full = false
@@ -119,11 +119,11 @@ export class WireConnection {
     } else if (this.#pending === 0 && waited > limits.idleTimeout + 1000) this.socket.destroy() // as node:http, a second later than announced
   }
 
-  begun(answer: Answer): void {
+  begun(answer: WrittenAnswer): void {
     this.#answer = answer
   }
 
-  ended(answer: Answer): void {
+  ended(answer: WrittenAnswer): void {
     const { socket } = this
     this.#answer = null
     this.#pending--
@@ -211,7 +211,10 @@ export class WireConnection {
       if (!began) this.#since = this.#clock()
       this.#content = new ContentReader(content, length, limits.head)
     }
-    request({ ...head, connection: this, content, keepAlive }, new Answer(this, { method, http: head.http, keepAlive }))
+    request(
+      { ...head, connection: this, content, keepAlive },
+      new WrittenAnswer(this, { method, http: head.http, keepAlive }),
+    )
     if (this.#content) return
     content?.finish()
     this.#over = !keepAlive

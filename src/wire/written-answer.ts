@@ -23,8 +23,8 @@ interface Outlet {
   /** The lines that tell clients for how long the connection is kept. */
   readonly keptAlive: string
   /** Called when the head is made, and when all was sent. */
-  readonly begun: (answer: Answer) => void
-  readonly ended: (answer: Answer) => void
+  readonly begun: (answer: WrittenAnswer) => void
+  readonly ended: (answer: WrittenAnswer) => void
   /** To be called when the socket has sent the last bytes of an answer; one function for all, as the socket then needs no memory for it. */
   readonly sent: () => void
 }
@@ -36,7 +36,7 @@ interface Asked {
 }
 
 /** The part of a response of node:http that the service uses. Emits `drain` and `close`. */
-export class Answer extends EventEmitter {
+export class WrittenAnswer extends EventEmitter {
   headersSent = false
   /** Whether the connection ends after it. */
   last: boolean

@@ -1,5 +1,4 @@
 /** An echo behind each engine: bytes go in over a connection in memory, cut as wanted, and what the service saw comes out. */
-import { Duplex } from 'node:stream'
 import { f, service } from 'bylaw'
 import { hostPhase, messagePhase } from '../../src/corridor/message.ts'
 import { check, corridorOf } from '../../src/corridor/phase.ts'
@@ -13,6 +12,7 @@ import { nodeEngine } from '../../src/http/node-engine.ts'
 import { ownEngine } from '../../src/http/own-engine.ts'
 import { makeAnswerReaders } from '../../src/http/stream.ts'
 import { openStore } from '../../src/terminal/open.ts'
+import { MemorySocket } from '../help/memory-socket.ts'
 
 const echo = service({
   name: 'echo',
@@ -22,30 +22,6 @@ const echo = service({
     limits: { url: 1000, headers: 4000, headersTimeout: 'PT10M', requestTimeout: 'PT10M' },
   },
 })
-
-/** A socket in memory. */
-class MemorySocket extends Duplex {
-  readonly remoteAddress = '127.0.0.1'
-  readonly sent: Buffer[] = []
-  timeout = 0
-  override _read(): void {}
-  override _write(bytes: Buffer, _: string, done: () => void): void {
-    this.sent.push(Buffer.from(bytes))
-    done()
-  }
-  setTimeout(): this {
-    return this
-  }
-  setNoDelay(): this {
-    return this
-  }
-  setKeepAlive(): this {
-    return this
-  }
-  resetAndDestroy(): this {
-    return this.destroy()
-  }
-}
 
 async function contentOf({ content }: Call): Promise<string | null> {
   if (!content) return null

@@ -215,19 +215,7 @@ export function cellarOnly(files: readonly Source[]): string[] {
 }
 
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
-const reachesOut = [
-  'wire',
-  'http',
-  'contents',
-  'webhooks',
-  'sqlite',
-  'postgres',
-  'frames',
-  'terminal',
-  'backup',
-  'seed',
-  'cli',
-]
+const reachesOut = 'wire http contents webhooks sqlite postgres frames terminal backup seed cli'.split(' ')
 
 /** Only some rooms use files, sockets and other processes. */
 export function outside(files: readonly Source[]): string[] {
