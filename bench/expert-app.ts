@@ -27,6 +27,7 @@ export interface Statements {
   readonly count: (status: string) => Maybe<number>
   readonly insert: (id: string, book: New, at: string) => Maybe<Answered>
   readonly retitle: (id: string, title: string, at: string) => Maybe<Answered | undefined>
+  readonly remove: (id: string) => Maybe<boolean>
 }
 
 const text = { type: 'string' } as const
@@ -108,6 +109,11 @@ export async function serve(statements: Statements, port: number): Promise<void>
       const made = await statements.retitle(id, (request.body as New).title, new Date().toISOString())
       return made ?? reply.code(404).send({ message: 'There is no such book.' })
     },
+  )
+  app.delete('/books/:id', { schema: { response: { 204: { type: 'null' }, 404: missing } } }, async (request, reply) =>
+    (await statements.remove((request.params as { id: string }).id))
+      ? reply.code(204).send()
+      : reply.code(404).send({ message: 'There is no such book.' }),
   )
   await app.listen({ port, host: '127.0.0.1' })
   console.log('listening')

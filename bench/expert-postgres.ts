@@ -47,6 +47,10 @@ async function main(url: string, port: number): Promise<void> {
         const text = `UPDATE expert_books SET ${set} WHERE id = $3 RETURNING ${columns}`
         return (await ask('retitle', text, [title, at, id]))[0]
       },
+      remove: async (id) => {
+        const text = 'DELETE FROM expert_books WHERE id = $1'
+        return ((await pool.query({ name: 'remove', text, values: [id] })).rowCount ?? 0) > 0
+      },
     },
     port,
   )

@@ -34,6 +34,7 @@ async function main(file: string, port: number): Promise<void> {
   const retitle = db.prepare(
     `UPDATE books SET title = ?, updated_at = ?, version = version + 1 WHERE id = ? RETURNING ${columns}`,
   )
+  const remove = db.prepare('DELETE FROM books WHERE id = ?')
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const write = <T>(act: () => T): T => {
@@ -58,6 +59,7 @@ async function main(file: string, port: number): Promise<void> {
       insert: (id, { title, status, price, shelf, blurb }, at) =>
         write(() => row(insert.get(id, title, status, price, shelf ?? null, blurb, at, at))),
       retitle: (id, title, at) => write(() => row(retitle.get(title, at, id))),
+      remove: (id) => write(() => remove.run(id).changes > 0),
     },
     port,
   )

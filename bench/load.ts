@@ -8,7 +8,7 @@ import { pinned } from './server.ts'
 
 /** A request; `{n}` in its header or body is a new number in each request. */
 export interface Asking {
-  readonly method?: 'GET' | 'POST' | 'PATCH'
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { type Book, manyBooks } from './books.ts'
 import { deep } from './deep.ts'
 import { type Asking, load, loader, type Measured } from './load.ts'
+import { once } from './once.ts'
 import { paced } from './paced.ts'
 import { compared, goals, machine, median, plot, type Row, ratio, type Target, table, target } from './report.ts'
 import { ask, freePort, type Served, serve } from './server.ts'
@@ -27,7 +28,7 @@ const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)]
 const sizes = values.rows.split(',').map(Number)
 const chosen = values.only === '' ? null : values.only.split(',')
 /** The workloads that depend on the number of rows. */
-const large = ['item', 'list', 'cold', 'moving', 'total', 'deep']
+const large = ['item', 'list', 'cold', 'varied', 'moving', 'total', 'deep']
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 const here = import.meta.dirname
 const running: Served[] = []
@@ -38,12 +39,18 @@ const bounds: readonly (readonly [string, number, number?])[] = [
   ['sqlite item', 1.2, 0.55],
   ['sqlite unchanged', 1.3],
   ['sqlite list', 2],
+  ['sqlite cold', 2],
+  ['sqlite varied', 2],
   ['sqlite total', 1.8],
   ['sqlite keyed', 3],
   ['sqlite change', 1.5],
+  ['sqlite delete', 3],
   ['postgres item', 1.5],
   ['postgres list', 2],
+  ['postgres cold', 2],
+  ['postgres varied', 2],
   ['postgres keyed', 1.2],
+  ['postgres delete', 1.2],
 ]
 
 try {
@@ -85,9 +92,9 @@ async function onStore({ store, rows, first, wanted, found, targets }: Part): Pr
   const part = mkdtempSync(join(folder, 'part-'))
   const pair = await (store === 'sqlite' ? onSqlite : onPostgres)({ folder: part, rows, started })
   const [ours, expert] = pair.sides
-  const asked = (await workloads(ours.url, expert.url, sample(rows), pair.guarded.key)).filter(({ name }) =>
-    wanted(name),
-  )
+  const asked = (
+    await workloads(ours.url, expert.url, { sample: sample(rows), ids: idsOf(rows), key: pair.guarded.key })
+  ).filter(({ name }) => wanted(name))
   const own: Row[] = []
   for (const one of asked)
     own.push(await measured({ store, rows, one, ours: one.guarded ? pair.guarded : ours, expert }))
@@ -113,6 +120,10 @@ async function started(name: string, words: (port: number) => readonly string[])
   return served
 }
 
+function idsOf(rows: number): string[] {
+  return Array.from(manyBooks(rows), ({ id }) => id)
+}
+
 /** Some books, evenly spread. */
 function sample(rows: number): Book[] {
   const every = Math.max(1, Math.floor(rows / 2000))
@@ -134,7 +145,7 @@ interface Measure {
 
 async function measured({ store, rows, one, ours, expert }: Measure): Promise<Row> {
   const floor = one.floor && store === 'sqlite' ? await floorOf(one, ours) : null
-  const row = inTurn({ store, rows, workload: one.name, about: one.about }, [
+  const row = inTurn({ store, rows, workload: one.name, about: one.about }, one.once ?? null, [
     ...(floor ? [['floor', floor, one.ours] as const] : []),
     ['expert', expert, one.expert],
     ['ours', ours, one.ours],
@@ -143,16 +154,18 @@ async function measured({ store, rows, one, ours, expert }: Measure): Promise<Ro
   return row
 }
 
-/** Loads the sides in turn, round by round. */
+/** Loads the sides in turn, round by round; with requests that are sent once, each round has some of its own. */
 function inTurn(
   about: Omit<Row, 'rounds'>,
+  single: number | null,
   sides: readonly (readonly [Side, Served, asked: readonly Asking[]])[],
 ): Row {
-  for (const [, { url }, asked] of sides) warm(url, asked)
+  const some = (asked: readonly Asking[], i: number) => asked.slice(i * Number(single), (i + 1) * Number(single))
+  for (const [, { url }, asked] of sides) single === null ? warm(url, asked) : once(url, some(asked, rounds))
   const done = new Map<Side, Measured[]>(sides.map(([side]) => [side, []]))
   for (let i = 0; i < rounds; i++) {
     for (const [side, { url }, asked] of i % 2 === 0 ? sides : sides.toReversed())
-      done.get(side)?.push(load(url, asked, seconds))
+      done.get(side)?.push(single === null ? load(url, asked, seconds) : once(url, some(asked, i)))
   }
   const row = { ...about, rounds: Object.fromEntries(done) }
   console.log(`${row.store}, ${row.rows} rows, ${row.about}: ${compared(row)}`)
@@ -163,7 +176,7 @@ function inTurn(
 async function links(folder: string, found: Row[]): Promise<Target> {
   const { server, ours, plain } = await onLinks({ folder, rows: 0, started })
   const about = 'one item with links (the plain one without)'
-  const row = inTurn({ store: 'sqlite', rows: ours.length, workload: 'linked', about }, [
+  const row = inTurn({ store: 'sqlite', rows: ours.length, workload: 'linked', about }, null, [
     ['plain', server, plain],
     ['ours', server, ours],
   ])

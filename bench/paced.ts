@@ -68,7 +68,7 @@ async function work({ port, asked, rate, seconds }: Job): Promise<void> {
 }
 
 /** Opens a connection; an answer is complete when its content has the declared length. */
-function opened(port: number, answered: (socket: Socket) => void): Promise<Socket> {
+export function opened(port: number, answered: (socket: Socket, head: string) => void): Promise<Socket> {
   return new Promise((done, fail) => {
     const socket = connect(port, '127.0.0.1', () => done(socket.setNoDelay()))
     let text = ''
@@ -79,8 +79,9 @@ function opened(port: number, answered: (socket: Socket) => void): Promise<Socke
       if (end < 0) return
       const length = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0)
       if (text.length < end + 4 + length) return
+      const head = text.slice(0, end)
       text = ''
-      answered(socket)
+      answered(socket, head)
     })
   })
 }

@@ -13,6 +13,8 @@ export interface Workload {
   readonly floor: boolean
   /** Whether ours is asked with a key that has a quota. */
   readonly guarded?: boolean
+  /** How many of its requests a round sends, each once; missing if they can be repeated. */
+  readonly once?: number
   readonly ours: readonly Asking[]
   readonly expert: readonly Asking[]
 }
@@ -20,14 +22,21 @@ export interface Workload {
 const far = 100
 /** More pages than are remembered. */
 const further = 600
+/** So many prices that a list of those from one on is not remembered when it is asked for again. */
+const prices = Array.from({ length: 20_000 }, (_, i) => ((i * 7919) % 49_000) / 100)
+/** How many books a round deletes. */
+const deleted = 3000
 
-/** Questions about books that are there; cursors are asked for, as a client would. */
-export async function workloads(
-  ours: string,
-  expert: string,
-  sample: readonly Book[],
-  key: string,
-): Promise<Workload[]> {
+interface Asked {
+  /** Some books, evenly spread. */
+  readonly sample: readonly Book[]
+  /** Of all books. */
+  readonly ids: readonly string[]
+  readonly key: string
+}
+
+/** Questions about books that are there; cursors are asked for, as a client would. The last one deletes books. */
+export async function workloads(ours: string, expert: string, { sample, ids, key }: Asked): Promise<Workload[]> {
   const items = sample.map(({ id }): Asking => ({ path: `/books/${id}` }))
   const first = `/books/${sample[0]?.id}`
   const [tag, expertTag] = [await tagOf(ours + first), await tagOf(expert + first)]
@@ -48,6 +57,7 @@ export async function workloads(
     changes.slice(0, 1000).map((change, i) => (i % 10 === 9 ? change : (pages[i % pages.length] as Asking)))
   const keyed = (path: string) =>
     sample.map(({ id }): Asking => ({ path: `${path}/${id}`, headers: { Authorization: `Bearer ${key}` } }))
+  const deletions = ids.map((id): Asking => ({ method: 'DELETE', path: `/books/${id}` }))
   const create = (text: string, headers = {}): Asking[] => [{ method: 'POST', path: '/books', body: text, headers }]
   return [
     { name: 'item', about: 'one item', floor: true, ours: items, expert: items },
@@ -66,6 +76,16 @@ export async function workloads(
       floor: false,
       ours: moving(cursors),
       expert: moving(expertCursors),
+    },
+    {
+      name: 'varied',
+      about: '50 filtered by a price that changes with each request',
+      floor: false,
+      ours: prices.map((price) => ({ path: `/books?${list}&sort=price&price%5Bgte%5D=${price.toFixed(2)}&cursor=` })),
+      expert: prices.map((price) => {
+        const cursor = Buffer.from(`${Math.round(price * 100)} `).toString('base64url')
+        return { path: `/books?${list}&cursor=${cursor}` }
+      }),
     },
     {
       name: 'total',
@@ -100,6 +120,7 @@ export async function workloads(
       expert: items,
     },
     { name: 'mixed', about: '90 reads of an item to 10 changes', floor: false, ours: mixed, expert: mixed },
+    { name: 'delete', about: 'delete, durable', floor: false, once: deleted, ours: deletions, expert: deletions },
   ]
 }
 

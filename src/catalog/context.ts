@@ -180,7 +180,7 @@ export const declaredName = ({ collections }: Pick<StoreContext, 'collections'>,
 export const preparedCollection = ({ collections }: StoreContext, name: string): PreparedCollection =>
   collections.get(name) as PreparedCollection
 
-export type ResolvedList = Pick<ListRows, 'where' | 'order' | 'prepared'>
+export type ResolvedList = Pick<ListRows, 'where' | 'order' | 'prepared' | 'shared'>
 
 /** A row in the current shape, with the values that it keeps for nodes of other shapes, and the number of its stored shape. */
 export interface ViewedRow extends FoundRow {

@@ -44,6 +44,7 @@ function resolveListAt(
   const isFull = (column: string, i: number) => nonNullColumns.has(column) && at[i] !== null
   return {
     prepared: new Prepared(),
+    shared: own.prepared,
     where: where.map((one) => resolveCondition(cellar, own, one)),
     order: order.map((term, i): Term => {
       if (term.reach) return { ...term, reach: resolveJoinedColumn(cellar, own, term.reach) }

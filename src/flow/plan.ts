@@ -168,6 +168,8 @@ export interface ListRows extends PlanOfCaller {
   readonly order: readonly Term[]
   /** Compiled forms of `where` and `order`. */
   readonly prepared: Prepared
+  /** Compiled forms that all lists of the collection share; set by the store. */
+  readonly shared?: Prepared
   readonly window: Window
   /** Counts matching rows up to this number; null if they are not counted. */
   readonly countTo: number | null

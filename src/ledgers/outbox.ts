@@ -36,7 +36,7 @@ import {
   type StoredDocument,
   storedNameOf,
 } from '../rows/collection.ts'
-import type { Dialect } from '../sql/dialect.ts'
+import { type Dialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
 import { collectionsRow, metaTable } from '../sql/statements.ts'
 
 /** One row for each event. Only the sweep deletes rows, and nothing changes them: readers keep their positions elsewhere. */
@@ -151,17 +151,23 @@ const insertIntoHistory = `INSERT INTO ${history} (${historyColumns.join(', ')})
 /** The columns of the history's key that the outbox leaves null. */
 const isKeyPart = (name: ValueName): boolean => name === 'account' || name === 'parent'
 
-/** Records an event, in the transaction of its change. R206, R237. */
-export function* recordEvent({ mark, outbox: { mark: own } }: Dialect, event: EventValues): Steps<void> {
+function recordTextsIn({ mark, outbox: { mark: own } }: Dialect) {
   const marks = (names: readonly ValueName[]) => names.map((_, i) => mark(i + 1)).join(', ')
-  if (event.ledgers.events)
-    yield {
-      text: `${insertIntoOutbox} VALUES (${marks(valueColumns)}, ${own})`,
-      values: valueColumns.map((name) => event[name]),
-    }
+  return {
+    events: `${insertIntoOutbox} VALUES (${marks(valueColumns)}, ${own})`,
+    history: `${insertIntoHistory} VALUES (${marks(historyColumns)})`,
+  }
+}
+/** The statements that record a change; they run with each one, so their texts are made once. */
+const recordTexts = { sqlite: recordTextsIn(sqliteDialect), postgres: recordTextsIn(postgresDialect) }
+
+/** Records an event, in the transaction of its change. R206, R237. */
+export function* recordEvent(dialect: Dialect, event: EventValues): Steps<void> {
+  const texts = recordTexts[dialect.name]
+  if (event.ledgers.events) yield { text: texts.events, values: valueColumns.map((name) => event[name]) }
   if (event.ledgers.history)
     yield {
-      text: `${insertIntoHistory} VALUES (${marks(historyColumns)})`,
+      text: texts.history,
       values: historyColumns.map((name) => event[name] ?? (isKeyPart(name) ? '' : null)),
     }
 }
@@ -275,12 +281,14 @@ export function* numberEvents({ dialect, restoredAt = 0 }: StoreContext): Steps<
   // Without values, PostgreSQL plans it anew each time: a plan that was made when the tables were small would read them as a
   // whole when they have grown.
   const fresh = `SELECT id, sequence, ${marks.moment} AS moment ${fromFresh(dialect, String(horizon))}`
-  const numbered = yield {
-    text: `INSERT INTO ${positions} (position, event) SELECT ${position} + row_number() OVER (ORDER BY moment, sequence, id), id FROM (${fresh}) AS fresh ORDER BY moment, sequence, id LIMIT ${mostNumbered} RETURNING position`,
+  yield {
+    text: `INSERT INTO ${positions} (position, event) SELECT ${position} + row_number() OVER (ORDER BY moment, sequence, id), id FROM (${fresh}) AS fresh ORDER BY moment, sequence, id LIMIT ${mostNumbered}`,
     values: [],
   }
-  const last = numbered.length === 0 ? Number(state?.position) : position + numbered.length
-  const more = numbered.length === mostNumbered
+  const [highest] = yield { text: `SELECT max(position) AS position FROM ${positions}`, values: [] }
+  const numbered = Math.max(0, Number(highest?.position) - position)
+  const last = numbered === 0 ? Number(state?.position) : position + numbered
+  const more = numbered === mostNumbered
   yield {
     text: `UPDATE ${relay} SET position = ${mark(1)}, horizon = ${mark(2)} WHERE name = 'events'`,
     values: [last, more ? horizon : Number(state?.oldest)],

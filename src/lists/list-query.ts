@@ -15,9 +15,13 @@ import { readWindow, windowAtCursor } from './window.ts'
 /** Limits of the cache: the number of its targets, and the length of each. */
 const [mostKnown, mostText] = [500, 500]
 
-/** Reads the query of a target, and caches it without its cursor, so that all pages of a walk share one entry. */
+/**
+ * Reads the query of a target, and caches it without its cursor, so that all pages of a walk share one entry. It is cached at
+ * its second request: queries whose values always differ would only grow old in the cache, with their compiled statements.
+ */
 export function listQueryReader(rules: ListRules): (target: string, world: ServiceWorld) => ListQuery {
   const known = new Memo<string, ListQuery>(mostKnown)
+  const once = new Memo<string, true>(mostKnown)
   return (target, world) => {
     const at = splitCursor(target)
     const text = at === null ? target : at.text
@@ -27,7 +31,10 @@ export function listQueryReader(rules: ListRules): (target: string, world: Servi
     const found = readListQuery(parametersOf(target), rules, listName(target), world)
     const isHidden = at === null && found.parameters.some(([name]) => name === 'cursor') // percent-encoded
     if (isHidden || text.length > mostText) return found
-    return before ? found : known.set(text, found)
+    if (before) return found
+    if (once.get(text)) return known.set(text, found)
+    once.set(text, true)
+    return found
   }
 }
 

@@ -241,7 +241,7 @@ function isServedByIndex(collection: Collection, plan: ListRows, dialect: Dialec
 }
 
 function isInIndexOrder(collection: Collection, plan: ListRows, dialect: Dialect): boolean {
-  const { where, order, parent, prepared } = plan
+  const { where, order, parent, prepared, shared = prepared } = plan
   const whose = collection.account === null ? [] : ['account']
   const owner = [...whose, ...(parent && collection.parent ? [collection.parent.column] : [])]
   const fixed = where.filter(({ is }) => is === 'eq' || is === 'null').map(({ column }) => column)
@@ -254,7 +254,7 @@ function isInIndexOrder(collection: Collection, plan: ListRows, dialect: Dialect
     )
   )
     return false
-  const indexes = prepared.form('indexes', () => indexColumns(collection, dialect))
+  const indexes = shared.form('indexes', () => indexColumns(collection, dialect))
   return indexes.some((index) => indexServes(index, [...owner, ...fixed], wanted))
 }
 

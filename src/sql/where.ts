@@ -63,8 +63,8 @@ export function whereClause(
   bounds: readonly KeyBound[],
   binding: StatementBinding,
 ): string {
-  const { where, parent, account, prepared } = plan
-  const prefixes = prepared.form('prefixes', () => indexPrefixes(collection, binding.dialect))
+  const { where, parent, account, prepared, shared = prepared } = plan
+  const prefixes = shared.form('prefixes', () => indexPrefixes(collection, binding.dialect))
   const home = shardKeyIn(collection, plan, binding.dialect)
   const whose = collection.account === null ? [] : [`account = ${binding.bind(account)}`]
   const column = parent?.pairs ? undefined : collection.parent?.column

@@ -48,7 +48,8 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   const ledgers = yield* ledgersOf(cellar, own)
   const eventAt = (revision: number) =>
     ledgers && eventValues(cellar, collection, { key: plan.key, revision, action: 'created', doc, shape, ledgers })
-  const fused = combinedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, [least, eventAt(least)])
+  const first = eventAt(least)
+  const fused = combinedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, [least, first])
   if (fused && (yield fused).length > 0) return { is: 'created', doc, revision: least }
   if (plan.parent && !(known && own.collection.composite)) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'existsShared')
@@ -65,7 +66,7 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   const clash = yield* updateRemoteEntries(cellar, own, plan, null, { doc, hidden, shape })
   if (clash) return clash
   const row = [...rowKeyValues(collection, plan.key, cellar.dialect), revision, shape, doc, hidden, ...cells]
-  const event = eventAt(revision)
+  const event = revision === least ? first : eventAt(revision)
   const isAlone = before === null && plan.claim === null && event === null
   yield { text: texts.insert, values: row, ...(isAlone && { autocommit: 'write' }) }
   if (event) yield* recordEvent(cellar.dialect, event)
