@@ -6,7 +6,7 @@ import { clientAddress } from '../flow/network.ts'
 import { makeIntake } from '../limits/intake.ts'
 import type { Arriving } from '../wire/arriving.ts'
 import type { MessageHead } from '../wire/message-head.ts'
-import type { Message, WireConnection } from '../wire/wire-connection.ts'
+import type { WireConnection } from '../wire/wire-connection.ts'
 import { WireServer } from '../wire/wire-server.ts'
 import type { WrittenAnswer } from '../wire/written-answer.ts'
 import { faultProblem, refuseFault } from './fault-answer.ts'
@@ -23,9 +23,8 @@ export const ownEngine: HttpEngine = (context, enqueue, timeout) => {
     limits: { ...limits, head: mostHeadBytes(limits), requests: mostRequests },
     world,
     methods: new Set(METHODS),
-    request: (message, answer) => {
-      const { content, connection } = message
-      const call = callOfHead(message, connection, context, content && contentOf(message, content, answer, context))
+    request: (head, content, answer, connection) => {
+      const call = callOfHead(head, connection, context, content && contentOf(head, content, answer, context))
       serve({ call, request: new Received(connection, content), response: answer })
     },
     refuse: (fault, head, connection) => {
@@ -84,7 +83,7 @@ function callOfHead(
 
 /** The content: at once if its whole declared length has arrived, otherwise piece by piece. */
 function contentOf(
-  { http, headers }: Message,
+  { http, headers }: MessageHead,
   content: Arriving,
   answer: WrittenAnswer,
   { world }: Pick<ServerContext, 'world'>,

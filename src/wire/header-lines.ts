@@ -19,13 +19,16 @@ const tokens = tableOf((code) => /[!#$%&'*+.^_`|~\w-]/.test(String.fromCharCode(
 const visible = tableOf((code) => code > 32 && code < 127)
 const texts = tableOf((code) => code === tab || (code >= 32 && code !== 127))
 
+const mostMarks = 400
+
 /**
  * Where the parts of one head are, relative to its first byte. It can be continued when more bytes have arrived; only the
  * line that was incomplete is read again.
  */
 export class HeaderLines {
-  /** Name and value of each line: the start and end of both. */
-  readonly marks: number[] = []
+  /** Name and value of each line: the start and end of both; `count` of them belong to this head. */
+  marks: number[] = []
+  count = 0
   /** The ends of the method, the target and the version; 0 until the request line is complete. */
   method = 0
   target = 0
@@ -40,6 +43,17 @@ export class HeaderLines {
     const lines = new HeaderLines()
     lines.version = -1
     return lines
+  }
+
+  /** Begins another head, in the memory of this one unless it is large. */
+  restart(): void {
+    if (this.marks.length > mostMarks) this.marks = []
+    this.count = 0
+    this.method = 0
+    this.target = 0
+    this.version = 0
+    this.at = 0
+    this.#seen = 0
   }
 
   /** Reads on; true when the empty line after the head has been read. */
@@ -106,7 +120,12 @@ export class HeaderLines {
       if (bytes[i] !== cr || bytes[i + 1] !== lf) return malformed('Invalid character in a header value')
       let last = i
       while (last > value && (bytes[last - 1] === space || bytes[last - 1] === tab)) last--
-      this.marks.push(line - from, name - from, value - from, last - from)
+      const { marks, count } = this
+      marks[count] = line - from
+      marks[count + 1] = name - from
+      marks[count + 2] = value - from
+      marks[count + 3] = last - from
+      this.count = count + 4
       this.at = i + 2 - from
     }
   }

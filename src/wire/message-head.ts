@@ -43,11 +43,11 @@ Object.setPrototypeOf(HeaderValues.prototype, null)
 Reflect.deleteProperty(HeaderValues.prototype, 'constructor')
 
 export function headOf(bytes: Buffer, from: number, lines: HeaderLines): MessageHead {
-  const { marks, method, target, version } = lines
+  const { marks, count, method, target, version } = lines
   const text = bytes.toString('latin1', from, from + Math.max(lines.at, method, target))
   const headers = new HeaderValues()
   const raw: string[] = []
-  for (let i = 0; i < marks.length; i += 4) {
+  for (let i = 0; i < count; i += 4) {
     const name = text.substring(marks[i] as number, marks[i + 1] as number)
     const value = text.substring(marks[i + 2] as number, marks[i + 3] as number)
     raw.push(name, value)

@@ -8,13 +8,13 @@ import { linger, mostDiscarded } from './linger.ts'
 import { framingOf, headOf, type MessageHead } from './message-head.ts'
 import { WrittenAnswer } from './written-answer.ts'
 
-/** A request as it is given to the service when its head has arrived. */
-export interface Message extends MessageHead {
-  readonly connection: WireConnection
-  /** Its content; null if the head announces none. */
-  readonly content: Arriving | null
-  readonly keepAlive: boolean
-}
+/** Takes a request when its head has arrived; `content` is null if the head announces none. */
+type TakeRequest = (
+  head: MessageHead,
+  content: Arriving | null,
+  answer: WrittenAnswer,
+  connection: WireConnection,
+) => void
 
 interface WireLimits {
   /** How many bytes a head may have. */
@@ -31,7 +31,7 @@ export interface WireHandlers {
   readonly world: Pick<World, 'monotonic' | 'every' | 'nextTurn' | 'after'>
   /** The methods after which another message may follow. */
   readonly methods: ReadonlySet<string>
-  readonly request: (message: Message, answer: WrittenAnswer) => void
+  readonly request: TakeRequest
   /** Answers bytes that are no message; the head is as far as it could be read. */
   readonly refuse: (fault: Fault, head: MessageHead, connection: WireConnection) => void
   /** What a reader of content is given in place of its rest. */
@@ -67,8 +67,9 @@ export class WireConnection {
   #over = false
   /** Bytes that are not read yet: an incomplete line, or what follows too many messages. */
   #rest: Buffer | null = null
-  /** The head that is incomplete. */
-  #lines: HeaderLines | null = null
+  readonly #lines = new HeaderLines()
+  /** Whether a head has arrived in part. */
+  #partial = false
   /** The content that is incomplete. */
   #content: ContentReader | null = null
   #keepAlive = true
@@ -80,6 +81,8 @@ export class WireConnection {
   #halfClosed = false
   /** Whether it waits for answers before it reads on. */
   #full = false
+  /** Whether its last answer was sent after the last check. */
+  #justIdle = false
   /** When the message began, or the connection became idle. */
   #since: number
 
@@ -104,7 +107,7 @@ export class WireConnection {
 
   /** Whether it waits for a message of which nothing has arrived. */
   get idle(): boolean {
-    return this.#pending === 0 && !this.#over && !this.#content && !this.#lines
+    return this.#pending === 0 && !this.#over && !this.#content && !this.#partial
   }
 
   /** Ends what takes too long. */
@@ -114,9 +117,13 @@ export class WireConnection {
     if (this.#over) return
     if (this.#content) {
       if (waited > limits.requestTimeout && !this.#content.arriving.flowing) this.#fail({ kind: 'late', reason: '' })
-    } else if (this.#lines || this.#count === 0) {
+    } else if (this.#partial || this.#count === 0) {
       if (waited > limits.headersTimeout) this.#fail({ kind: 'late', reason: '' })
-    } else if (this.#pending === 0 && waited > limits.idleTimeout + 1000) this.socket.destroy() // as node:http, a second later than announced
+    } else if (this.#pending > 0) return
+    else if (this.#justIdle) {
+      this.#justIdle = false // noticed here, as a clock would cost every request
+      this.#since = this.#clock()
+    } else if (waited > limits.idleTimeout) this.socket.destroy()
   }
 
   begun(answer: WrittenAnswer): void {
@@ -128,7 +135,7 @@ export class WireConnection {
     this.#answer = null
     this.#pending--
     if (socket.timeout) socket.setTimeout(0)
-    if (this.idle) this.#since = this.#clock()
+    this.#justIdle = this.#pending === 0
     if (answer.last) {
       this.#over = true
       linger(socket, this.#handlers.world)
@@ -178,22 +185,23 @@ export class WireConnection {
 
   #takeHead(bytes: Buffer, at: number): number {
     const { limits } = this.#handlers
-    const from = this.#lines ? at : skipEmptyLines(bytes, at)
+    const lines = this.#lines
+    const began = this.#partial
+    const from = began ? at : skipEmptyLines(bytes, at)
     if (from === bytes.length) return from
     if (bytes[from] === cr && from + 1 === bytes.length) return from
-    const lines = this.#lines ?? new HeaderLines()
+    if (!began) lines.restart()
     const done = lines.read(bytes, from, limits.head)
     if (done === false) {
-      if (!this.#lines) this.#since = this.#clock()
-      this.#lines = lines
+      if (!began) this.#since = this.#clock()
+      this.#partial = true
       return from // this time it is incomplete; the next time it begins here
     }
     if (done !== true) return this.#fail(done, bytes, refusedHead(bytes, from))
     const head = headOf(bytes, from, lines)
     const framing = framingOf(head)
     if ('kind' in framing) return this.#fail(framing, bytes, head)
-    const began = this.#lines !== null
-    this.#lines = null
+    this.#partial = false
     this.#begin(head, framing.keepAlive, framing.length, began)
     return from + lines.at
   }
@@ -211,10 +219,7 @@ export class WireConnection {
       if (!began) this.#since = this.#clock()
       this.#content = new ContentReader(content, length, limits.head)
     }
-    request(
-      { ...head, connection: this, content, keepAlive },
-      new WrittenAnswer(this, { method, http: head.http, keepAlive }),
-    )
+    request(head, content, new WrittenAnswer(this, head, keepAlive), this)
     if (this.#content) return
     content?.finish()
     this.#over = !keepAlive
@@ -232,7 +237,7 @@ export class WireConnection {
   #fail(fault: Fault, bytes: Buffer | null = null, head: MessageHead = refusedHead(this.#rest, 0)): number {
     if (bytes) this.#content?.flush(bytes)
     this.#over = true
-    this.#lines = null
+    this.#partial = false
     const content = this.#content
     this.#content = null
     if (content) content.arriving.fail(this.#handlers.failure(fault))
@@ -248,7 +253,7 @@ export class WireConnection {
   /** The client has closed its side: it still gets its answers. */
   #end(): void {
     if (this.#over) return
-    if (this.#content || this.#lines) return void this.#fail({ kind: 'ended', reason: '' })
+    if (this.#content || this.#partial) return void this.#fail({ kind: 'ended', reason: '' })
     this.#halfClosed = true
     if (this.#pending === 0) this.socket.end()
   }

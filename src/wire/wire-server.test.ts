@@ -4,8 +4,8 @@ import { it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemorySocket } from '../../test/help/memory-socket.ts'
 import { testWorld } from '../../test/help/world.ts'
+import type { Arriving } from './arriving.ts'
 import type { Fault } from './header-lines.ts'
-import type { Message } from './wire-connection.ts'
 import { WireServer } from './wire-server.ts'
 import type { WrittenAnswer } from './written-answer.ts'
 
@@ -14,11 +14,11 @@ const limits = { head: 1000, headersTimeout: 10_000, requestTimeout: 30_000, idl
 /** A connection whose requests the test answers. */
 function connected() {
   const world = testWorld()
-  const asked: { readonly message: Message; readonly answer: WrittenAnswer }[] = []
+  const asked: { readonly content: Arriving | null; readonly answer: WrittenAnswer }[] = []
   const faults: Fault[] = []
   const server = new WireServer({
     ...{ limits, world, methods: new Set(['GET', 'POST', 'HEAD']), failure: (fault) => fault, timeout: () => {} },
-    request: (message, answer) => asked.push({ message, answer }),
+    request: (_, content, answer) => asked.push({ content, answer }),
     refuse: (fault) => faults.push(fault),
   })
   const socket = new MemorySocket({ allowHalfOpen: true })
@@ -49,7 +49,7 @@ it('R178: while 64 KiB of content are not taken, nothing more is read', async ()
   socket.push(Buffer.alloc(65_537))
   await turn()
   assert.equal(socket.isPaused(), true)
-  const pieces = asked[0]?.message.content?.pieces()
+  const pieces = asked[0]?.content?.pieces()
   assert.equal((await pieces?.next())?.value?.length, 65_537)
   assert.equal(socket.isPaused(), false)
 })
@@ -58,7 +58,7 @@ it('R178: small chunks of one read are one piece', async () => {
   const { socket, asked } = connected()
   socket.push(`POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(1000)}0\r\n\r\n`)
   await turn()
-  const taken = await asked[0]?.message.content?.pieces().next()
+  const taken = await asked[0]?.content?.pieces().next()
   assert.equal(taken?.value?.toString(), 'x'.repeat(1000))
 })
 
@@ -72,7 +72,7 @@ it('R180: a head, content and an idle connection have their times', async () => 
   content.socket.push(`${post(5)}abc`)
   await turn()
   content.world.tick(20_000)
-  const arriving = content.asked[0]?.message.content
+  const arriving = content.asked[0]?.content
   assert.equal(arriving?.failure, undefined)
   content.world.tick(12_000)
   await assert.rejects(async () => arriving?.pieces().next(), { kind: 'late' })
@@ -83,7 +83,7 @@ it('R180: a head, content and an idle connection have their times', async () => 
   assert.equal(idle.socket.destroyed, false, 'a request that has no answer is not idle')
   idle.reply()
   idle.world.tick(75_000)
-  assert.equal(idle.socket.destroyed, false)
+  assert.equal(idle.socket.destroyed, false, 'the time begins with the next check')
   idle.world.tick(4000)
   assert.equal(idle.socket.destroyed, true)
 })

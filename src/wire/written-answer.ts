@@ -1,21 +1,25 @@
 /** Written answer: writes an answer on its connection, a small one at once with its head. Part 1, requests. */
-import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
+import type { MessageHead } from './message-head.ts'
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
-const linePattern = /^[!#$%&'*+.^_`|~\w-]+: [\t\x20-\x7e\x80-\xff]*$/
+const namePattern = /^[!#$%&'*+.^_`|~\w-]+$/
+const valuePattern = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** The status line and the header lines. Throws if a value would end its line. */
 export function headText(status: number, headers: Readonly<Record<string, string>>): string {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
   for (const name in headers) {
-    const line = `${name}: ${headers[name]}`
-    if (!linePattern.test(line)) throw new Error(`The header ${JSON.stringify(name)} has a value that cannot be sent.`)
-    text += `${line}\r\n`
+    const value = headers[name] as string
+    if (!namePattern.test(name) || !valuePattern.test(value))
+      throw new Error(`The header ${JSON.stringify(name)} has a value that cannot be sent.`)
+    text += `${name}: ${value}\r\n`
   }
   return text
 }
+
+const none: readonly Listener[] = []
 
 /** What an answer needs to know of its request and its connection. */
 interface Outlet {
@@ -29,14 +33,16 @@ interface Outlet {
   readonly sent: () => void
 }
 
-interface Asked {
-  readonly method: string
-  readonly http: string
-  readonly keepAlive: boolean
+type AnswerEvent = 'drain' | 'close'
+
+interface Listener {
+  readonly event: AnswerEvent
+  readonly act: () => void
+  readonly once: boolean
 }
 
-/** The part of a response of node:http that the service uses. Emits `drain` and `close`. */
-export class WrittenAnswer extends EventEmitter {
+/** The part of a response of node:http that the service uses. */
+export class WrittenAnswer {
   headersSent = false
   /** Whether the connection ends after it. */
   last: boolean
@@ -47,14 +53,29 @@ export class WrittenAnswer extends EventEmitter {
   #chunked = false
   #ended = false
   #over = false
+  #listeners: readonly Listener[] = none
   readonly #outlet: Outlet
-  readonly #asked: Asked
+  readonly #asked: Pick<MessageHead, 'method' | 'http'>
 
-  constructor(outlet: Outlet, asked: Asked) {
-    super()
+  constructor(outlet: Outlet, asked: Pick<MessageHead, 'method' | 'http'>, keepAlive: boolean) {
     this.#outlet = outlet
     this.#asked = asked
-    this.last = !asked.keepAlive
+    this.last = !keepAlive
+  }
+
+  on(event: AnswerEvent, act: () => void): void {
+    this.#listeners = [...this.#listeners, { event, act, once: false }]
+  }
+
+  once(event: AnswerEvent, act: () => void): void {
+    this.#listeners = [...this.#listeners, { event, act, once: true }]
+  }
+
+  emit(event: AnswerEvent): void {
+    const all = this.#listeners
+    if (all.length === 0) return
+    this.#listeners = all.filter((one) => one.event !== event || !one.once)
+    for (const one of all) if (one.event === event) one.act()
   }
 
   /** Whether nothing more will be sent. */
