@@ -127,6 +127,12 @@ it('R10: an answer says where its content ends', async () => {
     text(),
     `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n${lines}\r\n1\r\na\r\n2\r\n\xc3\xa9\r\n0\r\n\r\n`,
   )
+  let closed = false
+  streamed?.on('close', () => {
+    closed = true
+  })
+  await turn()
+  assert.equal(closed, true, 'the end of a stream is told after its listeners could be added')
   reply()
   assert.equal(text(), `HTTP/1.1 200 OK\r\n${lines}\r\n`)
   const old = connected()

@@ -129,6 +129,7 @@ export class WrittenAnswer {
     if (this.#ended) return
     if (this.closed) return void this.cut()
     this.#ended = true
+    const streamed = this.#begun
     if (this.#chunked) {
       if (piece !== null) this.write(piece)
       socket.write('0\r\n\r\n', 'latin1', sent)
@@ -140,7 +141,9 @@ export class WrittenAnswer {
       const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
       socket.write(Buffer.concat([Buffer.from(this.#head(bytes.length), 'latin1'), bytes]), sent)
     }
-    this.settle()
+    // A stream that ends as it begins has no listener yet.
+    if (streamed) process.nextTick(sent)
+    else this.settle()
   }
 
   /** Finishes if its last bytes have left the socket. */
