@@ -175,6 +175,21 @@ const options = "{ servers: 'nats://127.0.0.1:4222', stream: 'NOTES' }"
 const asked = `import('bylaw/nats').then(({ natsPublisher }) => natsPublisher(${options})).catch(({ message }) => console.log(message))`
 assert.match(run('node', '--eval', asked), /npm install @nats-io\/transport-node @nats-io\/jetstream/)
 await serve()
+// No script of the package runs where it is installed: npm asks about those.
+const { scripts } = JSON.parse(readFileSync(resolve(packed, 'package.json'), 'utf8'))
+for (const name of ['preinstall', 'install', 'postinstall', 'prepare'])
+  assert.ok(!(name in scripts), `the script ${name}`)
+// What the README says of types and of its own files is enough.
+const beginner = resolve(folder, 'beginner')
+mkdirSync(beginner)
+writeFileSync(resolve(beginner, 'package.json'), '{}\n')
+const shown = readFileSync(resolve(packed, 'README.md'), 'utf8').matchAll(/^```\w+\n\/\/ ([\w.]+)\n(.*?)^```/gms)
+for (const [, name, text] of shown) writeFileSync(resolve(beginner, name), text)
+runIn(beginner, 'npm', 'install', tarball)
+runIn(beginner, 'npm', 'pkg', 'set', 'type=module')
+runIn(beginner, 'npm', 'install', '--save-dev', 'typescript', '@types/node')
+runIn(beginner, 'npx', 'tsc')
+assert.match(runIn(beginner, 'npx', 'bylaw', 'check', 'handlers.ts'), /handlers\.ts is in order/)
 // A new project installs, tests and checks itself.
 run('npx', 'bylaw', 'init', 'my-api')
 const project = resolve(folder, 'my-api')

@@ -44,6 +44,7 @@ export const groups = [
     'operating',
     'store',
     'backup',
+    'erasure',
     'scale',
     'performance',
     'reliability',

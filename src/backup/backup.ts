@@ -11,7 +11,7 @@ import { type CommandError, commandError } from '../terminal/command-error.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { collectionsOf, tablesOf } from '../terminal/open.ts'
-import { asCommandError } from '../terminal/start.ts'
+import { asCommandError, requireDatabaseFile } from '../terminal/start.ts'
 
 export const backupArgument: Argument = { name: 'backup.db', about: 'the file of the backup' }
 
@@ -33,11 +33,7 @@ async function run(given: CommandInput): Promise<number> {
   const service = await loadService(declaration)
   const database = databaseOf(given, service)
   const [from, file] = [await sqliteFileOf(database, declaration), resolve(name)]
-  if (!existsSync(from))
-    throw commandError(
-      `There is no database ${from}.`,
-      'Name the one to back up, as in:  --database sqlite:./orders.db',
-    )
+  requireDatabaseFile(from)
   refuseSameFile(from, file, name)
   const isThere = existsSync(file)
   if (isThere && !given.isOn('replace'))

@@ -75,7 +75,7 @@ async function restored(given: CommandInput): Promise<number> {
   const [declaration = ''] = given.arguments
   const service = await loadService(declaration)
   const database = databaseOf(given, service)
-  const migration = await openMigrationFor(service, database)
+  const migration = await openMigrationFor(service, database, 'require')
   try {
     await migration.recordRestore()
   } finally {

@@ -34,6 +34,7 @@ export function fieldSchema(terms: FieldTerms, use: SchemaUse, around: SchemaCon
     ...usual,
     ...marks,
     'x-references': use === 'asked' ? undefined : terms.to,
+    'x-personal': use === 'asked' ? undefined : terms.personal,
     title: use === 'asked' ? undefined : terms.title,
     examples,
     description: schemaDescription(terms, use, description),
@@ -127,7 +128,7 @@ function schemaDescription(
     fold && 'Compared without regard to case.',
     use === 'answered' && read !== undefined && `Only callers with the scope ${read} see it.`,
     sends && write !== undefined && `Takes the scope ${write}.`,
-    sends && read !== undefined && `Takes the scope ${read}.`,
+    sends && read !== undefined && read !== write && `Takes the scope ${read}.`,
   ].filter((one) => typeof one === 'string')
   return said.length === 0 ? undefined : said.join(' ')
 }

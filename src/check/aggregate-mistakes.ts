@@ -118,6 +118,13 @@ function checkSource(
       `It has ${field.options.scale} digits after the point, and the values there have ${options.scale}.`,
       `Write scale: ${options.scale}.`,
     )
+  if (options.personal)
+    report(
+      context,
+      path,
+      'The values there are `personal`, and an erasure would not empty what follows from them here.',
+      'Leave the field out, or `personal` there.',
+    )
   if (options.writeOnly)
     report(
       context,

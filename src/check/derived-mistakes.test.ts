@@ -40,6 +40,11 @@ describe('derived fields', () => {
       first(total({ scale: 1 })),
       /It has 1 digits after the point, and the values there have 2\. Write scale: 2\./,
     )
+    const personal = { ...lines, fields: { amount: f.decimal({ scale: 2, default: '0.00', personal: true }) } }
+    assert.match(
+      first(total(), {}, personal),
+      /The values there are `personal`.* Leave the field out, or `personal` there\./,
+    )
     assert.match(first(total({}, max('lines', 'amount'))), /the max is null\. Write optional: true\./)
     assert.match(first(total({ optional: true })), /A sum always has a value\./)
     assert.match(first({ when: f.date({ derived: sum('lines', 'amount') }) }), /A sum cannot be a field of kind date\./)
@@ -68,6 +73,10 @@ describe('derived fields', () => {
     assert.match(
       first({ twice: f.integer({ derived: true, immutable: true }) }, { derived: { twice: () => 1 } }),
       /`immutable` would have no effect/,
+    )
+    assert.match(
+      first({ twice: f.integer({ derived: true, personal: true }) }, { derived: { twice: () => 1 } }),
+      /`personal` would have no effect/,
     )
   })
 

@@ -165,7 +165,7 @@ function checkDerivedOptions(
   isKey: boolean,
   context: DeclarationCheck,
 ): void {
-  const useless = (['fill', 'immutable', 'writeOnly', 'write', 'was'] as const).filter(
+  const useless = (['fill', 'immutable', 'writeOnly', 'write', 'was', 'personal'] as const).filter(
     (name) => options[name] !== undefined,
   )
   if (useless.length > 0)

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fields, loose, open, place, type Row, right, table, wrong } from '../../test/help/mistakes.ts'
+import { fields, loose, open, place, type Row, right, shop, table, wrong } from '../../test/help/mistakes.ts'
 import { type Field, f } from '../fields/field.ts'
 import { standardKinds } from '../fields/kinds.ts'
 import { readSettings } from '../settings.ts'
@@ -231,6 +231,42 @@ function endless(): unknown {
 
 const settings = readSettings({}, undefined, false, () => {})
 const rules = { settings, isId: () => true, kinds: standardKinds }
+
+table('personal fields', [
+  right(
+    'with an empty value',
+    f.text({ optional: true, personal: true }),
+    f.text({ default: 'Erased', personal: true }),
+    f.email({ optional: true, unique: true, personal: true }),
+    f.list(f.object({ a: f.text({ optional: true, personal: true }) }), { personal: true }),
+    f.object({ a: f.integer({ default: 0, personal: true }), b: f.metadata({ personal: true }) }),
+    f.file({ personal: true }),
+    f.ref('customers', { optional: true, personal: true, immutable: true }),
+  ),
+  wrong('a required one', f.text({ personal: true }), 'no value when its item is erased', 'optional: true'),
+  wrong('a list with items', f.list(f.text(), { min: 1, personal: true }), 'no value when its item is erased'),
+  wrong('a unique default', f.text({ default: 'x', unique: true, personal: true }), 'unique', '`default`'),
+  wrong('no flag', loose.text({ personal: 'yes' }), 'personal: true'),
+  [
+    'a required one in an object',
+    () => fields({ one: f.object({ a: f.text({ personal: true }) }) }),
+    `${place}.a`,
+    'optional: true',
+  ],
+  [
+    'at the item of a list',
+    () => fields({ one: f.list(loose.text({ personal: true })) }),
+    `${place}.item`,
+    'personal',
+    'at the list',
+  ],
+  [
+    'the key',
+    () => shop({ orders: { ...open, key: 'one', fields: { one: f.text({ default: 'x', personal: true }) } } }),
+    'resources.orders.key',
+    '`personal`',
+  ],
+])
 
 table('references', [
   wrong('an unknown resource', f.ref('customer'), '"customer"', '`customers`'),

@@ -28,7 +28,7 @@ const innerFileFault: DeclarationFault = [
   'Move it there; for several files of an item, declare a resource below it with one file each.',
 ]
 
-const flagOptions = ['optional', 'immutable', 'readOnly', 'writeOnly', 'unique', 'sort', 'fold', 'search']
+const flagOptions = ['optional', 'immutable', 'readOnly', 'writeOnly', 'unique', 'sort', 'fold', 'search', 'personal']
 
 function* optionFaults(
   { kind, options }: Field,
@@ -148,6 +148,23 @@ function* contradictionFaults(field: Field, place: FieldSite, rules: ValueRules)
       `The field has a \`fill\`, but ${unique ? 'its values must be unique' : 'the item that it names may not exist'}.`,
       'Leave `fill` out, and correct the rows with the former declaration.',
     ]
+  yield* personalFaults(field, place, rules)
+}
+
+/** An erasure gives a field the value of a new item that leaves it out. */
+function* personalFaults({ kind, options }: Field, place: FieldSite, rules: ValueRules): Generator<DeclarationFault> {
+  const { personal, unique, default: given, derived } = options
+  if (personal !== true || ['concept', 'item', 'input'].includes(place) || derived !== undefined) return
+  if (absentValue({ kind, options }, rules) === undefined)
+    yield [
+      'The field is `personal`, and would have no value when its item is erased.',
+      'Add `optional: true`, or a `default` that takes its place.',
+    ]
+  else if (unique && given !== undefined)
+    yield [
+      'The field is `personal`, and two erased items would have its default, but its values must be unique.',
+      'Write `optional: true` in place of the `default`.',
+    ]
 }
 
 /**
@@ -183,7 +200,7 @@ const uselessOptions: Readonly<Record<FieldSite, readonly [options: readonly str
       'Write it at the list; its item takes bounds and a pattern only.',
     ],
     input: [
-      [...ownFieldOptions, 'filter', 'sort', 'fold', 'search', 'was', 'fill'],
+      [...ownFieldOptions, 'filter', 'sort', 'fold', 'search', 'was', 'fill', 'personal'],
       'in the input of a transition',
       'Leave it out; an input takes bounds, a pattern, `optional` and a `default`.',
     ],

@@ -222,9 +222,9 @@ function checkKeyField(path: DeclarationPath, key: unknown, fields: UncheckedObj
     const mend = `Write the name of a field of kind ${listInWords(keyKinds)}.`
     report(context, path, `A field of kind ${field.kind} cannot be the key.`, mend)
   }
-  const { optional, default: usual, fill, readOnly, writeOnly, read, write, fold } = field.options
+  const { optional, default: usual, fill, readOnly, writeOnly, read, write, personal, fold } = field.options
   const given = { default: usual !== undefined, fill: fill !== undefined }
-  const said = Object.entries({ optional, ...given, readOnly, writeOnly, read, write, fold })
+  const said = Object.entries({ optional, ...given, readOnly, writeOnly, read, write, personal, fold })
     .filter(([, one]) => one)
     .map(([one]) => `\`${one}\``)
   if (said.length === 0) return

@@ -14,7 +14,7 @@ import { commandError } from '../terminal/command-error.ts'
 import { databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { peppersOf } from '../terminal/secrets.ts'
-import { openStoreUnchanged } from '../terminal/start.ts'
+import { openStoreFor, openStoreUnchanged } from '../terminal/start.ts'
 
 export const keysCommand: Command = {
   name: 'keys',
@@ -68,7 +68,12 @@ async function run(given: CommandInput): Promise<number> {
   const action = actionOf('keys', given, subcommands)
   const [, file = ''] = given.arguments
   const service = await loadService(file)
-  const store = await openStoreUnchanged(service, databaseOf(given, service))
+  const database = databaseOf(given, service)
+  // The first key is often made before the first start.
+  const isNew = action === create && process.env.NODE_ENV !== 'production'
+  const store = await (isNew
+    ? openStoreFor(service, database, 'apply', { asItIs: true })
+    : openStoreUnchanged(service, database))
   try {
     console.log(await action({ given, file, service, store, now: store.clock.due() }))
     return 0

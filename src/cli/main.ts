@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   seed: async () => (await import('../seed/seed.ts')).seedCommand,
   export: async () => (await import('../seed/export.ts')).exportCommand,
   import: async () => (await import('../seed/import.ts')).importCommand,
+  erase: async () => (await import('../erasure/erase.ts')).eraseCommand,
   backup: async () => (await import('../backup/backup.ts')).backupCommand,
   restore: async () => (await import('../backup/restore.ts')).restoreCommand,
   restored: async () => (await import('../backup/restore.ts')).restoredCommand,

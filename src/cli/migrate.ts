@@ -85,7 +85,7 @@ async function run(given: CommandInput): Promise<number> {
   const target = targetOf(given, database)
   if (action === plan && name !== undefined) return writeNewPlans(service, target, folder, name)
   return withConsent({ ...consentOf(given), surveys: [retirementSurvey(service)] }, async (consent) => {
-    const migration = await openMigrationFor(service, database, consent)
+    const migration = await openMigrationFor(service, database, action === apply ? 'apply' : 'require', consent)
     const work = { service, file, database: withoutPassword(database), kind: databaseKind(database), folder, migration }
     try {
       return await action(work)

@@ -1,9 +1,11 @@
 /** `bylaw routes` and `bylaw openapi`: the operations of a service, as a table or in OpenAPI. Part 4, endpoints; part 13. */
 
 import { styleText } from 'node:util'
-import type { Endpoint } from '../flow/route.ts'
+import type { Endpoint, Route } from '../flow/route.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
-import { rowRuleText } from '../rules/row-rules.ts'
+import { ruleFor } from '../resources/declaration.ts'
+import { revisionSegment } from '../resources/own-operations.ts'
+import { rowRuleOf, rowRuleText } from '../rules/row-rules.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument, formatTable } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
@@ -64,11 +66,20 @@ export function operationsOf({ places, settings: { server } }: Service): RouteLi
   return sortByTemplate(places).flatMap(({ template, methods }) =>
     [...methods]
       .filter(([method]) => method !== 'HEAD')
-      .map(([method, { operation, rule, rowRule }]) => {
-        const access = rowRule ? rowRuleText(rowRule) : rule
-        return { method, path: server.basePath + template, operation, access }
-      }),
+      .map(([method, route]) => ({
+        ...{ method, path: server.basePath + template, operation: route.operation, access: accessOf(route) },
+      })),
   )
+}
+
+/** Who may use an operation. Revisions need their own rule and that of reading the item. */
+function accessOf({ operation, rule, rowRule, resource }: Route): string {
+  const own = rowRule ? rowRuleText(rowRule) : rule
+  if (operation !== revisionSegment) return own
+  const reading = rowRuleOf(resource, 'read')
+  const both = new Set([own, reading ? rowRuleText(reading) : (ruleFor(resource.access, 'read') ?? own)])
+  for (const one of ['public', 'authenticated']) if (both.size > 1) both.delete(one)
+  return both.size > 1 && reading ? `${own} and (${rowRuleText(reading)})` : [...both].join(' and ')
 }
 
 export const openapiCommand: Command = {

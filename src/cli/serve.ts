@@ -279,7 +279,7 @@ function durationOf(given: CommandInput, flag: string, unless: string): number {
 /** In production only an operator changes the schema, not a process at its start. */
 async function requireSchema(given: CommandInput, service: Service, database: string): Promise<void> {
   const [file = ''] = given.arguments
-  const { serves, steps, close } = await openMigrationFor(service, database)
+  const { serves, steps, close } = await openMigrationFor(service, database, 'require')
   close()
   if (serves !== null) return
   const { from } = given.flagValue('database') ?? { from: '--database' }

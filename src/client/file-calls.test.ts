@@ -49,6 +49,21 @@ test('R34: what is uploaded is downloaded, whatever it is uploaded from', async 
   assert.equal((await shop.orders.get(id)).scanOfLetter, null)
 })
 
+test('R51: a download reads a part, and the rest of the same content alone', async (t) => {
+  const shop = shopOf(t)
+  const { id } = await shop.orders.create({})
+  await shop.orders.upload(id, 'scanOfLetter', 'a long letter', { type: 'text/plain' })
+  const read = async (options: Parameters<typeof shop.orders.download>[2]) => {
+    const answer = await shop.orders.download(id, 'scanOfLetter', options)
+    return [answer.status, await answer.text(), answer.headers.get('etag')]
+  }
+  const [, whole, etag] = await read({})
+  assert.deepEqual(await read({ range: { from: 2, end: 6 } }), [206, 'long', etag])
+  assert.deepEqual(await read({ range: { from: 7 }, ifRange: String(etag) }), [206, 'letter', etag])
+  assert.deepEqual(await read({ range: { from: 7 }, ifRange: '"other"' }), [200, whole, etag])
+  assert.equal((await errorOf(read({ range: { from: 99 } }))).type, 'range-not-satisfiable')
+})
+
 test('R32, R178: a refusal is an error of the client', async (t) => {
   const shop = shopOf(t)
   const { id } = await shop.orders.create({})

@@ -2,7 +2,7 @@
 import { toKebab } from '../formats/naming.ts'
 import type { Exchange } from './exchange.ts'
 import { pathSegment } from './item-calls.ts'
-import type { FileContent, UploadOptions } from './upload-types.ts'
+import type { DownloadOptions, FileContent, UploadOptions } from './upload-types.ts'
 
 type Target = string | { readonly id: string }
 
@@ -23,11 +23,14 @@ export function fileCalls(exchange: Exchange, path: string) {
       const response = await exchange.pass({ method: 'PUT', path: at(target, file) }, sent)
       return response.status === 204 ? null : response.json()
     },
-    download: (target: Target, file: string, { signal }: Cancelled = {}): Promise<Response> =>
-      exchange.pass(
-        { method: 'GET', path: at(target, file) },
-        { headers: { accept: '*/*' }, ...(signal && { signal }) },
-      ),
+    download: (target: Target, file: string, { range, ifRange, signal }: DownloadOptions = {}): Promise<Response> => {
+      const headers = {
+        accept: '*/*',
+        ...(range && { range: `bytes=${range.from}-${range.end === undefined ? '' : range.end - 1}` }),
+        ...(ifRange !== undefined && { 'if-range': ifRange }),
+      }
+      return exchange.pass({ method: 'GET', path: at(target, file) }, { headers, ...(signal && { signal }) })
+    },
     removeFile: async (target: Target, file: string, { signal }: Cancelled = {}): Promise<void> => {
       await exchange.pass({ method: 'DELETE', path: at(target, file) }, { ...(signal && { signal }) })
     },

@@ -16,6 +16,15 @@ export interface UploadOptions {
   readonly signal?: AbortSignal
 }
 
+export interface DownloadOptions {
+  /** The bytes to read; `end` is not included, and without it the rest is read: `range: { from: 0, end: 1000 }`. */
+  readonly range?: { readonly from: number; readonly end?: number }
+  /** The ETag of a content of which a part was read: another content is answered whole, with status 200 and not 206. */
+  readonly ifRange?: string
+  /** Ends the download: it is rejected with the reason of the signal. */
+  readonly signal?: AbortSignal
+}
+
 /** The methods for files; none without a file. */
 export type Files<D, R extends ResourceName<D>> = [FileName<D, R>] extends [never]
   ? unknown
@@ -37,7 +46,7 @@ export type Files<D, R extends ResourceName<D>> = [FileName<D, R>] extends [neve
       readonly download: (
         target: string | { readonly id: string },
         file: FileName<D, R>,
-        options?: { readonly signal?: AbortSignal },
+        options?: DownloadOptions,
       ) => Promise<Response>
       /** Removes a file: `await shop.orders.removeFile(order.id, 'invoice')`. */
       readonly removeFile: (

@@ -9,6 +9,7 @@ import { Memo } from '../flow/memo.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { ServedVersion } from '../flow/route.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import { HandlerFailure } from '../handlers/handler-fault.ts'
 import { logThrottled } from '../limits/log-throttle.ts'
 import type { Service } from '../service.ts'
 import { problemPrefix } from '../settings.ts'
@@ -47,19 +48,28 @@ function renderRefusal(call: Call, context: RefusalContext, thrown: unknown, edi
   return reply
 }
 
-/** The error of a part of a request, as one of the `errors` of an answer. Throws failures of the service. */
-export function partError(
-  thrown: unknown,
-  { errors }: Pick<Service, 'errors'>,
+/**
+ * The error of a line of a request, as one of the `errors` of an answer. A failure of a handler is logged, and its line has
+ * an error without details: it wrote nothing, and other lines may succeed. Throws other failures of the service.
+ */
+export function lineError(
+  { call, context }: { readonly call: Call; readonly context: RefusalContext },
   edition: ServedVersion,
+  thrown: unknown,
+  line: number,
 ): Readonly<Record<string, unknown>> {
-  const problem = declaredProblem(thrown, { errors })
-  if (problemStatus(problem, errors) >= 500) throw thrown
+  const { errors } = context.service
+  const isOfHandler = thrown instanceof HandlerFailure
+  const problem = isOfHandler ? failedLine(thrown) : declaredProblem(thrown, { errors })
+  if (isOfHandler) logThrottled(context, problem.type, { requestId: call.id, line, err: thrown }, problem.message)
+  else if (problemStatus(problem, errors) >= 500) throw thrown
   const { cause, errors: all, ...body } = errorBody(inNamesOfVersion(problem, edition), edition.errors)
-  return Array.isArray(all) ? { ...body, errors: all.slice(0, mostOfPart) } : body
+  return Array.isArray(all) ? { ...body, errors: all.slice(0, mostOfLine) } : body
 }
-/** How many mistakes of one part are answered. */
-const mostOfPart = 10
+const failedLine = (cause: Error) =>
+  new Problem('internal-error', 'The service failed to handle this line; nothing was created.', { cause })
+/** How many mistakes of one line are answered. */
+const mostOfLine = 10
 
 /** The original error; for a failed conversion, the error that the change threw. */
 function causeOf({ cause }: Problem, thrown: unknown): unknown {

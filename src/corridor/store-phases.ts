@@ -33,7 +33,7 @@ import { executeBatch } from './execute-batch.ts'
 import { parseObject } from './json.ts'
 import { flowingContent } from './payload.ts'
 import { check, type Parts, phase, type Way } from './phase.ts'
-import { partError } from './refuse.ts'
+import { lineError } from './refuse.ts'
 import { completeHeaders } from './reply-headers.ts'
 import type { ServerContext } from './server-context.ts'
 import { pointedNamesOf } from './versioned-path.ts'
@@ -72,6 +72,7 @@ export const storePhase = phase({
   refuses: (operation) => (operation.route ? routeRefusals(operation, operation.route) : []),
   explains: [
     { step: 'item', check: explainItem },
+    { step: 'removal', check: explainRemoval },
     { step: 'waits', informs: true, check: explainWaiting },
     { step: 'fields', informs: true, check: explainFields },
     { step: 'limits', informs: true, check: explainLimits },
@@ -106,7 +107,7 @@ function executeImport(
       way.rate = await spendQuota(context, call, way.identified.caller)
       admitQuota(way.rate)
     },
-    lineError: (error) => partError(error, service, versioned.version),
+    lineError: (error, line) => lineError({ call, context }, versioned.version, error, line),
   })
 }
 
@@ -250,7 +251,7 @@ async function explainItem(way: ExplainedWay, note: (says: string) => void): Pro
     note(`${read?.key.id} exists, but not for this caller: no rule of ${read?.collection} allows it to read it`)
   if (found && read?.collection === route.resource.collection.name) rights?.admit(found)
   admit(found)
-  if (!read) return null
+  if (!read) return explainUnkeyedRead(way)
   if (found?.is === 'found') {
     const guard = route.judgeState?.(JSON.parse(found.doc), asked)
     if (guard) guard.admit(await Promise.all(guard.reads.map((one) => store.execute(one) as Promise<EffectReadResult>)))
@@ -260,6 +261,33 @@ async function explainItem(way: ExplainedWay, note: (says: string) => void): Pro
   if (others.length > 0 && route.resource.collection.uniques.some(isUniqueId))
     throw new Problem('resource-not-found', `${read.key.id} was not found.`)
   return `${read.key.id} does not exist and may be created`
+}
+
+/** Reads without a row to check first, of revisions and of an event: only their answer tells whether there is one. */
+async function explainUnkeyedRead(way: ExplainedWay): Promise<string | null> {
+  const { route, asked, store } = way
+  if (!route.safe || !route.at.startsWith('item')) return null
+  const intent = route.parse(asked)
+  const plan = planOf(way, versionOf(way), route, intent)
+  return `it is answered with ${route.render(intent, await store.execute(plan)).status}`
+}
+
+/** What a removal deletes, or the items that prevent it. Handlers do not run. */
+async function explainRemoval({ route, asked, store }: ExplainedWay): Promise<string | null> {
+  if (route.operation !== 'remove') return null
+  const intent = route.parse(asked)
+  const plan = route.plan(intent)
+  if (plan.do !== 'decide') throw new Error(`The plan of a removal is ${plan.do}.`)
+  const seen = (await store.execute(plan.read as Read)) as ReadResult
+  const remove = plan.decide(seen)
+  if (remove.do !== 'remove') return null
+  const outcome = await store.execute({ do: 'removed', collection: remove.collection, key: remove.key, remove })
+  if (outcome.is !== 'removable') route.render(intent, outcome) // throws the refusal
+  const rows = outcome.is === 'removable' ? [...outcome.rows] : []
+  return `deletes ${listInWords(
+    rows.map(([name, count]) => `${count} of ${name}`),
+    'and',
+  )}`
 }
 
 const isUniqueId = ({ fields, columns }: Unique): boolean => fields.length === 0 && columns.join() === 'id'

@@ -97,7 +97,10 @@ async function record(context: DeliveryContext, taken: TakenSend, terms: Attempt
   const attemptId = world.newId('att')
   const shown = changePlan(context, deliveries, rowKey(id, account), (document, revision) => {
     const { request, attempts: earlier, status: former } = document as unknown as Delivery
-    const attempts = [...earlier, ownMembers(deliveries, shownAttempt(attemptId, made))].slice(-mostAttempts)
+    // The receiver may have quoted values that were erased during the attempt.
+    const isErased = request.body !== taken.delivery.request.body
+    const own = { ...shownAttempt(attemptId, made), ...(isErased && { response: null }) }
+    const attempts = [...earlier, ownMembers(deliveries, own)].slice(-mostAttempts)
     const url = terms.own?.url ?? request.url
     // Another process may have delivered it, if this one was too slow; or it was retried by hand during this attempt.
     const isOver = former !== 'pending' && status !== 'succeeded'

@@ -31,11 +31,15 @@ export interface DeliveryContext {
 export const rowsOf = async <T>({ store }: Pick<DeliveryContext, 'store'>, plan: TablePlan): Promise<readonly T[]> =>
   rowsIn(await store.execute(plan)) as unknown as readonly T[]
 
-export const readOf = ({ world }: DeliveryContext, { name }: Resource, key: RowKey): Read => ({
+export const readOf = ({ world }: Pick<DeliveryContext, 'world'>, { name }: Resource, key: RowKey): Read => ({
   ...{ do: 'read', collection: name, key, time: world.now() },
 })
 
-export async function findStored(context: DeliveryContext, resource: Resource, key: RowKey): Promise<FoundRow | null> {
+export async function findStored(
+  context: Pick<DeliveryContext, 'store' | 'world'>,
+  resource: Resource,
+  key: RowKey,
+): Promise<FoundRow | null> {
   const found = (await context.store.execute(readOf(context, resource, key))) as ReadResult
   return found.is === 'found' ? found : null
 }
@@ -76,7 +80,7 @@ export async function releaseHeld(context: DeliveryContext, ids: readonly string
 
 /** Changes a document if it is still there. */
 export function changePlan(
-  context: DeliveryContext,
+  context: Pick<DeliveryContext, 'world' | 'writer'>,
   resource: Resource,
   key: RowKey,
   act: (document: Document, revision: number) => Document,

@@ -99,6 +99,11 @@ export const moveCursor: TableOperation = {
   ...{ do: 'set', table: cursorTable, where: { ...byId, enabled: { above: 'none' }, holder: 'holder' } },
   to: { position: 'position', taken: 'until' },
 }
+/** Takes all endpoints and replays from the processes that have them, which read their events anew. */
+export const takeBackCursors: TableOperation = {
+  ...{ do: 'set', table: cursorTable, where: {} },
+  to: { taken: 'free', holder: 'holder' },
+}
 export const markFailing: TableOperation = {
   ...{ do: 'set', table: cursorTable, where: { ...byId, failing: { upTo: 'none' } } },
   to: { failing: 'now' },

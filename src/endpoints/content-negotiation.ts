@@ -200,10 +200,10 @@ function admitCoding(call: Call, { resource }: Route): void {
 }
 
 /** The content as it arrives, of any length. Throws if it has another length than declared, so that no part counts as the whole. */
-export async function* contentFlow(call: Call, idle: number): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* contentFlow(call: Call, idle: number, part = 0): AsyncGenerator<Uint8Array, void, undefined> {
   const declared = call.headers['content-length'] === undefined ? null : declaredLength(call)
   let length = 0
-  for await (const piece of call.content?.flow(idle) ?? []) {
+  for await (const piece of call.content?.flow(idle, part) ?? []) {
     length += piece.length
     yield piece
   }

@@ -68,6 +68,12 @@ export const keepFailure: TableOperation = {
   ...{ do: 'set', table: failureTable, where: { ...failureKey, tries: 'knownTries', due: 'knownDue' } },
   to: { state: 'state', due: 'due', tries: 'tries', failure: 'failure' },
 }
+/** The failures at events of an item, of all reactions. */
+export const findFailuresOf: TableOperation = { do: 'find', table: failureTable, where: { item: 'item' } }
+export const setFailure: TableOperation = {
+  ...{ do: 'set', table: failureTable, where: failureKey },
+  to: { failure: 'failure' },
+}
 const retryFailure: TableOperation = {
   ...{ do: 'set', table: failureTable, where: failureKey },
   to: { state: 'state', due: 'due', tries: 'tries' },

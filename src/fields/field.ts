@@ -62,6 +62,12 @@ interface FieldOptions<T> {
   readonly read?: string
   /** The scope that a caller needs to write the field: `f.integer({ default: 0, write: 'patients:bill' })`. */
   readonly write?: string
+  /**
+   * The value is data about a person, which `bylaw erase` empties: it becomes null, the default, `[]` or `{}`. So the field
+   * has to be optional, have a default, or be of a kind that may be left out.
+   * @example f.email({ optional: true, personal: true })
+   */
+  readonly personal?: boolean
   /** The former name of the field; stored values move to the new name: `lastName: f.text({ was: 'surname' })`. */
   readonly was?: string
   /**
@@ -136,7 +142,7 @@ interface ListOptions<T> extends FieldOptions<readonly T[]> {
   readonly search?: boolean
 }
 interface FileOptions
-  extends Pick<FieldOptions<never>, 'title' | 'description' | 'read' | 'write' | 'was' | 'ownMeaning'> {
+  extends Pick<FieldOptions<never>, 'title' | 'description' | 'read' | 'write' | 'personal' | 'was' | 'ownMeaning'> {
   /** The greatest number of bytes of the content; 10 MiB by default: `f.file({ max: 5_000_000 })`. */
   readonly max?: number
   /** The media types of the content; any by default: `f.file({ types: ['image/*', 'application/pdf'] })`. */

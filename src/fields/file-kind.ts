@@ -43,10 +43,22 @@ const sample: FileMember = {
 }
 
 export const file: FieldKind = {
-  options: ['title', 'description', 'optional', 'readOnly', 'read', 'write', 'was', 'ownMeaning', 'max', 'types'],
+  options: [
+    'title',
+    'description',
+    'optional',
+    'readOnly',
+    'read',
+    'write',
+    'personal',
+    'was',
+    'ownMeaning',
+    'max',
+    'types',
+  ],
   order: 'none',
   faults: fileFaults,
-  // The stored value. Callers cannot send one, and the write of a handler must name a content of this row.
+  // The stored value: neither callers nor handlers can write one.
   check: () => (value, at, faults) =>
     isFileMember(value) ? value : addViolation(faults, at, 'invalid-type', 'is written by uploading a file.'),
   terms: ({ options: { max } }) => defined<Partial<FieldTerms>>({ max: max ?? usualFileSize }),

@@ -43,6 +43,7 @@ export function termsOf(
     title: options.title,
     description: options.description,
     example: options.example,
+    personal: said(options.personal),
   })
 }
 
@@ -70,6 +71,7 @@ export const promisedTerms = ({
   title: _,
   description: __,
   example: ___,
+  personal: ____,
   item,
   fields,
   ...terms

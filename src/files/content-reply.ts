@@ -1,4 +1,5 @@
 /** Content reply: the content of a file as an answer: its headers, a range of it, and its bytes as fast as they are read. Part 7. */
+import { Problem } from '../errors/problem.ts'
 import type { FileMember } from '../fields/field.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { AnswerStream, Reply, StreamTarget } from '../flow/reply.ts'
@@ -33,7 +34,7 @@ export function contentReply(
   const whole: Reply = { status: 200, headers, body: null, stream: streamOf({ from: 0, end: length }) }
   const part = async (): Promise<Reply> => {
     const range = rangeOf(call, length, headers.ETag)
-    if ((await world.contents?.length(member.href)) !== length)
+    if ((await lengthIn(world.contents as ContentStore, member.href)) !== length)
       throw new Error(`The content ${member.href} is missing or incomplete. \`bylaw doctor\` lists all such files.`)
     if (range === null) return whole
     const { from, end } = range
@@ -44,6 +45,15 @@ export function contentReply(
     return { ...whole, status: 206, stream: streamOf(range) }
   }
   return { ...whole, part }
+}
+
+/** The length of a content; null if there is none. A place of contents that is away is no fault of the service. R161. */
+export async function lengthIn(contents: ContentStore, name: string): Promise<number | null> {
+  try {
+    return await contents.length(name)
+  } catch (cause) {
+    throw new Problem('dependency-unavailable', 'The content cannot be read now. Try again later.', { cause })
+  }
 }
 
 const MiB = 1024 * 1024

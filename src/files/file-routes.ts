@@ -70,13 +70,14 @@ const replyTerms = ({ resource: { settings } }: EndpointContext, { segment }: Se
 
 /** The content that an item had at a revision: revisions keep theirs. R237. */
 function readRevisionRoute(scene: EndpointContext, file: ServedFile, revision: Route): Route {
-  const { about, ...own } = revision
+  const { about, answersPatch, ...own } = revision
   const described = readDescription(scene, file)
   return {
     ...own,
     ...{ operation: `${revision.operation}-${file.segment}`, at: `${revision.at}/${file.segment}` as Route['at'] },
     answersContent: true,
     parse: (asked) => {
+      refuseParameters(asked.call, scene.resource.settings) // the revision itself takes `against`
       admitFileCaller(scene, file, 'read', asked)
       return revision.parse(asked)
     },

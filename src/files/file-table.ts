@@ -29,6 +29,13 @@ export const useContent: TableOperation = {
 }
 /** No row has the content from a time on. */
 export const releaseContent: TableOperation = { do: 'set', table, where: { name: 'name' }, to: { unused: 'unused' } }
+/** The contents that an erasure has given up. */
+export const findGivenUp: TableOperation = { do: 'find', table, where: { unused: { upTo: 'none' } } }
+/** Gives up what no row and no revision of an item has any more, at once: the time 0 is before all others. */
+export const giveUpContents: TableOperation = {
+  ...{ do: 'set', table, to: { unused: 'none' } },
+  where: { resource: 'resource', item: 'item', field: { in: 'fields' }, unused: { above: 'none', upTo: 'now' } },
+}
 /** Contents that no row had for a while are forgotten, and then removed. */
 export const unusedContents: TableOperation = {
   ...{ do: 'find', table, where: { unused: { upTo: 'time' } } },

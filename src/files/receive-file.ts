@@ -7,7 +7,7 @@ import {
   declaredLength,
   mediaTypeOf,
 } from '../endpoints/content-negotiation.ts'
-import type { EndpointContext } from '../endpoints/item.ts'
+import { type EndpointContext, itemRead } from '../endpoints/item.ts'
 import { shortName } from '../errors/pointer.ts'
 import { Problem } from '../errors/problem.ts'
 import type { FileMember } from '../fields/field.ts'
@@ -16,11 +16,13 @@ import type { RequestContext } from '../flow/intent.ts'
 import type { Store } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
 import { isDryRun } from '../lists/query-string.ts'
+import { lengthIn } from './content-reply.ts'
 import { dryContent } from './file-makers.ts'
 import { nameInHeader } from './file-name.ts'
 import { noteContent } from './file-table.ts'
+import { fileTag } from './file-tag.ts'
 import { contradictingType, headSize, isTypeAllowed } from './file-types.ts'
-import type { ServedFile } from './served-file.ts'
+import { fileIn, type ServedFile } from './served-file.ts'
 
 /** Refuses an upload by its headers, before its content is read. R32, R33, R178. */
 export function admitUpload(call: Call, { most, types, name }: ServedFile): void {
@@ -65,23 +67,28 @@ function unsupportedType({ headers }: Call, types: readonly string[] = []): Prob
 
 /** Stores the content of an upload; a dry run only checks it. */
 export async function receiveFile(
-  { resource, representation }: EndpointContext,
+  scene: EndpointContext,
   file: ServedFile,
-  { call, params, world }: RequestContext,
+  asked: RequestContext,
   store: Store,
 ): Promise<FileMember> {
+  const { resource, representation } = scene
+  const { call, params, world } = asked
   const { contents } = world
   if (contents === null) throw new Error('There is no place for files.')
   const isDry = isDryRun(call, resource.settings)
   const name = isDry ? dryContent : Buffer.from(world.fillRandom(new Uint8Array(16))).toString('hex')
   const type = typeOf(call, file.types)
-  const content = new IncomingContent(call, type, file.most, resource.settings.limits.idleTimeout)
+  const held = isDry ? 0 : (contents.holds?.(file.most) ?? 0)
+  const part = Math.min(held, declaredLength(call) ?? held)
+  const { idleTimeout: idle } = resource.settings.limits
+  const content = new IncomingContent({ call, type, most: file.most, idle, part })
   if (isDry) for await (const _ of content.pieces());
   else {
     const row = { resource: representation.today.name, item: params.at(-1) as string, field: file.stored.name }
     await store.execute(tablePlan(noteContent, { name, ...row, unused: world.now() }))
     try {
-      await contents.write(name, content.pieces())
+      await contents.write(name, content.pieces(), file.most)
     } catch (cause) {
       if (cause instanceof Problem) throw cause
       throw new Problem('dependency-unavailable', 'The content could not be stored. Send it again later.', { cause })
@@ -89,29 +96,37 @@ export async function receiveFile(
   }
   const { length, sha256 } = content.end()
   const sent = nameInHeader(call.headers['content-disposition']) ?? null
-  return { href: name, type, length, sha256, name: sent }
+  const member = { href: name, type, length, sha256, name: sent }
+  const seen = await store.execute(itemRead(scene, asked))
+  const present = seen.is === 'found' ? fileIn(file, seen) : null
+  // The same file again changes nothing, unless its content was lost. R112.
+  const isSame = present && fileTag(present) === fileTag(member) && (await lengthIn(contents, present.href)) === length
+  return isSame ? present : member
+}
+
+interface ContentTerms {
+  readonly call: Call
+  readonly type: string
+  readonly most: number
+  readonly idle: number
+  readonly part: number
 }
 
 /** A content that is counted, digested and compared with its type as it arrives. */
 class IncomingContent {
-  readonly #call: Call
-  readonly #type: string
-  readonly #most: number
-  readonly #idle: number
+  readonly #terms: ContentTerms
   readonly #digest = createHash('sha256')
   #length = 0
   #head: Buffer = Buffer.alloc(0)
 
-  constructor(call: Call, type: string, most: number, idle: number) {
-    this.#call = call
-    this.#type = type
-    this.#most = most
-    this.#idle = idle
+  constructor(terms: ContentTerms) {
+    this.#terms = terms
   }
 
   async *pieces(): AsyncGenerator<Uint8Array> {
+    const { call, idle, part } = this.#terms
     try {
-      for await (const piece of contentFlow(this.#call, this.#idle)) {
+      for await (const piece of contentFlow(call, idle, part)) {
         this.#take(piece)
         yield piece
       }
@@ -124,7 +139,7 @@ class IncomingContent {
 
   #take(piece: Uint8Array): void {
     this.#length += piece.length
-    if (this.#length > this.#most) throw contentTooLarge(this.#most)
+    if (this.#length > this.#terms.most) throw contentTooLarge(this.#terms.most)
     this.#digest.update(piece)
     if (this.#head.length >= headSize) return
     this.#head = Buffer.concat([this.#head, piece.subarray(0, headSize - this.#head.length)])
@@ -132,7 +147,7 @@ class IncomingContent {
   }
 
   #checkHead(): void {
-    const declared = this.#type.split(';', 1)[0] as string
+    const declared = this.#terms.type.split(';', 1)[0] as string
     const found = contradictingType(declared, this.#head)
     if (found === null) return
     const is = found === 'another one' ? 'are not those of this type' : `are those of ${found}`

@@ -28,8 +28,11 @@ export interface Call {
 export interface Content extends AsyncIterable<Uint8Array> {
   /** The whole content if it has arrived already, otherwise null. */
   readonly readIfComplete?: () => Uint8Array | null
-  /** The pieces of content that is not kept: all of it may take any time, but no piece longer than `idle` milliseconds. R180. */
-  readonly flow: (idle: number) => AsyncIterable<Uint8Array>
+  /**
+   * The pieces of content that is passed on: all of it may take any time, but no piece longer than `idle` milliseconds. The reader
+   * holds a part of up to `part` bytes at a time; none by default. R180.
+   */
+  readonly flow: (idle: number, part?: number) => AsyncIterable<Uint8Array>
   /** Whether it is read in this way, so that no time-out for the whole request ends it. */
   readonly isFlowing?: boolean
 }

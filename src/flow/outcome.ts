@@ -1,7 +1,16 @@
 /** Outcome: the result of a plan. Part 1. */
 
 import type { Reference } from '../rows/collection.ts'
-import type { AbsentRow, EmbeddedRows, FoundRow, JoinedRow, ReadResult, StoredEvent, StoredRows } from './found-row.ts'
+import type {
+  AbsentRow,
+  EmbeddedRows,
+  FoundRow,
+  JoinedRow,
+  ReadResult,
+  RowKey,
+  StoredEvent,
+  StoredRows,
+} from './found-row.ts'
 import type { Consequences, FamilyRows, WaitingParts } from './plan.ts'
 import type { TableRow, TableRows } from './table.ts'
 
@@ -141,6 +150,18 @@ export interface RevisionPage {
   readonly next: number | null
 }
 
+/** What was emptied of the records of a row, and what else an erasure has to go to. */
+export interface ErasedRecords {
+  readonly is: 'erased'
+  readonly emptied: Readonly<Record<'events' | 'revisions' | 'idempotency keys' | 'dropped values', number>>
+  /** The ids of the events of the row, and of those that show values of it. */
+  readonly events: readonly string[]
+  /** The names of the contents of personal files that records had. */
+  readonly contents: readonly string[]
+  /** The rows that belong to it and were removed. */
+  readonly removed: readonly { readonly collection: string; readonly key: RowKey }[]
+}
+
 /** The outcomes of committed writes; any other outcome of a write is rolled back. */
 const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'created',
@@ -153,6 +174,7 @@ const committedKinds: ReadonlySet<Outcome['is']> = new Set([
   'swept',
   'rows',
   'present',
+  'erased',
 ])
 
 export const isCommitted = ({ is }: Outcome): boolean => committedKinds.has(is)
@@ -181,12 +203,15 @@ export type Outcome =
   | { readonly is: 'swept'; readonly more: boolean }
   | EventPage
   | RevisionPage
+  | ErasedRecords
   /** With the consequences of rows that a cascade removed. */
   | { readonly is: 'removed'; readonly consequences?: readonly Consequences[] }
   | { readonly is: 'used'; readonly collection: string }
   /** A cascade would remove rows of this collection, which the caller may not remove. */
   | { readonly is: 'withheld'; readonly collection: string }
   | { readonly is: 'whose'; readonly accounts: readonly string[] }
+  /** How many rows of each collection a removal would delete, its own included. */
+  | { readonly is: 'removable'; readonly rows: ReadonlyMap<string, number> }
 
 /** The rows of a table plan. */
 export function rowsIn(outcome: Outcome): readonly TableRow[] {

@@ -474,6 +474,11 @@ export interface SweepRevisions {
   readonly before: number
 }
 
+/** Empties the personal fields of a row where its changes and answers are recorded. The row itself is left to an update. */
+interface EraseRecords extends Pick<Read, 'collection' | 'key'> {
+  readonly do: 'erase'
+}
+
 /** Converts the rows that old nodes have written. */
 interface CatchUp {
   readonly do: 'catchUp'
@@ -484,6 +489,14 @@ export interface FindAccounts {
   readonly do: 'whose'
   readonly collection: string
   readonly key: Pick<RowKey, 'id' | 'parent'>
+}
+
+/** Finds the rows that a removal would delete, or why it would be refused; for operators only. */
+export interface FindRemoved {
+  readonly do: 'removed'
+  readonly collection: string
+  readonly key: RowKey
+  readonly remove: Remove
 }
 
 export type RowWrite = Create | Update | Remove | KeepRow
@@ -499,11 +512,13 @@ export type WritePlan =
   | NumberEvents
   | SweepEvents
   | SweepRevisions
+  | EraseRecords
 export type Plan =
   | Read
   | ListRows
   | Recall
   | FindAccounts
+  | FindRemoved
   | FamilyRead
   | WaitingRead
   | ReadHead
@@ -523,7 +538,7 @@ export const withRights = <P extends Plan>(plan: P, rights: RowRights | undefine
 export const isDry = (plan: Plan): boolean => 'dry' in plan && plan.dry === true
 
 const readKinds: ReadonlySet<Plan['do']> = new Set<Plan['do']>([
-  ...(['read', 'list', 'recall', 'whose', 'family', 'waiting'] as const),
+  ...(['read', 'list', 'recall', 'whose', 'removed', 'family', 'waiting'] as const),
   ...(['head', 'events', 'event', 'revisions'] as const),
 ])
 export const isWritePlan = (plan: Plan): plan is WritePlan =>

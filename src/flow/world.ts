@@ -51,8 +51,10 @@ export interface Clock {
 
 /** Keeps the contents of files, each under a name that is used once. */
 export interface ContentStore {
-  /** Stores a content, whole or not at all: nothing is stored if its pieces fail. */
-  readonly write: (name: string, pieces: AsyncIterable<Uint8Array>) => Promise<void>
+  /** Stores a content of up to `most` bytes, whole or not at all: nothing is stored if its pieces fail. */
+  readonly write: (name: string, pieces: AsyncIterable<Uint8Array>, most: number) => Promise<void>
+  /** How many bytes of a content of up to `most` bytes it has in memory while it stores them; none if it is missing. */
+  readonly holds?: (most: number) => number
   /** The number of bytes of a content; null if there is none. */
   readonly length: (name: string) => Promise<number | null>
   /** The bytes of a content from a position to one that is not included. */

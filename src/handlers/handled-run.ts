@@ -16,7 +16,7 @@ import type { Document } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import { within } from '../flow/world.ts'
 import { StateRefusal } from './handled-states.ts'
-import { failureOfHandler, HandlerFault, HandlerRefusal, ReadsChanged } from './handler-fault.ts'
+import { failureOfHandler, HandlerFailure, HandlerFault, HandlerRefusal, ReadsChanged } from './handler-fault.ts'
 import type { HandlerSources } from './handler-sources.ts'
 import { copied, HandlerTools, handlerLog, type ToolContext } from './handler-tools.ts'
 import { outputText, refuseOutput } from './operation-output.ts'
@@ -263,7 +263,7 @@ export class HandledRun implements Decisions {
     const own = outcome.references.filter(({ id }) => !sent.includes(JSON.stringify(id)))
     if (own.length === 0) return
     const names = own.map(({ field, collection, id }) => `${field} names ${collection} ${id}, which does not exist.`)
-    throw new Error(`A handler writes references to nothing: ${names.join(' ')}`)
+    throw new HandlerFailure(`A handler writes references to nothing: ${names.join(' ')}`)
   }
 }
 

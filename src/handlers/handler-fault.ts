@@ -29,11 +29,14 @@ export class HandlerRefusal extends Problem {}
 export const errorOf = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(`it throws ${inspect(thrown, { customInspect: false })}`)
 
+/** The failure of a handler: nothing was written, and the service works otherwise. */
+export class HandlerFailure extends Error {}
+
 /** The error for the caller if a handler throws: the refusal that it throws, or a failure that hides the cause. */
 export function failureOfHandler(name: string, thrown: unknown): unknown {
   if (thrown instanceof Problem) return thrown
   const { message, stack } = errorOf(thrown)
-  const failure = new Error(`The handler ${name} failed: ${message}`, { cause: thrown })
+  const failure = new HandlerFailure(`The handler ${name} failed: ${message}`, { cause: thrown })
   // The stack leads to the place in the handler; a stack of the engine would not help.
   return Object.assign(failure, { stack: `The handler ${name} failed: ${stack}` })
 }

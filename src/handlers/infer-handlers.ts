@@ -48,9 +48,9 @@ interface ListQueryOf<D, R extends ResourceName<D>> {
   readonly limit?: number
 }
 
-/** The fields that handlers may write: all except derived ones and the state. */
+/** The fields that handlers may write: all except derived ones, files and the state. */
 type FieldPatch<D, R extends ResourceName<D>> = Patches<
-  Omit<FieldsOf<D, R>, DerivedNames<D, R> | keyof StateField<ResourceOf<D, R>>>,
+  Omit<FieldsOf<D, R>, DerivedNames<D, R> | FileNames<D, R> | keyof StateField<ResourceOf<D, R>>>,
   ConceptsOf<D>
 >
 type DerivedNames<D, R> = FieldNamesWith<
@@ -58,6 +58,7 @@ type DerivedNames<D, R> = FieldNamesWith<
   ConceptsOf<D>,
   { readonly options: { readonly derived: true | Aggregate } }
 >
+type FileNames<D, R> = FieldNamesWith<FieldsOf<D, R>, ConceptsOf<D>, { readonly kind: 'file' }>
 
 type LogLine = (text: string, fields?: object) => void
 

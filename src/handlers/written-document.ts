@@ -67,6 +67,8 @@ function checkedFields(
     const member = resource.byName.get(name)
     if (value === undefined) continue
     if (!member) addViolation(faults, `/${name}`, 'unknown-field', 'is not a field.')
+    else if (member.field.kind === 'file')
+      addViolation(faults, `/${name}`, 'read-only-field', 'is a file, which PUT and DELETE of its URL write.')
     else if (!isWritable(member)) addViolation(faults, `/${name}`, 'read-only-field', 'is set by the service.')
     else given.set(name, member.check(mergePatch(member.field, seen?.[name], value), `/${name}`, faults, seen?.[name]))
   }

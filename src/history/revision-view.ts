@@ -6,6 +6,8 @@ import type { StoredEvent } from '../flow/found-row.ts'
 import type { RequestContext } from '../flow/intent.ts'
 import type { StoredRevision } from '../flow/outcome.ts'
 import { timestampOf } from '../formats/time-texts.ts'
+import { emptiedAction } from '../ledgers/outbox.ts'
+import { hasPersonal } from '../rows/collection.ts'
 import { viewNow } from '../views/shown-rows.ts'
 import { type JsonObject, mergePatchBetween } from './merge-patch-between.ts'
 
@@ -23,7 +25,10 @@ export interface RevisionView {
   readonly text: (event: StoredEvent) => string
   readonly between: (from: StoredEvent, to: StoredEvent) => JsonObject
   readonly entry: (revision: StoredRevision) => RevisionEntry
-  /** Whether the caller sees any difference: a change of hidden fields alone must not be noticed. */
+  /**
+   * Whether the caller sees any difference, or saw one before it was erased: a change of hidden fields alone must not be
+   * noticed.
+   */
   readonly isShown: (event: StoredEvent, before: StoredEvent | null) => boolean
 }
 
@@ -37,6 +42,7 @@ export function revisionView(
   const view = viewNow(scene, caller, world)
   const { today } = representation
   const hidesStates = view.unreadable.has(resource.machine?.field ?? '') || view.masked.has(today.machine?.field ?? '')
+  const seesPersonal = !today.collection.fields.some((one) => hasPersonal([one]) && view.masked.has(one.name))
   const text = (event: StoredEvent): string => recordedDocument(scene, event, view)
   const document = (event: StoredEvent) => JSON.parse(text(event)) as JsonObject
   const typeOf = ({ action }: StoredEvent): string => {
@@ -55,6 +61,7 @@ export function revisionView(
     isShown: (event, before) =>
       before === null ||
       typeOf(event) !== 'updated' ||
+      (event.action === emptiedAction && seesPersonal) ||
       Object.keys(between(before, event)).some((name) => name !== resource.updated),
   }
 }

@@ -9,7 +9,7 @@ import { clientAddress } from '../flow/network.ts'
 import type { AnswerStream, Reply } from '../flow/reply.ts'
 import type { Cancel } from '../flow/world.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
-import { consumedContent, makeIntake } from '../limits/intake.ts'
+import { consumedContent, makeFlow, makeIntake } from '../limits/intake.ts'
 import { logAnswer } from './answer-log.ts'
 import { brokenStream, cutBody } from './stream.ts'
 
@@ -163,11 +163,11 @@ function contentOf(request: Request, { service, world }: ServerContext): Content
     // A host may close the connection when content is cancelled, before it has sent the refusal.
     return (body as ReadableStream<Uint8Array>).values({ preventCancel: true })
   }
-  const intake = () => world.state.of(makeIntake, world)
   return (
     body && {
-      [Symbol.asyncIterator]: () => intake().receive(pieces(), service.settings.limits.requestTimeout),
-      flow: (idle) => intake().flow(pieces(), idle),
+      [Symbol.asyncIterator]: () =>
+        world.state.of(makeIntake, world).receive(pieces(), service.settings.limits.requestTimeout),
+      flow: (...terms) => world.state.of(makeFlow, world)(pieces(), ...terms),
     }
   )
 }

@@ -4,7 +4,7 @@ import { parseTarget, requestIdOf } from '../corridor/message.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
 import type { Call, Content } from '../flow/call.ts'
 import { clientAddress } from '../flow/network.ts'
-import { consumedContent, makeIntake } from '../limits/intake.ts'
+import { consumedContent, makeFlow, makeIntake } from '../limits/intake.ts'
 import { readableOrEnded } from './connection.ts'
 
 /** `server` is `'host'` for the server of another program, which does not watch how long content takes, and sends 100 Continue itself. */
@@ -39,14 +39,14 @@ export const requestTarget = (request: IncomingMessage & { readonly originalUrl?
 
 /** Content that the host may have read. The host has sent 100 Continue already. */
 function hostedContent(request: IncomingMessage, { service, world }: ServerContext): Content {
-  const intake = () => {
+  const pieces = () => {
     if (request.readableDidRead || request.readableEnded) throw consumedContent()
-    return world.state.of(makeIntake, world)
+    return contentPieces(request, undefined)
   }
-  const pieces = () => contentPieces(request, undefined)
+  const { requestTimeout } = service.settings.limits
   return {
-    [Symbol.asyncIterator]: () => intake().receive(pieces(), service.settings.limits.requestTimeout),
-    flow: (idle) => intake().flow(pieces(), idle),
+    [Symbol.asyncIterator]: () => world.state.of(makeIntake, world).receive(pieces(), requestTimeout),
+    flow: (...terms) => world.state.of(makeFlow, world)(pieces(), ...terms),
   }
 }
 
@@ -63,9 +63,9 @@ const contentOf = (
   },
   [Symbol.asyncIterator]: () => world.state.of(makeIntake, world).receive(contentPieces(request, response)),
   isFlowing: false,
-  flow(idle) {
+  flow(...terms) {
     this.isFlowing = true
-    return world.state.of(makeIntake, world).flow(contentPieces(request, response), idle)
+    return world.state.of(makeFlow, world)(contentPieces(request, response), ...terms)
   },
 })
 

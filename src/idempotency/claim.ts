@@ -213,7 +213,7 @@ export function keyReuseProblem(
   path: string | null,
   { idempotency }: Settings,
 ): Problem {
-  const differs = fingerprint !== own.fingerprint
+  const differs = fingerprint !== '' && fingerprint !== own.fingerprint // an erasure leaves none
   if (own.keeps && differs) {
     return new Problem(
       'idempotency-key-payload-mismatch',

@@ -19,9 +19,14 @@ export const otherContent = (line: number): Problem =>
     { under: 'unprocessable' },
   )
 
-export const allRefused = ({ failed, ...report }: { readonly failed: number }): Problem =>
+interface RefusedLines {
+  readonly failed: number
+  readonly errors: readonly Readonly<Record<string, unknown>>[]
+}
+
+export const allRefused = ({ failed, ...report }: RefusedLines): Problem =>
   new Problem(
-    'validation-failed',
+    report.errors.some(({ type }) => type === 'internal-error') ? 'internal-error' : 'validation-failed',
     `${failed === 1 ? 'The only line is' : `All ${failed} lines are`} wrong; nothing was imported.`,
     {
       extra: { ...report, failed },

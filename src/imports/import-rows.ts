@@ -171,7 +171,7 @@ class Import {
       const intent = creating.parse(asked)
       return { plan: this.#planOf(intent), intent: this.#tools.isHandled ? intent : null }
     } catch (error) {
-      return { line, ...this.#tools.lineError(error) }
+      return { line, ...this.#tools.lineError(error, line) }
     }
   }
 
@@ -250,9 +250,9 @@ class Import {
         return null
       }
       if (error instanceof Problem && error.type === 'idempotency-in-progress') throw error
-      if (!(error instanceof RowsRefused)) return this.#tools.lineError(error)
+      if (!(error instanceof RowsRefused)) return this.#tools.lineError(error, line)
       const [only, ...others] = creating
-      return only && others.length === 0 ? this.#refusal(only.plan, error.outcome) : {}
+      return only && others.length === 0 ? this.#refusal(only.plan, error.outcome, line) : {}
     }
   }
 
@@ -261,20 +261,22 @@ class Import {
     return rows.map(({ line, made }) => {
       if (!isNewItem(made)) return made
       const outcome = outcomes[next++] as SeveralOutcomes['outcomes'][number]
-      if (outcome.is === 'refused') return { line, ...this.#tools.lineError(outcome.error) }
+      if (outcome.is === 'refused') return { line, ...this.#tools.lineError(outcome.error, line) }
       if (outcome.is === 'created') return 'created'
-      if (outcome.is === 'claimed' && outcome.fingerprint === made.plan.claim?.fingerprint) return 'existing'
-      return { line, ...this.#refusal(made.plan, outcome) }
+      // An erasure leaves no fingerprint.
+      if (outcome.is === 'claimed' && ['', made.plan.claim?.fingerprint].includes(outcome.fingerprint))
+        return 'existing'
+      return { line, ...this.#refusal(made.plan, outcome, line) }
     })
   }
 
   /** The error that a single creation is answered with. */
-  #refusal({ key, claim }: Create, outcome: Outcome): Readonly<Record<string, unknown>> {
+  #refusal({ key, claim }: Create, outcome: Outcome, line: number): Readonly<Record<string, unknown>> {
     try {
       const { status } = this.#route.importing.render({ ...this.#intent, key, claim }, outcome)
       throw new Error(`A line of an import was answered with ${status}.`)
     } catch (error) {
-      return this.#tools.lineError(error)
+      return this.#tools.lineError(error, line)
     }
   }
 

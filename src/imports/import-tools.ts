@@ -19,6 +19,6 @@ export interface ImportTools {
   readonly keepsHistory: boolean
   /** Counts a further request. Throws if that is one too many. */
   readonly spendQuota: () => Promise<void>
-  /** The members of the error of a line. Throws failures of the service. */
-  readonly lineError: (error: unknown) => Readonly<Record<string, unknown>>
+  /** The members of the error of a line. Throws failures of the service, except those of handlers. */
+  readonly lineError: (error: unknown, line: number) => Readonly<Record<string, unknown>>
 }

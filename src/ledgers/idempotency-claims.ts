@@ -6,6 +6,7 @@ import { performTablePlan } from '../catalog/table-plans.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
 import type { Claim, Read, Recall } from '../flow/plan.ts'
 import { type Table, type TableOperation, type TableRow, tablePlan } from '../flow/table.ts'
+import { mentions, scannedRows } from './scanned-rows.ts'
 
 export const claimTable: Table = {
   name: 'bylaw_keys',
@@ -22,6 +23,10 @@ const table = claimTable
 const findKey: TableOperation = { do: 'find', table, where: { hash: 'hash' } }
 const takeKey: TableOperation = { do: 'insert', table }
 const takeExpiredKey: TableOperation = { do: 'insert', table, replaces: { time: { upTo: 'expired' } } }
+const emptyKey: TableOperation = {
+  ...{ do: 'set', table, where: { hash: 'hash' } },
+  to: { answer: 'none', fingerprint: 'empty' },
+}
 const setAnswer: TableOperation = { do: 'set', table, where: { hash: 'hash' }, to: { answer: 'answer' } }
 /** Deletes more keys than the one that a creation adds, so that expired ones cannot pile up. R106. */
 const sweepKeys: TableOperation = {
@@ -80,3 +85,28 @@ export function* keepAnswer(
 ): Steps<void> {
   yield* performTablePlan(cellar, tablePlan(setAnswer, { hash, answer: JSON.stringify(answer) }))
 }
+
+/**
+ * Empties the answers and the digests of payloads that are stored with keys: of requests that wrote a row, and of batches and
+ * operations whose answer names it. The keys stay used. Returns how many there were.
+ */
+export function* emptyKeys(cellar: StoreContext, collection: string, id: string): Steps<number> {
+  const own = storedName(cellar, collection)
+  const rows = yield* scannedRows(cellar, {
+    ...{ table: table.name, by: 'hash', from: '', columns: 'hash, collection, id, answer' },
+    where: (bind) =>
+      `fingerprint <> '' AND ((collection = ${bind(own)} AND id = ${bind(id)}) OR (answer IS NOT NULL AND ${mentions('answer', id, bind)}))`,
+  })
+  const found = rows.filter((row) => {
+    if (row.collection === own && row.id === id) return true
+    const { doc, revision } = JSON.parse(String(row.answer)) as NonNullable<PriorClaim['answer']>
+    return revision === 0 && hasText(JSON.parse(doc), id)
+  })
+  for (const { hash } of found)
+    yield* performTablePlan(cellar, tablePlan(emptyKey, { hash: String(hash), none: null, empty: '' }))
+  return found.length
+}
+
+/** Whether a text is among the values, at any depth. */
+export const hasText = (value: unknown, text: string): boolean =>
+  typeof value === 'object' && value !== null ? Object.values(value).some((one) => hasText(one, text)) : value === text

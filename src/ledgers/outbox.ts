@@ -39,7 +39,7 @@ import {
 import { type Dialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
 import { collectionsRow, metaTable } from '../sql/statements.ts'
 
-/** One row for each event. Only the sweep deletes rows, and nothing changes them: readers keep their positions elsewhere. */
+/** One row for each event. Only the sweep deletes rows, and only an erasure changes them: readers keep their positions elsewhere. */
 const outboxTable: Table = {
   name: 'bylaw_outbox',
   columns: {
@@ -95,6 +95,28 @@ const outbox = outboxTable.name
 const positions = positionTable.name
 const relay = relayTable.name
 const eventRows = eventRowsTable.name
+
+/** The tables that record changes of rows, each with that of the further rows of its records. */
+const recordTables = [
+  { counts: 'events', table: outbox, rows: eventRows },
+  { counts: 'revisions', table: history, rows: historyRows },
+] as const
+
+export type RecordTable = (typeof recordTables)[number]
+
+/** A service without events or history has no tables of them, unless it once had either. */
+export function* presentTables({ dialect: { name, itemsOf, mark } }: StoreContext): Steps<readonly RecordTable[]> {
+  const names = itemsOf(mark(1))
+  const text =
+    name === 'sqlite'
+      ? `SELECT name FROM sqlite_schema WHERE name IN (${names})`
+      : `SELECT name FROM (${names}) AS names (name) WHERE to_regclass(name) IS NOT NULL`
+  const found = yield { text, values: [JSON.stringify(recordTables.map(({ table }) => table))] }
+  return recordTables.filter(({ table }) => found.some((row) => row.name === table))
+}
+
+/** The action of a revision whose changes an erasure has emptied: an update that is shown without changes. No state has this name. */
+export const emptiedAction = 'updated*'
 
 /** A change of a row. */
 interface RecordedChange {

@@ -3,16 +3,27 @@ import { Problem } from '../errors/problem.ts'
 import { type Cancel, type World, within } from '../flow/world.ts'
 
 const MiB = 1024 * 1024
-/** The bound for all incomplete bodies of a service together. */
-const mostContentHeld = 64 * MiB
-/** While memory is full, uploads that took longer than `grace` ms plus one ms for each `pace` bytes are aborted. */
-const [grace, pace] = [2000, 512]
-/** How long an upload waits for memory, in milliseconds. */
-const patience = 5000
+
+interface IntakeTerms {
+  /** The bound for all uploads of a service together, in bytes. */
+  readonly most: number
+  /** While memory is full, uploads that took longer than `grace` ms plus one ms for each `pace` bytes are aborted. */
+  readonly grace: number
+  readonly pace: number
+  /** How long an upload waits for memory, in milliseconds. */
+  readonly patience: number
+}
+
+const ofBodies: IntakeTerms = { most: 64 * MiB, grace: 2000, pace: 512, patience: 5000 }
+/** Files come from slow clients too, and may wait, as they may take any time. */
+const ofParts: IntakeTerms = { most: 256 * MiB, grace: 10_000, pace: 32, patience: 60_000 }
 
 interface Upload {
+  /** How many bytes of it are in memory, and how many have arrived. */
   bytes: number
-  readonly since: number
+  received: number
+  /** When it began, without the time that it had to wait for its reader. */
+  since: number
   cut: ((problem: Problem) => void) | null
   /** Why no further piece is awaited; null while it is in time. */
   late: Problem | null
@@ -27,8 +38,15 @@ export interface Intake {
     content: AsyncIterable<Uint8Array>,
     timeout?: number,
   ) => AsyncGenerator<Uint8Array, void, undefined>
-  /** Yields the pieces of content that is not kept; throws if none comes for `idle` milliseconds, however long all take. */
-  readonly flow: (content: AsyncIterable<Uint8Array>, idle: number) => AsyncGenerator<Uint8Array, void, undefined>
+  /**
+   * Yields the pieces of content that is passed on; throws if none comes for `idle` milliseconds, however long all take. The
+   * reader holds a part of it at a time.
+   */
+  readonly flow: (
+    content: AsyncIterable<Uint8Array>,
+    idle: number,
+    part?: number,
+  ) => AsyncGenerator<Uint8Array, void, undefined>
   /** How many bytes are held. */
   readonly held: () => number
 }
@@ -51,8 +69,11 @@ const intakeFull = (): Problem =>
     headers: { Connection: 'close' },
   })
 
+/** A memory of their own for contents that are passed on, so that uploads of files leave that of other bodies alone. */
+export const makeFlow = (world: World): Intake['flow'] => makeIntake(world, ofParts).flow
+
 // long because: its functions share the counter and the waiting uploads
-export function makeIntake(world: World): Intake {
+export function makeIntake(world: World, { most, grace, pace, patience } = ofBodies): Intake {
   const { monotonic, every, inBackground } = world
   /** In the order of their first piece. */
   const uploads = new Set<Upload>()
@@ -60,42 +81,51 @@ export function makeIntake(world: World): Intake {
   let held = 0
   let stopSweeping: Cancel | null = null
 
+  /** `part`: how many bytes the reader keeps before it passes them on, and keeps the next ones; missing if it keeps all. */
   async function* taken(
     content: AsyncIterable<Uint8Array>,
-    timeout?: number,
+    { timeout, idle, part }: { timeout?: number; idle?: number; part?: number },
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    const own: Upload = { bytes: 0, since: monotonic(), cut: null, late: null }
+    const own: Upload = { bytes: 0, received: 0, since: monotonic(), cut: null, late: null }
     const cancel = timeout === undefined ? undefined : inBackground(timeout, () => cutLate(own))
     const pieces = content[Symbol.asyncIterator]()
+    let kept = 0
     try {
       for (;;) {
-        const { done, value } = await next(own, pieces.next())
+        const { done, value } = await inTime(next(own, pieces.next()), idle)
         if (done) return
-        await add(own, value.length)
+        own.received += value.length
+        const since = monotonic()
+        if (part === undefined) await add(own, value.length)
+        // The whole part at once: uploads that wait for the rest of theirs would wait for each other.
+        else if (part > 0 && own.bytes === 0) await add(own, part)
         yield value
+        own.since += monotonic() - since // the sender is not slow while it has to wait
+        if (part === undefined || part === 0) continue
+        kept += value.length
+        if (kept <= part) continue
+        kept %= part
+        keep(own, 0)
       }
     } finally {
       cancel?.()
       pieces.return?.().catch(() => {}) // not awaited: the sender may never send anything again
       uploads.delete(own)
-      held -= own.bytes
-      for (const go of waiting) go()
+      keep(own, 0)
     }
   }
 
-  async function* flow(content: AsyncIterable<Uint8Array>, idle: number): AsyncGenerator<Uint8Array, void, undefined> {
-    const pieces = content[Symbol.asyncIterator]()
-    try {
-      for (;;) {
-        const { done, value } = await within(world, idle, pieces.next(), () => {
+  const inTime = <T>(piece: Promise<T>, idle: number | undefined): Promise<T> =>
+    idle === undefined
+      ? piece
+      : within(world, idle, piece, () => {
           throw lateRequest()
         })
-        if (done) return
-        yield value
-      }
-    } finally {
-      pieces.return?.().catch(() => {}) // not awaited: the sender may never send anything again
-    }
+
+  function keep(own: Upload, bytes: number): void {
+    held += bytes - own.bytes
+    own.bytes = bytes
+    for (const go of waiting) go()
   }
 
   const next = <T>(own: Upload, piece: Promise<T>): Promise<T> =>
@@ -112,7 +142,7 @@ export function makeIntake(world: World): Intake {
 
   async function add(own: Upload, bytes: number): Promise<void> {
     const until = monotonic() + patience
-    while (held > 0 && held + bytes > mostContentHeld) await room(until)
+    while (held > 0 && held + bytes > most) await room(until)
     own.bytes += bytes
     held += bytes
     uploads.add(own)
@@ -136,8 +166,12 @@ export function makeIntake(world: World): Intake {
       return
     }
     const time = monotonic()
-    for (const { bytes, since, cut } of uploads) if (time - since > grace + bytes / pace) cut?.(intakeFull())
+    for (const { received, since, cut } of uploads) if (time - since > grace + received / pace) cut?.(intakeFull())
   }
 
-  return { receive: taken, flow, held: () => held }
+  return {
+    receive: (content, timeout) => taken(content, timeout === undefined ? {} : { timeout }),
+    flow: (content, idle, part = 0) => taken(content, { idle, part }),
+    held: () => held,
+  }
 }

@@ -236,7 +236,7 @@ function membersOf({ declaration, around, rules, key, parentField }: MemberSourc
     immutable: field.options.immutable === true,
     writeOnly: field.options.writeOnly === true,
     read: field.options.read ?? null,
-    write: [field.options.read ?? [], field.options.write ?? []].flat(),
+    write: [...new Set([field.options.read ?? [], field.options.write ?? []].flat())],
   })
   const naming = around.settings.naming
   const text: Field = { kind: 'text', options: {} }

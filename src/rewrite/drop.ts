@@ -2,6 +2,7 @@
 
 import { rowKeyOf } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
+import { contentOf, releaseDropped } from '../ledgers/dropped-contents.ts'
 import {
   copyStatement,
   copyTableStatements,
@@ -34,6 +35,8 @@ import {
   lostValuesIn,
 } from './losses.ts'
 
+export const defaultRetention = 30 * 24 * 60 * 60 * 1000
+
 /** The values that a change may drop, and the data that their copies need. */
 export interface AllowedDrops {
   readonly lossy: ReadonlyMap<string, LossyCollection>
@@ -41,6 +44,8 @@ export interface AllowedDrops {
   readonly filling: ReadonlyMap<string, FilledCollection>
   readonly rights: RightsByCollection
   readonly keep: Consent['keep']
+  /** How long the copies are kept, in milliseconds; null means for ever. */
+  readonly retention: number | null
   /** The time that the copies get; null means the clock of the database. */
   readonly time: number | null
 }
@@ -102,7 +107,7 @@ export function* admitChange(
 /** Collects what a change drops. The rights were stored by the declaration that had the fields. */
 function* prepareDrops(
   surveyed: SurveyedChange,
-  { allowLoss = [], keep }: Consent,
+  { allowLoss = [], keep, retention = defaultRetention }: Consent,
   now: () => number | null,
 ): Steps<AllowedDrops> {
   const [all, filling] = [lossyCollections(surveyed), filledCollections(surveyed)]
@@ -113,6 +118,7 @@ function* prepareDrops(
     filling,
     rights,
     keep,
+    retention,
     time: all.length + filling.size === 0 ? null : now(),
   }
 }
@@ -131,7 +137,7 @@ function* needsCopyTable(
 
 /** Copies the values that a row loses when it is rewritten in the new shape. */
 export function* copyDroppedValues(
-  { lossy: all, allowed, filling, rights, keep, time }: AllowedDrops,
+  { lossy: all, allowed, filling, rights, keep, retention, time }: AllowedDrops,
   collection: Collection & ShapeConversions,
   row: ResultRow & StoredDocument,
   { document, hidden }: { readonly document: Members; readonly hidden: string | null },
@@ -160,6 +166,10 @@ export function* copyDroppedValues(
     }
     keep?.(droppedValueOf(collection, copy))
     yield { ...copyStatement(collection, lossy.shape, copy, dialect), pipelined: true }
+    const content = contentOf(copy.kind, value)
+    // Revisions keep theirs.
+    if (content !== null && retention !== null && !collection.history)
+      yield { ...releaseDropped(dialect, content, time, retention), pipelined: true }
   }
 }
 

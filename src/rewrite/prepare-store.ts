@@ -14,7 +14,7 @@ import { layoutName, type SchemaComparison, type StoredParts, stateToOpenAsIs } 
 import type { Dialect } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
 import { withBacklog } from './backlog.ts'
-import { rememberRights } from './drop.ts'
+import { defaultRetention, rememberRights } from './drop.ts'
 import { readFormerMisfits } from './misfits.ts'
 
 /** The schema that a store works with. */
@@ -35,7 +35,7 @@ export function* usableSchema(
   const { serves, change, state } = comparison
   const kept = asItIs ? stateToOpenAsIs(comparison) : null
   if (kept) return { layouts: kept, misfits: {}, isKept: true }
-  if (serves === null && mode === 'require') throw schemaOutdated(change.steps)
+  if (serves === null && mode === 'require') throw schemaOutdated(change)
   if (serves !== 'former') return null
   return { layouts: { layout: state?.former as Layout, former: null }, misfits: yield* readFormerMisfits() }
 }
@@ -73,8 +73,6 @@ export function* prepareStore(
     name: layoutName(layouts.layout),
   }
 }
-
-const defaultRetention = 30 * 24 * 60 * 60 * 1000
 
 /** Stores the rights of fields, deletes expired copies of dropped values, and finds the fields with other copies. */
 function* prepareCopies(

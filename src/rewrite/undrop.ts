@@ -4,6 +4,7 @@ import { type PreparedCollection, type StoreContext, storedDocumentOf } from '..
 import type { Steps } from '../catalog/steps.ts'
 import type { Violation } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
+import { contentOf, useRestored } from '../ledgers/dropped-contents.ts'
 import {
   deleteCopiesStatement,
   findCopyTable,
@@ -42,6 +43,7 @@ const keptReasons = {
   unique: 'has to be unique, and another row has the value',
   unfit: 'does not fit what is declared',
   reference: 'refers to a row that is not there any more',
+  content: 'is a file whose content is not there any more',
 } as const
 type KeptReason = keyof typeof keptReasons
 
@@ -112,8 +114,7 @@ function* putBack(
   const { document } = viewRow(collection, shape, storedDocumentOf(row))
   const edit = editSinceCopy(collection, document, path, copy)
   if (edit) return edit
-  const value = JSON.parse(copy.value) as unknown
-  const whole = withValueAt(document, path.split('.'), value) as Members | undefined
+  const whole = withValueAt(document, path.split('.'), JSON.parse(copy.value)) as Members | undefined
   if (!whole) return 'changed'
   if (!fitsRules(collection, path, whole)) return 'unfit'
   if (!(yield* referencesExist(cellar, collection, key, [document, whole]))) return 'reference'
@@ -122,6 +123,7 @@ function* putBack(
     StoredDocument,
     StoredDocument,
   ]
+  if (!(yield* isContentUsed(cellar, copy))) return 'content'
   const clash = yield* updateRemoteEntries(cellar, prepared, { key, time: 0 }, before, made)
   if (clash)
     throw new Error(`Another row was given the same ${clash.fields.join(' and ')} as ${collection.name}/${key.id}.`)
@@ -130,6 +132,12 @@ function* putBack(
   yield { text, values: [shape, made.doc, made.hidden, ...cellsIn(collection, whole), ...kept] }
   yield taken
   return null
+}
+
+/** Takes the content of a restored file into use again; false if it is not there any more. */
+function* isContentUsed({ dialect }: StoreContext, { kind, value }: StoredCopy): Steps<boolean> {
+  const content = contentOf(kind, JSON.parse(value))
+  return content === null || (yield useRestored(dialect, content)).length > 0
 }
 
 /** Whether the field's rights are at least as strict as when its value was dropped. */

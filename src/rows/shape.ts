@@ -21,6 +21,8 @@ export interface ShapedField {
   readonly absent: unknown
   /** Stored and never answered. */
   readonly writeOnly: boolean
+  /** Whether an erasure empties it. */
+  readonly personal: boolean
   /** The scopes that callers need to see it and to write it. */
   readonly read: string | undefined
   readonly write: string | undefined
@@ -73,6 +75,7 @@ export function shapeField(
     kind: target === undefined ? kind : `${kind} ${target}`,
     absent: derived ? null : ((usual === undefined ? options.fill : usual) ?? null),
     writeOnly: options.writeOnly === true,
+    personal: options.personal === true,
     read: options.read,
     write: options.write,
     digits: options.scale === undefined ? null : [options.precision ?? defaultPrecision, options.scale],

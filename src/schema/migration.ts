@@ -100,11 +100,11 @@ export interface MigrationResult {
 export type SchemaMode = 'apply' | 'require'
 
 /** The error if a schema is outdated and may not be changed. */
-export function schemaOutdated(steps: readonly SchemaStep[]): Error {
+export function schemaOutdated({ before, steps }: Pick<SchemaChange, 'before' | 'steps'>): Error {
+  const mend = 'Run `bylaw migrate plan` to see the statements and `bylaw migrate apply` to carry them out.'
+  if (before === null) return new Error(`It has no tables of a service yet. ${mend}`)
   const list = steps.map(({ about }) => `  - ${about}`).join('\n')
-  return new Error(
-    `It does not match the declaration. Missing:\n${list}\nRun \`bylaw migrate plan\` to see the statements and \`bylaw migrate apply\` to carry them out.`,
-  )
+  return new Error(`It does not match the declaration. Missing:\n${list}\n${mend}`)
 }
 
 /** The change that a plan is a phase of. */

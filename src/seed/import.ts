@@ -119,7 +119,9 @@ function told(file: string, { created, existing, failed, errors }: LineReport, i
     console.error(`${file}:${line}  ${mistakes ?? message}`)
   }
   if (failed > errors.length) console.error(`… and ${failed - errors.length} more lines.`)
-  const before = isRepeat ? 'It was imported before. Give another --key to import it again.' : ''
-  console.log(`${created} created, ${existing} existing, ${failed} refused. ${before}`.trimEnd())
+  const counts = `${created} created, ${existing} existing, ${failed} refused.`
+  const before = `${file} was imported before with this key, so nothing was imported now. The report of that import:`
+  const mend = 'To import it again, give another key, as in:  --key again-1'
+  console.log(isRepeat ? `${before}\n${counts}\n${mend}` : counts)
   return failed > 0 ? 1 : 0
 }

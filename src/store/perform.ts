@@ -18,6 +18,7 @@ import {
   type RowWrite,
   type Sequence,
 } from '../flow/plan.ts'
+import { eraseRecords } from '../ledgers/erase-records.ts'
 import { keepAnswer, recallClaim, takeClaim } from '../ledgers/idempotency-claims.ts'
 import { findEvent, numberEvents, readEvents, readHead, sweepEvents } from '../ledgers/outbox.ts'
 import { refuseJoinedOrder } from '../ledgers/remote-entries.ts'
@@ -29,7 +30,7 @@ import { joinsOf, withJoinedRows } from './joined.ts'
 import { readFamily } from './read-family.ts'
 import { readPage } from './read-page.ts'
 import { absentOwner, readVisibleRow, readWithJoined } from './read-row.ts'
-import { findAccounts } from './remove-row.ts'
+import { findAccounts, findRemoved } from './remove-row.ts'
 import { readRevisions, sweepRevisions } from './revisions.ts'
 
 /** With `held`, which a retry after a conflict sets, rows are locked between being read and written. */
@@ -71,6 +72,8 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return { is: 'waiting', parts: yield* readWaiting(cellar, plan.collection) }
     case 'whose':
       return yield* findAccounts(cellar, plan)
+    case 'removed':
+      return yield* findRemoved(cellar, plan)
     case 'table':
       return yield* performTablePlan(cellar, plan, true)
     case 'number':
@@ -87,6 +90,8 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
       return yield* readRevisions(cellar, plan)
     case 'forget':
       return yield* sweepRevisions(cellar, plan)
+    case 'erase':
+      return yield* eraseRecords(cellar, plan)
     case 'several':
       for (const one of plan.writes) yield* performTablePlan(cellar, one)
       return { is: 'rows', rows: [] }

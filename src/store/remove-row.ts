@@ -11,7 +11,7 @@ import { readWaiting } from '../catalog/old-nodes.ts'
 import { type ResultRow, rowConflict, type Steps } from '../catalog/steps.ts'
 import type { ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import type { Consequences, FindAccounts, Remove } from '../flow/plan.ts'
+import type { Consequences, FindAccounts, FindRemoved, Remove } from '../flow/plan.ts'
 import { deleteCopiesStatement } from '../ledgers/dropped-copies.ts'
 import { recordDeletion } from '../ledgers/outbox.ts'
 import { forgetReferrers, isColocatedDependent, readReferrers, updateRemoteEntries } from '../ledgers/remote-entries.ts'
@@ -49,18 +49,10 @@ function* removeAtOnce(cellar: StoreContext, plan: Remove, statement: Statement)
  * the row is locked: the snapshot of a single statement would miss those that are committed while it waits for the lock. R138.
  */
 function* removeWithDependents(cellar: StoreContext, plan: Remove, combined: Statement | null): Steps<Outcome> {
-  const { collection, key, revision, time } = plan
-  const first: RowToRemove = { collection: preparedCollection(cellar, collection).collection, key, revision }
-  const going = new Map([[rowNameOf(first), first]])
-  const refusal = yield* collectCascade(cellar, plan, first, going)
-  if (refusal) return refusal
-  for (const row of going.values()) {
-    for (const dependent of dependentsOf(row, 'restrict')) {
-      // One more than are removed: if there are that many, at least one of them stays.
-      const rows = yield* findReferring(cellar, row, dependent, { most: going.size + 1, time })
-      if (rows.some((below) => !going.has(rowNameOf(below)))) return { is: 'used', collection: dependent.collection }
-    }
-  }
+  const { time } = plan
+  const going = yield* collectRows(cellar, plan, cellar.dialect.rowLocks !== null)
+  if ('is' in going) return going
+  const [first] = going.values()
   if (combined && going.size === 1) return yield* removeAtOnce(cellar, plan, combined)
   const consequences: Consequences[] = []
   const joined = yield* joinedRowsOfDeletions(cellar, going.values())
@@ -86,17 +78,46 @@ function* removeWithDependents(cellar: StoreContext, plan: Remove, combined: Sta
   return consequences.length === 0 ? { is: 'removed' } : { is: 'removed', consequences }
 }
 
-/** Locks the rows that a cascade removes and adds them to `going`; returns why one of them has to stay. */
+/** How many rows of each collection a removal would delete, or why it would be refused. Locks nothing. */
+export function* findRemoved(cellar: StoreContext, { remove }: FindRemoved): Steps<Outcome> {
+  const going = yield* collectRows(cellar, remove, false)
+  if ('is' in going) return going
+  const rows = Map.groupBy(going.values(), (row) => row.collection.name)
+  return { is: 'removable', rows: new Map([...rows].map(([name, all]) => [name, all.length])) }
+}
+
+/** The rows that a removal deletes, by name, its own first; or the refusal. Unless it locks them, others may change meanwhile. */
+function* collectRows(
+  cellar: StoreContext,
+  plan: Remove,
+  locks: boolean,
+): Steps<Outcome | ReadonlyMap<string, RowToRemove>> {
+  const { key, revision, time } = plan
+  const first: RowToRemove = { collection: preparedCollection(cellar, plan.collection).collection, key, revision }
+  const going = new Map([[rowNameOf(first), first]])
+  const refusal = yield* collectCascade(cellar, plan, locks, going)
+  if (refusal) return refusal
+  for (const row of going.values()) {
+    for (const dependent of dependentsOf(row, 'restrict')) {
+      // One more than are removed: if there are that many, at least one of them stays.
+      const rows = yield* findReferring(cellar, row, dependent, { most: going.size + 1, time })
+      if (rows.some((below) => !going.has(rowNameOf(below)))) return { is: 'used', collection: dependent.collection }
+    }
+  }
+  return going
+}
+
+/** Adds the rows that a cascade removes to those that go already; returns why one of them has to stay. */
 function* collectCascade(
   cellar: StoreContext,
   plan: Remove,
-  first: RowToRemove,
+  locks: boolean,
   going: Map<string, RowToRemove>,
 ): Steps<Outcome | null> {
   const { key, time, takes } = plan
-  const owned = new Set([rowNameOf(first)])
+  const owned = new Set(going.keys())
   for (const row of going.values()) {
-    if (cellar.dialect.rowLocks) yield* lockRow(cellar, row)
+    if (locks) yield* lockRow(cellar, row)
     for (const dependent of dependentsOf(row, 'cascade'))
       for (const below of yield* findReferring(cellar, row, dependent, { most: Number.MAX_SAFE_INTEGER, time })) {
         const { name, account } = below.collection

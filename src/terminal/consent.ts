@@ -31,7 +31,7 @@ const keepOption = (file: string | undefined): Pick<Consent, 'keep'> =>
 /** Refuses a change that is hazardous even with this consent; changes nothing, and returns the consent otherwise. */
 export async function refuseHazards(service: Service, database: string, consent: Consent): Promise<Consent> {
   if (database === 'sqlite::memory:') return consent
-  const migration = await openMigrationFor(service, database, consent)
+  const migration = await openMigrationFor(service, database, 'apply', consent)
   try {
     const hazards = await migration.survey()
     if (hazards.length === 0) return consent

@@ -32,10 +32,10 @@ export const databaseFlag: Flag = {
 }
 
 export const filesFlag: Flag = {
-  value: 'FOLDER',
+  value: 'PLACE',
   env: 'BYLAW_FILES',
   about:
-    'Where contents of files are kept, a folder that all processes share; ./data/<name of the service>-files unless given, with PostgreSQL it has to be given.',
+    'Where contents of files are kept: a folder that all processes share, or a bucket as s3://shop-files?region=eu-central-1; ./data/<name of the service>-files unless given, with PostgreSQL it has to be given.',
 }
 
 export const plansFlag: Flag = {

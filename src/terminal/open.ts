@@ -53,15 +53,21 @@ export function openStore(
   const caches = world.environment.BYLAW_REMEMBER !== 'off'
   const options = { patience: service.settings.limits.handlerTimeout, caches, world, tables }
   const collections = collectionsOf(service)
-  const own = { retention: service.settings.dropped.retention, ...consent }
+  const own = retaining(service, consent)
   if (!isPostgresUrl(url)) return openSqlite(url, collections, mode, options, own)
   return import('../postgres/open.ts').then(({ openPostgres }) => openPostgres(url, collections, mode, options, own))
 }
 
+const retaining = ({ settings }: Service, consent: Consent): Consent => ({
+  retention: settings.dropped.retention,
+  ...consent,
+})
+
 export function openMigration(service: Service, url: string, consent: Consent = {}): Migration | Promise<Migration> {
   const stored = { collections: collectionsOf(service), tables: tablesOf(service) }
-  if (!isPostgresUrl(url)) return openSqliteMigration(url, stored, consent)
+  const own = retaining(service, consent)
+  if (!isPostgresUrl(url)) return openSqliteMigration(url, stored, own)
   return import('../postgres/open.ts').then(({ openPostgresMigration }) =>
-    openPostgresMigration(url, stored, undefined, consent),
+    openPostgresMigration(url, stored, undefined, own),
   )
 }

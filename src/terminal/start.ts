@@ -1,6 +1,9 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { openContents } from '../contents/open-contents.ts'
 import { hasFiles } from '../files/file-makers.ts'
+import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
 import { type ContentStore, type Log, pause } from '../flow/world.ts'
 import type { ListenPlace } from '../http/listening.ts'
@@ -12,6 +15,7 @@ import { finishedLayout, layoutName, stepsOfPhase } from '../schema/state.ts'
 import { refuseSearchOn, stepsFor, type Target } from '../schema/target.ts'
 import type { Service } from '../service.ts'
 import { citusDialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
+import { fileOf } from '../sqlite/open.ts'
 import { collectionsOf, openMigration, openStore, tablesOf } from '../terminal/open.ts'
 import { commandError } from './command-error.ts'
 import { openDoor } from './open-door.ts'
@@ -63,46 +67,79 @@ export async function startService(declared: Service, { place, ...options }: Sta
 }
 
 /** Opens the store of a service and migrates its schema; with `require`, throws if the schema is not up to date. */
-export function openStoreFor(service: Service, database: string, mode: SchemaMode, consent?: Consent): Promise<Store> {
+export async function openStoreFor(
+  service: Service,
+  database: string,
+  mode: SchemaMode,
+  consent?: Consent,
+): Promise<Store> {
+  if (mode === 'require') await requireDatabase(database)
   return asCommandError(() => openStore(service, database, mode, consent))
+}
+
+/** Refuses a SQLite file that does not exist: SQLite would make an empty one, as at a path with a typing error. */
+async function requireDatabase(database: string): Promise<void> {
+  if (isPostgresUrl(database)) return
+  const file = await asCommandError(() => fileOf(database))
+  if (file !== ':memory:') requireDatabaseFile(file)
+}
+
+export function requireDatabaseFile(file: string): void {
+  if (existsSync(file)) return
+  throw commandError(
+    `There is no database ${file}.`,
+    'Name one that exists, as in:  --database sqlite:./orders.db\nA new one is made by `bylaw migrate apply`, or by the service when it starts outside production.',
+  )
 }
 
 /**
  * Opens the place of files; null for a service without files. Unless it is named it is beside the database; a database on a
- * server has no such place, and nodes with folders of their own would miss the files of others.
+ * server has no such place, and nodes with folders of their own would miss the files of others. With `require`, a folder
+ * that does not exist is refused instead of made.
  */
 export async function openContentsFor(
   service: Service,
   database: string,
   named: string | undefined,
+  mode: SchemaMode = 'apply',
 ): Promise<ContentStore | null> {
   if (!hasFiles(service.resources)) return null
   if (named === undefined && isPostgresUrl(database))
     throw commandError(
       'The service has fields for files, and no place for their contents.',
-      'Name a folder that all processes share, as --files /var/lib/shop/files or BYLAW_FILES=/var/lib/shop/files.',
+      'Name a folder that all processes share or a bucket, as --files /var/lib/shop/files or BYLAW_FILES=s3://shop-files.',
     )
   const usual = database === 'sqlite::memory:' ? ':memory:' : `./data/${service.name}-files`
   const place = named ?? usual
-  try {
-    return await openContents(place)
-  } catch (error) {
+  if (mode === 'require' && place !== ':memory:' && !existsSync(place))
     throw commandError(
-      `Files cannot be kept in ${place}: ${(error as Error).message}`,
-      'Name a folder that this process may write, as --files /var/lib/shop/files.',
+      `There is no folder of files ${resolve(place)}.`,
+      'Name one that exists, as --files /var/lib/shop/files; the service makes it when it starts.',
+    )
+  try {
+    return await openContents(place, realWorld)
+  } catch (error) {
+    const shown = place.includes('://') ? 'the place that --files or BYLAW_FILES names' : place // it may have secrets
+    throw commandError(
+      `Files cannot be kept in ${shown}: ${(error as Error).message}`,
+      'Name a folder that this process may write, as --files /var/lib/shop/files, or a bucket, as --files "s3://shop-files?region=eu-central-1".',
     )
   }
 }
 
-/**
- * Opens the store without a migration. Outside production, a database that is new or lacks shared tables is migrated first.
- */
+/** Opens the store of an existing database without a migration; a database in memory is always new, so it gets its tables. */
 export function openStoreUnchanged(service: Service, database: string): Promise<Store> {
-  const mode = process.env.NODE_ENV === 'production' ? 'require' : 'apply'
-  return openStoreFor(service, database, mode, { asItIs: true })
+  return openStoreFor(service, database, database === 'sqlite::memory:' ? 'apply' : 'require', { asItIs: true })
 }
 
-export async function openMigrationFor(service: Service, database: string, consent?: Consent): Promise<Migration> {
+/** Opens the migration of a database; only `apply` may make the file of a new one. */
+export async function openMigrationFor(
+  service: Service,
+  database: string,
+  mode: SchemaMode,
+  consent?: Consent,
+): Promise<Migration> {
+  if (mode === 'require') await requireDatabase(database)
   const migration = await asCommandError(() => openMigration(service, database, consent))
   return {
     ...migration,

@@ -46,6 +46,9 @@ export const putOffTimer: TableOperation = {
   ...{ do: 'set', table, where: { ...timer, due: 'due' } },
   to: { due: 'next', taken: 'none', tries: 'tries', failure: 'failure' },
 }
+/** The timers of an item. */
+export const findTimersOf: TableOperation = { do: 'find', table, where: row }
+export const setTimerFailure: TableOperation = { do: 'set', table, where: timer, to: { failure: 'failure' } }
 /** Makes timers that have failed due at once. */
 export const retryTimers: TableOperation = {
   ...{ do: 'set', table, where: { tries: { above: 'none' } } },

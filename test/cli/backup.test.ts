@@ -149,7 +149,7 @@ describe('restore', { concurrency: 2 }, () => {
     rows(join(cwd, 'blank.db'), 'CREATE TABLE people (name TEXT)')
     await replaced('blank.db', /not the database of a service/)
     writeFileSync(join(cwd, 'other.ts'), notes.replaceAll('notes', 'cards'))
-    await done(['keys', 'list', 'other.ts'], cwd)
+    await done(['migrate', 'apply', 'other.ts'], cwd)
     await done(['backup', 'other.ts', 'cards.db'], cwd)
     await replaced('cards.db', /the database of another service, with cards/)
     assert.deepEqual(readFileSync(join(cwd, 'data/notes.db')), bytes)

@@ -31,6 +31,26 @@ const cwd = folder({
     ),
   'split.ts': `import { notes } from './notes.ts'\n${wrong.replace(/prefix.*\}, /, '...notes, ')}`,
   'notes.ts': `import { f } from 'bylaw'\n\nexport const notes = {\n  prefix: 'N0',\n  fields: { text: f.ref('nothing') },\n}\n`,
+  'kept.ts': `import { caller, f, service } from 'bylaw'
+
+const fields = { by: f.text() }
+const audited = { read: 'orders:audit' } as const
+const access = { read: 'orders:read', write: 'orders:read' } as const
+
+export default service({
+  name: 'kept',
+  scopes: { 'orders:read': 'Read', 'orders:audit': 'Read revisions' },
+  resources: {
+    orders: { fields, history: audited, access },
+    hats: { fields, history: { read: 'authenticated' }, access },
+    caps: {
+      fields,
+      history: audited,
+      access: { read: [{ scope: 'orders:read' }, { where: { by: caller } }], write: 'orders:read' },
+    },
+  },
+})
+`,
   'guarded.ts': notes.replace("'public'", "{ read: 'public', write: 'authenticated' }"),
 })
 
@@ -131,6 +151,16 @@ describe('bylaw routes', { concurrency: 3 }, () => {
         'DELETE  /notes/{id}  remove     public',
         '',
       ].join('\n'),
+    )
+  })
+  test('revisions need their own rule and that of reading the item', async () => {
+    const { stdout } = await run(['routes', 'kept.ts'], { cwd })
+    const of = (path: string) => stdout.split('\n').find((line) => line.includes(`/${path}/{id}/revisions `))
+    assert.match(of('orders') ?? '', /revisions {2}orders:audit and orders:read$/)
+    assert.match(of('hats') ?? '', /revisions {2}orders:read$/)
+    assert.match(
+      of('caps') ?? '',
+      /revisions {2}orders:audit and \(orders:read or items where by is the id of the caller\)$/,
     )
   })
   test('as JSON', async () => {

@@ -47,6 +47,7 @@ describe('bylaw doctor', () => {
 
   test('says that all rows fit the declaration', async () => {
     const cwd = folder({ 'api.ts': notes })
+    await run(['migrate', 'apply', 'api.ts', '--database', 'sqlite:./notes.db'], { cwd })
     const { code, stdout } = await run(['doctor', 'api.ts', '--database', 'sqlite:./notes.db'], { cwd })
     assert.equal(code, 0)
     assert.match(stdout, /^sqlite:\.\/notes\.db \(SQLite 3\.\d+\.\d+\): 0 rows examined, all fit api\.ts\.\n$/)

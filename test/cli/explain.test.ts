@@ -226,9 +226,10 @@ export default service({ name: 'c', versions, settings: { list: { or: true } }, 
   }
 
   test('fields of older versions use columns of their own', async () => {
-    const { stdout } = await run(['explain', 'old.ts', 'GET', '/v1/notes?b=x'], { cwd })
+    const memory = ['--database', 'sqlite::memory:']
+    const { stdout } = await run(['explain', 'old.ts', 'GET', '/v1/notes?b=x', ...memory], { cwd })
     assert.match(stdout, /query +passes +.* columns of their own: b:v2/)
-    const any = await run(['explain', 'old.ts', 'GET', '/v1/notes?or=(b=x;b=y)'], { cwd })
+    const any = await run(['explain', 'old.ts', 'GET', '/v1/notes?or=(b=x;b=y)', ...memory], { cwd })
     assert.match(any.stdout, /columns of their own: b:v2/)
   })
 
@@ -252,7 +253,10 @@ export default service({ name: 'c', versions, settings: { list: { or: true } }, 
   })
 
   test('wrong arguments are reported with the mend', async () => {
-    assert.match(await said('GET', '/notes', '--as', 'sea'), /^1 .*no scope "sea".*Did you mean see\?/s)
+    assert.match(
+      await said('GET', '/notes', '--as', 'sea', '--database', 'sqlite::memory:'),
+      /^1 .*no scope "sea".*Did you mean see\?/s,
+    )
     assert.match(await said('GET', 'notes'), /^1 .*begins with a slash/s)
     assert.match(await said('GET'), /^1 .*needs the path of a request/s)
   })

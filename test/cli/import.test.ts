@@ -37,7 +37,15 @@ describe('import', { concurrency: 2 }, () => {
     assert.deepEqual([first.code, first.stdout], [1, '1199 created, 0 existing, 1 refused.\n'])
     assert.match(first.stderr, /^pens\.ndjson:701 {2}count must be a whole number, not a string\.$/m)
     const again = await run(['import', 'api.ts', 'pens', 'pens.ndjson'], { cwd })
-    assert.match(again.stdout, /^1199 created, .* It was imported before\. Give another --key/)
+    assert.equal(
+      again.stdout,
+      [
+        'pens.ndjson was imported before with this key, so nothing was imported now. The report of that import:',
+        '1199 created, 0 existing, 1 refused.',
+        'To import it again, give another key, as in:  --key again-1\n',
+      ].join('\n'),
+    )
+    assert.match(again.stderr, /^pens\.ndjson:701 {2}count must/m)
     await run(['export', 'api.ts', 'pens', 'all.csv'], { cwd })
     const other = await run(['import', 'api.ts', 'pens', 'all.csv', '--account', 'acc_1'], { cwd })
     assert.deepEqual([other.code, other.stdout], [0, '1199 created, 0 existing, 0 refused.\n'])

@@ -1,5 +1,7 @@
 /** `bylaw migrate`, which is the only command that changes a schema in production. */
 import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { folder, notes, post, run, served } from '../help/command.ts'
 import { freshPostgres } from '../help/postgres.ts'
@@ -13,6 +15,8 @@ const env = { NODE_ENV: 'production' }
 
 describe('in production', () => {
   test('an empty database is refused with the command that mends it', async () => {
+    mkdirSync(join(cwd, 'deep'))
+    writeFileSync(join(cwd, 'deep/notes.db'), '')
     const { code, stdout, stderr } = await run(['serve', 'api.ts', ...database], { cwd, env })
     assert.equal(code, 1)
     assert.equal(stdout, '')

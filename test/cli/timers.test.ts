@@ -25,6 +25,7 @@ test('the items that wait are listed, and retry says how many are due', async ()
   const cwd = folder({ 'api.ts': declared(", after: 'P1D'"), 'plain.ts': declared('') })
   const api = await loadService(join(cwd, 'api.ts'))
   const database = ['--database', 'sqlite:./things.db']
+  await run(['migrate', 'apply', 'api.ts', ...database], { cwd })
   const none = await run(['timers', 'list', 'api.ts', ...database], { cwd })
   assert.equal(none.stdout.trim(), 'No item waits for a transition by the clock.')
   const [made] = await asked(join(cwd, 'things.db'), api, ['POST', '/things', { name: 'a' }])

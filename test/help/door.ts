@@ -13,12 +13,13 @@ import { callerGate, handlerSources, type ServerContext } from '../../src/corrid
 import type { Holder } from '../../src/flow/credential.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
-import { type Log, serviceWorld, trustedClock, type World } from '../../src/flow/world.ts'
+import { type ContentStore, type Log, serviceWorld, trustedClock, type World } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { type ListeningServer, listen } from '../../src/http/listening.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { previewVersions } from '../../src/versions/version-choice.ts'
+import { type StandIn, standIn } from './bucket.ts'
 import { openDatabase, type TestDatabase } from './databases.ts'
 import { testFile } from './group.ts'
 import { checkedSend } from './overseen.ts'
@@ -81,6 +82,8 @@ export interface DoorOptions extends Pick<ServerContext, 'hosts' | 'proxies' | '
   readonly preview?: readonly string[]
   /** Replaces the store. */
   readonly store?: (store: Store) => Store
+  /** Runs with contents of files in a bucket too. */
+  readonly inBucket?: boolean
   /** Holders of API keys, by name; `door.as` returns their headers. */
   readonly holders?: Readonly<Record<string, Partial<Holder>>>
 }
@@ -115,13 +118,17 @@ function isSelected(
 }
 
 function contextOptions(options: DoorOptions): Partial<ServerContext> {
-  const { database, onFile, together, socketOnly, now, world, preview, store, holders, ...around } = options
+  const { database, onFile, together, socketOnly, now, world, preview, store, holders, inBucket, ...around } = options
   return around
 }
 /** Runs a group of tests once for each server and store, on new databases. */
 export function doors(title: string, service: Service, tests: (door: Door) => void, options: DoorOptions = {}): void {
-  for (const { name, store: kind } of combinations.filter((one) => isSelected(one, options))) {
-    describe(`${title} (${name}, ${kind})`, () => {
+  const selected = combinations.filter((one) => isSelected(one, options))
+  const places = options.inBucket ? [false, true] : [false]
+  for (const { name, store: kind, inBucket } of selected.flatMap((one) =>
+    places.map((inBucket) => ({ ...one, inBucket })),
+  )) {
+    describe(`${title} (${name}, ${kind}${inBucket ? ', bucket' : ''})`, () => {
       const door = {
         name,
         store: kind,
@@ -134,10 +141,12 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
       let context: ServerContext | undefined
       let relayed: ReturnType<typeof followEvents>
       let testDatabase: TestDatabase | undefined
+      let bucket: StandIn | undefined
       before(async () => {
         testDatabase = await openDatabase(kind, service, options)
         door.database = testDatabase.url
-        context = await openedContext(door, service, options)
+        if (inBucket) bucket = await standIn()
+        context = await openedContext(door, service, options, (await bucket?.contents()) ?? memoryContents())
         relayed = followEvents(service, context)
         listening = await connected(door, context, { service, replaced: options.store !== undefined, relayed })
       })
@@ -146,6 +155,7 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
         await listening?.stop(1000)
         await context?.store.close()
         await testDatabase?.remove()
+        await bucket?.close()
       })
       tests(door)
     })
@@ -155,11 +165,16 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
 type OpenDoor = { -readonly [K in keyof Door]: Door[K] }
 
 /** Opens the database of a door, issues its keys, and returns what its server needs. */
-async function openedContext(door: OpenDoor, service: Service, options: DoorOptions): Promise<ServerContext> {
+async function openedContext(
+  door: OpenDoor,
+  service: Service,
+  options: DoorOptions,
+  contents: ContentStore,
+): Promise<ServerContext> {
   const { now, holders = {}, preview = 'all', world: given = realWorld } = options
   const opened = await openStore(service, door.database, 'apply', {}, given)
   const store = options.store?.(opened) ?? opened
-  const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store, undefined, memoryContents())
+  const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store, undefined, contents)
   door.as = await issued(store, holders, world.now())
   const shown = { ...service, choice: previewVersions(service.choice, preview) }
   const authenticate = callerGate(service, store, world)

@@ -13,6 +13,8 @@ export interface FileNode {
   readonly send: (method: string, path: string, sent?: object | Buffer) => Promise<Response>
   /** Sweeps as if some days had passed: removes the contents that no row has named for a day. */
   readonly sweep: (days: number) => Promise<void>
+  /** The failures in its log. */
+  readonly errors: unknown[]
   readonly close: () => Promise<void>
 }
 
@@ -24,7 +26,8 @@ export async function fileNode(
 ): Promise<FileNode> {
   const store = await openStore(api, url, 'apply', { allowLoss })
   const world = serviceWorld(realWorld, store, undefined, contents)
-  const log = { error: () => {}, warn: () => {}, info: () => {} }
+  const errors: unknown[] = []
+  const log = { error: ({ err }: { readonly err?: unknown }) => errors.push(err), warn: () => {}, info: () => {} }
   const shown = { ...api, choice: previewVersions(api.choice, 'all') }
   const handlers = handlerSources(api, store, world, log)
   const authenticate = callerGate(api, store, world)
@@ -33,6 +36,7 @@ export async function fileNode(
     ...(handlers && { handlers }),
   })
   return {
+    errors,
     send: (method, path, sent) => {
       const type = Buffer.isBuffer(sent) ? 'application/pdf' : 'application/json'
       const body = Buffer.isBuffer(sent) ? new Uint8Array(sent) : JSON.stringify(sent)

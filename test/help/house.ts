@@ -40,7 +40,7 @@ const storied: readonly (readonly string[])[] = [
   ['frames'],
   ['terminal'],
   ['client'],
-  ['backup', 'seed'],
+  ['backup', 'erasure', 'seed'],
   ['cli', 'testing', 'embedding'],
   ['index'],
 ]

@@ -74,7 +74,11 @@ export class Page {
 
   async run(block: Block): Promise<void> {
     if (block.language === 'ts') await this.file(block)
-    else if (['typescript', 'python', 'go', 'bash'].includes(block.language)) await this.program(block)
+    else if (
+      ['typescript', 'python', 'go', 'bash'].includes(block.language) ||
+      /^\/\/ [\w.]+$/m.test(block.text.split('\n', 1)[0] as string)
+    )
+      await this.program(block)
     else if (block.language === 'sh') await this.shell(block)
     else if (block.language === 'http' && block.text.startsWith('HTTP/1.1')) this.expect(block)
     else if (block.language === 'http') await this.ask(block)

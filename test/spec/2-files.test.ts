@@ -113,6 +113,29 @@ doors(
       },
     )
 
+    spec('R112', 'the same file again changes nothing, and any other one does', async () => {
+      const { send, make, put } = client(door)
+      const id = await make()
+      const url = `/orders/${id}/invoice`
+      const name = (text: string) => ({ 'content-disposition': `attachment; filename="${text}"` })
+      const first = await put(url, pdf, 'application/pdf', name('a.pdf'))
+      const before = await send('GET', `/orders/${id}`)
+      const again = await put(url, pdf, 'application/pdf', name('a.pdf'))
+      assert.deepEqual([again.status, again.json, again.headers.etag], [200, first.json, first.headers.etag])
+      const dry = await put(`${url}?dryRun=true`, pdf, 'application/pdf', name('a.pdf'))
+      assert.deepEqual([dry.status, dry.json], [200, first.json])
+      const after = await send('GET', `/orders/${id}`)
+      assert.deepEqual([after.json, after.headers.etag], [before.json, before.headers.etag])
+      const events = async () => (await send('GET', `/events?item=${id}`)).json.data.length
+      assert.equal(await events(), 2)
+      await put(url, pdf, 'application/pdf', name('b.pdf'))
+      await put(url, Buffer.from('%PDF-1.4 other'), 'application/pdf', name('b.pdf'))
+      await put(url, Buffer.from('a text'), 'text/plain', name('b.pdf'))
+      await put(url, Buffer.from('a text'), 'text/plain; charset=utf-8', name('b.pdf'))
+      assert.equal(await events(), 6)
+      assert.notEqual((await send('GET', `/orders/${id}`)).headers.etag, before.headers.etag)
+    })
+
     spec('R32, R178', 'refuses contents by type, coding, first bytes and size, and keeps the old one', async () => {
       const { send, make, put } = client(door)
       const id = await make()
@@ -349,6 +372,8 @@ doors(
       assert.equal((await chief.send('GET', `${url}/${created?.id}/invoice`)).status, 404)
       assert.equal((await chief.send('GET', `${url}/99999/invoice`)).status, 404)
       assert.equal((await send('GET', `${url}/${first?.id}/invoice`)).status, 403)
+      const against = await chief.send('GET', `${url}/${second?.id}/invoice?against=${first?.id}`)
+      assert.deepEqual([against.status, against.json.cause.name], [400, 'against'])
     })
 
     spec('R206, R238', 'events and exports have the member', async () => {
@@ -362,5 +387,5 @@ doors(
       assert.match(csv.text, new RegExp(`,/v2/orders/${id}/invoice,application/pdf,${pdf.length},`))
     })
   },
-  { holders },
+  { holders, inBucket: true },
 )

@@ -145,6 +145,7 @@ const handled = service({
 }).handlers({
   orders: {
     create: async ({ next, get, change, set, refuse }) => {
+      if (next.price < 0) throw new Error('secret: the price service is down')
       if (next.price > 100) throw refuse('too-dear', { pointer: '/price' })
       const counter = await get('counters', next.counterId)
       const count = (counter?.count ?? 0) + 1
@@ -170,6 +171,42 @@ doors('imports with handlers', handled, (door) => {
     assert.equal((await door.send('GET', `/counters/${counter.id}`)).json.count, 3)
     const again = await door.send('POST', '/orders/imports', { body: linesOf(rows), headers })
     assert.deepEqual(again.json, json)
+  })
+})
+
+doors('imports with handlers that fail', handled, (door) => {
+  const headers = { 'content-type': ndjson, 'idempotency-key': 'failing' }
+
+  spec(
+    'R238 R227',
+    'a line that a handler fails at has an error without details, and the others are created',
+    async () => {
+      const counter = (await door.send('POST', '/counters', { json: {} })).json
+      const rows = [5, -1, -2, 8].map((price) => ({ counterId: counter.id, price }))
+      const { status, json, text } = await door.send('POST', '/orders/imports', { body: linesOf(rows), headers })
+      assert.deepEqual([status, json.created, json.failed], [200, 2, 2], text)
+      const message = 'The service failed to handle this line; nothing was created.'
+      const types = ['internal-error', 'server-error', 'error']
+      assert.deepEqual(
+        json.errors,
+        [2, 3].map((line) => ({ line, message, type: 'internal-error', types })),
+      )
+      assert.doesNotMatch(text, /secret/)
+      assert.match(JSON.stringify(door.errors.map((one) => String((one as { err?: unknown }).err))), /secret/)
+      assert.equal((await door.send('GET', `/counters/${counter.id}`)).json.count, 2)
+      const again = await door.send('POST', '/orders/imports', { body: linesOf(rows), headers })
+      assert.deepEqual(again.json, json)
+    },
+  )
+  spec('R238 R227', 'an import is a failure if no line could be created and a handler failed', async () => {
+    const counter = (await door.send('POST', '/counters', { json: {} })).json
+    const rows = [-1, 500].map((price) => ({ counterId: counter.id, price }))
+    const { status, json, text } = await door.send('POST', '/orders/imports', {
+      body: linesOf(rows),
+      headers: { 'content-type': ndjson },
+    })
+    assert.deepEqual([status, json.type, json.errors], [500, 'internal-error', undefined], text)
+    assert.doesNotMatch(text, /secret/)
   })
 })
 

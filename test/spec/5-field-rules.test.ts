@@ -19,7 +19,14 @@ const api = service({
       },
       access: { read: 'public', write: 'edit' },
     },
-    wishes: { fields: { text: f.text(), rank: f.integer({ default: 0, write: 'vip' }) }, access: 'public' },
+    wishes: {
+      fields: {
+        text: f.text(),
+        rank: f.integer({ default: 0, write: 'vip' }),
+        price: f.integer({ optional: true, read: 'pii', write: 'pii' }),
+      },
+      access: 'public',
+    },
   },
 })
 const holders = {
@@ -182,6 +189,14 @@ doors(
       const answer = await as('clerk', 'PATCH', await made(), { json: { doctors: ['C'] } })
       refused(answer, 'pii vip')
       assert.match(answer.json.message, /doctors.*pii and vip/)
+    })
+
+    spec('R169', 'a field that takes one scope to be read and to be written names it once', async () => {
+      const answer = await as('clerk', 'POST', '/wishes', { json: { text: 'a', price: 1 } })
+      refused(answer, 'pii')
+      assert.match(answer.json.message, /price needs the scope pii, which/)
+      const { json } = await door.send('GET', '/openapi.json')
+      assert.equal(json.components.schemas.WishCreate.properties.price.description, 'Takes the scope pii.')
     })
   },
   { holders },

@@ -1,0 +1,174 @@
+/** Erase item: empties the personal fields of an item and of those that belong to it, also where they are recorded. Part 8. */
+import { changePlan } from '../deliveries/delivery-context.ts'
+import { takeBackCursors } from '../deliveries/delivery-tables.ts'
+import { hasWebhooks } from '../deliveries/endpoint-makers.ts'
+import { hasEvents } from '../events/event-relay.ts'
+import { findFailuresOf, setFailure } from '../events/reaction-tables.ts'
+import { giveUpContents, releaseContent } from '../files/file-table.ts'
+import type { RowKey } from '../flow/found-row.ts'
+import { type ErasedRecords, isCommitted, type Outcome, rowsIn } from '../flow/outcome.ts'
+import type { FamilyRows, Plan, Sequence } from '../flow/plan.ts'
+import { tablePlan } from '../flow/table.ts'
+import type { Resource } from '../resources/resource.ts'
+import { hasPersonal, personalValues, storedNameOf, withoutPersonal } from '../rows/collection.ts'
+import type { Service } from '../service.ts'
+import { hasTimers } from '../timers/run-timers.ts'
+import { timerKey } from '../timers/timer-maker.ts'
+import { findTimersOf, setTimerFailure } from '../timers/timer-table.ts'
+import { eraseDeliveries } from './erase-deliveries.ts'
+import { eraseOperations } from './erase-operations.ts'
+import { addTo, type Counts, type ErasedItem, type ErasureContext, erasedText } from './erasure-context.ts'
+
+export interface Erasure {
+  /** By the name of the resource. */
+  readonly counts: ReadonlyMap<string, Counts>
+  /** The operations that have not ended: they keep their inputs. */
+  readonly unended: readonly string[]
+}
+
+/** Whether an erasure of items of a resource empties anything. */
+export function canErase({ resources }: Pick<Service, 'resources'>, { collection }: Resource): boolean {
+  const names = new Set([collection.name])
+  for (const name of names) {
+    const own = resources.get(name)?.collection
+    if (own && hasPersonal(own.fields)) return true
+    for (const { onDelete, collection: below } of own?.dependents ?? []) if (onDelete === 'cascade') names.add(below)
+  }
+  return false
+}
+
+/** Each item is erased in one transaction. After a failure, a repeat goes on. */
+export async function eraseItem(context: ErasureContext, first: ErasedItem): Promise<Erasure> {
+  const counts = new Map<string, Counts>()
+  const unended: string[] = []
+  const all = new Map([[nameOf(first), first]])
+  for (const item of all.values()) {
+    const own = counts.get(item.resource.name) ?? new Map<string, number>()
+    counts.set(item.resource.name, own)
+    const below = await itemsBelow(context, item)
+    const records = await eraseStored(context, item, own)
+    unended.push(...(await eraseOperations(context, item, own)))
+    await eraseDeliveries(context, item, new Set(records.events), own)
+    const removed = records.removed.flatMap(({ collection: name, key }) => {
+      const resource = context.service.resources.get(name)
+      return resource ? [{ resource, key }] : []
+    })
+    for (const one of removed) if (!(await isPresent(context, one))) below.push(one)
+    for (const one of below) if (!all.has(nameOf(one))) all.set(nameOf(one), one)
+  }
+  return { counts, unended }
+}
+
+const nameOf = ({ resource, key }: ErasedItem): string => JSON.stringify([resource.name, key])
+
+/** An id that was used again is that of another item. */
+const isPresent = async ({ store, world }: ErasureContext, { resource, key }: ErasedItem): Promise<boolean> =>
+  (await store.execute({ do: 'read', collection: resource.name, key, time: world.now() })).is === 'found'
+
+/** The items that a removal of the item would remove too, without those that refer to it in lists. */
+async function itemsBelow(
+  { service: { resources }, store }: ErasureContext,
+  { resource: { collection }, key }: ErasedItem,
+): Promise<ErasedItem[]> {
+  const found: ErasedItem[] = []
+  for (const { collection: name, column, onDelete, pairs } of collection.dependents) {
+    const resource = resources.get(name)
+    if (onDelete !== 'cascade' || column === null || !resource) continue
+    const account = pairs || collection.account === null ? undefined : key.account
+    const rows = (await store.execute({ do: 'family', collection: name, column, value: key.id, account })) as FamilyRows
+    for (const row of rows.rows) found.push({ resource, key: row.key })
+  }
+  return found
+}
+
+/** Empties the item, its records and its files in one transaction. */
+async function eraseStored(context: ErasureContext, item: ErasedItem, counts: Counts): Promise<ErasedRecords> {
+  const { store, isDry } = context
+  let made: StoredErasure = { counts: new Map(), records: null }
+  const begin = () => {
+    made = { counts: new Map(), records: null }
+    const steps = erasingSteps(context, item, made)
+    const next = (before: { readonly is: string } | null): Plan | null => {
+      const outcome = before as Outcome | null
+      if (outcome && !isCommitted(outcome)) throw new Error(`The database refused the erasure: ${outcome.is}.`)
+      return steps.next(outcome as Outcome).value ?? null
+    }
+    return { next, answer: () => '{}' }
+  }
+  const plan: Sequence = { do: 'sequence', collection: item.resource.name, key: item.key, claim: null, begin }
+  await store.execute({ ...plan, by: erasedBy, ...(isDry && { dry: true as const }) })
+  for (const [kind, count] of made.counts) addTo(counts, kind, count)
+  return made.records as unknown as ErasedRecords
+}
+
+/** The caller in the history. */
+const erasedBy = 'command:erase'
+
+interface StoredErasure {
+  readonly counts: Counts
+  records: ErasedRecords | null
+}
+
+const isQuote = ({ failure }: { readonly failure?: unknown }): boolean => failure !== null && failure !== erasedText
+
+/** The plans of an erasure, each of which is given the outcome of the one before. */
+function* erasingSteps(
+  { service, world }: ErasureContext,
+  { resource, key }: ErasedItem,
+  made: StoredErasure,
+): Generator<Plan, undefined, Outcome> {
+  const { collection, name } = resource
+  const { fields } = collection
+  const contents = new Set<string>()
+  const emptied = yield changePlan({ ...service, world }, resource, key, (document) => {
+    for (const { kind, value } of personalValues(fields, document))
+      if (kind === 'file' && value) contents.add((value as { readonly href: string }).href)
+    return withoutPersonal(fields, document)
+  })
+  if (emptied.is === 'changed') addTo(made.counts, 'items')
+  made.records = (yield { do: 'erase', collection: name, key }) as ErasedRecords
+  for (const [kind, count] of Object.entries(made.records.emptied)) addTo(made.counts, kind, count)
+  for (const content of [...contents, ...made.records.contents]) contents.add(content)
+  yield* givingUp(resource, key, contents, { now: world.now(), counts: made.counts })
+  yield* emptyingReasons(service, { resource, key }, made.counts)
+  // A process that has read the events before would make deliveries of what they were.
+  if (hasWebhooks(service.resources)) yield tablePlan(takeBackCursors, { free: 0, holder: '' })
+}
+
+function* givingUp(
+  { name, members }: Resource,
+  { id: item }: RowKey,
+  contents: ReadonlySet<string>,
+  { now, counts }: { readonly now: number; readonly counts: Counts },
+): Generator<Plan, undefined, Outcome> {
+  const fields = members.flatMap(({ name: field, field: { kind, options } }) =>
+    kind === 'file' && options.personal ? [field] : [],
+  )
+  if (fields.length === 0) return
+  for (const content of contents)
+    addTo(counts, 'files', rowsIn(yield tablePlan(releaseContent, { name: content, unused: 0 })).length)
+  addTo(counts, 'files', rowsIn(yield tablePlan(giveUpContents, { resource: name, item, fields, none: 0, now })).length)
+}
+
+/** Empties the reasons for which reactions and transitions by the clock have failed. */
+function* emptyingReasons(
+  { resources }: Pick<Service, 'resources'>,
+  { resource, key }: ErasedItem,
+  counts: Counts,
+): Generator<Plan, undefined, Outcome> {
+  const { collection } = resource
+  if (hasEvents(resources)) {
+    const [account, parent] = [
+      collection.account === null ? null : key.account,
+      collection.composite ? key.parent : null,
+    ]
+    const item = JSON.stringify([storedNameOf(collection), account, parent, key.id])
+    const failures = rowsIn(yield tablePlan(findFailuresOf, { item })).filter(isQuote)
+    for (const one of failures) yield tablePlan(setFailure, { ...one, failure: erasedText })
+    addTo(counts, 'reasons', failures.length)
+  }
+  if (!hasTimers(resources)) return
+  const timers = rowsIn(yield tablePlan(findTimersOf, timerKey(resource, key))).filter(isQuote)
+  for (const one of timers) yield tablePlan(setTimerFailure, { ...one, failure: erasedText })
+  addTo(counts, 'reasons', timers.length)
+}

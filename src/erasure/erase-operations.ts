@@ -1,0 +1,53 @@
+/** Erase operations: empties the inputs and results of asynchronous operations on an item. Part 8. */
+import { changePlan } from '../deliveries/delivery-context.ts'
+import type { RowKey } from '../flow/found-row.ts'
+import type { Document } from '../flow/intent.ts'
+import { tablePlan } from '../flow/table.ts'
+import type { QueuedRequest } from '../handlers/queued-operation.ts'
+import { hasJobs } from '../jobs/job-maker.ts'
+import { removeSteps } from '../jobs/job-table.ts'
+import { hasText } from '../ledgers/idempotency-claims.ts'
+import type { Resource } from '../resources/resource.ts'
+import { endedStates, statusResource } from '../resources/service-fields.ts'
+import { addTo, type Counts, type ErasedItem, type ErasureContext, erasedText } from './erasure-context.ts'
+import { rowsByStatus } from './rows-by-status.ts'
+
+/** Those on the item, and those whose input or result names it. Returns the ids of those that have not ended. */
+export async function eraseOperations(context: ErasureContext, item: ErasedItem, counts: Counts): Promise<string[]> {
+  const { service, store, world, isDry } = context
+  if (!hasJobs(service.resources)) return []
+  const statuses = service.resources.get(statusResource) as Resource
+  const unended: string[] = []
+  for await (const { key, document } of rowsByStatus(store, statuses, undefined)) {
+    if (!concerns(document, item)) continue
+    if (!endedStates.includes(document.status)) {
+      unended.push(key.id)
+      continue
+    }
+    const plan = changePlan({ ...service, world }, statuses, key, emptied)
+    const { is } = await store.execute(isDry ? { ...plan, dry: true } : plan)
+    if (is === 'changed') addTo(counts, 'operations')
+    if (!isDry) await store.execute(tablePlan(removeSteps, { id: key.id }))
+  }
+  return unended
+}
+
+function concerns({ item, operation, request, result }: Document, { resource, key }: ErasedItem): boolean {
+  const asked = typeof request === 'string' ? (JSON.parse(request) as QueuedRequest) : null
+  if (asked && !isOfAccount(asked, resource, key)) return false
+  const isOwn = item === key.id && (resource.key === null || String(operation).startsWith(`${resource.name}.`))
+  return isOwn || hasText([asked?.input, result], key.id)
+}
+
+const isOfAccount = ({ caller }: QueuedRequest, { collection }: Resource, { account }: RowKey): boolean =>
+  collection.account === null || caller.account === account
+
+/** Whose it is stays: it decides who may read the status. */
+const emptied = (status: Document): Document => ({
+  ...{ ...status, result: null },
+  request:
+    typeof status.request === 'string'
+      ? JSON.stringify({ ...(JSON.parse(status.request) as QueuedRequest), input: {} })
+      : status.request,
+  error: status.error && { ...(status.error as Document), message: erasedText },
+})

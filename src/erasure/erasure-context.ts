@@ -1,0 +1,29 @@
+/** Erasure context: what the parts of an erasure share. Part 8. */
+import type { RowKey } from '../flow/found-row.ts'
+import type { Store } from '../flow/store.ts'
+import type { ServiceWorld } from '../flow/world.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Service } from '../service.ts'
+
+export interface ErasureContext {
+  readonly service: Pick<Service, 'resources' | 'writer' | 'events'>
+  readonly store: Store
+  readonly world: ServiceWorld
+  /** Whether everything is rolled back. */
+  readonly isDry: boolean
+}
+
+/** An item whose personal fields are emptied. */
+export interface ErasedItem {
+  readonly resource: Resource
+  readonly key: RowKey
+}
+
+/** What was emptied, by its kind. */
+export type Counts = Map<string, number>
+
+export const addTo = (counts: Counts, kind: string, count = 1): unknown =>
+  count > 0 && counts.set(kind, (counts.get(kind) ?? 0) + count)
+
+/** What replaces a text that may quote a value. */
+export const erasedText = 'Erased.'
