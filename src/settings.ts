@@ -600,8 +600,10 @@ const settingsTable = {
     /** Whether callers without credentials may read it; on by default: `public: false`. */
     public: toggle(true),
   },
-  /** Where the service is: `server: { basePath: '/api' }`. */
+  /** Where the service is, and what serves it: `server: { basePath: '/api' }`. */
   server: {
+    /** What reads HTTP/1.1 from sockets: `node:http` of Node, or `engine: 'own'`, the faster and newer engine of Bylaw. */
+    engine: choice('node', 'own'),
     /** The path that all its URLs are below; none by default: `basePath: '/api'`. */
     basePath: word('', basePath, "a path without a slash at its end, as '/api', or '' for none"),
     /** The paths of pages for people: `paths: { docs: '/reference' }`. */

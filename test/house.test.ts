@@ -206,7 +206,7 @@ describe('SQL', () => {
 describe('the outside', () => {
   const text = "import { readFileSync } from 'node:fs'\nimport net from 'node:net'"
   test('may be used by the rooms of servers, stores and commands', () => {
-    for (const path of ['src/cli/dev.ts', 'src/terminal/load.ts', 'src/sqlite/sqlite.ts', 'src/http/node.ts'])
+    for (const path of ['src/cli/dev.ts', 'src/terminal/load.ts', 'src/sqlite/sqlite.ts', 'src/http/stop.ts'])
       quiet(outside(made({ [path]: text })))
   })
   test('and by no other; type imports do not count', () => {
@@ -227,7 +227,7 @@ describe('the World', () => {
     test(`${one} is refused below the commands, and allowed in them and in the real World`, () => {
       for (const text of [`const b = 1\nconst a = ${one}`, `const b = 1\nconst a = globalThis.${one}`]) {
         if (text.includes('.new')) continue
-        for (const path of ['src/lists/list-query.ts', 'src/sqlite/sqlite.ts', 'src/http/node.ts', 'src/testing.ts'])
+        for (const path of ['src/lists/list-query.ts', 'src/sqlite/sqlite.ts', 'src/http/stop.ts', 'src/testing.ts'])
           complains(world(made({ [path]: text })), `${path}:2`, one.replace(/\(.*/, ''), 'World')
         for (const path of ['src/cli/dev.ts', 'src/terminal/start.ts', 'src/flow/real-world.ts', 'src/flow/a.test.ts'])
           quiet(world(made({ [path]: text })))

@@ -148,6 +148,7 @@ const scales: Readonly<Record<string, WeighChange>> = {
   'openapi.version': alwaysBreaks,
   'openapi.public': turnedOn,
   'server.basePath': alwaysBreaks,
+  'server.engine': unnoticed,
   'server.paths.docs': unnoticed,
   'server.paths.problems': unnoticed,
   'log.account': unnoticed,

@@ -2,10 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parseTarget } from '../corridor/message.ts'
 import { targetBelow } from '../corridor/versioned-path.ts'
-import { connectionQueues, linger } from '../http/connection.ts'
-import { requestListener } from '../http/node.ts'
+import { connectionQueues } from '../http/connection.ts'
 import { callOf, requestTarget } from '../http/node-call.ts'
+import { requestListener } from '../http/serve-requests.ts'
 import { makeAnswerReaders } from '../http/stream.ts'
+import { linger } from '../wire/linger.ts'
 import { type App, openedApp } from './app.ts'
 
 /** Answers a request of node:http. With `next`, requests outside of the base path are passed on. */
@@ -32,7 +33,7 @@ export function toNode(app: App): NodeHandler {
     known.add(socket)
     response.on('timeout', () => readers.close(socket))
     response.on('close', enter())
-    answer(callOf(request, context, response, 'host'), request, response)
+    answer({ call: callOf(request, context, response, 'host'), request, response })
   }
 }
 

@@ -1,4 +1,4 @@
-/** Connection: serves its requests in order, and closes it so that the client can read the last answer. Part 8, limits. */
+/** Connection: serves its requests in order, and those of one turn together. Part 8, limits. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Store } from '../flow/store.ts'
@@ -106,33 +106,6 @@ export function loopTurns({ hold }: Pick<Store, 'hold'>, { nextTurn, eventsPolle
       else answer()
     },
   }
-}
-
-const lingerTime = 3000
-const mostDiscarded = 16 * 1024 * 1024
-
-/** Discards further input; more than 16 MiB of it closes the connection. */
-export function discardInput(socket: Socket, { nextTurn }: World): void {
-  let left = mostDiscarded
-  socket.resume()
-  // node:http resumes reading only in the next turn; removing its listeners earlier would stall the connection.
-  nextTurn(() => {
-    socket.removeAllListeners('data')
-    socket.on('data', ({ length }: Buffer) => {
-      left -= length
-      if (left < 0) socket.destroy()
-    })
-  })
-}
-
-/** Closes a connection slowly: closed at once, a client that is still sending would lose the last answer. R18. */
-export function linger(socket: Socket, world: World): void {
-  discardInput(socket, world)
-  socket.end()
-  socket.once(
-    'close',
-    world.after(lingerTime, () => socket.destroy()),
-  )
 }
 
 /** Waits until there is content to read, or its end; rejects if the client disconnects. */

@@ -1,14 +1,15 @@
 /** Engine error: answers messages that the parser of node:http refuses, with the usual error body. Part 7, error body. */
 
 import { handle } from '../corridor/handle.ts'
-import { parseTarget, requestIdOf, urlTooLong } from '../corridor/message.ts'
+import { parseTarget, requestIdOf } from '../corridor/message.ts'
 import { refuse } from '../corridor/refuse.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { ServiceWorld } from '../flow/world.ts'
-import { lateRequest } from '../limits/intake.ts'
+import { type Fault, malformed } from '../wire/header-lines.ts'
+import { refuseFault } from './fault-answer.ts'
 
 export interface EngineError extends NodeJS.ErrnoException {
   /** The rule of HTTP that was broken. */
@@ -18,30 +19,27 @@ export interface EngineError extends NodeJS.ErrnoException {
   readonly bytesParsed?: number
 }
 
-/** The Problem for a parser error; null if the connection itself failed, so that no answer can be sent. R151. */
-export function engineProblem({ code = '', reason = '' }: EngineError): Problem | null {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return lateRequest()
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return new Problem('header-fields-too-large', 'The header of the request is too large. Send fewer fields.')
-  if (code === 'HPE_INVALID_EOF_STATE')
-    return new Problem('malformed-request', 'The message ended before it was complete.')
-  return code.startsWith('HPE_')
-    ? new Problem('malformed-request', `The message is not valid HTTP/1.1: ${reason}.`)
-    : null
+/** What was wrong; null if the connection itself failed, so that no answer can be sent. R151. */
+export function faultOf({ code = '', reason = '' }: EngineError): Fault | null {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { kind: 'late', reason }
+  if (code === 'HPE_HEADER_OVERFLOW') return { kind: 'overflow', reason }
+  if (code === 'HPE_INVALID_EOF_STATE') return { kind: 'ended', reason }
+  return code.startsWith('HPE_') ? malformed(reason) : null
 }
 
 /** The answer to a message that the parser refused. A method that it does not know is refused like any other. R13. */
-export function answerEarly(call: Call, error: EngineError, context: ServerContext): Promise<Reply> | Reply {
+export function answerEarly(
+  call: Call,
+  error: EngineError,
+  fault: Fault,
+  context: ServerContext,
+): Promise<Reply> | Reply {
   const { service } = context
-  const { url } = service.settings.limits
   const aboutMethod = error.code === 'HPE_INVALID_METHOD' || error.code === 'HPE_INVALID_CONSTANT'
   if (aboutMethod && isUnfinished(error)) return refuse(call, context, unknownMethodProblem(service))
   if (aboutMethod && call.http !== '' && !service.methods.split(', ').includes(call.method))
     return handle(call, context)
-  const problem = call.target.length > url ? urlTooLong(call.target, url) : engineProblem(error)
-  const reply = refuse(call, context, problem)
-  context.telemetry?.answered(call, reply, context.world.monotonic(), 'other')
-  return reply
+  return refuseFault(call, fault, context)
 }
 
 /** Whether the head has not arrived completely, so that its path and host are unknown. */

@@ -1,7 +1,7 @@
 /** Stop: closes the HTTP server without losing a request. Part 8, termination. */
-import type { Server } from 'node:http'
 import { Server as Listener } from 'node:net'
 import type { World } from '../flow/world.ts'
+import type { EngineServer } from './http-engine.ts'
 
 /** How long idle connections stay open: a tenth of the drain time, at most a second. */
 const idleTime = (drain: number): number => Math.min(drain / 10, 1000)
@@ -13,7 +13,12 @@ const acceptTime = 1000
  * closing it would lose that request. So it stays open for a while: its next answer says `Connection: close`, and only
  * connections without a request in that time are closed as idle. `resetAnswers` breaks off incomplete answers. R186, R162.
  */
-export async function stopServer(server: Server, drain: number, world: World, resetAnswers: () => void): Promise<void> {
+export async function stopServer(
+  server: EngineServer,
+  drain: number,
+  world: World,
+  resetAnswers: () => void,
+): Promise<void> {
   const closed = new Promise((resolve) => server.once('close', resolve))
   await acceptPending(server, world)
   Listener.prototype.close.call(server) // http.Server.close would close idle connections at once
@@ -29,7 +34,7 @@ export async function stopServer(server: Server, drain: number, world: World, re
 }
 
 /** Waits for a turn without a new connection: closing resets connections that are still in the system's queue. */
-async function acceptPending(server: Server, { monotonic, nextTurn }: World): Promise<void> {
+async function acceptPending(server: EngineServer, { monotonic, nextTurn }: World): Promise<void> {
   let came = true
   const note = () => {
     came = true

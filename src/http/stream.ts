@@ -1,5 +1,4 @@
 /** Stream: sends large answers piece by piece, and disconnects clients that read too slowly. Part 8, limits. */
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ServerContext } from '../corridor/server-context.ts'
 import type { Call } from '../flow/call.ts'
@@ -11,6 +10,20 @@ const MiB = 1024 * 1024
 const mostUnread = 64 * MiB
 /** While memory is short, a reader has 2,000 ms, and one more for every 512 bytes that it has read. */
 const [haste, pace] = [2000, 512]
+
+/** The part of a response that sends its content: that of node:http, or of our own engine. */
+export interface AnswerBody {
+  readonly destroyed: boolean
+  readonly writableLength: number
+  readonly writableNeedDrain: boolean
+  readonly flushHeaders: () => void
+  readonly write: (piece: string | Uint8Array) => boolean
+  end(): unknown
+  end(piece: string | Uint8Array): unknown
+  readonly destroy: () => unknown
+  readonly on: (event: 'drain' | 'close', act: () => void) => unknown
+  readonly once: (event: 'drain' | 'close', act: () => void) => unknown
+}
 
 /** An answer that its client has not read completely. */
 interface UnreadAnswer {
@@ -24,13 +37,13 @@ interface UnreadAnswer {
 
 export interface AnswerReaders {
   /** Closes the connection if the answer is read too slowly. */
-  readonly watch: (socket: Socket, answer: ServerResponse, timeout: number, bytes?: number) => void
+  readonly watch: (socket: Socket, answer: AnswerBody, timeout: number, bytes?: number) => void
   /** Records how many bytes of an answer are left. */
   readonly progress: (socket: Socket, bytes: number) => void
   /** Closes a connection; resets it if its answer is incomplete, so that no client takes the end for that of the answer. R162. */
   readonly close: (socket: Socket) => void
   /** Makes `resetAll` reset a stream too; it is not watched, as its length is not known. */
-  readonly keep: (socket: Socket, answer: ServerResponse) => void
+  readonly keep: (socket: Socket, answer: AnswerBody) => void
   /** Resets all connections with an incomplete answer. */
   readonly resetAll: () => void
   /** The unread bytes of all answers. */
@@ -49,7 +62,7 @@ export function answerReaders(isWanted: () => boolean, { monotonic, every }: Wor
   let unreadBytes = 0
   let stopSweeping: Cancel | null = null
 
-  function watch(socket: Socket, answer: ServerResponse, timeout: number, bytes = socket.writableLength): void {
+  function watch(socket: Socket, answer: AnswerBody, timeout: number, bytes = socket.writableLength): void {
     if (bytes === 0 || socket.destroyed || !('setTimeout' in socket)) return // Fastify's `inject` has no real socket
     socket.setTimeout(timeout) // closes the connection if nothing is sent for this long
     unread.set(socket, { total: bytes, bytes, since: monotonic(), timeout })
@@ -90,7 +103,7 @@ export function answerReaders(isWanted: () => boolean, { monotonic, every }: Wor
     breakOff(socket)
   }
 
-  function keep(socket: Socket, answer: ServerResponse): void {
+  function keep(socket: Socket, answer: AnswerBody): void {
     streams.add(socket)
     answer.on('close', () => streams.delete(socket))
   }
@@ -126,7 +139,7 @@ interface StreamOptions {
  */
 export function streamBody(
   socket: Socket,
-  answer: ServerResponse,
+  answer: AnswerBody,
   body: string | Uint8Array,
   { held, timeout, readers, failed }: StreamOptions,
 ): void {
@@ -162,7 +175,7 @@ export const brokenStream =
 /** Sends a body that is made while it is sent. One without an end may last for days. */
 export function openStream(
   socket: Socket,
-  answer: ServerResponse,
+  answer: AnswerBody,
   { held, stream }: Reply,
   { readers, failed }: Pick<StreamOptions, 'readers' | 'failed'>,
 ): void {

@@ -1,12 +1,12 @@
 /** Open door: listens, and explains why it cannot. */
 import type { ServerContext } from '../corridor/server-context.ts'
 import type { Log } from '../flow/world.ts'
+import { type ListeningServer, type ListenPlace, listen } from '../http/listening.ts'
 import { type MetricsServer, serveMetrics } from '../http/metrics-server.ts'
-import { type ListenPlace, listen, type NodeServer } from '../http/node.ts'
 import type { MetricFamily } from '../telemetry/metrics.ts'
 import { commandError } from './command-error.ts'
 
-export async function openDoor(context: ServerContext, at: ListenPlace): Promise<NodeServer> {
+export async function openDoor(context: ServerContext, at: ListenPlace): Promise<ListeningServer> {
   try {
     return await listen(context, at)
   } catch (error) {

@@ -13,7 +13,7 @@ import { callerGate, type ServerContext } from '../../src/corridor/server-contex
 import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { listen } from '../../src/http/node.ts'
+import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { previewVersions } from '../../src/versions/version-choice.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'

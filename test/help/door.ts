@@ -15,7 +15,7 @@ import { realWorld } from '../../src/flow/real-world.ts'
 import type { Store } from '../../src/flow/store.ts'
 import { type ContentStore, type Log, serviceWorld, trustedClock, type World } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { listen, type NodeServer } from '../../src/http/node.ts'
+import { type ListeningServer, listen } from '../../src/http/listening.ts'
 import type { Service } from '../../src/service.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { previewVersions } from '../../src/versions/version-choice.ts'
@@ -137,7 +137,7 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
         port: 0,
         database: '',
       } as OpenDoor
-      let listening: NodeServer | undefined
+      let listening: ListeningServer | undefined
       let context: ServerContext | undefined
       let relayed: ReturnType<typeof followEvents>
       let testDatabase: TestDatabase | undefined
@@ -189,7 +189,7 @@ async function connected(
   door: OpenDoor,
   context: ServerContext,
   { service, replaced, relayed }: { service: Service; replaced: boolean; relayed: ReturnType<typeof followEvents> },
-): Promise<NodeServer | undefined> {
+): Promise<ListeningServer | undefined> {
   const listening = door.name === 'node:http' ? await listen(context, { port: 0, host: '127.0.0.1' }) : undefined
   const through = fetchDoor(context)
   door.port = Number(listening ? new URL(listening.url).port : 0)

@@ -34,6 +34,7 @@ const storied: readonly (readonly string[])[] = [
   ['describe'],
   ['pages'],
   ['corridor'],
+  ['wire'],
   ['http'],
   ['reactions'],
   ['frames'],
@@ -214,7 +215,7 @@ export function cellarOnly(files: readonly Source[]): string[] {
 }
 
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
-const reachesOut = ['http', 'contents', 'webhooks', 'sqlite', 'postgres', 'frames', 'terminal', 'backup', 'seed', 'cli']
+const reachesOut = 'wire http contents webhooks sqlite postgres frames terminal backup seed cli'.split(' ')
 
 /** Only some rooms use files, sockets and other processes. */
 export function outside(files: readonly Source[]): string[] {

@@ -7,7 +7,7 @@ import { f, service } from 'bylaw'
 import { callerGate } from '../../src/corridor/server-context.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
-import { listen } from '../../src/http/node.ts'
+import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
 
 const shop = service({

@@ -8,7 +8,7 @@ import { callerGate } from '../../src/corridor/server-context.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
 import { serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
-import { listen } from '../../src/http/node.ts'
+import { listen } from '../../src/http/listening.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { testWorld } from '../help/world.ts'
 

@@ -1,0 +1,25 @@
+/** A socket in memory: what is pushed arrives, and what was sent is kept. */
+import { Duplex } from 'node:stream'
+
+export class MemorySocket extends Duplex {
+  readonly remoteAddress = '127.0.0.1'
+  readonly sent: Buffer[] = []
+  timeout = 0
+  override _read(): void {}
+  override _write(bytes: Buffer, _: string, done: () => void): void {
+    this.sent.push(Buffer.from(bytes))
+    done()
+  }
+  setTimeout(): this {
+    return this
+  }
+  setNoDelay(): this {
+    return this
+  }
+  setKeepAlive(): this {
+    return this
+  }
+  resetAndDestroy(): this {
+    return this.destroy()
+  }
+}
