@@ -3,7 +3,7 @@ import { parseTarget, requestIdOf } from '../corridor/message.ts'
 import type { ServerContext } from '../corridor/server-context.ts'
 import type { Call, Content } from '../flow/call.ts'
 import { clientAddress } from '../flow/network.ts'
-import { makeIntake } from '../limits/intake.ts'
+import { makeFlow, makeIntake } from '../limits/intake.ts'
 import type { Arriving } from '../wire/arriving.ts'
 import type { MessageHead } from '../wire/message-head.ts'
 import type { WireConnection } from '../wire/wire-connection.ts'
@@ -96,9 +96,9 @@ function contentOf(
   return {
     readIfComplete: () => (headers['content-length'] === undefined ? null : content.whole()),
     [Symbol.asyncIterator]: () => world.state.of(makeIntake, world).receive(pieces()),
-    flow: (idle) => {
+    flow: (...terms) => {
       content.flowing = true
-      return world.state.of(makeIntake, world).flow(pieces(), idle)
+      return world.state.of(makeFlow, world)(pieces(), ...terms)
     },
   }
 }

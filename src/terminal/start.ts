@@ -1,7 +1,7 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { openContents } from '../contents/open-contents.ts'
+import { isFolderPlace, openContents } from '../contents/open-contents.ts'
 import { hasFiles } from '../files/file-makers.ts'
 import { realWorld } from '../flow/real-world.ts'
 import type { Store } from '../flow/store.ts'
@@ -111,7 +111,7 @@ export async function openContentsFor(
     )
   const usual = database === 'sqlite::memory:' ? ':memory:' : `./data/${service.name}-files`
   const place = named ?? usual
-  if (mode === 'require' && place !== ':memory:' && !existsSync(place))
+  if (mode === 'require' && isFolderPlace(place) && !existsSync(place))
     throw commandError(
       `There is no folder of files ${resolve(place)}.`,
       'Name one that exists, as --files /var/lib/shop/files; the service makes it when it starts.',

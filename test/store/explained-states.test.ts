@@ -58,13 +58,14 @@ for (const [name, make] of places)
     t.after(old.close)
     const { id } = (await old.ask('POST', '/orders', {})).json
     const line = (await old.ask('POST', `/orders/${id}/lines`, {})).json
-    await old.ask('POST', `/orders/${id}/placements`)
+    const bare = (await old.ask('POST', '/orders', {})).json.id
+    for (const one of [id, bare]) await old.ask('POST', `/orders/${one}/placements`)
     await alive(place)
     assert.deepEqual((await applied(place, after)).waitsFor, ['old'])
     const asked = [
       ['PATCH', `/orders/${id}`],
       ['PUT', `/orders/${id}`],
-      ['DELETE', `/orders/${id}`],
+      ['DELETE', `/orders/${bare}`],
       ['POST', `/orders/${id}/lines`],
       ['DELETE', `/lines/${line.id}`],
     ] as const
