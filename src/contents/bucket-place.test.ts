@@ -1,4 +1,4 @@
-/** The URL of a bucket and the environment: what they mean, and what is refused without a secret in the message. */
+/** Bucket place: reads the URL of a bucket and the environment; the message of a refusal never has a secret. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bucketPlace } from './bucket-place.ts'

@@ -1,4 +1,4 @@
-/** Contents in a bucket: what is stored is read, whatever fails once, and what fails for good leaves nothing behind. */
+/** Contents in a bucket: they are stored and read although single requests fail, and a failed upload leaves nothing behind. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Fault, type SeenRequest, standIn } from '../../test/help/bucket.ts'

@@ -28,7 +28,7 @@ import { RefusedRequest } from './refused-request.ts'
 export interface AppOptions {
   /** The URL of the database; that of `DATABASE_URL` or `sqlite:./data/<name>.db` by default: `database: 'postgres://localhost/shop'`. */
   readonly database?: string
-  /** Where contents of files are kept, a folder or a bucket; beside the database by default, with PostgreSQL it has to be named: `files: 's3://shop-files'`. */
+  /** The folder or bucket for contents of files: `files: 's3://shop-files'`. By default a folder beside the database; PostgreSQL has no default. */
   readonly files?: string
   /** The log; JSON lines on stdout by default. That of Fastify and one of pino fit: `log: fastify.log`. */
   readonly log?: Log

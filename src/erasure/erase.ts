@@ -13,7 +13,7 @@ import type { Service } from '../service.ts'
 import { scrubSqlite } from '../sqlite/scrub.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
-import { databaseFlag, databaseOf, filesFlag } from '../terminal/flags.ts'
+import { accountOf, databaseFlag, databaseOf, filesFlag } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { cursorSecretsOf } from '../terminal/secrets.ts'
 import { asCommandError, openContentsFor, openStoreFor } from '../terminal/start.ts'
@@ -122,7 +122,7 @@ function keyOf({ name, collection, parent, isId }: Resource, id: string, given: 
     )
   if (!collection.composite && owner !== null)
     throw commandError(`The id of one of ${name} is enough to name it.`, 'Leave --parent out.')
-  const account = given.flagValue('account')?.text ?? 'development'
+  const account = accountOf(given)
   return { id, parent: owner, account: collection.account === null ? null : account }
 }
 

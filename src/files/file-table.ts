@@ -31,7 +31,7 @@ export const useContent: TableOperation = {
 export const releaseContent: TableOperation = { do: 'set', table, where: { name: 'name' }, to: { unused: 'unused' } }
 /** The contents that an erasure has given up. */
 export const findGivenUp: TableOperation = { do: 'find', table, where: { unused: { upTo: 'none' } } }
-/** Gives up what no row and no revision of an item has any more, at once: the time 0 is before all others. */
+/** Marks the contents that no row and no revision of an item uses any more. The time 0 lets them be removed at once, without the day that others are kept. */
 export const giveUpContents: TableOperation = {
   ...{ do: 'set', table, to: { unused: 'none' } },
   where: { resource: 'resource', item: 'item', field: { in: 'fields' }, unused: { above: 'none', upTo: 'now' } },

@@ -32,7 +32,7 @@ export const nodeEngine: HttpEngine = (context, enqueue, timedOut) => {
   )
   for (const event of ['request', 'checkContinue', 'checkExpectation'] as const)
     server.on(event, (request: IncomingMessage, response: ServerResponse) => {
-      // node:http loses what has arrived behind a request for an upgrade; the next answer would be taken for that of the lost one.
+      // node:http drops a request that arrives together with an upgrade request before it. The client would take the next answer for that of the dropped request.
       if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
       const exchange = { call: callOf(request, context, response), request, response }
       exchanges.set(request.socket, exchange)

@@ -22,7 +22,7 @@ interface RequestPart {
   readonly complete: boolean
   /** Why its content will not arrive completely, if the engine leaves the answer to this. */
   readonly failure?: unknown
-  /** Drops content that nobody reads. */
+  /** Discards the content, if nobody reads it. */
   readonly resume: () => unknown
 }
 

@@ -84,7 +84,7 @@ class Erasure {
     return this.#emptied.size
   }
 
-  /** Deletes all copies of dropped values, as nobody knows which of those fields were personal. */
+  /** Deletes all copies of dropped values, as it is not recorded which of those fields were personal. */
   *copies(): Steps<number> {
     const { dialect, dropped } = this.#cellar
     if (!dropped) return 0

@@ -3,7 +3,7 @@ import type { StoreContext } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
 import type { Cell } from '../rows/collection.ts'
 
-/** Takes a value, and returns the mark that stands for it. */
+/** Adds a value to a statement, and returns its placeholder. */
 export type Bind = (value: Cell) => string
 
 interface Scan {

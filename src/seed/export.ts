@@ -5,7 +5,7 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
-import { databaseFlag, databaseOf } from '../terminal/flags.ts'
+import { accountOf, databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { openStoreFor } from '../terminal/start.ts'
 import { type AnsweredError, refusedBy, requireDeclared } from './declared-resource.ts'
@@ -47,7 +47,7 @@ async function run(given: CommandInput): Promise<number> {
     )
   const store = await openStoreFor(service, databaseOf(given, service), 'require')
   try {
-    const account = given.flagValue('account')?.text ?? 'development'
+    const account = accountOf(given)
     const { door, url, version } = operatorDoor(service, store, account, 'command:export')
     const query = given.flagValue('query')?.text ?? ''
     const headers = { accept: type, ...(version !== null && { version }) }

@@ -6,7 +6,7 @@ import type { LineReport } from '../imports/import-progress.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
-import { databaseFlag, databaseOf } from '../terminal/flags.ts'
+import { accountOf, databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { openStoreFor } from '../terminal/start.ts'
 import { type AnsweredError, refusedBy, requireDeclared } from './declared-resource.ts'
@@ -45,7 +45,7 @@ async function run(given: CommandInput): Promise<number> {
   const key = given.flagValue('key')?.text ?? (await digestOf(file))
   const store = await openStoreFor(service, databaseOf(given, service), 'require')
   try {
-    const account = given.flagValue('account')?.text ?? 'development'
+    const account = accountOf(given)
     const { door, url, version } = operatorDoor(service, store, account, 'command:import')
     const headers = {
       ...{ 'content-type': type, 'idempotency-key': key },

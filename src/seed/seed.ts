@@ -8,7 +8,7 @@ import { withoutPassword } from '../postgres/connection-url.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
-import { databaseFlag, databaseOf } from '../terminal/flags.ts'
+import { accountOf, databaseFlag, databaseOf } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { openStoreFor } from '../terminal/start.ts'
 import { operatorDoor } from './operator-door.ts'
@@ -40,7 +40,7 @@ async function run(given: CommandInput): Promise<number> {
   const store = await openStoreFor(service, database, mode)
   const counts = { created: 0, found: 0 }
   try {
-    await seed(appOn(service, store, given.flagValue('account')?.text ?? 'development', counts))
+    await seed(appOn(service, store, accountOf(given), counts))
   } catch (error) {
     throw error instanceof ApiError ? seedFailure(file, error) : error
   } finally {

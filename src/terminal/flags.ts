@@ -68,6 +68,9 @@ export const hostOf = (given: CommandInput): string => given.flagValue('host')?.
 export const databaseOf = (given: CommandInput, { name }: Service): string =>
   given.flagValue('database')?.text ?? `sqlite:./data/${name}.db`
 
+/** The account that a command works in; unless it is named, that of `bylaw dev`. */
+export const accountOf = (given: CommandInput): string => given.flagValue('account')?.text ?? 'development'
+
 /** The folder of the locked contracts, next to the declaration. */
 export const contractFolder = (file: string): string => join(dirname(file), 'contract')
 

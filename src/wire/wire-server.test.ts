@@ -1,4 +1,4 @@
-/** Wire server: what is read at a time, when connections end, and what is written. */
+/** Wire server: reads with back-pressure, ends connections in time, and writes answers. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'

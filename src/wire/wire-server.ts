@@ -13,7 +13,7 @@ export class WireServer extends Server {
     const { every, monotonic } = handlers.world
     let last = monotonic()
     let stalled = 0
-    /** Time in which the process did not run is not the client's: what has arrived meanwhile could not be read. */
+    /** Leaves out the time in which the process was stopped: bytes that arrived then could not be read. */
     const clock = (): number => monotonic() - stalled
     const stop = every(checkInterval, () => {
       const late = monotonic() - last - checkInterval

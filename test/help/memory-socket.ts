@@ -1,4 +1,4 @@
-/** A socket in memory: what is pushed arrives, and what was sent is kept. */
+/** A socket in memory: `push` delivers bytes to the server, and `sent` has what the server wrote. */
 import { Duplex } from 'node:stream'
 
 export class MemorySocket extends Duplex {

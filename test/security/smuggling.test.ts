@@ -1,7 +1,7 @@
 /**
  * Smuggled requests, on both engines: messages whose length a proxy and the service could read differently, in the forms in
  * which nginx, HAProxy and Envoy were made to forward them, and those of the security releases of Node and llhttp. Each
- * hides a request for /smuggled, which nobody may see. R18.
+ * hides a request for /smuggled, which must not be served. R18.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
