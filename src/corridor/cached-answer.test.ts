@@ -5,17 +5,37 @@ import { makeAnswerCache, rememberAnswer } from './cached-answer.ts'
 
 const reply = { status: 200, headers: {}, body: 'some books' }
 
-test('an answer is cached at the second request, and is valid for its state only', () => {
+test('an answer is cached at the second request in one state, and is valid for its state only', () => {
   const cache = makeAnswerCache()
   const lookup = { key: 'ann /books', mark: '1' }
   rememberAnswer(cache, lookup, null, reply)
+  rememberAnswer(cache, { ...lookup, mark: '2' }, null, reply)
   assert.equal(cache.answers.latest(lookup.key), undefined)
-  rememberAnswer(cache, lookup, null, reply)
-  assert.deepEqual(cache.answers.get(lookup.key, '1')?.reply, reply)
-  assert.equal(cache.answers.get(lookup.key, '2'), undefined)
-  assert.equal(cache.answers.get('bob /books', '1'), undefined)
-  rememberAnswer(cache, { ...lookup, mark: '2' }, null, { ...reply, body: 'more books' })
-  assert.equal(cache.answers.get(lookup.key, '2')?.reply.body, 'more books')
+  rememberAnswer(cache, { ...lookup, mark: '2' }, null, reply)
+  assert.deepEqual(cache.answers.get(lookup.key, '2')?.reply, reply)
+  assert.equal(cache.answers.get(lookup.key, '1'), undefined)
+  assert.equal(cache.answers.get('bob /books', '2'), undefined)
+})
+
+test('in a new state, an answer that was repeated is cached at once, and one that was not is dropped', () => {
+  const cache = makeAnswerCache()
+  const [repeated, other] = [
+    { key: 'ann /books', mark: '1' },
+    { key: 'bob /books', mark: '1' },
+  ]
+  for (const lookup of [repeated, repeated, other, other]) rememberAnswer(cache, lookup, null, reply)
+  Object.assign(cache.answers.get(repeated.key, '1') as object, { repeated: true }) // as a lookup does
+  for (const lookup of [repeated, other]) rememberAnswer(cache, { ...lookup, mark: '2' }, null, reply)
+  assert.deepEqual(cache.answers.get(repeated.key, '2')?.reply, reply)
+  assert.equal(cache.answers.latest(other.key), undefined)
+})
+
+test('a request that comes again only after more answers than are cached is not cached', () => {
+  const cache = makeAnswerCache()
+  const large = { ...reply, body: 'x'.repeat(100_000) }
+  for (let round = 0; round < 3; round++)
+    for (let page = 0; page < 100; page++) rememberAnswer(cache, { key: `/books?${page}`, mark: '1' }, null, large)
+  for (let page = 0; page < 100; page++) assert.equal(cache.answers.latest(`/books?${page}`), undefined)
 })
 
 test('refusals, empty answers and lists without a state are not cached', () => {

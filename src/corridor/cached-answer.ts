@@ -33,7 +33,9 @@ function lookupOf(way: CacheableWay, mark: string | null): CacheLookup {
   if (mark === null) return noLookup
   const { answers, callerNames } = way.context.world.state.of(makeAnswerCache, null)
   const key = cacheKeyOf(way, callerNames)
-  return { key, mark, query: answers.latest(key)?.query ?? null, known: answers.get(key, mark) ?? null }
+  const known = answers.get(key, mark) ?? null
+  if (known) known.repeated = true
+  return { key, mark, query: answers.latest(key)?.query ?? null, known }
 }
 
 /** Repeats the last answer to the same request if it is still valid. */
@@ -141,17 +143,22 @@ function notModified({ headers }: Reply, tag: string): Reply {
 /** A cached list is valid until one of the collections that it was read from changes. */
 interface AnswerCache {
   readonly answers: Remembered<CachedAnswer>
-  /** Requests that were seen once: most pages of a long list are not requested again, and would only evict others. */
-  readonly once: Memo<string, true>
+  /**
+   * Requests that were answered once in a state, with the sizes of their answers: a request that comes again only after more
+   * answers than can be cached would find its own evicted, so caching it would only evict others.
+   */
+  readonly once: Remembered<true>
   readonly callerNames: Memo<Caller, string>
 }
 
 /** The limit for all cached answers together, in characters; a list has about 14,000. */
 const mostCharacters = 8_388_608
+/** What a request that was answered once counts at least, as its key takes memory too. */
+const leastCharacters = mostCharacters / 2000
 
 export const makeAnswerCache = (): AnswerCache => ({
   answers: new Remembered(mostCharacters),
-  once: new Memo(2000),
+  once: new Remembered(mostCharacters),
   callerNames: new Memo(1000),
 })
 
@@ -187,17 +194,25 @@ function listMark(
   return store.mark(read) ?? store.fetchMark?.() ?? null
 }
 
-/** Caches an answer at the second request for it. Its size counts twice, as its compressed bodies are kept with it. */
+/**
+ * Caches an answer at the second request for it in the same state, and in a new state at once if it was repeated in the last
+ * one: answers that are outdated before they are repeated cost memory for nothing. Its size counts twice, as its compressed
+ * bodies are kept with it.
+ */
 export function rememberAnswer(
   { answers, once }: AnswerCache,
   { key, mark }: Pick<CacheLookup, 'key' | 'mark'>,
   query: RequestContext['query'],
   reply: Reply,
 ): CachedAnswer {
-  const known = { query, reply: copyReply(reply), encoded: new Map() }
+  const known = { query, reply: copyReply(reply), encoded: new Map(), repeated: false }
   if (mark === null || reply.status !== 200 || typeof reply.body !== 'string' || reply.body === '') return known
-  if (answers.latest(key) || once.get(key)) answers.put(key, mark, known, 2 * reply.body.length)
-  else once.set(key, true)
+  const size = 2 * reply.body.length
+  if (answers.latest(key)?.repeated || once.get(key, mark)) answers.put(key, mark, known, size)
+  else {
+    answers.delete(key)
+    once.put(key, mark, true, Math.max(size, leastCharacters))
+  }
   return known
 }
 

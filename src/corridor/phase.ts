@@ -32,6 +32,8 @@ export interface CachedAnswer {
   readonly query: RequestContext['query']
   readonly reply: Reply
   readonly encoded: Map<string, Buffer>
+  /** Whether it was sent again. */
+  repeated: boolean
 }
 
 export interface CacheLookup {

@@ -1,4 +1,5 @@
 /** SQLite: the store port on one file; reads run on the event loop, writes of a turn share a commit. The cellar. */
+import { availableParallelism, totalmem } from 'node:os'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp, waitingIn } from '../catalog/old-nodes.ts'
 import { type ResultRow, type RunStatement, runSteps } from '../catalog/steps.ts'
@@ -26,6 +27,12 @@ import { writeCounts } from './write-counts.ts'
 const maxPrepared = 1000
 /** The limit for the size of all cached rows together, in characters. */
 const mostRows = 2_097_152
+/**
+ * How many pages of the file are kept in memory, in KiB: a 16th of the memory that the machine or the container has, divided by
+ * its processors, as each may have a process that serves; at least 20 and at most 64 MiB.
+ */
+const share = Math.min(totalmem(), process.constrainedMemory()) / 16 / availableParallelism()
+const pageCache = Math.floor(Math.min(Math.max(share / 1024, 20_480), 65_536))
 /** How often the time is saved in the file, in milliseconds. */
 const saveInterval = 20_000
 
@@ -36,7 +43,7 @@ export function openFile(file: string, world: World): DatabaseSync {
     admitVersion(version)
     retryWhileLocked(() => db.exec('PRAGMA journal_mode = WAL'), world)
     db.exec(`PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;
-      PRAGMA cell_size_check = ON; PRAGMA cache_size = -20480; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;
+      PRAGMA cell_size_check = ON; PRAGMA cache_size = -${pageCache}; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;
       PRAGMA wal_autocheckpoint = 4000`)
     return db
   } catch (error) {
