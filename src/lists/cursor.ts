@@ -28,7 +28,7 @@ const plainFormat = 1
 const packedFormat = 2
 const macLength = 12
 const digestLength = 8
-const mostPlain = 500 // longer ones are compressed, so that a cursor with a long text still fits a URL
+const mostPlain = 501 // longer ones are compressed, so that a cursor with a long text still fits a URL
 
 /** The end of the digest of a cursor: cursors from before a restore may point at rows that were lost. */
 const restoreMark = (restoredAt: number): string => (restoredAt === 0 ? '' : restoredAt.toString(36))
@@ -40,18 +40,13 @@ export function writeCursor(
   { secrets, due, restoredAt }: ServiceWorld,
 ): string {
   const made = ttl === null ? 0 : Math.floor(due() / (ttl / 4)) * (ttl / 4)
-  const text = Buffer.from(
-    JSON.stringify([
-      boundDigest(bound) + restoreMark(restoredAt),
-      (back ? 1 : 0) + (including ? 2 : 0),
-      made,
-      ...position,
-    ] satisfies CursorPayload),
-  )
-  const body = Buffer.concat(
-    text.length > mostPlain ? [Buffer.of(packedFormat), deflateRawSync(text)] : [Buffer.of(plainFormat), text],
-  )
-  return Buffer.concat([cursorMac(secrets[0] as string, list, body), body]).toString('base64url')
+  const way = (back ? 1 : 0) + (including ? 2 : 0)
+  const payload: CursorPayload = [boundDigest(bound) + restoreMark(restoredAt), way, made, ...position]
+  const plain = Buffer.from(String.fromCharCode(plainFormat) + JSON.stringify(payload))
+  const body =
+    plain.length > mostPlain ? Buffer.concat([Buffer.of(packedFormat), deflateRawSync(plain.subarray(1))]) : plain
+  // The digest is a multiple of three bytes, so that its text and that of the body can be joined.
+  return cursorMac(secrets[0] as string, list, body).toString('base64url') + body.toString('base64url')
 }
 
 /** The content of a cursor, or why it is refused. R82, R83. */
