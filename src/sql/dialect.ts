@@ -170,7 +170,7 @@ export const postgresDialect: Dialect = {
     marksArePositions: false,
     oldest: 'txid_snapshot_xmin(txid_current_snapshot())',
     next: 'txid_snapshot_xmax(txid_current_snapshot())',
-    moment: 'max(at) OVER (PARTITION BY resource, account, parent, item ORDER BY sequence)',
+    moment: 'max(at) OVER (PARTITION BY item ORDER BY sequence)', // items of the same name follow each other without harm
   },
   tableOptions: '',
   maxIndexBytes: 2600,

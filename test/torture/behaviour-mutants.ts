@@ -377,7 +377,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'sql/dialect.ts',
-        from: "'max(at) OVER (PARTITION BY resource, account, parent, item ORDER BY sequence)'",
+        from: "'max(at) OVER (PARTITION BY item ORDER BY sequence)'",
         to: "'at'",
       },
     ],
