@@ -217,19 +217,29 @@ export function cellarOnly(files: readonly Source[]): string[] {
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const reachesOut = 'wire http contents webhooks sqlite postgres frames terminal backup seed cli'.split(' ')
 
-/** Only some rooms use files, sockets and other processes. */
+/** An import reads all exports of a module. Those of these load WebSockets: 16 MB and 40 ms of each start. */
+const heavy = /^node:https?$/
+
+/** Only some rooms use files, sockets and other processes; none loads more for it than it needs. */
 export function outside(files: readonly Source[]): string[] {
   return files
-    .filter(({ path }) => isHouse(path) && !reachesOut.includes(roomOf(path)))
-    .flatMap((source) =>
-      imports(source)
-        .filter(({ name, typeOnly }) => modules.test(name) && !typeOnly)
-        .map(
+    .filter(({ path }) => isHouse(path))
+    .flatMap((source) => {
+      const used = imports(source).filter(({ name, typeOnly }) => modules.test(name) && !typeOnly)
+      const far = reachesOut.includes(roomOf(source.path)) ? [] : used
+      return [
+        ...far.map(
           ({ name, line }) =>
             `${source.path}:${line} reaches out of the process (${name}); allowed only in ${reachesOut.map((room) => `src/${room}`).join(', ')}. ` +
             'Have what it reads handed in.',
         ),
-    )
+        ...used
+          .filter(({ name }) => heavy.test(name))
+          .map(
+            ({ name, line }) => `${source.path}:${line}: write process.getBuiltinModule('${name}') and import types.`,
+          ),
+      ]
+    })
 }
 
 /** Node's globals for time, timers, random numbers and the environment. */
