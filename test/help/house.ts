@@ -217,29 +217,20 @@ export function cellarOnly(files: readonly Source[]): string[] {
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const reachesOut = 'wire http contents webhooks sqlite postgres frames terminal backup seed cli'.split(' ')
 
-/** An import reads all exports of a module. Those of these load WebSockets: 16 MB and 40 ms of each start. */
-const heavy = /^node:https?$/
-
-/** Only some rooms use files, sockets and other processes; none loads more for it than it needs. */
+/** Only some rooms use files, sockets and other processes. An import of HTTP reads all of its exports; one loads WebSockets. */
 export function outside(files: readonly Source[]): string[] {
+  const mend = (path: string, name: string): string[] => {
+    if (/^node:https?$/.test(name)) return [`is loaded with WebSockets: use process.getBuiltinModule('${name}').`]
+    if (reachesOut.includes(roomOf(path))) return []
+    return [`reaches out of the process; only these rooms do: ${reachesOut.join(', ')}. Have what it reads handed in.`]
+  }
   return files
     .filter(({ path }) => isHouse(path))
-    .flatMap((source) => {
-      const used = imports(source).filter(({ name, typeOnly }) => modules.test(name) && !typeOnly)
-      const far = reachesOut.includes(roomOf(source.path)) ? [] : used
-      return [
-        ...far.map(
-          ({ name, line }) =>
-            `${source.path}:${line} reaches out of the process (${name}); allowed only in ${reachesOut.map((room) => `src/${room}`).join(', ')}. ` +
-            'Have what it reads handed in.',
-        ),
-        ...used
-          .filter(({ name }) => heavy.test(name))
-          .map(
-            ({ name, line }) => `${source.path}:${line}: write process.getBuiltinModule('${name}') and import types.`,
-          ),
-      ]
-    })
+    .flatMap((source) =>
+      imports(source)
+        .filter(({ name, typeOnly }) => modules.test(name) && !typeOnly)
+        .flatMap(({ name, line }) => mend(source.path, name).map((what) => `${source.path}:${line} ${name} ${what}`)),
+    )
 }
 
 /** Node's globals for time, timers, random numbers and the environment. */
