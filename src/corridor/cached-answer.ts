@@ -195,7 +195,7 @@ function listMark(
 }
 
 /**
- * Caches an answer at the second request for it in the same state, and in a new state at once if it was repeated in the last
+ * Caches an answer at the second request for it in the same state, and in a new state at once if it was requested again in the last
  * one: answers that are outdated before they are repeated cost memory for nothing. Its size counts twice, as its compressed
  * bodies are kept with it.
  */
@@ -208,7 +208,8 @@ export function rememberAnswer(
   const known = { query, reply: copyReply(reply), encoded: new Map(), repeated: false }
   if (mark === null || reply.status !== 200 || typeof reply.body !== 'string' || reply.body === '') return known
   const size = 2 * reply.body.length
-  if (answers.latest(key)?.repeated || once.get(key, mark)) answers.put(key, mark, known, size)
+  known.repeated = once.get(key, mark) === true
+  if (known.repeated || answers.latest(key)?.repeated) answers.put(key, mark, known, size)
   else {
     answers.delete(key)
     once.put(key, mark, true, Math.max(size, leastCharacters))

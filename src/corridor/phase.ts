@@ -32,7 +32,7 @@ export interface CachedAnswer {
   readonly query: RequestContext['query']
   readonly reply: Reply
   readonly encoded: Map<string, Buffer>
-  /** Whether it was sent again. */
+  /** Whether it was requested again in the same state. */
   repeated: boolean
 }
 
