@@ -1,6 +1,6 @@
 /** A folder for files that is missing is made, and one that cannot be made is refused at once. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -17,4 +17,11 @@ test('several processes make the same folder at once', async (t) => {
 test('a folder in a file system that takes none', { timeout: 10_000 }, async () => {
   const place = existsSync('/proc/self') ? '/proc/none/files' : join(import.meta.filename, 'files')
   await assert.rejects(folderContents(place), /ENOENT|ENOTDIR/)
+})
+
+test('a file in the place of the folder is refused', async (t) => {
+  const base = mkdtempSync(join(tmpdir(), 'bylaw-'))
+  t.after(() => rmSync(base, { recursive: true }))
+  writeFileSync(join(base, 'files'), 'a note')
+  await assert.rejects(folderContents(join(base, 'files')), /it is a file/)
 })

@@ -53,7 +53,7 @@ async function run(given: CommandInput): Promise<number> {
   const key = keyOf(resource, id, given)
   const database = databaseOf(given, service)
   const isDry = given.isOn('dry-run')
-  const contents = await openContentsFor(service, database, given.flagValue('files')?.text)
+  const contents = await openContentsFor(service, database, given.flagValue('files')?.text, 'require')
   const store = await openStoreFor(service, database, 'require')
   let erasure: Erasure
   let isKnown = true

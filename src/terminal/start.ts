@@ -1,5 +1,5 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isFolderPlace, openContents } from '../contents/open-contents.ts'
 import { hasFiles } from '../files/file-makers.ts'
@@ -111,10 +111,10 @@ export async function openContentsFor(
     )
   const usual = database === 'sqlite::memory:' ? ':memory:' : `./data/${service.name}-files`
   const place = named ?? usual
-  if (mode === 'require' && isFolderPlace(place) && !existsSync(place))
+  if (mode === 'require' && isFolderPlace(place) && !statSync(place, { throwIfNoEntry: false })?.isDirectory())
     throw commandError(
       `There is no folder of files ${resolve(place)}.`,
-      'Name one that exists, as --files /var/lib/shop/files; the service makes it when it starts.',
+      'Name the one that the service has, as --files /var/lib/shop/files; it is made when the service starts.',
     )
   try {
     return await openContents(place, realWorld)

@@ -1,6 +1,6 @@
 /** `bylaw erase` empties personal fields, wherever their values are stored. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'
@@ -250,7 +250,7 @@ test('mistakes of the command are named, with their mend', async () => {
     [['customers', 'ord_1'], /"ord_1" is no id of an item of customers/],
     [['customers', 'cus_01h455vb4pex5vsknk084sn02q', '--parent', 'x'], /enough to name it/, /--parent out/],
   ] as const) {
-    const { code, stderr } = await run(['erase', 'api.ts', ...words, ...database], { cwd })
+    const { code, stderr } = await run(['erase', 'api.ts', ...words, ...database, '--files', '.'], { cwd })
     assert.equal(code, 1)
     for (const one of says) assert.match(stderr, one)
   }
@@ -266,7 +266,7 @@ export default service({
 })
 `
 
-test('contents are removed from the place that has them, and others are missed', async (t) => {
+test('contents are removed from the place that has them, others are missed, and a place that does not exist is refused', async (t) => {
   const cwd = folder({ 'api.ts': people })
   const api = service({
     name: 'people',
@@ -282,9 +282,17 @@ test('contents are removed from the place that has them, and others are missed',
     assert.ok((await node.send('PUT', `/people/${id}/${field}`, Buffer.from(`%PDF-1.4 ${field}`))).ok)
   const stored = () =>
     readdirSync(join(cwd, 'files'), { recursive: true, withFileTypes: true }).filter((one) => one.isFile()).length
-  const erase = (files: string) =>
-    run(['erase', 'api.ts', 'people', id, '--database', `sqlite:${file}`, '--files', files], { cwd })
+  const erase = (files: string, ...more: readonly string[]) =>
+    run(['erase', 'api.ts', 'people', id, '--database', `sqlite:${file}`, '--files', files, ...more], { cwd })
   assert.equal(stored(), 3)
+  for (const [files, ...more] of [['./other'], ['./other', '--dry-run'], ['./api.ts'], ['./other/deep']] as const) {
+    const refused = await erase(files, ...more)
+    assert.deepEqual([refused.code, refused.stdout], [1, ''])
+    assert.match(refused.stderr, /There is no folder of files \/.*\/(other|api\.ts|other\/deep)\.\n.* --files/)
+    assert.ok(!existsSync(join(cwd, 'other')))
+    assert.equal((await node.send('GET', `/people/${id}/scan`)).status, 200)
+  }
+  mkdirSync(join(cwd, 'other'))
   const elsewhere = await erase('./other')
   assert.deepEqual([elsewhere.code, stored()], [1, 3])
   assert.match(elsewhere.stdout, /people: 1 item and 2 files$/m)
