@@ -111,7 +111,11 @@ export async function openPostgresMigration(
 }
 
 // long because: each operation of the port is one entry
-function migrationOf(site: MigrationContext, { serves, change }: SchemaComparison, url: string): Migration {
+function migrationOf(
+  site: MigrationContext,
+  { serves, change, state, others }: SchemaComparison,
+  url: string,
+): Migration {
   const { collections, consent, connection } = site
   const run = <T>(steps: Steps<T>): Promise<T> => runStepsAsync(steps, connection.ask)
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }
@@ -126,6 +130,7 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
     })
   return {
     serves,
+    others: state === null ? others : null,
     steps: change.steps,
     survey: () =>
       explainErrors(url, async () => run(findChangeHazards(surveyed, withMisfitSurvey(consent, await misfitReport())))),
@@ -148,7 +153,7 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
     undrop: () => explainErrors(url, () => undropPostgres(site)),
     recordRestore: () =>
       explainErrors(url, async () =>
-        run(recordOtherRestore(postgresDialect, await readPostgresSchemaState(connection.ask))),
+        run(recordOtherRestore(postgresDialect, await comparePostgresSchema(connection.ask, site))),
       ),
     close: () => closeConnections(site),
   }

@@ -27,6 +27,7 @@ import { layoutName, readAppliedPlans, type StoredParts } from '../schema/state.
 import { sqliteDialect } from '../sql/dialect.ts'
 import { blankStatement } from '../sql/statements.ts'
 import { sqliteClock } from './clock.ts'
+import { mendOf } from './failure.ts'
 import {
   applySqlitePlan,
   compareSqliteSchema,
@@ -82,7 +83,7 @@ export function openSqliteMigration(
   return withFile(url, world, (db) => {
     const run = statementRunner(db)
     const site = { ...stored, db, run, consent, world }
-    const { serves, change } = compareSqliteSchema(site)
+    const { serves, change, state, others } = compareSqliteSchema(site)
     const surveyed = { ...site, change, dialect: sqliteDialect }
     const misfitReport = () => (serves === 'former' ? emptyMisfitReport : runSteps(findMisfits(surveyed), run))
     /** Runs `act` with a survey of the rows that do not fit the declaration, then stores what was found. */
@@ -95,6 +96,7 @@ export function openSqliteMigration(
       })
     return {
       serves,
+      others: state === null ? others : null,
       steps: change.steps,
       survey: () =>
         explainErrors(url, () => runSteps(findChangeHazards(surveyed, withMisfitSurvey(consent, misfitReport())), run)),
@@ -111,7 +113,7 @@ export function openSqliteMigration(
       version: () => `SQLite ${run({ text: 'SELECT sqlite_version() AS version', values: [] })[0]?.version}`,
       undrop: () => explainErrors(url, () => undropSqlite(site)),
       recordRestore: () =>
-        explainErrors(url, () => runSteps(recordOtherRestore(sqliteDialect, readSqliteSchemaState(run)), run)),
+        explainErrors(url, () => runSteps(recordOtherRestore(sqliteDialect, compareSqliteSchema(site)), run)),
       close: () => db.close(),
     }
   })
@@ -132,22 +134,11 @@ function withFile<T>(url: string, world: World, made: (db: DatabaseSync, file: s
   })
 }
 
-/** Advice to operators for errors at start, by SQLite's code. */
-const mendsByCode: Readonly<Record<number, string>> = {
-  5: 'Another process has kept it locked for too long; wait for that one or end it.',
-  8: 'Give this user the right to write the file and its folder.',
-  11: 'Part of the file is lost; restore it from a backup.',
-  13: 'Free space on the disk.',
-  14: 'Give this user the right to write the file and its folder.',
-  26: 'Choose the right file, or restore it from a backup.',
-}
-
 function explainErrors<T>(url: string, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    const { errcode = 0 } = error as { readonly errcode?: number }
-    throw startError(url, error, mendsByCode[errcode & 0xff])
+    throw startError(url, error, mendOf(error))
   }
 }
 

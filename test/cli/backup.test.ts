@@ -147,7 +147,7 @@ describe('restore', { concurrency: 2 }, () => {
     writeFileSync(join(cwd, 'torn.db'), torn.fill(7, torn.length / 2))
     await replaced('torn.db', /torn\.db cannot be used\. .*(malformed|damaged)/i)
     rows(join(cwd, 'blank.db'), 'CREATE TABLE people (name TEXT)')
-    await replaced('blank.db', /not the database of a service/)
+    await replaced('blank.db', /no tables of a service, but those of something else: people/)
     writeFileSync(join(cwd, 'other.ts'), notes.replaceAll('notes', 'cards'))
     await done(['migrate', 'apply', 'other.ts'], cwd)
     await done(['backup', 'other.ts', 'cards.db'], cwd)
