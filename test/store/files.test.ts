@@ -100,7 +100,7 @@ describe('a file', () => {
   test('with a foreign table of that name is refused and unchanged', async (t) => {
     const file = freshFile(t)
     rows(file, 'CREATE TABLE things (a)')
-    await refused(file, /The step "create things" cannot be done: table "things" already exists\.$/)
+    await refused(file, /The step "create things" cannot be done: it has a table or view things that is not of this service\. Rename that one, or name another/)
     assert.deepEqual(
       rows(file, 'SELECT name FROM sqlite_schema').map(({ name }) => name),
       ['things'],
