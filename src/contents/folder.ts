@@ -4,10 +4,9 @@ import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { ContentStore } from '../flow/world.ts'
 
-/** Throws if the folder cannot be made, or is a file. */
+/** Throws if the folder cannot be made. */
 export async function folderContents(folder: string): Promise<ContentStore> {
   await makeFolder(folder)
-  if (!(await stat(folder)).isDirectory()) throw new Error('it is a file.')
   // Folders with many thousands of entries are slow on some systems.
   const placeOf = (name: string) => join(folder, name.slice(0, 2), name)
   const partOf = (name: string) => `${placeOf(name)}.part`

@@ -94,8 +94,8 @@ export function requireDatabaseFile(file: string): void {
 
 /**
  * Opens the place of files; null for a service without files. Unless it is named it is beside the database; a database on a
- * server has no such place, and nodes with folders of their own would miss the files of others. With `require`, a folder
- * that does not exist is refused instead of made.
+ * server has no such place, and nodes with folders of their own would miss the files of others. With `require`, the
+ * place is not written: a folder that does not exist is refused instead of made.
  */
 export async function openContentsFor(
   service: Service,
@@ -117,7 +117,7 @@ export async function openContentsFor(
       'Name the one that the service has, as --files /var/lib/shop/files; it is made when the service starts.',
     )
   try {
-    return await openContents(place, realWorld)
+    return await openContents(place, realWorld, mode === 'apply')
   } catch (error) {
     const shown = place.includes('://') ? 'the place that --files or BYLAW_FILES names' : place // it may have secrets
     throw commandError(
