@@ -65,17 +65,18 @@ const nameOf = ({ resource, key }: ErasedItem): string => JSON.stringify([resour
 const isPresent = async ({ store, world }: ErasureContext, { resource, key }: ErasedItem): Promise<boolean> =>
   (await store.execute({ do: 'read', collection: resource.name, key, time: world.now() })).is === 'found'
 
-/** The items that a removal of the item would remove too, without those that refer to it in lists. */
+/** The items that a removal of the item would remove too. */
 async function itemsBelow(
   { service: { resources }, store }: ErasureContext,
   { resource: { collection }, key }: ErasedItem,
 ): Promise<ErasedItem[]> {
   const found: ErasedItem[] = []
-  for (const { collection: name, column, onDelete, pairs } of collection.dependents) {
+  for (const { collection: name, column, ids, onDelete, pairs } of collection.dependents) {
     const resource = resources.get(name)
-    if (onDelete !== 'cascade' || column === null || !resource) continue
+    if (onDelete !== 'cascade' || !resource) continue
     const account = pairs || collection.account === null ? undefined : key.account
-    const rows = (await store.execute({ do: 'family', collection: name, column, value: key.id, account })) as FamilyRows
+    const plan = { do: 'family', collection: name, column, ids, value: key.id, account } as const
+    const rows = (await store.execute(plan)) as FamilyRows
     for (const row of rows.rows) found.push({ resource, key: row.key })
   }
   return found
