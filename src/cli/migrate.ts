@@ -125,7 +125,7 @@ const summary = ({ phase, steps }: Pick<MigrationPlan, 'phase' | 'steps'>): stri
 async function plan(work: MigrateCommandContext): Promise<number> {
   const { database, migration } = work
   const { steps, survey, others } = migration
-  if (others?.length) print(comment(`${database}:${besideText(others)}\n`))
+  if (others?.length) print(comment(`${database}:${otherTablesText(others)}\n`))
   const hazards = (await survey()).map(hazardText).join('\n')
   if (hazards !== '') print(comment(`The declaration would be refused, because:\n${hazards}\n`))
   if (steps.length > 0) print([...steps.map(stepSql), ...(await dueTexts(work))].join('\n\n'))
@@ -147,7 +147,7 @@ async function dueTexts({ service, migration: { steps, inspect } }: MigrateComma
 }
 
 /** A hint that another database may be meant. */
-const besideText = (others: Migration['others']): string =>
+const otherTablesText = (others: Migration['others']): string =>
   others?.length ? ` ${noTablesText(others, 'The tables of the service are made beside these.')}` : ''
 
 const comment = (text: string): string => text.replaceAll(/^(?=.)/gm, '-- ')
@@ -174,7 +174,7 @@ async function apply(work: MigrateCommandContext): Promise<number> {
       )
     return applyPlans(work, pendingPlans(plans, await migration.appliedPlans(), folder))
   }
-  if (migration.others?.length) print(`${database}:${besideText(migration.others)}`)
+  if (migration.others?.length) print(`${database}:${otherTablesText(migration.others)}`)
   const { done, left, waitsFor } = await migration.apply()
   const list = done.map(({ about }) => `done: ${about}`)
   if (left.length > 0) {
@@ -231,7 +231,7 @@ async function status({ database, folder, migration }: MigrateCommandContext): P
   if (missing.length === 0) return print(`${database} is as declared.`)
   const isBetween = migration.steps.length > 0 && migration.steps.every(({ phase }) => phase === 'contract')
   const waits = isBetween ? [waitsText(await migration.otherNodes())] : []
-  const head = `${database} is not as declared.${besideText(migration.others)} Missing:`
+  const head = `${database} is not as declared.${otherTablesText(migration.others)} Missing:`
   print([head, ...missing.map((one) => `  - ${one}`), ...waits].join('\n'))
   return 1
 }

@@ -26,16 +26,18 @@ export interface Erasure {
   readonly unended: readonly string[]
 }
 
-/** Whether an erasure of items of a resource empties anything. */
-export function canErase({ resources }: Pick<Service, 'resources'>, { collection }: Resource): boolean {
-  const names = new Set([collection.name])
-  for (const name of names) {
-    const own = resources.get(name)?.collection
-    if (own && hasPersonal(own.fields)) return true
-    for (const { onDelete, collection: below } of own?.dependents ?? []) if (onDelete === 'cascade') names.add(below)
-  }
-  return false
+/** The resources whose items may be erased with one of a resource, its own included. */
+export function erasedWith({ resources }: Pick<Service, 'resources'>, first: string): ReadonlySet<string> {
+  const names = new Set([first])
+  for (const name of names)
+    for (const { onDelete, collection: below } of resources.get(name)?.collection.dependents ?? [])
+      if (onDelete === 'cascade') names.add(below)
+  return names
 }
+
+/** Whether an erasure of items of a resource empties anything. */
+export const canErase = ({ resources }: Pick<Service, 'resources'>, { name }: Resource): boolean =>
+  [...erasedWith({ resources }, name)].some((one) => hasPersonal(resources.get(one)?.collection.fields ?? []))
 
 /** Each item is erased in one transaction. After a failure, a repeat goes on. */
 export async function eraseItem(context: ErasureContext, first: ErasedItem): Promise<Erasure> {
