@@ -166,6 +166,7 @@ async function apply(work: MigrateCommandContext): Promise<number> {
       `Plan ${planTitle(other)} is written for ${other.target}, but ${database} is not.`,
       'Keep the plans of another database in a folder of their own, and name it with --plans.',
     )
+  if (migration.others?.length) print(`${database}:${otherTablesText(migration.others)}`)
   if (plans.length > 0) {
     if ((await draftPlans(service, kind, plans)).length > 0)
       throw commandError(
@@ -174,7 +175,6 @@ async function apply(work: MigrateCommandContext): Promise<number> {
       )
     return applyPlans(work, pendingPlans(plans, await migration.appliedPlans(), folder))
   }
-  if (migration.others?.length) print(`${database}:${otherTablesText(migration.others)}`)
   const { done, left, waitsFor } = await migration.apply()
   const list = done.map(({ about }) => `done: ${about}`)
   if (left.length > 0) {

@@ -206,12 +206,12 @@ async function prepareSchema(site: MigrationContext, mode: SchemaMode): Promise<
   const comparison = await comparePostgresSchema(ask, site)
   const usable = await runStepsAsync(usableSchema(comparison, consent, mode), ask)
   if (usable) return usable
-  const { change, state } = comparison
+  const { change } = comparison
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }
   const sighting = await runStepsAsync(findMisfits(surveyed), ask)
   if (mode === 'apply' && change.steps.length > 0) {
     const result = await migratePostgres({ ...site, consent: withMisfitSurvey(consent, sighting) })
-    reportSteps(state, collections, result, consent)
+    reportSteps(comparison, collections, result, consent)
     await runStepsAsync(rememberMisfits(postgresDialect, sighting), ask)
   } else await runStepsAsync(admitDeclaration(surveyed, consent, sighting), ask)
   return { layouts: (await readPostgresSchemaState(ask)) as SchemaState, misfits: sighting.misfits }

@@ -43,5 +43,5 @@ export function takenNameText(message: string): string | null {
   const name = /^(?:table|index|view|relation) "?(.*?)"? already exists$/.exec(message)?.[1]
   return name === undefined
     ? null
-    : `it has a table or view ${name} that is not of this service. Rename that one, or name another database with --database.`
+    : `it has a table, view or index ${name} that is not of this service. Rename that one, or name another database with --database.`
 }

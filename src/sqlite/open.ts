@@ -62,11 +62,16 @@ function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): Prepared
   const comparison = compareSqliteSchema(site)
   const usable = runSteps(usableSchema(comparison, consent, mode), run)
   if (usable) return usable
-  const { change, state } = comparison
+  const { change } = comparison
   const surveyed = { ...site, change, dialect: sqliteDialect }
   const sighting = runSteps(findMisfits(surveyed), run)
   if (mode === 'apply')
-    reportSteps(state, collections, migrateSqlite({ ...site, consent: withMisfitSurvey(consent, sighting) }), consent)
+    reportSteps(
+      comparison,
+      collections,
+      migrateSqlite({ ...site, consent: withMisfitSurvey(consent, sighting) }),
+      consent,
+    )
   const admission =
     mode === 'apply' ? rememberMisfits(sqliteDialect, sighting) : admitDeclaration(surveyed, consent, sighting)
   runSteps(admission, run)

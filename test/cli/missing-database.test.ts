@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
-import { folder, notes, run } from '../help/command.ts'
+import { folder, notes, run, served } from '../help/command.ts'
 import { freshPostgres, sql } from '../help/postgres.ts'
 
 const shop = `import { f, service } from 'bylaw'
@@ -149,6 +149,11 @@ describe('a file of something else', { concurrency: 2 }, () => {
     assert.equal(db.prepare('PRAGMA journal_mode').get()?.journal_mode, 'wal')
     db.close()
   })
+  test('is named by the first start, which makes the tables of the service there', async () => {
+    const { said, stop } = await served(['api.ts', ...other], { cwd: elsewhere() })
+    await stop()
+    assert.match(said.stdout, /made the tables of pens, beside those of something else: invoices, people/)
+  })
   test('with a table of the same name is refused, and stays as it is', async () => {
     const cwd = elsewhere()
     const db = new DatabaseSync(join(cwd, 'else.db'))
@@ -158,7 +163,7 @@ describe('a file of something else', { concurrency: 2 }, () => {
     assert.equal(code, 1)
     assert.match(
       stderr,
-      /"create pens" cannot be done: it has a table or view pens that is not of this service\. Rename that one/,
+      /"create pens" cannot be done: it has a table, view or index pens that is not of this service\. Rename that one/,
     )
     assert.match((await run(['doctor', 'api.ts', ...other], { cwd })).stderr, /invoices, pens, people\./)
   })
@@ -178,7 +183,7 @@ test('PostgreSQL: a database of something else is named, and an empty one is not
     /those of something else: notes, people\. If you mean another database, name it with --database\./,
   )
   const apply = await run(['migrate', 'apply', 'api.ts', '--database', url], { cwd })
-  assert.match(apply.stderr, /it has a table or view notes that is not of this service/)
+  assert.match(apply.stderr, /it has a table, view or index notes that is not of this service/)
 })
 
 test('bylaw doctor refuses a folder of files that does not exist, and does not make it', async () => {

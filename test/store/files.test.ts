@@ -91,7 +91,7 @@ describe('a file', () => {
     rows(file, 'CREATE TABLE things (a)')
     await refused(
       file,
-      /The step "create things" cannot be done: it has a table or view things that is not of this service\. Rename that one, or name another/,
+      /The step "create things" cannot be done: it has a table, view or index things that is not of this service\. Rename that one, or name another/,
     )
     assert.deepEqual(
       rows(file, 'SELECT name FROM sqlite_schema').map(({ name }) => name),
