@@ -17,7 +17,7 @@ import {
 import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prepare-store.ts'
 import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
-import type { Migration, SchemaMode } from '../schema/migration.ts'
+import { type Migration, otherTables, type SchemaMode } from '../schema/migration.ts'
 import { readUnendedNodes } from '../schema/presence.ts'
 import { recordOtherRestore } from '../schema/restored.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
@@ -111,11 +111,8 @@ export async function openPostgresMigration(
 }
 
 // long because: each operation of the port is one entry
-function migrationOf(
-  site: MigrationContext,
-  { serves, change, state, others }: SchemaComparison,
-  url: string,
-): Migration {
+function migrationOf(site: MigrationContext, comparison: SchemaComparison, url: string): Migration {
+  const { serves, change } = comparison
   const { collections, consent, connection } = site
   const run = <T>(steps: Steps<T>): Promise<T> => runStepsAsync(steps, connection.ask)
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }
@@ -130,7 +127,7 @@ function migrationOf(
     })
   return {
     serves,
-    others: state === null ? others : null,
+    others: otherTables(comparison, collections),
     steps: change.steps,
     survey: () =>
       explainErrors(url, async () => run(findChangeHazards(surveyed, withMisfitSurvey(consent, await misfitReport())))),

@@ -23,7 +23,7 @@ export interface UndropResult {
 export interface Migration {
   readonly steps: readonly SchemaStep[]
   readonly serves: SchemaComparison['serves']
-  /** The tables of others in a database without tables of a service; null if it has those. */
+  /** The tables of a database that has none of this service; null if it has those. */
   readonly others: readonly string[] | null
   /** For a declaration whose steps were all applied: throws if it has hazards, otherwise stores its bounds. */
   readonly admit: () => void | Promise<void>
@@ -113,11 +113,21 @@ export function schemaOutdated({
   return new Error(`It does not match the declaration. Missing:\n${list}\n${applyMend}`)
 }
 
-/** What a database without tables of a service has. */
+/** The tables of a database that has none of the declared ones; null if it has some. */
+export function otherTables(
+  { state, others }: Pick<SchemaComparison, 'state' | 'others'>,
+  collections: readonly Collection[],
+): readonly string[] | null {
+  if (state === null) return others
+  const names = Object.values(state.layout.tables).map(({ table }) => table)
+  return names.length === 0 || collections.some(({ table }) => names.includes(table)) ? null : names
+}
+
+/** What a database without tables of this service has. */
 export const foundText = (others: readonly string[]): string =>
   others.length === 0
     ? 'It has no tables of a service yet.'
-    : `It has no tables of a service, but those of something else: ${others.slice(0, mostNamed).join(', ')}${others.length > mostNamed ? ', …' : ''}.`
+    : `It has no tables of this service, but others: ${others.slice(0, mostNamed).join(', ')}${others.length > mostNamed ? ', …' : ''}.`
 
 const mostNamed = 5
 

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type RunStatement, runSteps } from '../catalog/steps.ts'
 import { startError } from '../schema/hazard.ts'
-import { foundText } from '../schema/migration.ts'
+import { foundText, otherTables } from '../schema/migration.ts'
 import { recordRestore } from '../schema/restored.ts'
 import type { StoredParts } from '../schema/state.ts'
 import type { SchemaStep } from '../schema/step.ts'
@@ -55,12 +55,10 @@ export function copySqlite({ from, to, stored, isRestore }: SqliteCopy): readonl
 function checkCopy(run: RunStatement, stored: StoredParts): readonly SchemaStep[] {
   const faults = run({ text: 'PRAGMA integrity_check', values: [] }).map((row) => String(row.integrity_check))
   if (faults.join() !== 'ok') throw new Error(`It is damaged: ${faults.slice(0, 3).join('; ')}.`)
-  const { state, change, others } = compareSqliteSchema({ ...stored, run })
-  if (state === null) throw new Error(foundText(others))
-  const names = new Set(Object.values(state.layout.tables).map(({ table }) => table))
-  if (!stored.collections.some(({ table }) => names.has(table)))
-    throw new Error(`It is the database of another service, with ${[...names].join(', ')}.`)
-  return change.steps
+  const comparison = compareSqliteSchema({ ...stored, run })
+  const others = otherTables(comparison, stored.collections)
+  if (others) throw new Error(foundText(others))
+  return comparison.change.steps
 }
 
 /** Throws if a process has a database open. Afterwards the file is complete without its log. */

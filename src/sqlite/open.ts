@@ -19,7 +19,7 @@ import {
 import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prepare-store.ts'
 import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
-import type { Migration, SchemaMode } from '../schema/migration.ts'
+import { type Migration, otherTables, type SchemaMode } from '../schema/migration.ts'
 import { readUnendedNodes } from '../schema/presence.ts'
 import { recordOtherRestore } from '../schema/restored.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
@@ -88,7 +88,8 @@ export function openSqliteMigration(
   return withFile(url, world, (db) => {
     const run = statementRunner(db)
     const site = { ...stored, db, run, consent, world }
-    const { serves, change, state, others } = compareSqliteSchema(site)
+    const comparison = compareSqliteSchema(site)
+    const { serves, change } = comparison
     const surveyed = { ...site, change, dialect: sqliteDialect }
     const misfitReport = () => (serves === 'former' ? emptyMisfitReport : runSteps(findMisfits(surveyed), run))
     /** Runs `act` with a survey of the rows that do not fit the declaration, then stores what was found. */
@@ -101,7 +102,7 @@ export function openSqliteMigration(
       })
     return {
       serves,
-      others: state === null ? others : null,
+      others: otherTables(comparison, stored.collections),
       steps: change.steps,
       survey: () =>
         explainErrors(url, () => runSteps(findChangeHazards(surveyed, withMisfitSurvey(consent, misfitReport())), run)),

@@ -106,7 +106,7 @@ function elsewhere(): string {
   return cwd
 }
 const other = ['--database', 'sqlite:./else.db']
-const tables = /It has no tables of a service, but those of something else: invoices, people\./
+const tables = /It has no tables of this service, but others: invoices, people\./
 
 describe('a file of something else', { concurrency: 2 }, () => {
   for (const words of [...readers, ['erase', 'api.ts', 'pens', 'pen_01h455vb4pex5vsknk084sn02q']])
@@ -169,6 +169,16 @@ describe('a file of something else', { concurrency: 2 }, () => {
   })
 })
 
+test('bylaw doctor does not take the database of another service for its own', async () => {
+  const cwd = folder({ 'api.ts': notes, 'other.ts': notes.replaceAll('notes', 'cards') })
+  const database = ['--database', 'sqlite:./notes.db']
+  await run(['migrate', 'apply', 'api.ts', ...database], { cwd })
+  assert.equal((await run(['doctor', 'api.ts', ...database], { cwd })).code, 0)
+  const { code, stderr } = await run(['doctor', 'other.ts', ...database], { cwd })
+  assert.equal(code, 1)
+  assert.match(stderr, /cannot be examined\. It has no tables of this service, but others: notes\. If you mean another/)
+})
+
 test('PostgreSQL: a database of something else is named, and an empty one is not examined', async (t) => {
   const { url, drop } = await freshPostgres()
   t.after(drop)
@@ -178,10 +188,7 @@ test('PostgreSQL: a database of something else is named, and an empty one is not
   await sql(url, 'CREATE TABLE people (name TEXT); CREATE TABLE notes (text TEXT)')
   const { code, stderr } = await doctor()
   assert.equal(code, 1)
-  assert.match(
-    stderr,
-    /those of something else: notes, people\. If you mean another database, name it with --database\./,
-  )
+  assert.match(stderr, /but others: notes, people\. If you mean another database, name it with --database\./)
   const apply = await run(['migrate', 'apply', 'api.ts', '--database', url], { cwd })
   assert.match(apply.stderr, /it has a table, view or index notes that is not of this service/)
 })
