@@ -31,7 +31,8 @@ const mostRows = 2_097_152
  * How many pages of the file are kept in memory, in KiB: a 16th of the memory that the machine or the container has, divided by
  * its processors, as each may have a process that serves; at least 20 and at most 64 MiB.
  */
-const share = Math.min(totalmem(), process.constrainedMemory()) / 16 / availableParallelism()
+const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) // 0 without a limit
+const share = memory / 16 / availableParallelism()
 const pageCache = Math.floor(Math.min(Math.max(share / 1024, 20_480), 65_536))
 /** How often the time is saved in the file, in milliseconds. */
 const saveInterval = 20_000
