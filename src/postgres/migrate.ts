@@ -4,8 +4,16 @@ import { storeContext } from '../catalog/context.ts'
 import { runStepsAsync, type Steps } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
 import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
-import { prepareRefills, type RefillFor, refill, reserveValues } from '../rewrite/refill.ts'
+import {
+  isIndependent,
+  prepareRefills,
+  type RefillContext,
+  type RefillFor,
+  refill,
+  reserveValues,
+} from '../rewrite/refill.ts'
 import { admitUndrop, undropBatch } from '../rewrite/undrop.ts'
+import type { BatchEnd } from '../schema/declared-rows.ts'
 import type { Consent, SurveyedChange } from '../schema/hazard.ts'
 import {
   changeOfPlan,
@@ -32,7 +40,7 @@ import {
   writeProgress,
   writeSchemaState,
 } from '../schema/state.ts'
-import type { SchemaStep } from '../schema/step.ts'
+import type { Refill, SchemaStep } from '../schema/step.ts'
 import { adaptText, type Target } from '../schema/target.ts'
 import { citusDialect, type Dialect, postgresDialect, quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
@@ -40,8 +48,9 @@ import { leaseTable, metaTable, plainStatement } from '../sql/statements.ts'
 import type { AskDatabase, Connection } from './connect.ts'
 import { driftSteps } from './drift.ts'
 import { requireEngine } from './engine.ts'
-import { acquireLease, type Lease, type LeaseTimes } from './lease.ts'
+import { acquireLease, inFencedLanes, inFencedTransaction, type Lease, type LeaseTimes } from './lease.ts'
 import { alreadyExists, changeIndexConcurrently, retryOnCodes } from './schema-retry.ts'
+import { readShardKeys } from './shard-areas.ts'
 
 /** The dialect of a database, by its recorded layout: `spread` means that Citus distributes its rows. */
 export const dialectOf = (layout: Layout | null): Dialect => (layout?.spread ? citusDialect : postgresDialect)
@@ -69,6 +78,8 @@ export async function comparePostgresSchema(ask: AskDatabase, stored: StoredPart
 export interface MigrationContext extends StoredParts {
   readonly connection: Connection
   readonly beating: Connection
+  /** Opens a further connection, for transactions that run beside others. */
+  readonly connect: () => Promise<Connection>
   readonly pace: LeaseTimes
   readonly consent: Consent
   readonly world: World
@@ -197,6 +208,32 @@ async function runPipelined<T>(steps: Steps<T>, ask: Connection['ask']): Promise
   return made
 }
 
+/** Rewrites all rows in batches; on Citus the rows of one shard after those of another, and several shards at once if no row needs another one. */
+async function rewriteRows(
+  work: LeasedMigration & { spread: boolean },
+  refilling: RefillContext,
+  { reserves, ahead }: Refill,
+): Promise<void> {
+  const { ask } = work
+  const write = reserves ? reserveValues : refill
+  const table = work.spread && !reserves ? refilling.prepared?.collection.table : undefined
+  const shards = table === undefined ? [null] : await readShardKeys(ask, table)
+  const batch = (own: AskDatabase, shard: readonly number[] | null, after: BatchEnd) =>
+    runPipelined(write(refilling, after, shard), own)
+  if (table !== undefined && isIndependent(refilling)) {
+    // Ids do not order the rows of a shard: old nodes write some behind a batch, which the next pass finds.
+    let batches: number
+    do batches = await inFencedLanes(work, shards, batch)
+    while (ahead && batches > shards.length)
+    return
+  }
+  for (const shard of shards) {
+    let key: BatchEnd = null
+    do key = await inFencedTransaction(work, () => batch(ask, shard, key))
+    while (key)
+  }
+}
+
 /** Citus refuses some commands after others of a transaction unless each node runs all of them on one connection. */
 const oneConnectionPerNode = plainStatement(`SET LOCAL citus.multi_shard_modify_mode TO 'sequential'`)
 
@@ -212,11 +249,7 @@ async function runSchemaStep(
   try {
     if (still) await refuseRunningNodes(ask)
     if (empty) await refuseRows(ask, empty)
-    const write = fill?.reserves ? reserveValues : refill
-    let key: readonly string[] | null = null
-    if (fill)
-      do key = await inFencedTransaction(work, () => runPipelined(write(made(fill), key), ask))
-      while (key)
+    if (fill) await rewriteRows(work, made(fill), fill)
     if (apart)
       for (const text of sql) {
         await lease.assertHeld()
@@ -247,23 +280,6 @@ export function undropPostgres(site: MigrationContext): Promise<UndropResult[]> 
     for (let batch = await some(null); ; batch = await some(batch.after)) {
       all.push(...batch.results)
       if (batch.after === null) return all
-    }
-  })
-}
-
-/** A transaction that commits only if this node holds the lease; its short lock timeout keeps it from blocking others. */
-function inFencedTransaction<T>({ ask, lease, world }: LeasedMigration, act: () => Promise<T>): Promise<T> {
-  return retryOnCodes(world, async () => {
-    await ask(plainStatement('BEGIN'))
-    try {
-      await ask(plainStatement(`SET LOCAL lock_timeout = '500ms'`))
-      await lease.assertHeld()
-      const made = await act()
-      await ask(plainStatement('COMMIT'))
-      return made
-    } catch (error) {
-      await ask(plainStatement('ROLLBACK')).catch(() => {})
-      throw error
     }
   })
 }

@@ -34,7 +34,11 @@ BEGIN
   FOR part IN 0 .. ${parts - 1} LOOP
     EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS ${parts}, REMAINDER %s)', left(own, 56) || '_' || (${first} + part), own, part);
   END LOOP;
-END $$`
+END $$;
+CREATE FUNCTION get_shard_id_for_distribution_column(name regclass, value anyelement) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT shard FROM pg_inherits JOIN pg_class ON oid = inhrelid, CAST(right(relname, 6) AS bigint) AS shard
+  WHERE inhparent = name AND satisfies_hash_partition(name, ${parts}, CAST(shard - ${first} AS integer), value)
+$$`
 
 /** Renames the indexes of partitions to the names that Citus would use. */
 const renamed = `
