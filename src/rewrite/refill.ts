@@ -72,20 +72,22 @@ export function* refill(
   const { prepared, table, fill, dialect, cellar } = refilling
   if (!prepared) return yield* requireNoOldRows(fill, table)
   const { collection } = prepared
-  const ofShard = shardKeys ? ` AND own.home IN (${shardKeys.join(', ')})` : ''
-  const where = `${ofShard.replace('own.', '')} AND ${rowsToRewrite(prepared, fill)}`
+  // As alternatives, not with IN: for a list the server would search its index once for each of the keys.
+  const ofShard = shardKeys ? ` AND (${shardKeys.map((one) => `own.home = ${one}`).join(' OR ')})` : ''
+  const where = `${ofShard} AND ${rowsToRewrite(prepared, fill)}`
   const { rows, last } = yield* readBatch(collection, dialect, after, { where })
-  const all: (readonly Cell[])[] = []
   const asOne = shardKeys !== null && isIndependent(refilling)
-  for (const row of rows) {
-    yield* moveFields({ cellar, latest: fill.latest === true }, prepared, row)
-    const values = yield* rewriteRow(refilling, prepared, row)
-    if (!values) continue
-    if (asOne) all.push(values)
-    else
-      yield { text: rewriteText(collection, rowKeyColumns(collection, dialect), dialect.mark), values, pipelined: true }
+  for (const group of asOne ? [rows] : rows.map((row) => [row])) {
+    const rewritten: RewrittenRow[] = []
+    for (const row of group) {
+      yield* moveFields({ cellar, latest: fill.latest === true }, prepared, row)
+      const one = yield* rewriteRow(refilling, prepared, row)
+      if (one) rewritten.push(one)
+    }
+    if (rewritten.length > 0)
+      yield rewriteStatement(collection, rowKeyColumns(collection, dialect), rewritten, asOne ? ofShard : null, dialect)
+    for (const { copies } of rewritten) yield* copies
   }
-  if (all.length > 0) yield rewriteStatement(collection, dialect, all, ofShard)
   return last
 }
 
@@ -145,12 +147,19 @@ function hiddenText(
   return JSON.stringify({ ...JSON.parse(texts.hidden ?? '{}'), [keptForOthersKey]: known })
 }
 
-/** Converts one row; returns the values of `rewriteText`, or null if the row is gone. */
+interface RewrittenRow {
+  /** The values of `rewriteStatement`. */
+  readonly values: readonly Cell[]
+  /** Copies the values that the row loses, once it is rewritten. */
+  readonly copies: Steps<void>
+}
+
+/** Converts one row; null if it is gone. */
 function* rewriteRow(
   { fill, dialect, dropping, cellar }: RefillContext,
   prepared: PreparedCollection,
   row: ResultRow,
-): Steps<readonly Cell[] | null> {
+): Steps<RewrittenRow | null> {
   const { collection, shape } = prepared
   const own = rowKeyColumns(collection, dialect).map((name) => row[name] as Cell)
   const fills = !fill.ahead && fillsAggregates(prepared)
@@ -166,46 +175,46 @@ function* rewriteRow(
   // Nodes of this declaration may have answered the row before it was filled.
   const moved = fills && texts.doc !== encodeDocument(collection, viewed.document).doc
   const hidden = hiddenText(prepared, fill, stored, seen, texts)
-  if (dropping)
-    yield* copyDroppedValues(dropping, collection, { ...row, ...stored }, { document: seen.document, hidden }, dialect)
-  return [
-    ...[texts.doc, hidden, shape, ...cellsIn(collection, seen.document)],
-    (fill.again && stored.shape < shape) || moved ? 1 : 0,
-    ...[...own, Number(locked.revision), stored.shape],
-  ]
+  const raised = (fill.again && stored.shape < shape) || moved ? 1 : 0
+  const lost = { document: seen.document, hidden }
+  return {
+    values: [
+      ...[texts.doc, hidden, shape, ...cellsIn(collection, seen.document), raised],
+      ...[...own, Number(locked.revision), stored.shape],
+    ],
+    copies: dropping ? copyDroppedValues(dropping, collection, { ...row, ...stored }, lost, dialect) : noSteps(),
+  }
 }
 
-/** Rewrites a row, unless it was written meanwhile; if an old node wrote it, a later pass finds it. */
-function rewriteText(
+function* noSteps(): Steps<void> {}
+
+/**
+ * Writes rows, except those that were written meanwhile; if an old node wrote one, a later pass finds it. Rows of one shard are
+ * written by one statement, as each statement is a round trip from the coordinator to a worker.
+ */
+function rewriteStatement(
   { table, columns }: Collection,
   keys: readonly string[],
-  value: (n: number) => string,
-  rows = '',
-): string {
-  const names = ['doc', 'hidden', 'shape', ...columns.map(({ name }) => quoted(name))]
-  const set = names.map((name, i) => `${name} = ${value(i + 1)}`)
-  const raised = names.length + 1
-  const where = [...keys, 'revision', 'shape'].map((name, i) => `own.${name} = ${value(raised + 1 + i)}`)
-  return `UPDATE ${quoted(table)} AS own SET ${set.join(', ')}, revision = own.revision + ${value(raised)}${rows} WHERE ${where.join(' AND ')}`
-}
-
-/** Rewrites rows of one shard with one statement, as each statement is a round trip from the coordinator to a worker. */
-function rewriteStatement(
-  collection: Collection,
+  rows: readonly RewrittenRow[],
+  ofShard: string | null,
   dialect: Dialect,
-  rows: readonly (readonly Cell[])[],
-  ofShard: string,
 ): Statement {
-  const keys = rowKeyColumns(collection, dialect)
+  const names = ['doc', 'hidden', 'shape', ...columns.map(({ name }) => quoted(name)), 'revision']
+  const value = (i: number) => (ofShard === null ? dialect.mark(i + 1) : `one.c${i}`)
+  const set = names.map((name, i) => `${name} = ${name === 'revision' ? 'own.revision + ' : ''}${value(i)}`)
+  const where = [...keys, 'revision', 'shape']
+    .map((name, i) => `own.${name} = ${value(names.length + i)}`)
+    .join(' AND ')
+  const update = `UPDATE ${quoted(table)} AS own SET ${set.join(', ')}`
+  if (ofShard === null) return { text: `${update} WHERE ${where}`, values: rows[0]?.values ?? [], pipelined: true }
   const own = keys.map((name) => (name === 'home' ? 'bigint' : 'text'))
   const types = [
     ...(['text', 'text', 'bigint'] as const),
-    ...[...collection.columns.map(listTypeOf), 'bigint' as const, ...own, 'bigint' as const, 'bigint' as const],
+    ...[...columns.map(listTypeOf), 'bigint' as const, ...own, 'bigint' as const, 'bigint' as const],
   ] as const
-  const from = ` FROM ${valueRows(types, dialect)}`
   return {
-    text: rewriteText(collection, keys, (n) => `one.c${n - 1}`, from) + ofShard,
+    text: `${update} FROM ${valueRows(types, dialect)} WHERE ${where}${ofShard}`,
     values: [],
-    lists: { types, rows },
+    lists: { types, rows: rows.map(({ values }) => values) },
   }
 }

@@ -54,7 +54,7 @@ export interface RowBatch {
 }
 
 interface BatchScope {
-  /** A further condition, with `AND` before it. */
+  /** A further condition on the table `own`, with `AND` before it. */
   readonly where?: string
   /** Columns besides the key, the revision and the document. */
   readonly columns?: readonly string[]
@@ -70,7 +70,7 @@ export function* readBatch(
   const keys = rowKeyColumns(collection, dialect)
   const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
   const what = [key, 'revision', 'shape', 'doc', 'hidden', ...columns].join(', ')
-  const text = `SELECT ${what} FROM ${quoted(collection.table)} WHERE (${key}) > (${marks})${where} ORDER BY ${key} LIMIT ${batchSize}`
+  const text = `SELECT ${what} FROM ${quoted(collection.table)} AS own WHERE (${key}) > (${marks})${where} ORDER BY ${key} LIMIT ${batchSize}`
   const rows = yield { text, values: after ?? keys.map((name) => (name === 'home' ? -1 : '')) }
   const last = rows.length < batchSize ? undefined : rows.at(-1)
   return { rows, last: last ? keys.map((name) => last[name] as Cell) : null }
