@@ -89,18 +89,16 @@ async function inTransaction<T>(ask: AskDatabase, act: () => Promise<T>): Promis
   }
 }
 
-/** How many transactions run at once under one lease. */
-const maxLanes = 4
-/** How long they run before the lease is asserted again, in milliseconds. */
+/** How long transactions run before the lease is asserted again, in milliseconds. */
 const fencedTime = 1000
 
 /**
- * Goes through several parts, some of them at once, each on a connection of its own, in transactions that begin where the last
- * one ended. One more transaction holds the lease meanwhile, so that no other node can take it over. Returns the number of
- * transactions.
+ * Works on several parts at once, each on a connection of its own, in transactions that go on where the one before ended.
+ * Another transaction holds the lease meanwhile, so that no node can take it over. Returns the number of transactions.
  */
 export async function inFencedLanes<Part, End>(
   work: LeasedWork,
+  most: number,
   parts: readonly Part[],
   act: (ask: AskDatabase, part: Part, after: End | null) => Promise<End | null>,
 ): Promise<number> {
@@ -120,7 +118,7 @@ export async function inFencedLanes<Part, End>(
     } while (world.monotonic() < until)
   }
   try {
-    while (lanes.length < Math.min(maxLanes, parts.length)) lanes.push({ connection: await connect(), job: undefined })
+    while (lanes.length < Math.min(most, parts.length)) lanes.push({ connection: await connect(), job: undefined })
     while (waiting.length > 0 || lanes.some(({ job }) => job))
       await inFencedTransaction(work, async () => {
         const until = world.monotonic() + fencedTime

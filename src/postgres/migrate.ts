@@ -1,17 +1,10 @@
 /** Migrate: changes the tables of a database to the declared ones, step by step, while nodes serve requests. The cellar. */
 
 import { storeContext } from '../catalog/context.ts'
-import { runStepsAsync, type Steps } from '../catalog/steps.ts'
+import { runPipelined, runStepsAsync, type Steps } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
 import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
-import {
-  isIndependent,
-  prepareRefills,
-  type RefillContext,
-  type RefillFor,
-  refill,
-  reserveValues,
-} from '../rewrite/refill.ts'
+import { isIndependent, prepareRefills, type RefillFor, refill, reserveValues } from '../rewrite/refill.ts'
 import { admitUndrop, undropBatch } from '../rewrite/undrop.ts'
 import type { BatchEnd } from '../schema/declared-rows.ts'
 import type { Consent, SurveyedChange } from '../schema/hazard.ts'
@@ -194,44 +187,32 @@ async function runPhase(
   await inFencedTransaction(work, () => runStepsAsync(finish(), work.ask))
 }
 
-/** Sends `pipelined` statements without waiting for their answers: one round trip instead of one per row. */
-async function runPipelined<T>(steps: Steps<T>, ask: Connection['ask']): Promise<T> {
-  const sent: Promise<unknown>[] = []
-  const made = await runStepsAsync(steps, async (statement) => {
-    const rows = ask(statement)
-    if (!statement.pipelined) return rows
-    sent.push(rows)
-    rows.catch(() => {}) // Promise.all reports it
-    return []
-  })
-  await Promise.all(sent)
-  return made
-}
+/** How many shards are rewritten at once, each on a connection of its own. */
+const shardsAtOnce = 4
 
-/** Rewrites all rows in batches; on Citus the rows of one shard after those of another, and several shards at once if no row needs another one. */
+/** Rewrites all rows in batches; on Citus shard by shard, and several shards at once if no row needs rows of others. */
 async function rewriteRows(
   work: LeasedMigration & { spread: boolean },
-  refilling: RefillContext,
+  refilling: ReturnType<RefillFor>,
   { reserves, ahead }: Refill,
 ): Promise<void> {
-  const { ask } = work
-  const write = reserves ? reserveValues : refill
-  const table = work.spread && !reserves ? refilling.prepared?.collection.table : undefined
-  const shards = table === undefined ? [null] : await readShardKeys(ask, table)
-  const batch = (own: AskDatabase, shard: readonly number[] | null, after: BatchEnd) =>
-    runPipelined(write(refilling, after, shard), own)
-  if (table !== undefined && isIndependent(refilling)) {
-    // Ids do not order the rows of a shard: old nodes write some behind a batch, which the next pass finds.
-    let batches: number
-    do batches = await inFencedLanes(work, shards, batch)
-    while (ahead && batches > shards.length)
+  const table = refilling.prepared?.collection.table
+  if (!work.spread || reserves || table === undefined) {
+    const write = reserves ? reserveValues : refill
+    let key: BatchEnd = null
+    do key = await inFencedTransaction(work, () => runPipelined(write(refilling, key), work.ask))
+    while (key)
     return
   }
-  for (const shard of shards) {
-    let key: BatchEnd = null
-    do key = await inFencedTransaction(work, () => batch(ask, shard, key))
-    while (key)
-  }
+  const shards = await readShardKeys(work.ask, table)
+  const lanes = isIndependent(refilling) ? shardsAtOnce : 1
+  let batches: number
+  // Old nodes may write rows behind a batch, as shard keys do not grow with time: another pass finds them.
+  do
+    batches = await inFencedLanes(work, lanes, shards, (ask, shard, after: BatchEnd) =>
+      runPipelined(refill(refilling, after, shard), ask),
+    )
+  while (ahead && batches > shards.length)
 }
 
 /** Citus refuses some commands after others of a transaction unless each node runs all of them on one connection. */

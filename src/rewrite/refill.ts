@@ -34,7 +34,7 @@ import { type AllowedDrops, copyDroppedValues } from './drop.ts'
 import { filledDocument } from './fill-aggregates.ts'
 import { moveFields, namingRowInErrors } from './move-fields.ts'
 
-export interface RefillContext {
+interface RefillContext {
   /** Undefined if the current declaration is not the one that the rows are rewritten for. */
   readonly prepared: PreparedCollection | undefined
   readonly table: TableLayout | undefined
@@ -76,7 +76,7 @@ export function* refill(
   const ofShard = shardKeys ? ` AND (${shardKeys.map((one) => `own.home = ${one}`).join(' OR ')})` : ''
   const where = `${ofShard} AND ${rowsToRewrite(prepared, fill)}`
   const { rows, last } = yield* readBatch(collection, dialect, after, { where })
-  const asOne = shardKeys !== null && isIndependent(refilling)
+  const asOne = (dialect.distribute ? shardKeys !== null : dialect.online) && isIndependent(refilling)
   for (const group of asOne ? [rows] : rows.map((row) => [row])) {
     const rewritten: RewrittenRow[] = []
     for (const row of group) {
