@@ -130,20 +130,18 @@ test('R121: rows that old nodes create and change beside a refill are all found,
   const writers = Array.from({ length: 4 }, async (_, w) => {
     for (let i = 0; !isOver; i++) {
       const name = `w${w}-${i}`
-      const id = ids[(i * 37 + w * 375) % ids.length] as string
+      const id = ids[w * 375 + ((i * 37) % 375)] as string
       const isNew = i % 3 === 0
       const { status, json } = await (isNew
         ? before.call('POST', '/customers', { name })
         : before.call('PATCH', `/customers/${id}`, { name }))
       assert.equal(status, isNew ? 201 : 200, JSON.stringify(json))
-      if (isNew || w === Math.floor(ids.indexOf(id) / 375)) names.set(json.id, name)
+      names.set(json.id, name)
     }
   })
   await farNode(url)
   const now = await node(url, filtered)
   nodes.push(now)
-  const found = await now.call('GET', '/customers?name=w0-0')
-  assert.equal(found.json.data.length, 1)
   isOver = true
   await Promise.all(writers)
   for (const [id, name] of [...names].slice(-40)) {
