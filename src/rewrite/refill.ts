@@ -29,7 +29,7 @@ import type { Refill } from '../schema/step.ts'
 import { type Dialect, quoted, rowKeyColumns } from '../sql/dialect.ts'
 import { type TableLayout, uniqueIndexName } from '../sql/layout.ts'
 import { linkTable, reservationTable, type Statement } from '../sql/statements.ts'
-import { listTypeOf, valueRows } from '../store/combined.ts'
+import { type ListType, listTypeOf, valueRows } from '../store/combined.ts'
 import { type AllowedDrops, copyDroppedValues } from './drop.ts'
 import { filledDocument } from './fill-aggregates.ts'
 import { moveFields, namingRowInErrors } from './move-fields.ts'
@@ -84,9 +84,8 @@ export function* refill(
       const one = yield* rewriteRow(refilling, prepared, row)
       if (one) rewritten.push(one)
     }
-    if (rewritten.length > 0)
-      yield rewriteStatement(collection, rowKeyColumns(collection, dialect), rewritten, asOne ? ofShard : null, dialect)
-    for (const { copies } of rewritten) yield* copies
+    if (rewritten.length > 0) yield rewriteStatement(collection, dialect, rewritten, asOne ? ofShard : null)
+    for (const { copies } of rewritten) if (copies) yield* copies
   }
   return last
 }
@@ -151,7 +150,7 @@ interface RewrittenRow {
   /** The values of `rewriteStatement`. */
   readonly values: readonly Cell[]
   /** Copies the values that the row loses, once it is rewritten. */
-  readonly copies: Steps<void>
+  readonly copies: Steps<void> | null
 }
 
 /** Converts one row; null if it is gone. */
@@ -182,23 +181,22 @@ function* rewriteRow(
       ...[texts.doc, hidden, shape, ...cellsIn(collection, seen.document), raised],
       ...[...own, Number(locked.revision), stored.shape],
     ],
-    copies: dropping ? copyDroppedValues(dropping, collection, { ...row, ...stored }, lost, dialect) : noSteps(),
+    copies: dropping ? copyDroppedValues(dropping, collection, { ...row, ...stored }, lost, dialect) : null,
   }
 }
 
-function* noSteps(): Steps<void> {}
-
 /**
- * Writes rows, except those that were written meanwhile; if an old node wrote one, a later pass finds it. Rows of one shard are
- * written by one statement, as each statement is a round trip from the coordinator to a worker.
+ * Writes rows, except those that were written meanwhile; if an old node wrote one, a later pass finds it. `ofShard` is the
+ * further condition of a statement that writes all of them: on Citus each one is a round trip from the coordinator to a worker.
  */
 function rewriteStatement(
-  { table, columns }: Collection,
-  keys: readonly string[],
+  collection: Collection,
+  dialect: Dialect,
   rows: readonly RewrittenRow[],
   ofShard: string | null,
-  dialect: Dialect,
 ): Statement {
+  const { table, columns } = collection
+  const keys = rowKeyColumns(collection, dialect)
   const names = ['doc', 'hidden', 'shape', ...columns.map(({ name }) => quoted(name)), 'revision']
   const value = (i: number) => (ofShard === null ? dialect.mark(i + 1) : `one.c${i}`)
   const set = names.map((name, i) => `${name} = ${name === 'revision' ? 'own.revision + ' : ''}${value(i)}`)
@@ -207,11 +205,9 @@ function rewriteStatement(
     .join(' AND ')
   const update = `UPDATE ${quoted(table)} AS own SET ${set.join(', ')}`
   if (ofShard === null) return { text: `${update} WHERE ${where}`, values: rows[0]?.values ?? [], pipelined: true }
-  const own = keys.map((name) => (name === 'home' ? 'bigint' : 'text'))
-  const types = [
-    ...(['text', 'text', 'bigint'] as const),
-    ...[...columns.map(listTypeOf), 'bigint' as const, ...own, 'bigint' as const, 'bigint' as const],
-  ] as const
+  const keyTypes = keys.map((name): ListType => (name === 'home' ? 'bigint' : 'text'))
+  const start: ListType[] = ['text', 'text', 'bigint', ...columns.map(listTypeOf), 'bigint']
+  const types = [...start, ...keyTypes, 'bigint' as const, 'bigint' as const]
   return {
     text: `${update} FROM ${valueRows(types, dialect)} WHERE ${where}${ofShard}`,
     values: [],
