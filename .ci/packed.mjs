@@ -15,9 +15,15 @@ const declaration = `import { f, service } from 'bylaw'
 export default service({
   name: 'notes',
   resources: {
-    notes: { prefix: 'not', fields: { text: f.text({ max: 200 }) }, access: 'public' },
+    notes: { prefix: 'not', fields: { text: f.text({ max: 200 }) }, access: 'public', exports: true },
   },
 })
+`
+
+/** A thread watches its handler. */
+const handled = `import api from './api.ts'
+
+export default api.handlers({ notes: { create: () => {} } })
 `
 
 const versioned = `import { count, f, service } from 'bylaw'
@@ -122,6 +128,9 @@ async function use(url) {
   const all = await fetch(`${url}/notes`)
   assert.equal(all.status, 200, 'GET /notes')
   assert.deepEqual((await all.json()).data, [note])
+  // A thread reads exports.
+  const exported = await fetch(`${url}/notes`, { headers: { Accept: 'application/x-ndjson' } })
+  assert.deepEqual(JSON.parse(await exported.text()), note)
   // As it was compiled, on the machine's own Node: clients run on older ones than services.
   const script = `import('./out/consumer.js').then(({ call }) => call('${url}')).then(console.log)`
   const said = execFileSync(process.execPath, ['--eval', script], { cwd: folder, encoding: 'utf8' })
@@ -129,7 +138,7 @@ async function use(url) {
 }
 
 async function serve() {
-  const args = ['serve', 'api.ts', '--port', '0', '--database', 'sqlite::memory:']
+  const args = ['serve', 'handled.ts', '--port', '0', '--database', 'sqlite:notes.db']
   console.log(`$ bylaw ${args.join(' ')}`)
   // The command that npx runs, but without the shell in between, which keeps signals to itself.
   const server = spawn(resolve(bin, 'bylaw'), args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -150,6 +159,7 @@ async function serve() {
 mkdirSync(folder, { recursive: true })
 writeFileSync(resolve(folder, 'package.json'), '{ "name": "stranger", "private": true, "type": "module" }\n')
 writeFileSync(resolve(folder, 'api.ts'), declaration)
+writeFileSync(resolve(folder, 'handled.ts'), handled)
 writeFileSync(resolve(folder, 'consumer.ts'), consumer)
 writeFileSync(resolve(folder, 'receiver.ts'), receiver)
 writeFileSync(resolve(folder, 'versioned.ts'), versioned)

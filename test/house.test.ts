@@ -214,6 +214,8 @@ describe('the outside', () => {
       assert.equal(outside(made({ [path]: text })).length, 2, path)
     complains(outside(lists("import net from 'node:net'")), 'src/lists/list-query.ts:1', 'node:net', 'handed in')
     quiet(outside(lists("import type { Server } from 'node:http'\nconst say = 'node:net'")))
+    const heavy = "import http, { type Server } from 'node:http'"
+    complains(outside(made({ 'src/http/stop.ts': heavy })), 'src/http/stop.ts:1', "getBuiltinModule('node:http')")
   })
 })
 

@@ -135,7 +135,6 @@ export function listRef(resource: Resource, around: SchemaContext): ComponentRef
   const url = { type: 'string', format: 'uri-reference' }
   const relations = ['self', 'first', 'prev', 'next', 'last'].map((relation) => [relation, url])
   return putBodySchema(resource, 'List', around, {
-    title: `${resource.title}: a page of a list`,
     type: 'object',
     properties: {
       data: { type: 'array', items: cachedBodyRef(itemRef, resource, around), maxItems: maxPageSize },

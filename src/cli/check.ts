@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { stateWarnings } from '../check/state-mistakes.ts'
 import { undescribed } from '../describe/undescribed.ts'
+import { personalNotes, personalWarnings } from '../erasure/personal-notes.ts'
 import { listInWords } from '../formats/naming.ts'
 import { quotaWarnings } from '../limits/quota-warnings.ts'
 import { indexAdvice, listWarning } from '../lists/index-advice.ts'
@@ -41,6 +42,7 @@ async function run(given: CommandInput): Promise<number> {
         ...warnings(found, given.isOn('indexes')),
         ...(await unlockedWarnings(file, found)),
         ...descriptionNote(found),
+        ...personalNotes(found.service).map((text) => styleText('dim', text)),
       ].join('\n'),
     )
   else console.log(coloured(mistakesText(file, mistakes, files)))
@@ -95,9 +97,13 @@ function warnings({ service }: Extract<LoadResult, { service: unknown }>, whole:
     ]) => (states ? stateWarnings(name, states) : []),
   )
   const more = whole || lists.length === 0 ? [] : ['The indexes that would serve them:  bylaw check --indexes']
-  return [...machines, ...lists, ...more, ...quotaWarnings(quotas, resources.values())].map((text) =>
-    styleText('yellow', text),
-  )
+  return [
+    ...machines,
+    ...lists,
+    ...more,
+    ...quotaWarnings(quotas, resources.values()),
+    ...personalWarnings(resources.values()),
+  ].map((text) => styleText('yellow', text))
 }
 
 /** Warns of released versions that are not locked. */

@@ -6,9 +6,10 @@ import { isFileMember } from '../fields/file-kind.ts'
 import type { ContentStore } from '../flow/world.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
 import { type DeclaredRow, rowLabel } from '../schema/declared-rows.ts'
-import type { CrossFault } from '../schema/migration.ts'
+import { applyMend, type CrossFault, noTablesText } from '../schema/migration.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
+import { commandError } from '../terminal/command-error.ts'
 import { databaseFlag, databaseOf, filesFlag } from '../terminal/flags.ts'
 import { loadService } from '../terminal/load.ts'
 import { asCommandError, openContentsFor, openMigrationFor } from '../terminal/start.ts'
@@ -100,6 +101,11 @@ async function run(given: CommandInput): Promise<number> {
   const database = databaseOf(given, service)
   const migration = await openMigrationFor(service, database, 'require')
   try {
+    if (migration.others)
+      throw commandError(
+        `${withoutPassword(database)} cannot be examined. ${noTablesText(migration.others, applyMend)}`,
+        '',
+      )
     const contents = await openContentsFor(service, database, given.flagValue('files')?.text, 'require')
     const all = examinations.map((make) => make(service))
     const files = new FileExamination()

@@ -5,7 +5,7 @@ import { listInWords, nearestName } from '../formats/naming.ts'
 import { isPostgresUrl, withoutPassword } from '../postgres/connection-url.ts'
 import type { Resource } from '../resources/resource.ts'
 import { hazardText } from '../schema/hazard.ts'
-import type { Migration, MigrationPlan, UndropResult } from '../schema/migration.ts'
+import { type Migration, type MigrationPlan, noTablesText, type UndropResult } from '../schema/migration.ts'
 import { type OtherNode, presenceTimeout } from '../schema/presence.ts'
 import type { SchemaStep } from '../schema/step.ts'
 import { type Target, targets } from '../schema/target.ts'
@@ -124,7 +124,8 @@ const summary = ({ phase, steps }: Pick<MigrationPlan, 'phase' | 'steps'>): stri
 
 async function plan(work: MigrateCommandContext): Promise<number> {
   const { database, migration } = work
-  const { steps, survey } = migration
+  const { steps, survey, others } = migration
+  if (others?.length) print(comment(`${database}:${otherTablesText(others)}\n`))
   const hazards = (await survey()).map(hazardText).join('\n')
   if (hazards !== '') print(comment(`The declaration would be refused, because:\n${hazards}\n`))
   if (steps.length > 0) print([...steps.map(stepSql), ...(await dueTexts(work))].join('\n\n'))
@@ -145,6 +146,10 @@ async function dueTexts({ service, migration: { steps, inspect } }: MigrateComma
   return [...counts].map(([name, count]) => `-- due at once for ${name}: ${count} ${count === 1 ? 'item' : 'items'}`)
 }
 
+/** A hint that another database may be meant. */
+const otherTablesText = (others: Migration['others']): string =>
+  others?.length ? ` ${noTablesText(others, 'The tables of the service are made beside these.')}` : ''
+
 const comment = (text: string): string => text.replaceAll(/^(?=.)/gm, '-- ')
 
 function stepSql({ about, phase, sql }: SchemaStep): string {
@@ -161,6 +166,7 @@ async function apply(work: MigrateCommandContext): Promise<number> {
       `Plan ${planTitle(other)} is written for ${other.target}, but ${database} is not.`,
       'Keep the plans of another database in a folder of their own, and name it with --plans.',
     )
+  if (migration.others?.length) print(`${database}:${otherTablesText(migration.others)}`)
   if (plans.length > 0) {
     if ((await draftPlans(service, kind, plans)).length > 0)
       throw commandError(
@@ -225,7 +231,8 @@ async function status({ database, folder, migration }: MigrateCommandContext): P
   if (missing.length === 0) return print(`${database} is as declared.`)
   const isBetween = migration.steps.length > 0 && migration.steps.every(({ phase }) => phase === 'contract')
   const waits = isBetween ? [waitsText(await migration.otherNodes())] : []
-  print([`${database} is not as declared. Missing:`, ...missing.map((one) => `  - ${one}`), ...waits].join('\n'))
+  const head = `${database} is not as declared.${otherTablesText(migration.others)} Missing:`
+  print([head, ...missing.map((one) => `  - ${one}`), ...waits].join('\n'))
   return 1
 }
 

@@ -6,6 +6,7 @@ import { listInWords, nearestName } from '../formats/naming.ts'
 import { durationMilliseconds } from '../formats/time-texts.ts'
 import type { MetricsServer } from '../http/metrics-server.ts'
 import { withoutPassword } from '../postgres/connection-url.ts'
+import { foundText } from '../schema/migration.ts'
 import type { Service } from '../service.ts'
 import { type Command, type CommandInput, declarationArgument } from '../terminal/command.ts'
 import { commandError } from '../terminal/command-error.ts'
@@ -279,20 +280,21 @@ function durationOf(given: CommandInput, flag: string, unless: string): number {
 /** In production only an operator changes the schema, not a process at its start. */
 async function requireSchema(given: CommandInput, service: Service, database: string): Promise<void> {
   const [file = ''] = given.arguments
-  const { serves, steps, close } = await openMigrationFor(service, database, 'require')
+  const { serves, steps, others, close } = await openMigrationFor(service, database, 'require')
   close()
   if (serves !== null) return
   const { from } = given.flagValue('database') ?? { from: '--database' }
   const shown = withoutPassword(database)
   // A value from the environment applies to the next command too.
   const rest = from === '--database' ? `${file} --database ${shown}` : file
+  const found = others?.length ? ` ${foundText(others)}` : ''
   const missing = steps.map(({ about }) => `  - ${about}`).join('\n')
   const write =
     readPlans(plansFolderOf(given, file)).length === 0
       ? ''
       : `Write it down:       bylaw migrate plan ${file} --name what-changes\n`
   throw commandError(
-    `The database ${shown} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start. Missing:\n${missing}`,
+    `The database ${shown} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start.${found} Missing:\n${missing}`,
     `See the statements:  bylaw migrate plan ${rest}\n${write}Carry them out:      bylaw migrate apply ${rest}`,
   )
 }

@@ -1,6 +1,7 @@
 /** Bucket requests: sends signed requests to a bucket, with bounds in time, and again if a failure passes. Part 2, fields. */
-import http, { type IncomingMessage } from 'node:http'
-import https from 'node:https'
+import type http from 'node:http'
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
+import type https from 'node:https'
 import { pause, type World, within } from '../flow/world.ts'
 import { answeredFault, BucketFault } from './bucket-fault.ts'
 import type { BucketPlace } from './bucket-place.ts'
@@ -46,15 +47,16 @@ export class BucketRequests {
   readonly #place: BucketPlace
   readonly #world: World
   readonly #patience: BucketPatience
-  readonly #protocol: typeof http | typeof https
-  readonly #agent: http.Agent
+  readonly #client: typeof http | typeof https
+  readonly #agent: Agent
 
   constructor(place: BucketPlace, world: World, patience: BucketPatience) {
     this.#place = place
     this.#world = world
     this.#patience = patience
-    this.#protocol = place.origin.protocol === 'https:' ? https : http
-    this.#agent = new this.#protocol.Agent({ keepAlive: true, timeout: idleLife })
+    // An import would read every export of the module; one of them loads WebSockets.
+    this.#client = process.getBuiltinModule(place.origin.protocol === 'https:' ? 'node:https' : 'node:http')
+    this.#agent = new this.#client.Agent({ keepAlive: true, timeout: idleLife })
   }
 
   /** The answer to a request that succeeds; throws a `BucketFault` otherwise. */
@@ -93,7 +95,7 @@ export class BucketRequests {
     const unsigned = { method, host: origin.host, path, query, headers: { ...headers, ...content } }
     const signed = signRequest({ ...unsigned, digest: sha256(body ?? '') }, this.#place, this.#world.now())
     const target = Object.keys(query).length === 0 ? path : `${path}?${canonicalQuery(query)}`
-    const request = this.#protocol.request(origin, { method, path: target, headers: signed, agent: this.#agent })
+    const request = this.#client.request(origin, { method, path: target, headers: signed, agent: this.#agent })
     const time = this.#patience.answer * (1 + Math.ceil(effort / MiB))
     const cancel = this.#world.after(time, () => void request.destroy(silent(this.#place, time)))
     return answerOf(request, body).finally(cancel)
@@ -137,7 +139,7 @@ export class BucketRequests {
 }
 
 /** Sends a request and its content, and returns the head of the answer, which may come before all of the content is sent. */
-function answerOf(request: http.ClientRequest, body: string | Uint8Array | undefined): Promise<IncomingMessage> {
+function answerOf(request: ClientRequest, body: string | Uint8Array | undefined): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.on('response', (response) => {
       response.on('error', ignore) // until it is read

@@ -218,3 +218,32 @@ test('the start says what is wrong with the bucket or the access key', async (t)
   await refused(/needs s3:GetObject, s3:PutObject, .* for shop-files\/some folder\/ü\/\*/, environment)
   assert.equal(bucket.requests.filter(({ method }) => method !== 'GET').length, 0)
 })
+
+test('the start names the right that a key for reading lacks, and leaves nothing behind', async (t) => {
+  const bucket = await standIn()
+  t.after(bucket.close)
+  const denied = (method: string) => (seen: SeenRequest) =>
+    seen.method === method ? { status: 403, code: 'AccessDenied' } : null
+  const own = `${bucket.place}/own`
+  for (const [method, right] of [
+    ['PUT', 's3:PutObject'],
+    ['DELETE', 's3:DeleteObject'],
+  ] as const) {
+    bucket.fault = denied(method)
+    await assert.rejects(
+      bucket.contents({ place: own, writes: true }),
+      ({ message }: Error) =>
+        /^The bucket shop-files at .* 403 AccessDenied\. .* for shop-files\/some folder\/ü\/own\/\*/.test(message) &&
+        message.endsWith(` It lacks ${right}.`),
+    )
+    await bucket.contents({ place: own })
+  }
+  bucket.fault = () => null
+  bucket.requests.length = 0
+  await bucket.contents({ place: own, writes: true })
+  assert.deepEqual(
+    bucket.requests.map(({ method, key }) => `${method} ${key}`),
+    ['GET', 'PUT', 'DELETE'].map((method) => `${method} some folder/ü/own/bylaw`),
+  )
+  assert.equal(bucket.objects.size, 0)
+})

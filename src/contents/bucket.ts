@@ -14,22 +14,27 @@ const MiB = 1024 * 1024
 /** Servers take no smaller parts. */
 const usualTerms: BucketTerms = { partSize: 5 * MiB, patience: usualPatience }
 
+/** What the start writes to find out whether it may; no content has this name. */
+export const probeName = 'bylaw'
+
 const mostParts = 10_000
 /** How often a content that breaks off is read on, unless some bytes arrive in between. */
 const mostBreaks = 5
 const progress = MiB
 
-/** Throws if the bucket is not there, cannot be reached, or refuses the access key. */
+/** Throws if the bucket is not there, cannot be reached, or refuses the access key; with `writes`, also if that may not write. */
 export async function bucketContents(
   place: BucketPlace,
   world: World,
+  writes: boolean,
   { partSize, patience }: BucketTerms = usualTerms,
 ): Promise<ContentStore> {
   const requests = new BucketRequests(place, world, patience)
   const keyOf = (name: string) => place.prefix + name
   const length = (name: string) => lengthOf(requests, keyOf(name))
   const holds = (most: number) => Math.max(partSize, Math.ceil(most / mostParts))
-  await probe(requests, keyOf('bylaw'))
+  await probe(requests, keyOf(probeName))
+  if (writes) await probeWriting(requests, keyOf(probeName))
   return {
     ...{ length, holds },
     write: (name, pieces, most) => writeContent(requests, keyOf(name), pieces, holds(most)),
@@ -48,6 +53,19 @@ async function probe(requests: BucketRequests, key: string): Promise<void> {
     if (fault.code !== 'NoSuchKey' && fault.code !== 'InvalidRange') throw fault
   })
 }
+
+/** Stores an object and removes it. Other processes may do the same at the same time. */
+async function probeWriting(requests: BucketRequests, key: string): Promise<void> {
+  await naming('s3:PutObject', requests.send({ method: 'PUT', key, body: '', headers: ofBytes }))
+  await naming('s3:DeleteObject', requests.send({ method: 'DELETE', key }))
+}
+
+/** Names the right that is missing if the bucket denies a request. */
+const naming = (right: string, answer: Promise<unknown>): Promise<unknown> =>
+  answer.catch((fault: BucketFault) => {
+    if (fault.code !== 'AccessDenied') throw fault
+    throw new BucketFault(`${fault.message} It lacks ${right}.`, fault.code, { passes: false, cause: fault })
+  })
 
 async function lengthOf(requests: BucketRequests, key: string): Promise<number | null> {
   try {

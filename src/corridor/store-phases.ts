@@ -23,7 +23,7 @@ import { admitQuota, spendQuota } from '../limits/quota.ts'
 import { isDryRun } from '../lists/query-string.ts'
 import type { Resource } from '../resources/resource.ts'
 import { isWebhookResource } from '../resources/service-fields.ts'
-import type { Unique } from '../rows/collection.ts'
+import { personalNames, type Unique } from '../rows/collection.ts'
 import { rowRightsOf } from '../rules/row-rights.ts'
 import { hasRowRules } from '../rules/row-rules.ts'
 import type { Service } from '../service.ts'
@@ -75,6 +75,7 @@ export const storePhase = phase({
     { step: 'removal', check: explainRemoval },
     { step: 'waits', informs: true, check: explainWaiting },
     { step: 'fields', informs: true, check: explainFields },
+    { step: 'personal', informs: true, check: explainPersonal },
     { step: 'limits', informs: true, check: explainLimits },
   ],
 })
@@ -326,6 +327,11 @@ function explainFields({ route: { resource, safe }, asked: { caller } }: Explain
     return lacks.length > 0 ? [`${name} cannot be written: it needs ${lacks.join(' and ')}`] : []
   })
   return lines.length === 0 ? null : lines.join('; ')
+}
+
+function explainPersonal({ route: { resource } }: ExplainedWay): string | null {
+  const names = personalNames(resource.collection.fields)
+  return names.length === 0 ? null : `\`bylaw erase\` empties ${listInWords(names, 'and')}`
 }
 
 function explainLimits({ route: { content, resource, importing } }: ExplainedWay): string | null {

@@ -1,6 +1,6 @@
 /** Errors: the schemas of error bodies in both formats, and of the conflict of a used idempotency key. Part 13; part 7. */
 
-import { type ComponentRef, type Components, type DocumentPart, pascalCase } from '../bodies/components.ts'
+import type { ComponentRef, Components, DocumentPart } from '../bodies/components.ts'
 import { catalogue, typeChain } from '../errors/catalogue.ts'
 import { problemPrefix, type Settings } from '../settings.ts'
 import type { StatusRefusal } from './refusals.ts'
@@ -150,4 +150,3 @@ const statusTitles: Readonly<Record<number, string>> = {
 }
 
 export const statusTitle = (status: number): string => statusTitles[status] ?? `Status ${status}`
-export const statusName = (status: number): string => pascalCase(statusTitle(status))

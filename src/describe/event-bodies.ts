@@ -5,7 +5,6 @@ import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/comp
 import type { SchemaContext } from '../bodies/schemas.ts'
 import { streamType } from '../endpoints/content-negotiation.ts'
 import type { OperationDescription, Route, ServedVersion } from '../flow/route.ts'
-import { titleInSentence } from '../formats/naming.ts'
 import { cursorInformationSchema } from '../lists/page-text.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endpointResource } from '../resources/service-fields.ts'
@@ -157,7 +156,6 @@ function resourceEventRef(
         }
       : { id: text, type, timestamp: moment, version: text, sequence: { type: 'integer', minimum: 1 }, data }
   return around.components.put('schemas', [`${pascalCase(resource.singular)}Event`], {
-    ...{ title: `The event of a change: ${titleInSentence(resource.title)}`, type: 'object', properties: own },
-    ...{ required: Object.keys(own), additionalProperties: false },
+    ...{ type: 'object', properties: own, required: Object.keys(own), additionalProperties: false },
   })
 }

@@ -1,6 +1,6 @@
 /** Filters: describes each form of a filter as a parameter with its literal name. Part 13; part 4, filtering. */
 
-import type { ComponentRef, DocumentPart } from '../bodies/components.ts'
+import { type ComponentRef, type DocumentPart, pascalCase } from '../bodies/components.ts'
 import { fieldSchema, idSchema, type SchemaContext, termsAt } from '../bodies/schemas.ts'
 import { type FieldKind, type FieldTerms, fieldKind } from '../fields/kind.ts'
 import type { ListOffer } from '../flow/route.ts'
@@ -50,7 +50,7 @@ export function filterParameters(
   return [{ name: field, in: 'query', schema: valueOrSet(resource, field, terms, around) }, ...formed]
 }
 
-/** The schema of a value or a set of values; it is shared if that of the value is. */
+/** The schema of a value or a set of values; it is shared, unless the values are those of an enum. */
 function valueOrSet(resource: Resource, field: string, terms: FieldTerms, around: SchemaContext): DocumentPart {
   const value = valueSchema(resource, field, terms, around)
   const itself = valueSchema(resource, field, terms, unshared(around))
@@ -60,8 +60,9 @@ function valueOrSet(resource: Resource, field: string, terms: FieldTerms, around
   const set = setRef(bare, itself, resource.settings.list.maxSetSize, around)
   const isPlainText = terms.kind === 'text' && value.pattern === textSchema.pattern
   const either = { anyOf: [isPlainText ? { ...textSchema, pattern: notASetPattern } : value, set] }
-  const name = isPlainText ? 'Text' : typeof value.$ref === 'string' && value.$ref.split('/').at(-1)
-  return name ? { ...around.components.put('schemas', [`${name.replace(/Input$/, '')}OrSet`], either) } : either
+  if (value.enum !== undefined) return either
+  const name = typeof value.$ref === 'string' ? String(value.$ref.split('/').at(-1)) : pascalCase(terms.kind)
+  return { ...around.components.put('schemas', [`${name.replace(/Input$/, '')}OrSet`], either) }
 }
 
 /** A context in which shared schemas stand where they are used. */

@@ -22,7 +22,7 @@ export const introductionText = (service: Service, label: string): string =>
 
 function generalText({ settings }: Service): string {
   return [
-    'Every GET has a HEAD with the same status and headers and no content, and every path an OPTIONS that says what is offered.',
+    'Every GET has a HEAD, and every path an OPTIONS that says what is offered.',
     'Every answer has Request-Id, its name in the logs of the service, and Version, the version that answered. A Request-Id of up to 128 letters, digits and `._-` that a request has is kept.',
     'In PUT and PATCH, fields that the service sets are ignored, and those of the address have its values or are left out.',
     'Answers with content also have Content-Type and X-Content-Type-Options, and Content-Encoding if it is compressed; Cache-Control and Vary say who may use an answer again, and errors have Content-Language. All answers to dry runs have Dry-Run.',

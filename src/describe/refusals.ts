@@ -44,7 +44,9 @@ export function refusalsOf(operation: DescribedOperation, { phases }: DescribedC
       const found = [...new Set(named.map((one) => (typeof one === 'string' ? one : one[0])))]
       const listed = found.flatMap((type) => violationTypes(type, types)).filter((one) => isPossible(one, operation))
       // The errors of an import are those of its lines, of any type.
-      const violations = operation.route.importing ? [] : isBatch ? [...found, ...listed] : listed // a violation of a batch names the refused operation
+      // A violation of a batch names the refused operation; it has the type of the refusal if that is the only one.
+      const ofMembers = isBatch && found.length > 1 ? found : []
+      const violations = operation.route.importing ? [] : [...ofMembers, ...listed]
       return {
         status,
         types: found.map(nameOf).toSorted(),

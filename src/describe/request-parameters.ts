@@ -74,12 +74,12 @@ const requestHeaders: Readonly<
 > = {
   match: [
     'If-Match',
-    'Only if one of these tags is the present one, or with * if there is anything.',
+    'Only if its tag is one of these; with *, if it is there.',
     { type: 'string', pattern: tagsPattern },
   ],
   noneMatch: [
     'If-None-Match',
-    'Only if none of these tags is the present one, or with * if there is nothing.',
+    'Only if its tag is none of these; with *, if it is not there.',
     { type: 'string', pattern: tagsPattern },
   ],
   unmodifiedSince: ['If-Unmodified-Since', 'Only if it was not changed since, an HTTP date.', { type: 'string' }],
@@ -151,7 +151,7 @@ function keyParameter({ resource: { settings, name }, claims }: Route, component
   const repeat =
     mode === 'replay'
       ? 'A repeat is answered as the first request was.'
-      : 'A repeat is answered by 409 with old_id, which means that it is done already.'
+      : 'A repeat is answered by 409 with old_id: it is done already.'
   const kept = retention === null ? 'Keys are kept for ever.' : `Keys are kept for ${secondsText(retention)}.`
   const needed = claims === 'required'
   const field = idempotencyKeyField(settings)
@@ -160,7 +160,7 @@ function keyParameter({ resource: { settings, name }, claims }: Route, component
   const part = {
     name: 'Idempotency-Key',
     in: 'header',
-    description: `A key of the client's, so that the request can be repeated safely. ${repeat} ${kept}${either}`,
+    description: `A key that makes repeats of the request safe. ${repeat} ${kept}${either}`,
     ...(needed && field === null ? { required: true } : {}),
     schema: { type: 'string', pattern: `^(?:"${key}"|${key})$` },
   }
@@ -186,9 +186,9 @@ export function listQueryParameters({ offer, resource }: Route, around: SchemaCo
 /** The parameter `fields` of reads. R233. */
 export function fieldsParameters({ fields }: Route): DocumentPart[] {
   if (!fields) return []
-  const description = 'The fields that are answered: the answer has only these and `id`, and no links.'
+  const description = 'The answer has only these fields and `id`, and no links.'
   const schema = { type: 'array', minItems: 1, items: { type: 'string', enum: fields } }
-  return [{ ...{ name: 'fields', in: 'query', description, style: 'form', explode: false }, schema }]
+  return [{ ...{ name: 'fields', in: 'query', description, explode: false }, schema }]
 }
 
 /** The parameter `embed` of reads. R232. */
@@ -238,19 +238,22 @@ function listParameter(
     case 'sort':
       return sorts.length === 0
         ? []
-        : [own(name, 'The field to sort by; not together with custom_sort.', { type: 'string', enum: sorts })]
+        : [
+            own(name, `The field to sort by${customs.length > 0 ? '; not with custom_sort' : ''}.`, {
+              type: 'string',
+              enum: sorts,
+            }),
+          ]
     case 'custom_sort':
-      return [own(name, `A declared order, not together with sort. ${criteria}`, { type: 'string', enum: customs })]
+      return [own(name, `A declared order, not with sort. ${criteria}`, { type: 'string', enum: customs })]
     case 'order':
-      return [
-        own(name, 'The direction, where sort or custom_sort is given.', { type: 'string', enum: ['asc', 'desc'] }),
-      ]
+      return [own(name, 'The direction of sort or custom_sort.', { type: 'string', enum: ['asc', 'desc'] })]
     case 'nulls': {
       const where = nullsDefault === 'sql' ? 'as if they were the greatest' : nullsDefault
       return sorts.length === 0
         ? []
         : [
-            own(name, `Where items without a value stand, where sort is given; else ${where}.`, {
+            own(name, `Where sort puts items without a value; by default ${where}.`, {
               type: 'string',
               enum: ['first', 'last'],
             }),
@@ -261,7 +264,7 @@ function listParameter(
     case 'page_size':
       return [own(name, 'How many items on a page.', size(isPaged))]
     case 'offset':
-      return [own(name, 'How many items are passed over.', { type: 'integer', minimum: 0, maximum: maxOffset })]
+      return [own(name, 'How many items to pass over.', { type: 'integer', minimum: 0, maximum: maxOffset })]
     case 'page':
       return [
         own(name, `The number of the page; at most ${maxOffset} items can be passed over.`, {

@@ -9,7 +9,7 @@ import { summaryRef } from '../bodies/summary-bodies.ts'
 import { typeChain, typeTitle } from '../errors/catalogue.ts'
 import type { DescribedAnswer, Endpoint, Route, ServedVersion } from '../flow/route.ts'
 import type { Service } from '../service.ts'
-import { refusalContent, repeatTypes, statusName, statusTitle } from './errors.ts'
+import { refusalContent, repeatTypes, statusTitle } from './errors.ts'
 import { eventRef, eventsRef, streamContent } from './event-bodies.ts'
 import { type DescribedCorridor, refusalsOf, type StatusRefusal } from './refusals.ts'
 import { type HeaderRefs, refusalHeaders } from './response-headers.ts'
@@ -34,14 +34,14 @@ export function responsesOf(scene: ResponseContext, place: Endpoint, route: Rout
   const own = refusalsOf({ service, version, place, route }, corridor).filter((one) => !isAlike(one, route))
   const refused = own.map((refusal) => [refusal.status, refusalRef(scene, refusal, route)])
   const done = Object.entries(successResponses(scene, route))
-  const alike = scene.around.components.bodies.form('RefusedRequest', () => alikeRef(scene))
+  const alike = scene.around.components.bodies.form('Error4XX', () => alikeRef(scene))
   return Object.fromEntries([...done, ...refused, ['4XX', alike]])
 }
 
 /** The statuses with which every request, or every one with content, can be refused in the same way. */
 const alikeStatuses = [406, 408, 413, 414, 415, 417, 421, 431]
-const isAlike = ({ status }: StatusRefusal, { safe }: Route): boolean =>
-  alikeStatuses.includes(status) || (safe && status === 412)
+const isAlike = ({ status }: StatusRefusal, { safe, about }: Route): boolean =>
+  alikeStatuses.includes(status) || (status === 412 && (safe || !about.headers.includes('match')))
 
 /** These refusals of all operations are described together: for each operation, they would be a third of the document. */
 function alikeRef(scene: ResponseContext): ComponentRef {
@@ -54,13 +54,10 @@ function alikeRef(scene: ResponseContext): ComponentRef {
     ),
   )
   const byStatus = [...Map.groupBy(all, ({ status }) => status)].toSorted(([a], [b]) => a - b)
-  const listed = byStatus.map(
-    ([status, own]) => [status, [...new Set(own.flatMap(({ types }) => types))].toSorted()] as const,
-  )
-  const said = listed.map(([status, types]) => `${status} ${types.join(' or ')}`).join(', ')
-  const types = listed.flatMap(([, own]) => own)
-  return around.components.put('responses', ['RefusedRequest'], {
-    description: `The request itself is refused, whatever it asks for: ${said}. 412 is only for reads, 413 and 415 for content.`,
+  const statuses = byStatus.map(([status]) => status).join(', ')
+  const types = byStatus.flatMap(([, own]) => [...new Set(own.flatMap((one) => one.types))].toSorted())
+  return around.components.put('responses', ['Error4XX'], {
+    description: `The request itself is refused, whatever it asks for: ${statuses}. 413 and 415 are for content.`,
     ...headers(all.flatMap((one) => one.headers)),
     content: refusalContent({ types, violations: [], repeats: false }, false, refusalExample(types, version)),
   })
@@ -87,14 +84,14 @@ const ownStatuses = [400, 409, 422]
 
 /**
  * The name of a refusal is that of the status, with the operation and the resource where others of this name differ, and does
- * not change when resources are added. A batch is refused as any of its members is, so its refusals are never those of others.
+ * not change when resources are added. A batch is refused as any of its members is, so its refusals with several types are
+ * never those of others.
  */
-function refusalNames({ status }: StatusRefusal, { resource, about, most }: Route): [string, ...string[]] {
-  const name = statusName(status)
-  if (most !== undefined) return [`Batch${name}`]
-  const ofKind = pascalCase(about.id) + name
+function refusalNames({ status, types }: StatusRefusal, { resource, about, most }: Route): [string, ...string[]] {
+  if (most !== undefined && types.length > 1) return [`Batch${status}`]
+  const ofKind = `${pascalCase(about.id)}${status}`
   const own = [ofKind, pascalCase(resource.singular) + ofKind] as const
-  return ownStatuses.includes(status) ? [...own] : [name, ...own]
+  return ownStatuses.includes(status) ? [...own] : [`Error${status}`, ...own]
 }
 
 /** The declared examples of the types of a refusal, or else one of its first type. */

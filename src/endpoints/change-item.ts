@@ -98,7 +98,7 @@ function changeDescription(scene: EndpointContext, claims: Route['claims']): Wri
   const replayed = replayHeaders(resource, claims)
   return {
     id: 'update',
-    summary: () => `Changes the given fields of one ${titleInSentence(resource.title)}`,
+    summary: () => `Changes fields of one ${titleInSentence(resource.title)}`,
     body: 'change',
     answers: [
       describedItem(200, `${resource.title} was changed.`, resource, replayed),

@@ -89,9 +89,7 @@ function listDescription(scene: EndpointContext): OperationDescription {
   return {
     id: 'list',
     summary: (below) => `Lists ${name}${below}`,
-    notes: [
-      `At most ${settings.list.maxFilters} filters. Without sort the order is ${(declaration.order ?? ['id']).join(', ')}.`,
-    ],
+    notes: [`At most ${settings.list.maxFilters} filters. Default order: ${(declaration.order ?? ['id']).join(', ')}.`],
     body: null,
     headers: [...itemConditions, 'modifiedSince'],
     answers: [describedPage(resource), describedUnchanged(resource)],

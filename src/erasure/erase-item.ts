@@ -26,16 +26,18 @@ export interface Erasure {
   readonly unended: readonly string[]
 }
 
-/** Whether an erasure of items of a resource empties anything. */
-export function canErase({ resources }: Pick<Service, 'resources'>, { collection }: Resource): boolean {
-  const names = new Set([collection.name])
-  for (const name of names) {
-    const own = resources.get(name)?.collection
-    if (own && hasPersonal(own.fields)) return true
-    for (const { onDelete, collection: below } of own?.dependents ?? []) if (onDelete === 'cascade') names.add(below)
-  }
-  return false
+/** The resources whose items may be erased with one of a resource, its own included. */
+export function erasedWith({ resources }: Pick<Service, 'resources'>, first: string): ReadonlySet<string> {
+  const names = new Set([first])
+  for (const name of names)
+    for (const { onDelete, collection: below } of resources.get(name)?.collection.dependents ?? [])
+      if (onDelete === 'cascade') names.add(below)
+  return names
 }
+
+/** Whether an erasure of items of a resource empties anything. */
+export const canErase = ({ resources }: Pick<Service, 'resources'>, { name }: Resource): boolean =>
+  [...erasedWith({ resources }, name)].some((one) => hasPersonal(resources.get(one)?.collection.fields ?? []))
 
 /** Each item is erased in one transaction. After a failure, a repeat goes on. */
 export async function eraseItem(context: ErasureContext, first: ErasedItem): Promise<Erasure> {
@@ -65,17 +67,18 @@ const nameOf = ({ resource, key }: ErasedItem): string => JSON.stringify([resour
 const isPresent = async ({ store, world }: ErasureContext, { resource, key }: ErasedItem): Promise<boolean> =>
   (await store.execute({ do: 'read', collection: resource.name, key, time: world.now() })).is === 'found'
 
-/** The items that a removal of the item would remove too, without those that refer to it in lists. */
+/** The items that a removal of the item would remove too. */
 async function itemsBelow(
   { service: { resources }, store }: ErasureContext,
   { resource: { collection }, key }: ErasedItem,
 ): Promise<ErasedItem[]> {
   const found: ErasedItem[] = []
-  for (const { collection: name, column, onDelete, pairs } of collection.dependents) {
+  for (const { collection: name, column, ids, onDelete, pairs } of collection.dependents) {
     const resource = resources.get(name)
-    if (onDelete !== 'cascade' || column === null || !resource) continue
+    if (onDelete !== 'cascade' || !resource) continue
     const account = pairs || collection.account === null ? undefined : key.account
-    const rows = (await store.execute({ do: 'family', collection: name, column, value: key.id, account })) as FamilyRows
+    const plan = { do: 'family', collection: name, column, ids, value: key.id, account } as const
+    const rows = (await store.execute(plan)) as FamilyRows
     for (const row of rows.rows) found.push({ resource, key: row.key })
   }
   return found

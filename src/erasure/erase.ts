@@ -53,17 +53,17 @@ async function run(given: CommandInput): Promise<number> {
   const key = keyOf(resource, id, given)
   const database = databaseOf(given, service)
   const isDry = given.isOn('dry-run')
-  const contents = await openContentsFor(service, database, given.flagValue('files')?.text)
+  const contents = await openContentsFor(service, database, given.flagValue('files')?.text, 'require')
   const store = await openStoreFor(service, database, 'require')
   let erasure: Erasure
   let isKnown = true
-  let missing = 0
+  let left: LeftContents = { missing: 0, failure: null }
   try {
     const world = serviceWorld(realWorld, store, cursorSecretsOf(store), contents)
     const { is } = await store.execute({ do: 'read', collection: resource.name, key, time: world.now() })
     isKnown = is !== 'missing'
     erasure = await asCommandError(() => eraseItem({ service, store, world, isDry }, { resource, key }))
-    if (contents && !isDry) missing = await removeGivenUp(store, contents)
+    if (contents && !isDry) left = await removeGivenUp(store, contents)
   } finally {
     await store.close()
   }
@@ -73,20 +73,31 @@ async function run(given: CommandInput): Promise<number> {
       resource.collection.account === null ? 'Look at its id.' : 'Look at its id, and name its account:  --account ID',
     )
   if (!isDry && !isPostgresUrl(database)) scrubSqlite(database, realWorld)
-  return report(`${withoutPassword(database)}: ${name} ${id}`, { ...erasure, missing }, isDry)
+  return report(`${withoutPassword(database)}: ${name} ${id}`, { ...erasure, ...left }, isDry)
 }
 
-/** Returns how many are not in this place: then it may be the wrong one. The service removes them from its own within a day. */
-async function removeGivenUp(store: Store, contents: ContentStore): Promise<number> {
+/** Contents that were given up and are still there. */
+interface LeftContents {
+  /** How many are not in this place: then it may be the wrong one. The service removes them from its own within a day. */
+  readonly missing: number
+  /** Why one could not be removed; the others after it were not tried. */
+  readonly failure: string | null
+}
+
+async function removeGivenUp(store: Store, contents: ContentStore): Promise<LeftContents> {
   let missing = 0
   for (const { name } of rowsIn(await store.execute(tablePlan(findGivenUp, { none: 0 })))) {
-    if ((await contents.length(String(name))) === null) missing++
-    else {
-      await contents.remove(String(name)) // before it is forgotten, so that nothing stays behind
-      await store.execute(tablePlan(forgetContent, { name: String(name), time: 0 }))
+    let isThere: boolean
+    try {
+      isThere = (await contents.length(String(name))) !== null
+      if (isThere) await contents.remove(String(name)) // before it is forgotten, so that nothing stays behind
+    } catch (error) {
+      return { missing, failure: (error as Error).message }
     }
+    if (isThere) await store.execute(tablePlan(forgetContent, { name: String(name), time: 0 }))
+    else missing++
   }
-  return missing
+  return { missing, failure: null }
 }
 
 function erasableResource(service: Service, name: string, declaration: string): Resource {
@@ -146,11 +157,11 @@ const countsInWords = (counts: Counts): string =>
     'and',
   )
 
-function report(what: string, erasure: Erasure & { readonly missing: number }, isDry: boolean): number {
+function report(what: string, erasure: Erasure & LeftContents, isDry: boolean): number {
   const lines = countsIn(erasure)
   const verb = isDry ? 'would be emptied' : 'is emptied'
   console.log(lines.length === 0 ? `${what}: nothing is left to erase.` : [`${what} ${verb}.`, ...lines].join('\n'))
-  const { unended, missing } = erasure
+  const { unended, missing, failure } = erasure
   const left = [
     ...(unended.length === 0
       ? []
@@ -162,6 +173,7 @@ function report(what: string, erasure: Erasure & { readonly missing: number }, i
       : [
           `${missing} contents of files are not in the place of files. Name the one that the service has, with --files, and run this again.`,
         ]),
+    ...(failure === null ? [] : [`Contents of files could not be removed: ${failure} Run this again once they can.`]),
   ]
   for (const line of left) console.error(line)
   return left.length === 0 ? 0 : 1

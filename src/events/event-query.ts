@@ -104,13 +104,13 @@ function namedSources(
     (one) =>
       (resources?.includes(one.name) ?? true) && (types?.some((type) => eventTypesOf(one).includes(type)) ?? true),
   )
-  if (!types) return { sources: asked }
+  if (!types && asked.length > 0) return { sources: asked }
   const pairs = asked.flatMap(({ collection, prefix, actions }) =>
     [...actions].flatMap(([stored, name]) =>
-      types.includes(`${prefix}.${name}`) ? [[collection, stored] as const] : [],
+      types?.includes(`${prefix}.${name}`) ? [[collection, stored] as const] : [],
     ),
   )
-  // Both filters together may match no resource; then the list is empty.
+  // An empty set, or both filters together, may match no resource; then the list is empty.
   return { sources: asked.length > 0 ? asked : sources, types: pairs }
 }
 

@@ -2,6 +2,7 @@
 import type { Field } from '../fields/field.ts'
 import { partsOf } from '../fields/file-kind.ts'
 import type { FieldTree } from '../flow/intent.ts'
+import { guardFormula } from '../formats/formula-guard.ts'
 import type { Resource } from '../resources/resource.ts'
 import type { View } from '../views/view.ts'
 
@@ -40,14 +41,8 @@ const valueAt = (item: unknown, path: readonly string[]): unknown =>
 function cellText(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'object') return quotedText(JSON.stringify(value))
-  return typeof value === 'string' ? quotedText(isFormula(value) ? `'${value}` : value) : String(value)
+  return typeof value === 'string' ? quotedText(guardFormula(value)) : String(value)
 }
-
-/**
- * Whether a spreadsheet could run a text, which then gets an apostrophe in front. The same text with apostrophes in front gets
- * one more, so that readers restore each text by removing one apostrophe.
- */
-const isFormula = (text: string): boolean => /^'*[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?$/.test(text)
 
 /** Also texts with a semicolon or tab are quoted, which separate cells for spreadsheets of some countries. */
 const quotedText = (text: string): string =>

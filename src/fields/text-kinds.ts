@@ -42,7 +42,8 @@ export const email: FieldKind = {
     checkBoth(textCheck(field, 254), matchCheck(isEmail, 'must be an e-mail address, as ann@example.com.')),
   schema: (terms, use, { shared }) => {
     const schema = { type: 'string', format: 'email', pattern: emailPattern.source, ...lengthSchema(terms) }
-    const isUsual = use !== 'asked' && terms.pattern === undefined && terms.min === undefined && terms.max === 254
+    if (use === 'asked') return shared('EmailAddressInput', schema)
+    const isUsual = terms.pattern === undefined && terms.min === undefined && terms.max === 254
     return isUsual ? shared('EmailAddress', { ...schema, examples: ['ann@example.com'] }) : schema
   },
   plain: () => 'nobody@example.com',

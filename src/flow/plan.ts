@@ -254,7 +254,10 @@ export type Effect = RowChange | ListCheck | TablePlan
 export interface FamilyRead {
   readonly do: 'family'
   readonly collection: string
-  readonly column: string
+  /** Null if the value is in lists, for which there is no column. */
+  readonly column: string | null
+  /** The values in the lists of a document. */
+  readonly ids?: (document: Readonly<Record<string, unknown>>) => readonly string[]
   readonly value: string
   /** The account whose rows are read; undefined for those of all accounts. */
   readonly account: string | null | undefined

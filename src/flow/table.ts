@@ -12,7 +12,15 @@ export interface Table {
   readonly resource?: string
   /** The column that decides on which shard a row is stored; without one, the whole table is on one machine. */
   readonly shardKey?: string
-  readonly indexes?: readonly { readonly name: string; readonly columns: readonly string[]; readonly unique?: true }[]
+  readonly indexes?: readonly TableIndex[]
+  /** What it is on SQLite, in files that are new: a table with another key, or a view that takes rows without storing them. */
+  readonly onSqlite?: Pick<Table, 'key' | 'indexes'> | { readonly view: string }
+}
+
+interface TableIndex {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly unique?: true
 }
 
 /** A condition for each column: it equals a value, is null, is one of several texts, or is within bounds. All values are named. */

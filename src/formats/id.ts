@@ -72,19 +72,17 @@ function stampUuid(bytes: Uint8Array, time: number, counter: number): Uint8Array
   return bytes
 }
 
-/** 128 bits as 26 characters of five bits each; the first has three. */
+/** All pairs of characters, each for ten bits. */
+const base32Pairs = Array.from({ length: 1024 }, (_, n) => (base32[n >>> 5] as string) + (base32[n & 31] as string))
+
+/** 128 bits as 26 characters: two leading zero bits and the first byte are one pair, each five bytes that follow are four. */
 function encodeBase32(bytes: Uint8Array): string {
-  let text = ''
-  let bits = 2 // two leading zero bits make 130
-  let value = 0
-  for (const byte of bytes) {
-    value = (value << 8) | byte
-    bits += 8
-    while (bits >= 5) {
-      bits -= 5
-      text += base32[(value >>> bits) & 31]
-      value &= (1 << bits) - 1
-    }
+  const byte = (i: number) => bytes[i] as number
+  const pair = (bits: number) => base32Pairs[bits & 1023] as string
+  let text = pair(byte(0))
+  for (let i = 1; i < 16; i += 5) {
+    text += pair((byte(i) << 2) | (byte(i + 1) >>> 6)) + pair((byte(i + 1) << 4) | (byte(i + 2) >>> 4))
+    text += pair((byte(i + 2) << 6) | (byte(i + 3) >>> 2)) + pair((byte(i + 3) << 8) | byte(i + 4))
   }
   return text
 }

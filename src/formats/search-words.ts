@@ -39,7 +39,16 @@ const withoutMarks = (text: string): string => text.normalize('NFKD').replace(ma
 const withoutSpaces =
   /(?<sign>\p{Extended_Pictographic}|\p{RI}{2})|[[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Yiii}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tale}\p{scx=Talu}\p{scx=Lana}\p{scx=Tavt}\p{scx=Ahom}]&&[\p{L}\p{M}\p{Nl}]]+/gv
 
-const segmenter = new Intl.Segmenter('en', { granularity: 'word' }) // a fixed language, as some have rules of their own
+/** Cuts words by a fixed language, as some have rules of their own. Made at its first use, which takes 10 ms. */
+const segmenter = atFirstUse(() => new Intl.Segmenter('en', { granularity: 'word' }))
+
+function atFirstUse<Made>(make: () => Made): () => Made {
+  let made: Made | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
 
 /** The words of a text, each once, in the order in which they first stand there. */
 export const wordsOf = (text: string): readonly string[] => [...new Set(eachWord(foldText(text), true))]
@@ -60,7 +69,7 @@ function* eachWord(text: string, withLast: boolean): Generator<string> {
 
 function* spacedWords(text: string): Generator<string> {
   if (text.trim() === '') return
-  for (const { segment, isWordLike } of segmenter.segment(text))
+  for (const { segment, isWordLike } of segmenter().segment(text))
     if (isWordLike && /[\p{L}\p{N}]/u.test(segment))
       yield segment.length <= longestWord ? segment : [...segment].slice(0, longestWord).join('')
 }

@@ -4,6 +4,7 @@ import type { Field } from '../fields/field.ts'
 import { partsOf } from '../fields/file-kind.ts'
 import { type FieldKinds, fieldKind } from '../fields/kind.ts'
 import type { Document } from '../flow/intent.ts'
+import { unguardFormula } from '../formats/formula-guard.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { idempotencyKeyField } from '../idempotency/key.ts'
 import type { Resource } from '../resources/resource.ts'
@@ -93,7 +94,7 @@ function cellReader({ kind, options }: Field, kinds: FieldKinds): ReadCell {
   const [parse] = fieldKind(kind, kinds).parse ?? []
   // A null is told from a field that is left out only where that has another value.
   const empty = options.optional && options.default !== undefined ? null : undefined
-  const read = jsonKinds.includes(kind) ? parsedJson : (text: string) => parse?.(text) ?? plainText(text)
+  const read = jsonKinds.includes(kind) ? parsedJson : (text: string) => parse?.(text) ?? unguardFormula(text)
   return (text) => (text === null ? empty : read(text))
 }
 
@@ -105,9 +106,6 @@ function parsedJson(text: string): unknown {
     return text
   }
 }
-
-/** Removes the apostrophe that an export puts before a text that a spreadsheet could run. */
-const plainText = (text: string): string => (/^'+[=+\-@\t\r]/.test(text) ? text.slice(1) : text)
 
 /** An object with a JSON text at a path, so that mistakes in it point to their field. */
 const memberAt = (path: readonly string[], json: string): Buffer =>

@@ -10,6 +10,9 @@
  * `horizon` is the oldest transaction that was still running when positions were last given, and what such a transaction
  * commits later has a mark from there on. A restored database may begin with lower numbers than it has marks; the horizon is
  * then ahead of all transactions, and all events are searched once. Positions themselves never depend on transactions.
+ *
+ * SQLite commits transactions in the order of their writes, so there the mark of an event is its position, and the table of
+ * positions is a view. Files of earlier releases have a table, which gets its rows as on PostgreSQL.
  */
 
 import {
@@ -48,6 +51,7 @@ const outboxTable: Table = {
   },
   key: ['id'],
   indexes: [{ name: 'mark', columns: ['mark'] }],
+  onSqlite: { key: ['mark'], indexes: [{ name: 'id', columns: ['id'], unique: true }] },
 }
 
 /** The positions of events, from 1 on without gaps, and from its time on after each restore. */
@@ -56,6 +60,7 @@ export const positionTable: Table = {
   columns: { position: 'integer', event: 'text' },
   key: ['position'],
   indexes: [{ name: 'event', columns: ['event'], unique: true }],
+  onSqlite: { view: `SELECT mark AS position, id AS event FROM ${outboxTable.name}` },
 }
 
 /** One row: the last position, and the horizon. */
@@ -176,7 +181,7 @@ const isKeyPart = (name: ValueName): boolean => name === 'account' || name === '
 function recordTextsIn({ mark, outbox: { mark: own } }: Dialect) {
   const marks = (names: readonly ValueName[]) => names.map((_, i) => mark(i + 1)).join(', ')
   return {
-    events: `${insertIntoOutbox} VALUES (${marks(valueColumns)}, ${own})`,
+    events: `${insertIntoOutbox} VALUES (${marks(valueColumns)}, ${own(mark(valueColumns.length + 1))})`,
     history: `${insertIntoHistory} VALUES (${marks(historyColumns)})`,
   }
 }
@@ -184,9 +189,12 @@ function recordTextsIn({ mark, outbox: { mark: own } }: Dialect) {
 const recordTexts = { sqlite: recordTextsIn(sqliteDialect), postgres: recordTextsIn(postgresDialect) }
 
 /** Records an event, in the transaction of its change. R206, R237. */
-export function* recordEvent(dialect: Dialect, event: EventValues): Steps<void> {
+export function* recordEvent({ dialect, restoredAt = 0 }: StoreContext, event: EventValues): Steps<void> {
   const texts = recordTexts[dialect.name]
-  if (event.ledgers.events) yield { text: texts.events, values: valueColumns.map((name) => event[name]) }
+  if (event.ledgers.events) {
+    const values = valueColumns.map((name) => event[name])
+    yield { text: texts.events, values: dialect.outbox.marksArePositions ? [...values, restoredAt] : values }
+  }
   if (event.ledgers.history)
     yield {
       text: texts.history,
@@ -208,7 +216,7 @@ export function recordingParts(
   return [
     ...(events
       ? [
-          `event AS (${insertIntoOutbox} SELECT ${valueColumns.map((name) => event[name]).join(', ')}, ${dialect.outbox.mark}${from})`,
+          `event AS (${insertIntoOutbox} SELECT ${valueColumns.map((name) => event[name]).join(', ')}, ${dialect.outbox.mark('0')}${from})`,
         ]
       : []),
     ...(keeps ? [`revision AS (${insertIntoHistory} SELECT ${kept.join(', ')}${from})`] : []),
@@ -268,7 +276,7 @@ export function* recordDeletion(
   const { doc } = seen
   const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time, ledgers }
   const event = eventValues(cellar, own.collection, change)
-  yield* recordEvent(cellar.dialect, event)
+  yield* recordEvent(cellar, event)
   yield* recordRowsOfEvent(cellar.dialect, event, [...(yield* ownRowOfEvent(own, seen, change)), ...joined])
   return revision + 1
 }
@@ -308,9 +316,8 @@ export function* numberEvents({ dialect, restoredAt = 0 }: StoreContext): Steps<
     values: [],
   }
   const [highest] = yield { text: `SELECT max(position) AS position FROM ${positions}`, values: [] }
-  const numbered = Math.max(0, Number(highest?.position) - position)
-  const last = numbered === 0 ? Number(state?.position) : position + numbered
-  const more = numbered === mostNumbered
+  const last = Math.max(Number(state?.position), Number(highest?.position))
+  const more = last === position + mostNumbered
   yield {
     text: `UPDATE ${relay} SET position = ${mark(1)}, horizon = ${mark(2)} WHERE name = 'events'`,
     values: [last, more ? horizon : Number(state?.oldest)],
@@ -331,8 +338,9 @@ const fromFresh = ({ outbox: { next } }: Dialect, horizon: string): string =>
  */
 export function* readHead({ dialect }: StoreContext): Steps<Outcome> {
   const horizon = `coalesce((SELECT horizon FROM ${relay} WHERE name = 'events'), 0)`
+  const isNumbered = `(SELECT max(position) FROM ${positions}) > coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0)`
   const [row] = yield {
-    text: `SELECT coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS position, ${horizon} > ${dialect.outbox.next} OR EXISTS (SELECT 1 ${fromFresh(dialect, horizon)}) AS more`,
+    text: `SELECT coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS position, ${isNumbered} OR ${horizon} > ${dialect.outbox.next} OR EXISTS (SELECT 1 ${fromFresh(dialect, horizon)}) AS more`,
     values: [],
     autocommit: 'read',
   }

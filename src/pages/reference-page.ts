@@ -141,7 +141,14 @@ function errorsPart(
 <dl>${rows.map(([status, own]) => html`<div><dt><code>${status}</code></dt><dd>${typeLinks(own, problems)}</dd></div>`)}</dl>${[...shared.values()].map(({ component, status, types: own }) => html`<h3 id="refused-${component}">${inWords(component)} <code>${status}</code></h3><p>${typeLinks(own, problems)}</p>`)}`
 }
 
-const inWords = (name = ''): string => sentenceCase(name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase())
+/** The name of a response without its status: `CustomerCreate409` is `Customer create`. */
+const inWords = (name = ''): string =>
+  sentenceCase(
+    name
+      .replace(/\d..$/, '')
+      .replace(/([a-z])([A-Z])/g, '$1 $2')
+      .toLowerCase(),
+  )
 
 function valuesPart(document: DocumentPart): Markup | null {
   const shared = sharedValues(document)

@@ -33,7 +33,7 @@ import {
   writeProgress,
   writeSchemaState,
 } from '../schema/state.ts'
-import type { Refill, SchemaStep } from '../schema/step.ts'
+import { type Refill, type SchemaStep, takenNameText } from '../schema/step.ts'
 import { adaptText, type Target } from '../schema/target.ts'
 import { citusDialect, type Dialect, postgresDialect, quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
@@ -57,14 +57,22 @@ async function isTable(ask: AskDatabase, name: string): Promise<boolean> {
   return row?.found === true
 }
 
+/** The tables of a schema that has none of a service, not even of a migration that was interrupted. */
+async function readOtherTables(ask: AskDatabase): Promise<string[]> {
+  const text =
+    'SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND to_regclass($1) IS NULL ORDER BY 1'
+  return (await ask({ text, values: [metaTable] })).map(({ tablename }) => String(tablename))
+}
+
 /** Compares the declaration with the recorded schema and, if they are equal, the recorded schema with the actual tables. */
 export async function comparePostgresSchema(ask: AskDatabase, stored: StoredParts): Promise<SchemaComparison> {
   const before = await readPostgresSchemaState(ask)
-  const found = compareSchema(before, stored, dialectOf(before?.layout ?? null))
+  const others = before === null ? await readOtherTables(ask) : []
+  const found = compareSchema(before, stored, dialectOf(before?.layout ?? null), others)
   const { state, change, serves } = found
   if (state === null || state.layout.open || serves !== 'now') return found
   const steps = await driftSteps(ask, state.layout)
-  return steps.length === 0 ? found : { state, change: { ...change, after: state.layout, steps }, serves: null }
+  return steps.length === 0 ? found : { ...found, change: { ...change, after: state.layout, steps }, serves: null }
 }
 
 /** The means of a migration: one connection runs the steps, the other one (`beating`) renews the lease. */
@@ -268,7 +276,7 @@ export function undropPostgres(site: MigrationContext): Promise<UndropResult[]> 
 function reasonOf({ message, detail }: Error & { readonly detail?: string }): string {
   const clash = /^Key \((.*?)\)=\(/.exec(detail ?? '')?.[1] // column names or index expressions
   const fields = [...(clash ?? '').matchAll(/\bby_([\w.]+)/g)].map(([, field]) => field)
-  if (fields.length === 0) return message
+  if (fields.length === 0) return takenNameText(message) ?? message
   return `several rows have the same ${fields.join(' and ')}. Change them first.`
 }
 

@@ -17,7 +17,7 @@ import {
 import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prepare-store.ts'
 import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
-import type { Migration, SchemaMode } from '../schema/migration.ts'
+import { type Migration, otherTables, type SchemaMode } from '../schema/migration.ts'
 import { readUnendedNodes } from '../schema/presence.ts'
 import { recordOtherRestore } from '../schema/restored.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
@@ -111,7 +111,8 @@ export async function openPostgresMigration(
 }
 
 // long because: each operation of the port is one entry
-function migrationOf(site: MigrationContext, { serves, change }: SchemaComparison, url: string): Migration {
+function migrationOf(site: MigrationContext, comparison: SchemaComparison, url: string): Migration {
+  const { serves, change } = comparison
   const { collections, consent, connection } = site
   const run = <T>(steps: Steps<T>): Promise<T> => runStepsAsync(steps, connection.ask)
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }
@@ -126,6 +127,7 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
     })
   return {
     serves,
+    others: otherTables(comparison, collections),
     steps: change.steps,
     survey: () =>
       explainErrors(url, async () => run(findChangeHazards(surveyed, withMisfitSurvey(consent, await misfitReport())))),
@@ -148,7 +150,7 @@ function migrationOf(site: MigrationContext, { serves, change }: SchemaCompariso
     undrop: () => explainErrors(url, () => undropPostgres(site)),
     recordRestore: () =>
       explainErrors(url, async () =>
-        run(recordOtherRestore(postgresDialect, await readPostgresSchemaState(connection.ask))),
+        run(recordOtherRestore(postgresDialect, await comparePostgresSchema(connection.ask, site))),
       ),
     close: () => closeConnections(site),
   }
@@ -201,12 +203,12 @@ async function prepareSchema(site: MigrationContext, mode: SchemaMode): Promise<
   const comparison = await comparePostgresSchema(ask, site)
   const usable = await runStepsAsync(usableSchema(comparison, consent, mode), ask)
   if (usable) return usable
-  const { change, state } = comparison
+  const { change } = comparison
   const surveyed = { ...site, change, dialect: dialectOf(change.after) }
   const sighting = await runStepsAsync(findMisfits(surveyed), ask)
   if (mode === 'apply' && change.steps.length > 0) {
     const result = await migratePostgres({ ...site, consent: withMisfitSurvey(consent, sighting) })
-    reportSteps(state, collections, result, consent)
+    reportSteps(comparison, collections, result, consent)
     await runStepsAsync(rememberMisfits(postgresDialect, sighting), ask)
   } else await runStepsAsync(admitDeclaration(surveyed, consent, sighting), ask)
   return { layouts: (await readPostgresSchemaState(ask)) as SchemaState, misfits: sighting.misfits }

@@ -32,10 +32,10 @@ export function* usableSchema(
   { asItIs }: Consent,
   mode: SchemaMode,
 ): Steps<PreparedSchema | null> {
-  const { serves, change, state } = comparison
+  const { serves, state } = comparison
   const kept = asItIs ? stateToOpenAsIs(comparison) : null
   if (kept) return { layouts: kept, misfits: {}, isKept: true }
-  if (serves === null && mode === 'require') throw schemaOutdated(change)
+  if (serves === null && mode === 'require') throw schemaOutdated(comparison)
   if (serves !== 'former') return null
   return { layouts: { layout: state?.former as Layout, former: null }, misfits: yield* readFormerMisfits() }
 }

@@ -25,7 +25,7 @@ import {
   storedNameOf,
   viewRow,
 } from '../rows/collection.ts'
-import type { UndropResult } from '../schema/migration.ts'
+import { applyMend, noTablesText, type UndropResult } from '../schema/migration.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
 import type { SchemaComparison } from '../schema/state.ts'
 import { equations, quoted, rowKeyValues } from '../sql/dialect.ts'
@@ -72,8 +72,9 @@ export function* undropBatch(cellar: StoreContext, after: readonly string[] | nu
 }
 
 /** Refuses to restore values to tables that are not up to date with the declaration. */
-export function admitUndrop({ serves, state }: SchemaComparison): SchemaState {
-  if (serves === 'now' && state && !state.layout.open) return state
+export function admitUndrop({ serves, state, others }: SchemaComparison): SchemaState {
+  if (state === null) throw new Error(noTablesText(others, applyMend))
+  if (serves === 'now' && !state.layout.open) return state
   throw new Error(
     'It does not match the declaration, so values cannot be restored yet. Run `bylaw migrate apply` first.',
   )

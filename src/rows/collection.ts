@@ -29,7 +29,7 @@ export {
   viewRow,
   withKeptForOthers,
 } from './kept-for-others.ts'
-export { hasPersonal, personalValues, withoutPersonal } from './personal.ts'
+export { hasPersonal, personalNames, personalValues, withoutPersonal } from './personal.ts'
 export { changeTime, eventIdOf, updatedAtIn, withUpdatedAt } from './recorded-change.ts'
 export {
   completeDocument,

@@ -6,6 +6,13 @@ import { isSameJson, type Members, type ShapedField, withDerivedValues } from '.
 export const hasPersonal = (fields: readonly ShapedField[]): boolean =>
   fields.some(({ personal, inner }) => personal || hasPersonal(inner))
 
+/** The fields that an erasure empties, nested ones with dots. */
+export const personalNames = (fields: readonly ShapedField[], above: readonly string[] = []): string[] =>
+  fields.flatMap(({ name, personal, inner }) => {
+    const path = name === '*' ? above : [...above, name]
+    return personal ? [path.join('.')] : personalNames(inner, path)
+  })
+
 /** A document whose personal values are those of a new item that leaves them out, and what follows from them. */
 export function withoutPersonal(fields: readonly ShapedField[], document: Members): Members {
   const emptied = emptyMembers(fields, document)

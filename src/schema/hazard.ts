@@ -98,15 +98,16 @@ export function hazardText({ about, mends }: Hazard): string {
   return [`  - ${about.replaceAll('\n', '\n    ')}`, ...lines].join('\n')
 }
 
-/** Reports the steps of a start; a new database is one line. */
+/** Reports the steps of a start; a new database is one line, with the tables that it had of something else. */
 export function reportSteps(
-  before: SchemaState | null,
+  { state, others }: { readonly state: SchemaState | null; readonly others: readonly string[] },
   collections: readonly Collection[],
   { done }: { readonly done: readonly SchemaStep[] },
   { report }: Consent,
 ): void {
   if (!report || done.length === 0) return
-  if (before === null)
-    report(`made the tables of ${collections.map(({ name }) => name).join(', ') || 'a new database'}`)
+  const shared = others.length > 0 ? `, beside those of something else: ${others.join(', ')}` : ''
+  if (state === null)
+    report(`made the tables of ${collections.map(({ name }) => name).join(', ') || 'a new database'}${shared}`)
   else for (const { about } of done) report(about)
 }

@@ -23,6 +23,8 @@ export interface UndropResult {
 export interface Migration {
   readonly steps: readonly SchemaStep[]
   readonly serves: SchemaComparison['serves']
+  /** The tables of a database that has none of this service; null if it has those. */
+  readonly others: readonly string[] | null
   /** For a declaration whose steps were all applied: throws if it has hazards, otherwise stores its bounds. */
   readonly admit: () => void | Promise<void>
   /** The hazards that the steps would be refused for. */
@@ -99,13 +101,41 @@ export interface MigrationResult {
 /** `apply` migrates the schema at start; `require` refuses to start if it is outdated. */
 export type SchemaMode = 'apply' | 'require'
 
+export const applyMend = 'Run `bylaw migrate plan` to see the statements and `bylaw migrate apply` to carry them out.'
+
 /** The error if a schema is outdated and may not be changed. */
-export function schemaOutdated({ before, steps }: Pick<SchemaChange, 'before' | 'steps'>): Error {
-  const mend = 'Run `bylaw migrate plan` to see the statements and `bylaw migrate apply` to carry them out.'
-  if (before === null) return new Error(`It has no tables of a service yet. ${mend}`)
+export function schemaOutdated({
+  others,
+  change: { before, steps },
+}: Omit<SchemaComparison, 'state' | 'serves'>): Error {
+  if (before === null) return new Error(noTablesText(others, applyMend))
   const list = steps.map(({ about }) => `  - ${about}`).join('\n')
-  return new Error(`It does not match the declaration. Missing:\n${list}\n${mend}`)
+  return new Error(`It does not match the declaration. Missing:\n${list}\n${applyMend}`)
 }
+
+/** The tables of a database that has none of the declared ones; null if it has some. */
+export function otherTables(
+  { state, others }: Pick<SchemaComparison, 'state' | 'others'>,
+  collections: readonly Collection[],
+): readonly string[] | null {
+  if (state === null) return others
+  const names = Object.values(state.layout.tables).map(({ table }) => table)
+  return names.length === 0 || collections.some(({ table }) => names.includes(table)) ? null : names
+}
+
+/** What a database without tables of this service has. */
+export const foundText = (others: readonly string[]): string =>
+  others.length === 0
+    ? 'It has no tables of a service yet.'
+    : `It has no tables of this service, but others: ${others.slice(0, mostNamed).join(', ')}${others.length > mostNamed ? ', …' : ''}.`
+
+const mostNamed = 5
+
+/** A database of something else may have been named by mistake. */
+export const noTablesText = (others: readonly string[], mend: string): string =>
+  others.length === 0
+    ? `${foundText(others)} ${mend}`
+    : `${foundText(others)} If you mean another database, name it with --database. ${mend}`
 
 /** The change that a plan is a phase of. */
 export const changeOfPlan = (

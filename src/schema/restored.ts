@@ -3,9 +3,10 @@
 import type { Steps } from '../catalog/steps.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { nodeTable } from '../sql/statements.ts'
+import { noTablesText } from './migration.ts'
 import { readOtherNodes } from './presence.ts'
-import type { SchemaState } from './schema-change.ts'
 import { readMeta, writeMeta } from './shared-tables.ts'
+import type { SchemaComparison } from './state.ts'
 
 const restoredRow = 'restored'
 
@@ -26,8 +27,8 @@ export function* recordRestore(dialect: Dialect): Steps<void> {
 }
 
 /** Records that a database was restored by other means; throws while nodes serve, as they would not notice. */
-export function* recordOtherRestore(dialect: Dialect, state: SchemaState | null): Steps<void> {
-  if (state === null) throw new Error('It has no tables of a service. Restore it first.')
+export function* recordOtherRestore(dialect: Dialect, { state, others }: SchemaComparison): Steps<void> {
+  if (state === null) throw new Error(noTablesText(others, 'Restore it first.'))
   const nodes = yield* readOtherNodes(dialect, '')
   if (nodes.length === 0) return yield* recordRestore(dialect)
   throw new Error(

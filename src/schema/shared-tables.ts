@@ -73,7 +73,20 @@ export const sharedTables = (
     ]),
   )
 
-function tableStatements({ name, columns, key, shardKey, indexes = [] }: Table, dialect: Dialect): string[] {
+function tableStatements({ onSqlite, ...table }: Table, dialect: Dialect): string[] {
+  if (dialect.name !== 'sqlite' || !onSqlite) return createTable(table, dialect)
+  return 'view' in onSqlite ? createView(table.name, onSqlite.view) : createTable({ ...table, ...onSqlite }, dialect)
+}
+
+/** Statements that insert or delete rows of the view have no effect. */
+const createView = (name: string, rows: string): string[] => [
+  `CREATE VIEW ${name} AS ${rows}`,
+  ...['INSERT', 'DELETE'].map(
+    (deed) => `CREATE TRIGGER ${name}_${deed.toLowerCase()} INSTEAD OF ${deed} ON ${name} BEGIN SELECT 1; END`,
+  ),
+]
+
+function createTable({ name, columns, key, shardKey, indexes = [] }: Table, dialect: Dialect): string[] {
   const inline = key.length === 1 && shardKey === undefined
   const column = ([own, type]: [string, TableColumn]): string => {
     const text = `${own} ${dialect.type(type.startsWith('text') ? 'text' : 'integer')}`

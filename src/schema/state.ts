@@ -23,6 +23,8 @@ export interface StoredParts {
 /** The result of comparing a database with a declaration. */
 export interface SchemaComparison {
   readonly state: SchemaState | null
+  /** The tables of a database that has none of a service: it may be another database than is meant. */
+  readonly others: readonly string[]
   readonly change: SchemaChange
   /** Whether a node of this declaration can serve: as a current node, as an old one of a rolling upgrade, or not at all. */
   readonly serves: 'now' | 'former' | null
@@ -32,13 +34,14 @@ export function compareSchema(
   state: SchemaState | null,
   { collections, tables }: StoredParts,
   dialect: Dialect,
+  others: readonly string[] = [],
 ): SchemaComparison {
   const former = state !== null && isFormerDeclaration(state, collections, dialect)
   const change = former ? null : changeBetween(state, collections, dialect, tables)
   if (state && change === null)
-    return { state, change: { before: state, after: state.layout, steps: [], merged: [] }, serves: 'former' }
+    return { state, others, change: { before: state, after: state.layout, steps: [], merged: [] }, serves: 'former' }
   const now = (change as SchemaChange).steps.length === 0 || state?.layout.open === true
-  return { state, change: change as SchemaChange, serves: now ? 'now' : null }
+  return { state, others, change: change as SchemaChange, serves: now ? 'now' : null }
 }
 
 /** The state to open an existing database with as it is; null if it is empty or lacks shared tables. */

@@ -37,3 +37,11 @@ export interface Refill {
   /** Whether only reservations of unique values and links of references are written. */
   readonly reserves?: boolean
 }
+
+/** The reason of a step that creates what the database has already; null for other errors. */
+export function takenNameText(message: string): string | null {
+  const name = /^(?:table|index|view|relation) "?(.*?)"? already exists$/.exec(message)?.[1]
+  return name === undefined
+    ? null
+    : `it has a table, view or index ${name} that is not of this service. Rename that one, or name another database with --database.`
+}

@@ -25,8 +25,9 @@ export interface Dialect {
   readonly itemsOf: (mark: string) => string
   /** The expressions by which events are found that have no position yet; see `ledgers/outbox.ts`. */
   readonly outbox: {
-    /** The mark of a new event. */
-    readonly mark: string
+    /** The mark of a new event; where marks are positions, it is above a number. */
+    readonly mark: (least: string) => string
+    readonly marksArePositions: boolean
     /** No event that becomes visible later has a lower mark. */
     readonly oldest: string
     /** The mark that a new event would have now. */
@@ -102,7 +103,8 @@ export function truncatedName(name: string): string {
 }
 
 /** SQLite has one writer at a time, so events can be counted in the order of their commits. */
-const nextMark = '(SELECT coalesce(max(mark), 0) + 1 FROM bylaw_outbox)'
+const markAfter = (least: string) => `(SELECT max(coalesce(max(mark), 0), ${least}) + 1 FROM bylaw_outbox)`
+const nextMark = markAfter('0')
 
 const wallTime = `CAST(unixepoch('subsec') * 1000 AS INTEGER)`
 const databaseTime = 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)'
@@ -122,7 +124,7 @@ export const sqliteDialect: Dialect = {
   byKey: (table) => ` INDEXED BY "sqlite_autoindex_${quoted(table).slice(1, -1)}_1"`,
   documentsAggregate: "group_concat(doc, ',' || char(10))",
   itemsOf: (mark) => `SELECT value FROM json_each(${mark})`,
-  outbox: { mark: nextMark, oldest: nextMark, next: nextMark, moment: 'mark' },
+  outbox: { mark: markAfter, marksArePositions: true, oldest: nextMark, next: nextMark, moment: 'mark' },
   tableOptions: ' STRICT', // with rowids: documents are too long for a tree by primary key
   maxIndexBytes: null,
   cutsParts: false, // SQLite merges ordered parts by itself, and no faster with limits
@@ -164,10 +166,11 @@ export const postgresDialect: Dialect = {
   documentsAggregate: "string_agg(doc, E',\\n')",
   itemsOf: (mark) => `SELECT json_array_elements_text(${mark}::json)`,
   outbox: {
-    mark: 'txid_current()',
+    mark: () => 'txid_current()',
+    marksArePositions: false,
     oldest: 'txid_snapshot_xmin(txid_current_snapshot())',
     next: 'txid_snapshot_xmax(txid_current_snapshot())',
-    moment: 'max(at) OVER (PARTITION BY resource, account, parent, item ORDER BY sequence)',
+    moment: 'max(at) OVER (PARTITION BY item ORDER BY sequence)', // items of the same name follow each other without harm
   },
   tableOptions: '',
   maxIndexBytes: 2600,

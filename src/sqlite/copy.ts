@@ -4,11 +4,12 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type RunStatement, runSteps } from '../catalog/steps.ts'
 import { startError } from '../schema/hazard.ts'
+import { foundText, otherTables } from '../schema/migration.ts'
 import { recordRestore } from '../schema/restored.ts'
 import type { StoredParts } from '../schema/state.ts'
 import type { SchemaStep } from '../schema/step.ts'
 import { literal, sqliteDialect } from '../sql/dialect.ts'
-import { isBusy, isCorruptFile, maxLockWait } from './failure.ts'
+import { isBusy, isCorruptFile, maxLockWait, mendOf } from './failure.ts'
 import { compareSqliteSchema } from './migrate.ts'
 import { statementRunner } from './sqlite.ts'
 
@@ -47,19 +48,17 @@ export function copySqlite({ from, to, stored, isRestore }: SqliteCopy): readonl
     }
   } catch (error) {
     rmSync(to, { force: true })
-    throw startError(from, error)
+    throw startError(from, error, mendOf(error))
   }
 }
 
 function checkCopy(run: RunStatement, stored: StoredParts): readonly SchemaStep[] {
   const faults = run({ text: 'PRAGMA integrity_check', values: [] }).map((row) => String(row.integrity_check))
   if (faults.join() !== 'ok') throw new Error(`It is damaged: ${faults.slice(0, 3).join('; ')}.`)
-  const { state, change } = compareSqliteSchema({ ...stored, run })
-  if (state === null) throw new Error('It is not the database of a service.')
-  const names = new Set(Object.values(state.layout.tables).map(({ table }) => table))
-  if (!stored.collections.some(({ table }) => names.has(table)))
-    throw new Error(`It is the database of another service, with ${[...names].join(', ')}.`)
-  return change.steps
+  const comparison = compareSqliteSchema({ ...stored, run })
+  const others = otherTables(comparison, stored.collections)
+  if (others) throw new Error(foundText(others))
+  return comparison.change.steps
 }
 
 /** Throws if a process has a database open. Afterwards the file is complete without its log. */
@@ -73,7 +72,7 @@ export function requireUnused(file: string): void {
     }
   } catch (error) {
     if (isBusy(error)) throw startError(file, new Error('A process has it open. Stop the service, and try again.'))
-    if (!isCorruptFile(error)) throw startError(file, error)
+    if (!isCorruptFile(error)) throw startError(file, error, mendOf(error))
   }
 }
 

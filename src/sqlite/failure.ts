@@ -17,6 +17,18 @@ export const isOutage = (error: unknown): boolean => [5, 6, 7, 8, 10, 13, 14, 15
 /** Part of the file cannot be read; a failing disk is also reported as a malformed file. SQLite cannot commit after this. */
 export const isCorruptFile = (error: unknown): boolean => [11, 26].includes(codeOf(error) & 0xff)
 
+/** Advice to operators for errors at start, by SQLite's code. */
+const mendsByCode: Readonly<Record<number, string>> = {
+  5: 'Another process has kept it locked for too long; wait for that one or end it.',
+  8: 'Give this user the right to write the file and its folder.',
+  11: 'Part of the file is lost; restore it from a backup.',
+  13: 'Free space on the disk.',
+  14: 'Give this user the right to write the file and its folder; it may not be a folder itself.',
+  26: 'Choose the right file, or restore it from a backup.',
+}
+
+export const mendOf = (error: unknown): string | undefined => mendsByCode[codeOf(error) & 0xff]
+
 /** Maps an error of the database to a client error. */
 export function sqliteFailure(error: unknown): unknown {
   if (codeOf(error) === 1811) return outdatedNodeProblem(error) // raised by the trigger that refuses rows of an old shape

@@ -37,10 +37,11 @@ import {
   withoutFormer,
   writeSchemaState,
 } from '../schema/state.ts'
-import type { SchemaStep } from '../schema/step.ts'
+import { type SchemaStep, takenNameText } from '../schema/step.ts'
 import { quoted, sqliteDialect } from '../sql/dialect.ts'
 import { metaTable } from '../sql/statements.ts'
 import { sqliteClock } from './clock.ts'
+import { useWal } from './sqlite.ts'
 
 /** The schema state that is stored in a file; null if the file is empty. */
 export function readSqliteSchemaState(run: RunStatement): SchemaState | null {
@@ -48,11 +49,20 @@ export function readSqliteSchemaState(run: RunStatement): SchemaState | null {
   return table ? runSteps(readSchemaState(), run) : null
 }
 
-export const compareSqliteSchema = ({
+export function compareSqliteSchema({
   run,
   ...stored
-}: Pick<SqliteMigrationContext, 'run'> & StoredParts): SchemaComparison =>
-  compareSchema(readSqliteSchemaState(run), stored, sqliteDialect)
+}: Pick<SqliteMigrationContext, 'run'> & StoredParts): SchemaComparison {
+  const state = readSqliteSchemaState(run)
+  return compareSchema(state, stored, sqliteDialect, state === null ? readOtherTables(run) : [])
+}
+
+/** The tables of a file that has none of a service. */
+const readOtherTables = (run: RunStatement): string[] =>
+  run({
+    text: `SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'bylaw!_%' ESCAPE '!' ORDER BY name`,
+    values: [],
+  }).map(({ name }) => String(name))
 
 export interface SqliteMigrationContext extends StoredParts {
   readonly db: DatabaseSync
@@ -63,8 +73,9 @@ export interface SqliteMigrationContext extends StoredParts {
 
 /** A process that starts at the same time waits for the write lock and then finds nothing left to do. */
 export function migrateSqlite(site: SqliteMigrationContext): MigrationResult {
-  const { db } = site
+  const { db, world } = site
   const { state, change } = compareSqliteSchema(site)
+  if (state === null) useWal(db, world)
   if (state !== null && change.steps.length > 0) waitForNodes(site, layoutName(change.after))
   refillInBatches(site)
   return inTransaction(db, () => runMigration(site))
@@ -119,8 +130,9 @@ function runMigration(site: SqliteMigrationContext): MigrationResult {
 
 /** Applies one plan atomically. */
 export function applySqlitePlan(site: SqliteMigrationContext, plan: MigrationPlan): PlanResult {
-  const { db, run, collections } = site
-  if (readSqliteSchemaState(run) !== null) waitForNodes(site, layoutName(plan.to))
+  const { db, run, collections, world } = site
+  if (readSqliteSchemaState(run) === null) useWal(db, world)
+  else waitForNodes(site, layoutName(plan.to))
   return inTransaction(db, () => {
     const before = readSqliteSchemaState(run)
     const is = planReadiness(plan, before)
@@ -202,7 +214,7 @@ function runSchemaStep(
 
 function reasonOf({ message }: Error): string {
   const clash = /^UNIQUE constraint failed: (.*)$/.exec(message)?.[1]
-  if (clash === undefined) return message
+  if (clash === undefined) return takenNameText(message) ?? message
   const fields = clash.split(', ').map((column) => column.replace(/^.*?\.(by_)?/, ''))
   return `several rows have the same ${fields.join(' and ')}. Change them first.`
 }

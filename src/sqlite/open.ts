@@ -19,7 +19,7 @@ import {
 import { type PreparedSchema, prepareStore, usableSchema } from '../rewrite/prepare-store.ts'
 import type { Collection } from '../rows/collection.ts'
 import { type Consent, reportSteps, requireNoHazards, startError } from '../schema/hazard.ts'
-import type { Migration, SchemaMode } from '../schema/migration.ts'
+import { type Migration, otherTables, type SchemaMode } from '../schema/migration.ts'
 import { readUnendedNodes } from '../schema/presence.ts'
 import { recordOtherRestore } from '../schema/restored.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
@@ -27,6 +27,7 @@ import { layoutName, readAppliedPlans, type StoredParts } from '../schema/state.
 import { sqliteDialect } from '../sql/dialect.ts'
 import { blankStatement } from '../sql/statements.ts'
 import { sqliteClock } from './clock.ts'
+import { mendOf } from './failure.ts'
 import {
   applySqlitePlan,
   compareSqliteSchema,
@@ -61,11 +62,16 @@ function prepareSchema(site: SqliteMigrationContext, mode: SchemaMode): Prepared
   const comparison = compareSqliteSchema(site)
   const usable = runSteps(usableSchema(comparison, consent, mode), run)
   if (usable) return usable
-  const { change, state } = comparison
+  const { change } = comparison
   const surveyed = { ...site, change, dialect: sqliteDialect }
   const sighting = runSteps(findMisfits(surveyed), run)
   if (mode === 'apply')
-    reportSteps(state, collections, migrateSqlite({ ...site, consent: withMisfitSurvey(consent, sighting) }), consent)
+    reportSteps(
+      comparison,
+      collections,
+      migrateSqlite({ ...site, consent: withMisfitSurvey(consent, sighting) }),
+      consent,
+    )
   const admission =
     mode === 'apply' ? rememberMisfits(sqliteDialect, sighting) : admitDeclaration(surveyed, consent, sighting)
   runSteps(admission, run)
@@ -82,7 +88,8 @@ export function openSqliteMigration(
   return withFile(url, world, (db) => {
     const run = statementRunner(db)
     const site = { ...stored, db, run, consent, world }
-    const { serves, change } = compareSqliteSchema(site)
+    const comparison = compareSqliteSchema(site)
+    const { serves, change } = comparison
     const surveyed = { ...site, change, dialect: sqliteDialect }
     const misfitReport = () => (serves === 'former' ? emptyMisfitReport : runSteps(findMisfits(surveyed), run))
     /** Runs `act` with a survey of the rows that do not fit the declaration, then stores what was found. */
@@ -95,6 +102,7 @@ export function openSqliteMigration(
       })
     return {
       serves,
+      others: otherTables(comparison, stored.collections),
       steps: change.steps,
       survey: () =>
         explainErrors(url, () => runSteps(findChangeHazards(surveyed, withMisfitSurvey(consent, misfitReport())), run)),
@@ -111,7 +119,7 @@ export function openSqliteMigration(
       version: () => `SQLite ${run({ text: 'SELECT sqlite_version() AS version', values: [] })[0]?.version}`,
       undrop: () => explainErrors(url, () => undropSqlite(site)),
       recordRestore: () =>
-        explainErrors(url, () => runSteps(recordOtherRestore(sqliteDialect, readSqliteSchemaState(run)), run)),
+        explainErrors(url, () => runSteps(recordOtherRestore(sqliteDialect, compareSqliteSchema(site)), run)),
       close: () => db.close(),
     }
   })
@@ -132,22 +140,11 @@ function withFile<T>(url: string, world: World, made: (db: DatabaseSync, file: s
   })
 }
 
-/** Advice to operators for errors at start, by SQLite's code. */
-const mendsByCode: Readonly<Record<number, string>> = {
-  5: 'Another process has kept it locked for too long; wait for that one or end it.',
-  8: 'Give this user the right to write the file and its folder.',
-  11: 'Part of the file is lost; restore it from a backup.',
-  13: 'Free space on the disk.',
-  14: 'Give this user the right to write the file and its folder.',
-  26: 'Choose the right file, or restore it from a backup.',
-}
-
 function explainErrors<T>(url: string, act: () => T): T {
   try {
     return act()
   } catch (error) {
-    const { errcode = 0 } = error as { readonly errcode?: number }
-    throw startError(url, error, mendsByCode[errcode & 0xff])
+    throw startError(url, error, mendOf(error))
   }
 }
 

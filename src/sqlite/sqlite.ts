@@ -34,7 +34,7 @@ export function openFile(file: string, world: World): DatabaseSync {
   try {
     const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
     admitVersion(version)
-    retryWhileLocked(() => db.exec('PRAGMA journal_mode = WAL'), world)
+    retryWhileLocked(() => isOfService(db) && useWal(db, world), world)
     db.exec(`PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;
       PRAGMA cell_size_check = ON; PRAGMA cache_size = -20480; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;
       PRAGMA wal_autocheckpoint = 4000`)
@@ -45,8 +45,15 @@ export function openFile(file: string, world: World): DatabaseSync {
   }
 }
 
+/** Lets others read while a transaction writes. The mode stays in the file, so that a file of something else does not get it. */
+export const useWal = (db: DatabaseSync, world: World): void =>
+  retryWhileLocked(() => db.exec('PRAGMA journal_mode = WAL'), world)
+
+const isOfService = (db: DatabaseSync): boolean =>
+  db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(metaTable) !== undefined
+
 /** If two processes create a file at once, SQLite does not wait for the change to WAL mode, so this retries. */
-function retryWhileLocked(act: () => void, { monotonic, block }: World): void {
+function retryWhileLocked(act: () => unknown, { monotonic, block }: World): void {
   const until = monotonic() + maxLockWait
   for (;;) {
     try {

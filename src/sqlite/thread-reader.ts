@@ -104,7 +104,8 @@ export function snapshotReader(file: string, world: World): ThreadReader {
 
 function launchThread(file: string): Worker {
   try {
-    const program = new URL(`./thread${extname(import.meta.filename)}`, import.meta.url)
+    // The path leads there from the folder of any module: the build joins this one with others.
+    const program = new URL(`../sqlite/thread${extname(import.meta.filename)}`, import.meta.url)
     return new Worker(program, { workerData: { file }, resourceLimits })
   } catch (cause) {
     throw readerUnavailable(cause)

@@ -1,4 +1,4 @@
-/** Read family: reads the rows that have a value in a column, or that refer to a row. R226. The cellar. */
+/** Read family: reads the rows that have a value in a column or in a list, or that refer to a row. R226. The cellar. */
 
 import { preparedCollection, rowKeyOf, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
 import { rowConflict, type Steps } from '../catalog/steps.ts'
@@ -11,7 +11,8 @@ import { quoted, rowKeyValues } from '../sql/dialect.ts'
 import { readAbsentRow } from './read-row.ts'
 
 export function* readFamily(cellar: StoreContext, asked: Omit<FamilyRead, 'do'>): Steps<FamilyRows> {
-  const { collection: name, column, value, account, time, page } = asked
+  const { collection: name, column, ids = () => [], value, account, time, page } = asked
+  if (column === null) return { is: 'family', rows: yield* readListed(cellar, name, { ids, id: value, account }) }
   const { collection, shape, columnName } = preparedCollection(cellar, name)
   const head = distantReferences(cellar, name, columnName(column))
   if (head && time !== undefined) {
@@ -40,6 +41,39 @@ export function* readFamily(cellar: StoreContext, asked: Omit<FamilyRead, 'do'>)
     document: viewRow(collection, shape, storedDocumentOf(row)).document,
   }))
   return { is: 'family', rows: found }
+}
+
+const batchSize = 1000
+
+interface ListedSearch extends Pick<Dependent, 'ids'> {
+  readonly id: string
+  readonly account: FamilyRead['account']
+  /** The number of rows after which the search ends. */
+  readonly most?: number
+}
+
+/** The rows with an id in a list, for which there is no column: searches the text of the documents, batch by batch. */
+export function* readListed(
+  cellar: StoreContext,
+  name: string,
+  { ids, id, account, most = Number.MAX_SAFE_INTEGER }: ListedSearch,
+): Steps<(FamilyRows['rows'][number] & { readonly revision: number })[]> {
+  const { collection, shape } = preparedCollection(cellar, name)
+  const { like, mark, pattern } = cellar.dialect
+  const whose = collection.account === null || account === undefined ? [] : [account]
+  const also = whose.length > 0 ? ` AND account = ${mark(3)}` : ''
+  const within = `(${like('doc', mark(1))} OR ${like('hidden', mark(1))})${also}`
+  const keys = keyColumns(collection).join(', ')
+  const text = `SELECT ${keys}, revision, shape, doc, hidden FROM ${quoted(collection.table)} WHERE ${within} ORDER BY ${keys} LIMIT ${batchSize} OFFSET ${mark(2)}`
+  const found: (FamilyRows['rows'][number] & { readonly revision: number })[] = []
+  for (let offset = 0; ; offset += batchSize) {
+    const rows = yield { text, values: [pattern(['', JSON.stringify(id), '']), offset, ...whose] }
+    for (const row of rows) {
+      const { document } = viewRow(collection, shape, storedDocumentOf(row))
+      if (ids(document).includes(id)) found.push({ key: rowKeyOf(row), document, revision: Number(row.revision) })
+    }
+    if (rows.length < batchSize || found.length >= most) return found
+  }
 }
 
 /** A row that others refer to, and how those of one collection do. */

@@ -1,12 +1,6 @@
 /** Removes a row and its dependents, or tells which dependents prevent it, and leaves tombstones. The cellar. */
 
-import {
-  type PreparedCollection,
-  preparedCollection,
-  rowKeyOf,
-  type StoreContext,
-  storedDocumentOf,
-} from '../catalog/context.ts'
+import { preparedCollection, rowKeyOf, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
 import { readWaiting } from '../catalog/old-nodes.ts'
 import { type ResultRow, rowConflict, type Steps } from '../catalog/steps.ts'
 import type { ReadResult, RowKey } from '../flow/found-row.ts'
@@ -21,7 +15,7 @@ import { equations, quoted, rowKeyValues, rowShardKey, shardCondition } from '..
 import { type Statement, tombstoneId } from '../sql/statements.ts'
 import { combinedRemove } from './combined-remove.ts'
 import { joinedRowsOfDeletions } from './joined.ts'
-import { requireAbsence } from './read-family.ts'
+import { readListed, requireAbsence } from './read-family.ts'
 import { readRow } from './read-row.ts'
 
 interface RowToRemove {
@@ -192,12 +186,16 @@ function* findReferring(
   dependent: Dependent,
   { most, time }: SearchLimits,
 ): Steps<RowToRemove[]> {
-  const { collection, shape } = preparedCollection(cellar, dependent.collection)
+  const { collection } = preparedCollection(cellar, dependent.collection)
   const { mark, distribute } = cellar.dialect
   if (distribute && !isColocatedDependent(dependent))
     return yield* findReferringByLinks(cellar, row, dependent, { most, time })
-  if (dependent.column === null) return yield* findReferringInLists(cellar, { collection, shape }, row, dependent, most)
   const whose = sharedAccount(row, collection)
+  if (dependent.column === null) {
+    const search = { ids: dependent.ids, id: row.key.id, account: whose[0], most }
+    const rows = yield* readListed(cellar, dependent.collection, search)
+    return rows.map(({ key, revision }) => ({ collection, key, revision }))
+  }
   const also = whose.length > 0 ? ` AND account = ${mark(3)}` : ''
   const at = shardCondition(rowShardKey(collection, { id: '', parent: row.key.id }), 3 + whose.length, cellar.dialect)
   const where = `WHERE ${quoted(dependent.column)} = ${mark(1)}${also}${at.text} LIMIT ${mark(2)}`
@@ -238,35 +236,6 @@ function* findReferringByLinks(
  */
 const sharedAccount = ({ collection, key }: RowToRemove, { account }: Collection): readonly (string | null)[] =>
   collection.account === null || account === null ? [] : [key.account]
-
-const batchSize = 1000
-
-/** The rows with an id in a list, for which there is no column: searches the text of the documents, batch by batch. */
-function* findReferringInLists(
-  cellar: StoreContext,
-  { collection, shape }: Pick<PreparedCollection, 'collection' | 'shape'>,
-  row: RowToRemove,
-  { ids }: Dependent,
-  most: number,
-): Steps<RowToRemove[]> {
-  const { like, mark, pattern } = cellar.dialect
-  const { id } = row.key
-  const whose = sharedAccount(row, collection)
-  const also = whose.length > 0 ? ` AND account = ${mark(3)}` : ''
-  const within = `(${like('doc', mark(1))} OR ${like('hidden', mark(1))})${also}`
-  const order = keyColumns(collection).join(', ')
-  const text = `${selectWithKey(collection, 'revision, shape, doc, hidden')} WHERE ${within} ORDER BY ${order} LIMIT ${batchSize} OFFSET ${mark(2)}`
-  const found: RowToRemove[] = []
-  for (let offset = 0; ; offset += batchSize) {
-    const rows = yield { text, values: [pattern(['', JSON.stringify(id), '']), offset, ...whose] }
-    found.push(
-      ...rows
-        .filter((row) => ids(viewRow(collection, shape, storedDocumentOf(row)).document).includes(id))
-        .map((row) => rowToRemove(collection, row)),
-    )
-    if (rows.length < batchSize || found.length >= most) return found
-  }
-}
 
 const selectWithKey = (collection: Collection, columns: string): string =>
   `SELECT ${keyColumns(collection).join(', ')}, ${columns} FROM ${quoted(collection.table)}`

@@ -69,7 +69,7 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   const event = revision === least ? first : eventAt(revision)
   const isAlone = before === null && plan.claim === null && event === null
   yield { text: texts.insert, values: row, ...(isAlone && { autocommit: 'write' }) }
-  if (event) yield* recordEvent(cellar.dialect, event)
+  if (event) yield* recordEvent(cellar, event)
   if (before && cellar.dialect.rowLocks) {
     // Another transaction may have created and deleted the row since the lookup: its tombstone must not be missed.
     const since = yield* readAbsentRow(cellar, collection, plan.key, plan.time)
@@ -152,7 +152,7 @@ function* updateRow(cellar: StoreContext, plan: Update, seen: ViewedRow): Steps<
     ...((event === null || combined) && { autocommit: 'write' }),
   }
   if (!row) throw movedRow(plan.collection)
-  if (event && !combined) yield* recordEvent(cellar.dialect, event)
+  if (event && !combined) yield* recordEvent(cellar, event)
   return { is: 'changed', doc, revision: Number(row.revision) }
 }
 

@@ -1,5 +1,5 @@
 /** Start: starts a service, stops it in order at the first signal and at once at the second. Part 8, termination. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isFolderPlace, openContents } from '../contents/open-contents.ts'
 import { hasFiles } from '../files/file-makers.ts'
@@ -94,8 +94,8 @@ export function requireDatabaseFile(file: string): void {
 
 /**
  * Opens the place of files; null for a service without files. Unless it is named it is beside the database; a database on a
- * server has no such place, and nodes with folders of their own would miss the files of others. With `require`, a folder
- * that does not exist is refused instead of made.
+ * server has no such place, and nodes with folders of their own would miss the files of others. With `require`, the
+ * place is not written: a folder that does not exist is refused instead of made.
  */
 export async function openContentsFor(
   service: Service,
@@ -111,13 +111,13 @@ export async function openContentsFor(
     )
   const usual = database === 'sqlite::memory:' ? ':memory:' : `./data/${service.name}-files`
   const place = named ?? usual
-  if (mode === 'require' && isFolderPlace(place) && !existsSync(place))
+  if (mode === 'require' && isFolderPlace(place) && !statSync(place, { throwIfNoEntry: false })?.isDirectory())
     throw commandError(
       `There is no folder of files ${resolve(place)}.`,
-      'Name one that exists, as --files /var/lib/shop/files; the service makes it when it starts.',
+      'Name the one that the service has, as --files /var/lib/shop/files; it is made when the service starts.',
     )
   try {
-    return await openContents(place, realWorld)
+    return await openContents(place, realWorld, mode === 'apply')
   } catch (error) {
     const shown = place.includes('://') ? 'the place that --files or BYLAW_FILES names' : place // it may have secrets
     throw commandError(

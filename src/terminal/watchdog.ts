@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { url as inspectorUrl } from 'node:inspector'
+import { extname } from 'node:path'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import type { World } from '../flow/world.ts'
 import type { HandlerFunction, OwnHandlers } from '../handlers/own-handlers.ts'
@@ -31,7 +32,9 @@ export async function watchHandlers(
   const cells = new Int32Array(new SharedArrayBuffer(4 * (1 + names.length)))
   const watched = withEach(own, (name, act) => counted(name, act, cells, names.indexOf(name) + 1))
   const data: WatchdogData = { ...given, cells, handlers: names }
-  const thread = new Worker(new URL(import.meta.url), { workerData: { watchdog: data } })
+  // The path leads here from the folder of any module: the build joins this one with others.
+  const program = new URL(`../terminal/watchdog${extname(import.meta.filename)}`, import.meta.url)
+  const thread = new Worker(program, { workerData: { watchdog: data } })
   await once(thread, 'message') // it cannot start while this thread is blocked
   thread.unref()
   const beat = (): void => {

@@ -1,7 +1,6 @@
 /** Send: one attempt of a delivery, a POST whose answer is reported as data. Part 6, webhooks. */
 import { promises as dns } from 'node:dns'
-import http, { type IncomingMessage, type RequestOptions } from 'node:http'
-import https from 'node:https'
+import type { Agent, IncomingMessage, RequestOptions } from 'node:http'
 import { elapsedSince, type World } from '../flow/world.ts'
 import {
   guardedLookup,
@@ -12,6 +11,13 @@ import {
   targetHost,
   targetPort,
 } from './address-guard.ts'
+
+/** Loaded at the first delivery. An import would read every export of these modules; one of them loads WebSockets. */
+const clients = {
+  'http:': () => process.getBuiltinModule('node:http'),
+  'https:': () => process.getBuiltinModule('node:https'),
+} as const
+type Protocol = keyof typeof clients
 
 /** The longest time of an attempt, in milliseconds: from the look-up of the name to the end of the answer. R210. */
 const patience = 20_000
@@ -64,17 +70,18 @@ interface Received {
 }
 
 export function makeSender({ resolve, world, privateTargets }: SenderDeps): Sender {
-  const terms = { keepAlive: true, maxSockets: mostConnections, timeout: idleLife }
-  const agents = { 'http:': new HttpAgent(terms), 'https:': new HttpsAgent(terms) }
+  const agents: Partial<Record<Protocol, Agent>> = {}
   const lookup = guardedLookup(resolve, { privateTargets })
 
   async function attempt({ endpoint, url: text, headers, body }: Outgoing, signal: AbortSignal): Promise<Received> {
     const fault = targetFault(text, { privateTargets })
     if (fault !== null) throw new RefusedTarget(`The URL ${fault}`)
     const url = new URL(text)
-    const agent = agents[url.protocol as keyof typeof agents]
+    const protocol = url.protocol as Protocol
+    agents[protocol] ??= makeAgent(protocol)
+    const agent = agents[protocol]
     const options: EndpointOptions = {
-      ...{ method: 'POST', protocol: url.protocol, hostname: targetHost(url), port: targetPort(url) },
+      ...{ method: 'POST', protocol, hostname: targetHost(url), port: targetPort(url) },
       ...{ path: url.pathname + url.search, agent, lookup, signal, endpoint },
       headers: { 'accept-encoding': 'identity', ...headers, 'content-length': Buffer.byteLength(body) },
     }
@@ -103,22 +110,16 @@ interface EndpointOptions extends RequestOptions {
 const connectionName = (name: string, options: object | undefined): string =>
   `${(options as EndpointOptions | undefined)?.endpoint}:${name}`
 
-class HttpAgent extends http.Agent {
-  override getName(options?: Parameters<http.Agent['getName']>[0]): string {
-    return connectionName(super.getName(options), options)
-  }
-}
-
-class HttpsAgent extends https.Agent {
-  override getName(options?: RequestOptions): string {
-    return connectionName(super.getName(options), options)
-  }
+function makeAgent(protocol: Protocol): Agent {
+  const agent = new (clients[protocol]().Agent)({ keepAlive: true, maxSockets: mostConnections, timeout: idleLife })
+  const getName = agent.getName.bind(agent)
+  return Object.assign(agent, { getName: (options?: object) => connectionName(getName(options), options) })
 }
 
 /** Sends a request and returns the head of its answer. */
 function exchange(options: EndpointOptions, body: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const request = (options.protocol === 'https:' ? https : http).request(options)
+    const request = clients[options.protocol as Protocol]().request(options)
     let isAnswered = false
     request.on('response', (response) => {
       isAnswered = true

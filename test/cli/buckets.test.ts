@@ -31,6 +31,13 @@ test('R34: a served upload is in the bucket, and doctor names a content that is 
   bucket.objects.clear()
   const lost = await doctor()
   assert.match(lost.stdout, new RegExp(`orders\\.scan: ${id} has no content`))
+  const reading = ({ method }: { readonly method: string }) =>
+    method === 'PUT' || method === 'DELETE' ? { status: 403, code: 'AccessDenied' } : null
+  bucket.fault = reading
+  assert.match((await doctor()).stdout, new RegExp(`orders\\.scan: ${id} has no content`)) // it needs no right to write
+  const start = await run(['serve', 'api.ts', '--port', '0', '--files', bucket.place], { cwd, env })
+  assert.equal(start.code, 1)
+  assert.match(start.stderr, /The bucket shop-files at .* answered 403 AccessDenied\. .* It lacks s3:PutObject\./)
   bucket.fault = ({ method }) => (method === 'HEAD' ? { status: 403, code: 'AccessDenied' } : null)
   const denied = await doctor()
   assert.match(denied.stderr, /^bylaw: The bucket shop-files at .* answered 403 AccessDenied\. The access key needs/)

@@ -51,6 +51,43 @@ export default service({
   },
 })
 `,
+  'personal.ts': `import { caller, f, service } from 'bylaw'
+
+const own = { optional: true, personal: true } as const
+
+export default service({
+  name: 'personal',
+  scopes: { all: 'Everything' },
+  resources: {
+    customers: {
+      prefix: 'cus',
+      fields: {
+        name: f.text({ default: 'Erased', personal: true }),
+        agent: f.text({ ...own, filter: true }),
+        home: f.object({ street: f.text(own), town: f.text() }, { optional: true }),
+        phones: f.list(f.object({ number: f.text(own), use: f.text() })),
+        isOpen: f.boolean({ default: true }),
+      },
+      access: {
+        read: [{ where: { agent: caller } }, { where: { agent: null, isOpen: true } }, { where: { isOpen: false } }],
+        write: 'all',
+      },
+    },
+    cards: {
+      prefix: 'crd',
+      parent: { resource: 'customers', onDelete: 'cascade' },
+      fields: { holder: f.text(own), teller: f.text() },
+      access: { read: [{ scope: 'all' }, { where: { teller: caller } }], write: 'all' },
+    },
+    orders: {
+      prefix: 'ord',
+      fields: { customerIds: f.list(f.ref('customers')), shipTo: f.text(own) },
+      access: 'all',
+    },
+    logs: { prefix: 'log', fields: { customerId: f.ref('customers'), text: f.text() }, access: 'all' },
+  },
+})
+`,
   'guarded.ts': notes.replace("'public'", "{ read: 'public', write: 'authenticated' }"),
 })
 
@@ -68,6 +105,19 @@ describe('bylaw check', { concurrency: 3 }, () => {
     const left =
       'orders, orders.address, orders.address.city, orders.open, orders.closures, orders.quotes, not-paid and 1 more'
     assert.ok(partly.includes(`\nWithout a description: the service, ${left}.\n`), partly)
+  })
+  test('names personal fields, what an erasure leaves, and rules that would show an erased item to more callers', async () => {
+    const { code, stdout } = await run(['check', 'personal.ts'], { cwd })
+    assert.equal(code, 0)
+    assert.match(
+      stdout,
+      /\nPersonal, and emptied by `bylaw erase`: customers\.name, customers\.agent, customers\.home\.street, customers\.phones\.number, cards\.holder and orders\.shipTo\.\nPersonal fields of orders stay when an item of customers is erased that they refer to; erase those items too\.\n$/,
+    )
+    const warned = stdout.split('\n').filter((line) => /An erasure leaves/.test(line))
+    assert.deepEqual(warned, [
+      'An erasure leaves items of customers where agent is null, and a rule lets all known callers read those. Let the rule name a field that is not personal too, or leave `personal` out.',
+    ])
+    assert.doesNotMatch((await run(['check', 'api.ts'], { cwd })).stdout, /ersonal/)
   })
   test('shows the source lines of each mistake, also of another file', async () => {
     const { stdout } = await run(['check', 'split.ts'], { cwd })

@@ -3,14 +3,9 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { f, type Service, service } from 'bylaw'
-import { openContents } from '../../src/contents/open-contents.ts'
-import { realWorld } from '../../src/flow/real-world.ts'
 import { folder, run, served } from '../help/command.ts'
 import { crm, crmHandlers } from '../help/crm.ts'
 import { tablesWith } from '../help/erasing.ts'
-import { freshFile } from '../help/file.ts'
-import { fileNode } from '../help/file-node.ts'
 import { type Place, places } from '../help/places.ts'
 import { sink } from '../help/sinks.ts'
 import { until } from '../help/until.ts'
@@ -250,49 +245,11 @@ test('mistakes of the command are named, with their mend', async () => {
     [['customers', 'ord_1'], /"ord_1" is no id of an item of customers/],
     [['customers', 'cus_01h455vb4pex5vsknk084sn02q', '--parent', 'x'], /enough to name it/, /--parent out/],
   ] as const) {
-    const { code, stderr } = await run(['erase', 'api.ts', ...words, ...database], { cwd })
+    const { code, stderr } = await run(['erase', 'api.ts', ...words, ...database, '--files', '.'], { cwd })
     assert.equal(code, 1)
     for (const one of says) assert.match(stderr, one)
   }
   const { stdout } = await run(['openapi', 'api.ts'], { cwd })
   const { Customer } = JSON.parse(stdout).components.schemas
   assert.deepEqual([Customer.properties.email['x-personal'], Customer.properties.plan['x-personal']], [true, undefined])
-})
-
-const people = `import { f, service } from 'bylaw'
-export default service({
-  name: 'people',
-  resources: { people: { plural: true, fields: { scan: f.file({ personal: true }), photo: f.file() }, access: 'public' } },
-})
-`
-
-test('contents are removed from the place that has them, and others are missed', async (t) => {
-  const cwd = folder({ 'api.ts': people })
-  const api = service({
-    name: 'people',
-    resources: {
-      people: { plural: true, fields: { scan: f.file({ personal: true }), photo: f.file() }, access: 'public' },
-    },
-  })
-  const file = freshFile(t)
-  const contents = await openContents(join(cwd, 'files'), realWorld)
-  const node = await fileNode(api as unknown as Service, { url: `sqlite:${file}` }, contents)
-  const { id } = (await (await node.send('POST', '/people', {})).json()) as { id: string }
-  for (const field of ['scan', 'scan', 'photo'])
-    assert.ok((await node.send('PUT', `/people/${id}/${field}`, Buffer.from(`%PDF-1.4 ${field}`))).ok)
-  const stored = () =>
-    readdirSync(join(cwd, 'files'), { recursive: true, withFileTypes: true }).filter((one) => one.isFile()).length
-  const erase = (files: string) =>
-    run(['erase', 'api.ts', 'people', id, '--database', `sqlite:${file}`, '--files', files], { cwd })
-  assert.equal(stored(), 3)
-  const elsewhere = await erase('./other')
-  assert.deepEqual([elsewhere.code, stored()], [1, 3])
-  assert.match(elsewhere.stdout, /people: 1 item and 2 files$/m)
-  assert.match(elsewhere.stderr, /2 contents of files are not in the place of files\. .* --files/)
-  const here = await erase('./files')
-  assert.deepEqual([here.code, stored()], [0, 1], here.stderr)
-  assert.match(here.stdout, /nothing is left to erase/)
-  assert.equal((await node.send('GET', `/people/${id}/scan`)).status, 404)
-  assert.equal(await (await node.send('GET', `/people/${id}/photo`)).text(), '%PDF-1.4 photo')
-  await node.close()
 })

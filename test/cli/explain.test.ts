@@ -42,7 +42,11 @@ const clinic = service({
     shifts: {
       prefix: 'shi',
       owner: 'clinicId',
-      fields: { nurseId: f.text({ max: 50 }), open: f.boolean({ default: true }) },
+      fields: {
+        nurseId: f.text({ max: 50, optional: true, personal: true }),
+        notes: f.list(f.object({ text: f.text({ optional: true, personal: true }) })),
+        open: f.boolean({ default: true }),
+      },
       access: {
         read: [{ scope: 'patients:write' }, { where: { nurseId: who } }],
         write: [{ scope: 'patients:write' }, { where: { nurseId: who, open: true } }],
@@ -204,6 +208,8 @@ describe('reasons', () => {
     assert.match(change.quota as string, /tier pro: 9000 in 3600 s/)
     assert.match(change.fields as string, /ssn is not shown: it needs pii/)
     assert.match(change.limits as string, /1048576 bytes as application\/merge-patch\+json/)
+    assert.equal((await reported('GET /shifts', north)).personal, '`bylaw erase` empties nurseId and notes.text')
+    assert.equal(change.personal, undefined)
     assert.match((await reported('GET /news', null)).quota as string, /tier anonymous: 5/)
     assert.match((await reported('GET /patients', { ...north, tier: 'gone' })).quota as string, /tier free: 100/)
   })

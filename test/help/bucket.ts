@@ -43,6 +43,8 @@ export interface StandIn {
     readonly place?: string
     readonly environment?: Readonly<Record<string, string>>
     readonly partSize?: number
+    /** Whether it tries to write when it is opened. */
+    readonly writes?: boolean
     /** How long it may be silent, in milliseconds. */
     readonly patience?: number
     readonly after?: World['after']
@@ -187,7 +189,7 @@ export async function standIn({
     contents: (more = {}) => {
       const { patience = 10_000, after = realWorld.after } = more
       const world = { ...realWorld, after, random: () => 0.02, environment: more.environment ?? environment }
-      return bucketContents(bucketPlace(more.place ?? place, world), world, {
+      return bucketContents(bucketPlace(more.place ?? place, world), world, more.writes ?? false, {
         partSize: more.partSize ?? 1000,
         patience: { answer: patience, piece: patience },
       })

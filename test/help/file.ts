@@ -58,3 +58,14 @@ export function rows(file: string, text: string): Record<string, unknown>[] {
     db.close()
   }
 }
+
+/** Runs `act` as a user without rights, if the tests run as root. */
+export function powerless<T>(act: () => T): T {
+  const user = process.geteuid?.()
+  if (user === 0) process.seteuid?.(65534)
+  try {
+    return act()
+  } finally {
+    if (user === 0) process.seteuid?.(0)
+  }
+}

@@ -217,18 +217,19 @@ export function cellarOnly(files: readonly Source[]): string[] {
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const reachesOut = 'wire http contents webhooks sqlite postgres frames terminal backup seed cli'.split(' ')
 
-/** Only some rooms use files, sockets and other processes. */
+/** Only some rooms use files, sockets and other processes. An import of HTTP reads all of its exports; one loads WebSockets. */
 export function outside(files: readonly Source[]): string[] {
+  const mend = (path: string, name: string): string[] => {
+    if (/^node:https?$/.test(name)) return [`is loaded with WebSockets: use process.getBuiltinModule('${name}').`]
+    if (reachesOut.includes(roomOf(path))) return []
+    return [`reaches out of the process; only these rooms do: ${reachesOut.join(', ')}. Have what it reads handed in.`]
+  }
   return files
-    .filter(({ path }) => isHouse(path) && !reachesOut.includes(roomOf(path)))
+    .filter(({ path }) => isHouse(path))
     .flatMap((source) =>
       imports(source)
         .filter(({ name, typeOnly }) => modules.test(name) && !typeOnly)
-        .map(
-          ({ name, line }) =>
-            `${source.path}:${line} reaches out of the process (${name}); allowed only in ${reachesOut.map((room) => `src/${room}`).join(', ')}. ` +
-            'Have what it reads handed in.',
-        ),
+        .flatMap(({ name, line }) => mend(source.path, name).map((what) => `${source.path}:${line} ${name} ${what}`)),
     )
 }
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { f, service, sum } from 'bylaw'
+import fc from 'fast-check'
 import { type Door, doors, spec } from '../help/door.ts'
 
 const shop = service({
@@ -304,6 +305,29 @@ doors('imports', shop, (door) => {
     const placed = await door.send('GET', '/orders?number=8000', { headers: { accept: ndjson } })
     const refused = await send(door, placed.text)
     assert.equal(refused.json.errors[0].errors[0].pointer, '/status')
+  })
+  spec('R238', 'every text survives an export as CSV and its import', async () => {
+    const character = fc.oneof(
+      fc.constantFrom(...'\'=+-@\t\r\n",; 0.1a\uFEFF'),
+      fc.string({ unit: 'grapheme', maxLength: 1 }),
+    )
+    const notes = fc.sample(fc.string({ unit: character, maxLength: 8 }), 100)
+    const rows = notes.map((note, i) => ({ note, number: 9000 + i }))
+    assert.equal((await send(door, linesOf(rows))).json.created, notes.length)
+    const exported = await door.send('GET', '/orders?number[gte]=9000&number[lte]=9500&fields=number,note', {
+      headers: { accept: csv },
+    })
+    const moved = exported.text.replaceAll(/\b9(?=\d\d\d,)/g, '19')
+    const { json } = await send(door, moved, {}, '/orders/imports', csv)
+    assert.deepEqual([json.created, json.failed], [notes.length, 0], JSON.stringify(json))
+    const shown = await door.send('GET', '/orders?number[gte]=19000&number[lte]=19500&limit=100')
+    const read = new Map(
+      shown.json.data.map((one: { number: number; note: string }) => [one.number - 10_000, one.note]),
+    )
+    assert.deepEqual(
+      rows.map(({ number }) => read.get(number)),
+      notes,
+    )
   })
   spec('R238', 'below an owner, which must exist and is that of each line', async () => {
     const order = (await door.send('POST', '/orders', { json: {} })).json

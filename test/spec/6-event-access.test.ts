@@ -137,6 +137,7 @@ doors(
       async () => {
         assert.deepEqual(await types('amy', `item=${made.sue}`), [])
         assert.deepEqual(await types('amy', 'item=same'), ['tag.created'])
+        for (const query of ['resource=in:()', 'type=in:()']) assert.deepEqual(await types('amy', query), [], query)
         assert.equal((await events('amy', 'item=same')).length, 1)
         assert.deepEqual(await types('amy', 'type=in:(patient.created,file.created)'), ['patient.created'])
         for (const query of ['resource=files', 'type=secret.created', 'resource=in:(files,secrets)']) {

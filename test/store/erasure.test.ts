@@ -34,6 +34,21 @@ const clinic = service({
       history: { read: 'public' },
       access: 'public',
     },
+    circulars: {
+      prefix: 'cir',
+      fields: {
+        text: f.text(optional),
+        patientIds: f.list(f.ref('patients', { onDelete: 'cascade' })),
+        copies: f.list(f.object({ to: f.ref('patients', { onDelete: 'cascade' }), note: f.text(optional) })),
+      },
+      history: { read: 'public' },
+      access: 'public',
+    },
+    lists: {
+      prefix: 'lis',
+      fields: { title: f.text(optional), patientIds: f.list(f.ref('patients')) },
+      access: 'public',
+    },
     doctors: { prefix: 'doc', fields: { name: f.text() }, access: 'public' },
   },
   pairs: { treatments: { between: ['patients', 'doctors'], fields: { note: f.text(optional) }, access: 'public' } },
@@ -57,6 +72,15 @@ async function filled(at: Pick<Place, 'url'>, text: string) {
   for (const day of ['2026-01-01', '2026-01-02'])
     visits.push(await send('POST', `/patients/${id}/visits`, { reason: `A ${text}`, day }))
   await send('DELETE', `/visits/${visits[1]?.id}`)
+  const other = await send('POST', '/patients', { ward: 'C' })
+  for (const to of [
+    { patientIds: [other.id, id], copies: [] },
+    { patientIds: [], copies: [{ to: id, note: `A ${text}` }] },
+    { patientIds: [id] },
+  ])
+    await send('POST', '/circulars', { text: `All ${text}`, copies: [], ...to })
+  const [last] = (await send('GET', '/circulars?limit=1')).data as unknown as { id: string }[]
+  await send('DELETE', `/circulars/${last?.id}`)
   const doctor = await send('POST', '/doctors', { name: 'Dr. No' })
   await send('PUT', `/patients/${id}/doctors/${doctor.id}`, { note: `He is ${text}` })
   return { id: String(id), call, send, close }
@@ -99,10 +123,27 @@ for (const [name, place] of places)
       assert.deepEqual(dry.counts, {
         patients: { events: 4, revisions: 4, 'idempotency keys': 1 },
         visits: { events: 4, revisions: 4 },
+        circulars: { events: 6, revisions: 6 },
         treatments: { events: 2 },
       })
       assert.deepEqual(await tablesWith('marked', at), [])
       assert.equal((await call(`/patients/${id}`)).status, 410)
+      await close()
+    })
+
+    test('follows references in lists as a removal does', async (t) => {
+      const at = await place(t)
+      const { id, send, close } = await filled(at, 'marked')
+      const list = await send('POST', '/lists', { title: 'marked', patientIds: [id] })
+      const { counts } = await erased(clinic, at, 'patients', { id })
+      assert.deepEqual(counts.circulars, { items: 2, events: 4, revisions: 4 })
+      assert.deepEqual(await tablesWith('marked', at), ['bylaw_outbox', 'lists'])
+      const { data } = (await send('GET', '/circulars')) as unknown as { data: Record<string, unknown>[] }
+      assert.deepEqual(data.map(({ text, copies }) => [text, copies]).toSorted(), [
+        [null, []],
+        [null, [{ to: id, note: null }]],
+      ])
+      assert.equal((await send('GET', `/lists/${list.id}`)).title, 'marked')
       await close()
     })
 

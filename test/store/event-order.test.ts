@@ -121,6 +121,45 @@ test('R230: many events at once get positions in the order of each item (Postgre
   judgeEvents(seen, new Map([[ids[0], 3500]]))
 })
 
+/** The tables of events as earlier releases made them in a file. */
+const earlierTables = [
+  'DROP VIEW bylaw_positions',
+  'DROP TABLE bylaw_outbox',
+  'CREATE TABLE bylaw_outbox (id TEXT PRIMARY KEY, type TEXT NOT NULL, resource TEXT NOT NULL, item TEXT NOT NULL, parent TEXT, account TEXT, action TEXT NOT NULL, sequence INTEGER NOT NULL, shape INTEGER NOT NULL, at INTEGER NOT NULL, payload TEXT NOT NULL, mark INTEGER NOT NULL) STRICT',
+  'CREATE INDEX bylaw_outbox_mark ON bylaw_outbox (mark)',
+  'CREATE TABLE bylaw_positions (position INTEGER PRIMARY KEY, event TEXT NOT NULL) STRICT',
+  'CREATE UNIQUE INDEX bylaw_positions_event ON bylaw_positions (event)',
+]
+
+for (const [layout, texts] of [
+  ['of this release', []],
+  ['of an earlier release', earlierTables],
+] as const)
+  test(`R230: a file ${layout} gives positions without gaps in the order of the writes (SQLite)`, async (t) => {
+    const [, place] = places.find(([name]) => name === 'SQLite') as (typeof places)[number]
+    const at = await place(t)
+    await opened(t, at, 1)[0]?.ask('GET', '/events')
+    for (const text of texts) await at.rows(text)
+    const [one, other] = opened(t, at, 2) as [Node, Node]
+    const { read, seen } = eventReader(one, 5)
+    const acknowledged = new Map<string, number>()
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(
+        [one, other].map((node) =>
+          write(asker(node), { items: 3, changes: 3 }, (id, revision) => void acknowledged.set(id, revision)),
+        ),
+      )
+      await read()
+      judgeEvents(seen, acknowledged)
+    }
+    const rows = await at.rows('SELECT position, mark FROM bylaw_positions JOIN bylaw_outbox ON id = event ORDER BY 1')
+    assert.deepEqual(
+      rows.map(({ position, mark }) => [position, mark]),
+      rows.map((_, i) => [i + 1, i + 1]),
+    )
+    assert.equal(seen.length, rows.length)
+  })
+
 for (const [name, place] of places) {
   test(`R206: a change whose event cannot be recorded does not take place (${name})`, async (t) => {
     const at = await place(t)
@@ -181,8 +220,8 @@ for (const [name, place] of places) {
     await write(asker(node), { items: 2, changes: 2 }, () => {})
     const { json } = await node.ask('GET', '/events?cursor=')
     // An older copy of the database does not have the last events.
-    await at.rows('DELETE FROM bylaw_positions WHERE position > 2')
-    await at.rows('DELETE FROM bylaw_outbox WHERE id NOT IN (SELECT event FROM bylaw_positions)')
+    await at.rows('DELETE FROM bylaw_outbox WHERE id IN (SELECT event FROM bylaw_positions WHERE position > 2)')
+    await at.rows('DELETE FROM bylaw_positions WHERE event NOT IN (SELECT id FROM bylaw_outbox)')
     await at.rows('UPDATE bylaw_relay SET position = 2')
     const lost = await node.ask('GET', `/events?cursor=${json.pagination.nextCursor}`)
     assert.deepEqual([lost.status, lost.json.type], [400, 'cursor-expired'])

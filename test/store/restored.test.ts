@@ -246,7 +246,7 @@ for (const [name, make] of places) {
 
   test(`a restore is not recorded while a node serves, nor in an empty database, on ${name}`, async (t) => {
     const place = await make(t)
-    await assert.rejects(async () => recordRestore(place, api), /no tables of a service. Restore it first/)
+    await assert.rejects(async () => recordRestore(place, api), /no tables of a service yet. Restore it first/)
     const node = nodeOn(place, api)
     await did(node, 200, 'GET', '/orders')
     await node.close()

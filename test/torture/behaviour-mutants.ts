@@ -380,6 +380,11 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
         from: '  const [position, horizon] = [Math.max(Number(state?.position), restoredAt), Number(state?.horizon)]',
         to: '  const [now = state] = yield { text: "SELECT position, horizon, " + marks.oldest + " AS oldest FROM bylaw_relay", values: [] }\n  const [position, horizon] = [Math.max(Number(now?.position), restoredAt), Number(now?.horizon)]',
       },
+      {
+        file: 'ledgers/outbox.ts',
+        from: 'Math.max(Number(state?.position), Number(highest',
+        to: 'Math.max(Number(now?.position), Number(highest',
+      },
     ],
     tests: [eventOrder],
   },
@@ -388,8 +393,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'ledgers/outbox.ts',
-        from: '  const last = numbered === 0',
-        to: '  const [later] = yield { text: "SELECT " + marks.oldest + " AS oldest", values: [] }\n  const last = numbered === 0',
+        from: '  const last = Math.max(',
+        to: '  const [later] = yield { text: "SELECT " + marks.oldest + " AS oldest", values: [] }\n  const last = Math.max(',
       },
       { file: 'ledgers/outbox.ts', from: 'Number(state?.oldest)', to: 'Number(later?.oldest)' },
     ],
@@ -400,7 +405,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'sql/dialect.ts',
-        from: "'max(at) OVER (PARTITION BY resource, account, parent, item ORDER BY sequence)'",
+        from: "'max(at) OVER (PARTITION BY item ORDER BY sequence)'",
         to: "'at'",
       },
     ],
