@@ -45,6 +45,23 @@ export async function runStepsAsync<T>(
   return step.value
 }
 
+/** As `runStepsAsync`, but sends `pipelined` statements without waiting for their answers: one round trip instead of one per row. */
+export async function runPipelined<T>(
+  steps: Steps<T>,
+  run: (statement: Statement) => Promise<readonly ResultRow[]>,
+): Promise<T> {
+  const sent: Promise<unknown>[] = []
+  const made = await runStepsAsync(steps, async (statement) => {
+    const rows = run(statement)
+    if (!statement.pipelined) return rows
+    sent.push(rows)
+    rows.catch(() => {}) // Promise.all reports it
+    return []
+  })
+  await Promise.all(sent)
+  return made
+}
+
 class RowConflict extends Detour {}
 
 /** Thrown if a row has changed since it was read; the runner of the steps retries the operation. */

@@ -3,8 +3,9 @@ import { hostname } from 'node:os'
 import type { ResultRow } from '../catalog/steps.ts'
 import { pause, type World } from '../flow/world.ts'
 import { postgresDialect } from '../sql/dialect.ts'
-import { leaseTable } from '../sql/statements.ts'
-import type { Connection } from './connect.ts'
+import { leaseTable, plainStatement } from '../sql/statements.ts'
+import type { AskDatabase, Connection } from './connect.ts'
+import { retryOnCodes } from './schema-retry.ts'
 
 /** How long a lease is valid, and how often its holder renews it, in milliseconds. */
 export interface LeaseTimes {
@@ -59,4 +60,73 @@ async function tryAcquire(ask: Connection['ask'], holder: string, term: number):
     values: [holder],
   })) as ResultRow[]
   return row ? Number(row.fence) : null
+}
+
+/** What transactions under a lease need. */
+interface LeasedWork {
+  readonly ask: AskDatabase
+  readonly lease: Lease
+  readonly connect: () => Promise<Connection>
+  readonly world: World
+}
+
+/** A transaction that commits only if this node holds the lease; retried if others hold locks. */
+export function inFencedTransaction<T>({ ask, lease, world }: LeasedWork, act: () => Promise<T>): Promise<T> {
+  return retryOnCodes(world, () => inTransaction(ask, () => lease.assertHeld().then(act)))
+}
+
+/** The short lock timeout keeps it from blocking others. */
+async function inTransaction<T>(ask: AskDatabase, act: () => Promise<T>): Promise<T> {
+  await ask(plainStatement('BEGIN'))
+  try {
+    await ask(plainStatement(`SET LOCAL lock_timeout = '500ms'`))
+    const made = await act()
+    await ask(plainStatement('COMMIT'))
+    return made
+  } catch (error) {
+    await ask(plainStatement('ROLLBACK')).catch(() => {})
+    throw error
+  }
+}
+
+/** How long transactions run before the lease is asserted again, in milliseconds. */
+const fencedTime = 1000
+
+/**
+ * Works on several parts at once, each on a connection of its own, in transactions that go on where the one before ended.
+ * Another transaction holds the lease meanwhile, so that no node can take it over. Returns the number of transactions.
+ */
+export async function inFencedLanes<Part, End>(
+  work: LeasedWork,
+  most: number,
+  parts: readonly Part[],
+  act: (ask: AskDatabase, part: Part, after: End | null) => Promise<End | null>,
+): Promise<number> {
+  const { connect, world } = work
+  const waiting = parts.map((part) => ({ part, after: null as End | null }))
+  const lanes: { readonly connection: Connection; job: (typeof waiting)[number] | undefined }[] = []
+  let transactions = 0
+  const run = async (lane: (typeof lanes)[number], until: number): Promise<void> => {
+    const { ask } = lane.connection
+    do {
+      lane.job ??= waiting.shift()
+      const { job } = lane
+      if (!job) return
+      job.after = await inTransaction(ask, () => act(ask, job.part, job.after))
+      transactions++
+      if (job.after === null) lane.job = undefined
+    } while (world.monotonic() < until)
+  }
+  try {
+    while (lanes.length < Math.min(most, parts.length)) lanes.push({ connection: await connect(), job: undefined })
+    while (waiting.length > 0 || lanes.some(({ job }) => job))
+      await inFencedTransaction(work, async () => {
+        const until = world.monotonic() + fencedTime
+        const ends = await Promise.allSettled(lanes.map((lane) => run(lane, until)))
+        for (const end of ends) if (end.status === 'rejected') throw end.reason
+      })
+  } finally {
+    for (const { connection } of lanes) connection.close()
+  }
+  return transactions
 }

@@ -1,11 +1,12 @@
 /** Migrate: changes the tables of a database to the declared ones, step by step, while nodes serve requests. The cellar. */
 
 import { storeContext } from '../catalog/context.ts'
-import { runStepsAsync, type Steps } from '../catalog/steps.ts'
+import { runPipelined, runStepsAsync, type Steps } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
 import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
-import { prepareRefills, type RefillFor, refill, reserveValues } from '../rewrite/refill.ts'
+import { isIndependent, prepareRefills, type RefillFor, refill, reserveValues } from '../rewrite/refill.ts'
 import { admitUndrop, undropBatch } from '../rewrite/undrop.ts'
+import type { BatchEnd } from '../schema/declared-rows.ts'
 import type { Consent, SurveyedChange } from '../schema/hazard.ts'
 import {
   changeOfPlan,
@@ -32,7 +33,7 @@ import {
   writeProgress,
   writeSchemaState,
 } from '../schema/state.ts'
-import { type SchemaStep, takenNameText } from '../schema/step.ts'
+import { type Refill, type SchemaStep, takenNameText } from '../schema/step.ts'
 import { adaptText, type Target } from '../schema/target.ts'
 import { citusDialect, type Dialect, postgresDialect, quoted } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
@@ -40,8 +41,9 @@ import { leaseTable, metaTable, plainStatement } from '../sql/statements.ts'
 import type { AskDatabase, Connection } from './connect.ts'
 import { driftSteps } from './drift.ts'
 import { requireEngine } from './engine.ts'
-import { acquireLease, type Lease, type LeaseTimes } from './lease.ts'
+import { acquireLease, inFencedLanes, inFencedTransaction, type Lease, type LeaseTimes } from './lease.ts'
 import { alreadyExists, changeIndexConcurrently, retryOnCodes } from './schema-retry.ts'
+import { readShardKeys } from './shard-areas.ts'
 
 /** The dialect of a database, by its recorded layout: `spread` means that Citus distributes its rows. */
 export const dialectOf = (layout: Layout | null): Dialect => (layout?.spread ? citusDialect : postgresDialect)
@@ -77,6 +79,8 @@ export async function comparePostgresSchema(ask: AskDatabase, stored: StoredPart
 export interface MigrationContext extends StoredParts {
   readonly connection: Connection
   readonly beating: Connection
+  /** Opens a further connection, for transactions that run beside others. */
+  readonly connect: () => Promise<Connection>
   readonly pace: LeaseTimes
   readonly consent: Consent
   readonly world: World
@@ -191,18 +195,32 @@ async function runPhase(
   await inFencedTransaction(work, () => runStepsAsync(finish(), work.ask))
 }
 
-/** Sends `pipelined` statements without waiting for their answers: one round trip instead of one per row. */
-async function runPipelined<T>(steps: Steps<T>, ask: Connection['ask']): Promise<T> {
-  const sent: Promise<unknown>[] = []
-  const made = await runStepsAsync(steps, async (statement) => {
-    const rows = ask(statement)
-    if (!statement.pipelined) return rows
-    sent.push(rows)
-    rows.catch(() => {}) // Promise.all reports it
-    return []
-  })
-  await Promise.all(sent)
-  return made
+/** How many shards are rewritten at once, each on a connection of its own. */
+const shardsAtOnce = 4
+
+/** Rewrites all rows in batches; on Citus shard by shard, and several shards at once if no row needs rows of others. */
+async function rewriteRows(
+  work: LeasedMigration & { spread: boolean },
+  refilling: ReturnType<RefillFor>,
+  { reserves, ahead }: Refill,
+): Promise<void> {
+  const table = refilling.prepared?.collection.table
+  if (!work.spread || reserves || table === undefined) {
+    const write = reserves ? reserveValues : refill
+    let key: BatchEnd = null
+    do key = await inFencedTransaction(work, () => runPipelined(write(refilling, key), work.ask))
+    while (key)
+    return
+  }
+  const shards = await readShardKeys(work.ask, table)
+  const lanes = isIndependent(refilling) ? shardsAtOnce : 1
+  let batches: number
+  // Old nodes may write rows behind a batch, as shard keys do not grow with time: another pass finds them.
+  do
+    batches = await inFencedLanes(work, lanes, shards, (ask, shard, after: BatchEnd) =>
+      runPipelined(refill(refilling, after, shard), ask),
+    )
+  while (ahead && batches > shards.length)
 }
 
 /** Citus refuses some commands after others of a transaction unless each node runs all of them on one connection. */
@@ -220,11 +238,7 @@ async function runSchemaStep(
   try {
     if (still) await refuseRunningNodes(ask)
     if (empty) await refuseRows(ask, empty)
-    const write = fill?.reserves ? reserveValues : refill
-    let key: readonly string[] | null = null
-    if (fill)
-      do key = await inFencedTransaction(work, () => runPipelined(write(made(fill), key), ask))
-      while (key)
+    if (fill) await rewriteRows(work, made(fill), fill)
     if (apart)
       for (const text of sql) {
         await lease.assertHeld()
@@ -255,23 +269,6 @@ export function undropPostgres(site: MigrationContext): Promise<UndropResult[]> 
     for (let batch = await some(null); ; batch = await some(batch.after)) {
       all.push(...batch.results)
       if (batch.after === null) return all
-    }
-  })
-}
-
-/** A transaction that commits only if this node holds the lease; its short lock timeout keeps it from blocking others. */
-function inFencedTransaction<T>({ ask, lease, world }: LeasedMigration, act: () => Promise<T>): Promise<T> {
-  return retryOnCodes(world, async () => {
-    await ask(plainStatement('BEGIN'))
-    try {
-      await ask(plainStatement(`SET LOCAL lock_timeout = '500ms'`))
-      await lease.assertHeld()
-      const made = await act()
-      await ask(plainStatement('COMMIT'))
-      return made
-    } catch (error) {
-      await ask(plainStatement('ROLLBACK')).catch(() => {})
-      throw error
     }
   })
 }

@@ -158,12 +158,12 @@ function migrationOf(site: MigrationContext, comparison: SchemaComparison, url: 
 
 async function connectForMigration(
   address: ConnectionParams,
-  given: Omit<MigrationContext, 'connection' | 'beating'>,
+  given: Omit<MigrationContext, 'connection' | 'beating' | 'connect'>,
 ): Promise<MigrationContext> {
   const open = () => connect(address, migrationTimeouts, given.world)
   const connection = await open()
   try {
-    return { ...given, connection, beating: await open() }
+    return { ...given, connection, beating: await open(), connect: open }
   } catch (error) {
     connection.close()
     throw error

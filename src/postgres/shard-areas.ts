@@ -1,5 +1,6 @@
 /** Shard areas: which worker answers a statement, so that a worker that hangs holds up its own rows only. The cellar. */
 import { Memo } from '../flow/memo.ts'
+import { literal, quoted } from '../sql/dialect.ts'
 import { nodeTable, type Statement, tombstoneTable } from '../sql/statements.ts'
 import type { Connection } from './connect.ts'
 
@@ -47,4 +48,12 @@ function shardKeyPlaceholder(text: string): number {
   if (/^INSERT INTO \S+ \(home,/.test(text)) return 1
   const [, n] = /\bhome = \$(\d+)/.exec(text) ?? []
   return Number(n ?? 0)
+}
+
+/** The shard keys of each shard of a table. Rows are only found faster by them: a shard that moves or is split changes no result. */
+export async function readShardKeys(ask: Connection['ask'], table: string): Promise<readonly (readonly number[])[]> {
+  const shard = `get_shard_id_for_distribution_column(${literal(quoted(table))}::regclass, home)`
+  const text = `SELECT string_agg(home::text, ',') AS homes FROM generate_series(0, ${shardKeys - 1}) AS home GROUP BY ${shard} ORDER BY ${shard}`
+  const rows = await ask({ text, values: [] })
+  return rows.map(({ homes }) => String(homes).split(',').map(Number))
 }

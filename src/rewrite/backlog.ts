@@ -1,10 +1,9 @@
 /** Backlog: finds and converts the rows that old nodes write during a rolling upgrade. The cellar. */
 
 import type { Backlog, PreparedCollection, StoreContext, StoreLayouts } from '../catalog/context.ts'
-import { keyColumns } from '../rows/collection.ts'
 import { begunMark, unfinishedRow } from '../schema/behaviour-steps.ts'
 import { layoutName } from '../schema/state.ts'
-import { quoted } from '../sql/dialect.ts'
+import { quoted, rowKeyColumns } from '../sql/dialect.ts'
 import type { Layout } from '../sql/layout.ts'
 import { metaTable } from '../sql/statements.ts'
 import { refill } from './refill.ts'
@@ -23,7 +22,7 @@ function backlogOf(cellar: StoreContext, layout: Layout): Backlog | undefined {
   const all = beside.filter(needsCatchUp)
   // ORDER BY forces the partial index; a planner that overestimates the rows of old shapes would scan the table.
   const firsts = all.map(({ collection, shape }) => {
-    const order = keyColumns(collection).join(', ')
+    const order = rowKeyColumns(collection, dialect).join(', ')
     return `(SELECT 1 FROM ${quoted(collection.table)} WHERE shape < ${shape} ORDER BY ${order} LIMIT 1)`
   })
   const rows = firsts.map((one) => `${one} IS NOT NULL`)

@@ -9,8 +9,8 @@ import {
 } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
 import { claimTable } from '../ledgers/idempotency-claims.ts'
-import { type Cell, type Collection, cellIn, keyColumns, type Members, viewRow } from '../rows/collection.ts'
-import { rowLabel } from '../schema/declared-rows.ts'
+import { type Cell, type Collection, cellIn, type Members, viewRow } from '../rows/collection.ts'
+import { type BatchEnd, type RowBatch, readBatch, rowLabel } from '../schema/declared-rows.ts'
 import type { CrossFault } from '../schema/migration.ts'
 import type { SchemaState } from '../schema/schema-change.ts'
 import type { SchemaComparison } from '../schema/state.ts'
@@ -18,8 +18,6 @@ import { type Dialect, quoted, rowKeyValues } from '../sql/dialect.ts'
 import { layoutOf } from '../sql/layout.ts'
 import { tombstoneTable } from '../sql/statements.ts'
 import { filledDocument } from './fill-aggregates.ts'
-
-const batchSize = 500
 
 /** The faults; null if the database is not as declared, so that nothing can be compared. */
 export function* crossCheck(
@@ -58,19 +56,14 @@ type Say = (says: string, row: string) => void
 
 function* checkRows(cellar: StoreContext, prepared: PreparedCollection, say: Say): Steps<void> {
   const { collection } = prepared
-  const { dialect } = cellar
-  const keys = keyColumns(collection)
-  const marks = keys.map((_, i) => dialect.mark(i + 1)).join(', ')
   // Large integers are read as texts, since no JavaScript number has their value.
   const columns = collection.columns.map(({ name }) => `CAST(${quoted(name)} AS TEXT) AS ${quoted(name)}`)
-  const selected = [...keys, 'revision', 'shape', 'doc', 'hidden', ...columns].join(', ')
-  const text = `SELECT ${selected} FROM ${quoted(collection.table)} WHERE (${keys.join(', ')}) > (${marks}) ORDER BY ${keys.join(', ')} LIMIT ${batchSize}`
-  for (let after: readonly string[] | null = keys.map(() => ''); after; ) {
-    const rows: readonly ResultRow[] = yield { text, values: after }
+  let after: BatchEnd = null
+  do {
+    const { rows, last }: RowBatch = yield* readBatch(collection, cellar.dialect, after, { columns })
     for (const row of rows) yield* checkRow(cellar, prepared, row, say)
-    const last: ResultRow | undefined = rows.length < batchSize ? undefined : rows.at(-1)
-    after = last ? keys.map((key) => String(last[key])) : null
-  }
+    after = last
+  } while (after)
 }
 
 function* checkRow(cellar: StoreContext, prepared: PreparedCollection, row: ResultRow, say: Say): Steps<void> {

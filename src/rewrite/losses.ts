@@ -11,7 +11,7 @@ import {
   type StoredDocument,
   viewRow,
 } from '../rows/collection.ts'
-import { type RowBatch, readBatch } from '../schema/declared-rows.ts'
+import { type BatchEnd, type RowBatch, readBatch } from '../schema/declared-rows.ts'
 import { type Consent, findHazards, type Hazard, type Survey, type SurveyedChange } from '../schema/hazard.ts'
 import { renamingLines } from '../schema/renaming.ts'
 import { earlierReleaseSurvey, formerLayout, writableCollections } from '../schema/state.ts'
@@ -151,7 +151,7 @@ function* findLossHazards(lossy: LossyCollection, { dialect, world }: SurveyedCh
   const { collection } = lossy
   const counts = new Map<string, LossCount>()
   const until = world.monotonic() + maxCountingTime
-  let after: readonly string[] | null = null
+  let after: BatchEnd = null
   let isLate = false
   do {
     const { rows, last }: RowBatch = yield* readBatch(collection, dialect, after)

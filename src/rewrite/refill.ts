@@ -11,29 +11,28 @@ import {
 import type { ResultRow, Steps } from '../catalog/steps.ts'
 import { updateRemoteEntries } from '../ledgers/remote-entries.ts'
 import {
+  type Cell,
+  type Collection,
   cellsIn,
   type DocumentTexts,
   encodeDocument,
   keptForOthersKey,
-  keyColumns,
   type RowView,
   type StoredDocument,
   viewRow,
   withKeptForOthers,
 } from '../rows/collection.ts'
-import { readBatch } from '../schema/declared-rows.ts'
+import { type BatchEnd, readBatch } from '../schema/declared-rows.ts'
 import type { SurveyedChange } from '../schema/hazard.ts'
 import { formerLayout, writableCollections } from '../schema/state.ts'
 import type { Refill } from '../schema/step.ts'
-import { type Dialect, equations, quoted, rowKeyColumns } from '../sql/dialect.ts'
+import { type Dialect, quoted, rowKeyColumns } from '../sql/dialect.ts'
 import { type TableLayout, uniqueIndexName } from '../sql/layout.ts'
-import { linkTable, reservationTable } from '../sql/statements.ts'
+import { linkTable, reservationTable, type Statement } from '../sql/statements.ts'
+import { type ListType, listTypeOf, valueRows } from '../store/combined.ts'
 import { type AllowedDrops, copyDroppedValues } from './drop.ts'
 import { filledDocument } from './fill-aggregates.ts'
 import { moveFields, namingRowInErrors } from './move-fields.ts'
-
-/** How many rows are rewritten at a time. */
-const batchSize = 500
 
 interface RefillContext {
   /** Undefined if the current declaration is not the one that the rows are rewritten for. */
@@ -58,38 +57,48 @@ export function prepareRefills({ change, collections, dialect }: SurveyedChange,
   }
 }
 
-/** Rewrites one batch of rows after a key; returns the last key, or null if no rows are left. */
-export function* refill(refilling: RefillContext, after: readonly string[] | null): Steps<readonly string[] | null> {
+/** Whether the rows neither take values from other rows nor give them some, so that batches can be rewritten in any order. */
+export const isIndependent = ({ prepared }: RefillContext): boolean =>
+  prepared !== undefined && !prepared.collection.conversions?.receivers.length && !fillsAggregates(prepared)
+
+const fillsAggregates = ({ collection }: PreparedCollection): boolean => collection.aggregates.length > 0
+
+/** Rewrites one batch of rows after a key, of one shard if its shard keys are given. */
+export function* refill(
+  refilling: RefillContext,
+  after: BatchEnd,
+  shardKeys: readonly number[] | null = null,
+): Steps<BatchEnd> {
   const { prepared, table, fill, dialect, cellar } = refilling
   if (!prepared) return yield* requireNoOldRows(fill, table)
   const { collection } = prepared
-  const keys = keyColumns(collection)
-  const columns = rowKeyColumns(collection, dialect)
-  const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
-  const rows = yield {
-    text: `SELECT ${columns.join(', ')}, revision, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks})
-      AND ${rowsToRewrite(prepared, fill)} ORDER BY ${key} LIMIT ${batchSize}`,
-    values: after ?? keys.map(() => ''),
+  // As alternatives, not with IN: for a list the server would search its index once for each of the keys.
+  const ofShard = shardKeys ? ` AND (${shardKeys.map((one) => `own.home = ${one}`).join(' OR ')})` : ''
+  const where = `${ofShard} AND ${rowsToRewrite(prepared, fill)}`
+  const { rows, last } = yield* readBatch(collection, dialect, after, { where })
+  const asOne = (dialect.distribute ? shardKeys !== null : dialect.online) && isIndependent(refilling)
+  for (const group of asOne ? [rows] : rows.map((row) => [row])) {
+    const rewritten: RewrittenRow[] = []
+    for (const row of group) {
+      yield* moveFields({ cellar, latest: fill.latest === true }, prepared, row)
+      const one = yield* rewriteRow(refilling, prepared, row)
+      if (one) rewritten.push(one)
+    }
+    if (rewritten.length > 0) yield rewriteStatement(collection, dialect, rewritten, asOne ? ofShard : null)
+    for (const { copies } of rewritten) if (copies) yield* copies
   }
-  for (const row of rows) {
-    yield* moveFields({ cellar, latest: fill.latest === true }, prepared, row)
-    yield* rewriteRow(refilling, prepared, columns, row)
-  }
-  const last = rows.at(-1)
-  return last && rows.length === batchSize ? keys.map((name) => last[name] as string) : null
+  return last
 }
 
 /** Aggregates are computed for all rows, as old nodes changed other rows without them. */
-function rowsToRewrite({ collection, shape }: PreparedCollection, { ahead }: Refill): string {
+function rowsToRewrite(prepared: PreparedCollection, { ahead }: Refill): string {
+  const { shape } = prepared
   if (ahead) return `shape < ${shape}`
-  return collection.aggregates.length > 0 ? '1 = 1' : `(shape < ${shape} OR hidden LIKE '%"*":%')`
+  return fillsAggregates(prepared) ? '1 = 1' : `(shape < ${shape} OR hidden LIKE '%"*":%')`
 }
 
 /** Rebuilds the reservations and links of one batch of rows of a sharded database; returns the key of the last one, or null if no rows are left. */
-export function* reserveValues(
-  { prepared, dialect, cellar }: RefillContext,
-  after: readonly string[] | null,
-): Steps<readonly string[] | null> {
+export function* reserveValues({ prepared, dialect, cellar }: RefillContext, after: BatchEnd): Steps<BatchEnd> {
   if (!prepared)
     throw new Error(
       'the resource has another form in this declaration. Carry this plan out with the declaration that it was made for.',
@@ -137,18 +146,24 @@ function hiddenText(
   return JSON.stringify({ ...JSON.parse(texts.hidden ?? '{}'), [keptForOthersKey]: known })
 }
 
-/** Rewrites one row, unless it was written meanwhile; if an old node wrote it, a later pass finds it. */
+interface RewrittenRow {
+  /** The values of `rewriteStatement`. */
+  readonly values: readonly Cell[]
+  /** Copies the values that the row loses, once it is rewritten. */
+  readonly copies: Steps<void> | null
+}
+
+/** Converts one row; null if it is gone. */
 function* rewriteRow(
   { fill, dialect, dropping, cellar }: RefillContext,
   prepared: PreparedCollection,
-  keys: readonly string[],
   row: ResultRow,
-): Steps<void> {
+): Steps<RewrittenRow | null> {
   const { collection, shape } = prepared
-  const own = keys.map((name) => row[name] as string)
-  const fills = !fill.ahead && collection.aggregates.length > 0
+  const own = rowKeyColumns(collection, dialect).map((name) => row[name] as Cell)
+  const fills = !fill.ahead && fillsAggregates(prepared)
   const [locked] = fills ? yield { text: prepared.texts.readForUpdate, values: own } : [row]
-  if (!locked) return
+  if (!locked) return null
   const stored = storedDocumentOf(locked)
   const viewed = namingRowInErrors(own.join('/'), () => viewRow(collection, shape, stored))
   const account = (row.account ?? null) as string | null
@@ -159,19 +174,43 @@ function* rewriteRow(
   // Nodes of this declaration may have answered the row before it was filled.
   const moved = fills && texts.doc !== encodeDocument(collection, viewed.document).doc
   const hidden = hiddenText(prepared, fill, stored, seen, texts)
-  const names = ['doc', 'hidden', 'shape', ...collection.columns.map(({ name }) => quoted(name))]
-  const set = equations(names, dialect)
-  if ((fill.again && stored.shape < shape) || moved) set.push('revision = revision + 1')
-  const where = equations([...keys, 'revision', 'shape'], dialect, names.length + 1)
-  yield {
-    text: `UPDATE ${quoted(collection.table)} SET ${set.join(', ')} WHERE ${where.join(' AND ')}`,
+  const raised = (fill.again && stored.shape < shape) || moved ? 1 : 0
+  const lost = { document: seen.document, hidden }
+  return {
     values: [
-      ...[texts.doc, hidden, shape, ...cellsIn(collection, seen.document)],
-      ...own,
-      ...[Number(locked.revision), stored.shape],
+      ...[texts.doc, hidden, shape, ...cellsIn(collection, seen.document), raised],
+      ...[...own, Number(locked.revision), stored.shape],
     ],
-    pipelined: true,
+    copies: dropping ? copyDroppedValues(dropping, collection, { ...row, ...stored }, lost, dialect) : null,
   }
-  if (dropping)
-    yield* copyDroppedValues(dropping, collection, { ...row, ...stored }, { document: seen.document, hidden }, dialect)
+}
+
+/**
+ * Writes rows, except those that were written meanwhile; if an old node wrote one, a later pass finds it. `ofShard` is the
+ * further condition of a statement that writes all of them: on Citus each one is a round trip from the coordinator to a worker.
+ */
+function rewriteStatement(
+  collection: Collection,
+  dialect: Dialect,
+  rows: readonly RewrittenRow[],
+  ofShard: string | null,
+): Statement {
+  const { table, columns } = collection
+  const keys = rowKeyColumns(collection, dialect)
+  const names = ['doc', 'hidden', 'shape', ...columns.map(({ name }) => quoted(name)), 'revision']
+  const value = (i: number) => (ofShard === null ? dialect.mark(i + 1) : `one.c${i}`)
+  const set = names.map((name, i) => `${name} = ${name === 'revision' ? 'own.revision + ' : ''}${value(i)}`)
+  const where = [...keys, 'revision', 'shape']
+    .map((name, i) => `own.${name} = ${value(names.length + i)}`)
+    .join(' AND ')
+  const update = `UPDATE ${quoted(table)} AS own SET ${set.join(', ')}`
+  if (ofShard === null) return { text: `${update} WHERE ${where}`, values: rows[0]?.values ?? [], pipelined: true }
+  const keyTypes = keys.map((name): ListType => (name === 'home' ? 'bigint' : 'text'))
+  const start: ListType[] = ['text', 'text', 'bigint', ...columns.map(listTypeOf), 'bigint']
+  const types = [...start, ...keyTypes, 'bigint' as const, 'bigint' as const]
+  return {
+    text: `${update} FROM ${valueRows(types, dialect)} WHERE ${where}${ofShard}`,
+    values: [],
+    lists: { types, rows: rows.map(({ values }) => values) },
+  }
 }

@@ -3,8 +3,8 @@
 import { type PreparedCollection, rowKeyOf, storeContext, storedDocumentOf } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
 import type { RowKey } from '../flow/found-row.ts'
-import { type Collection, keyColumns, type Members, type StoredDocument, viewRow } from '../rows/collection.ts'
-import { type Dialect, quoted } from '../sql/dialect.ts'
+import { type Cell, type Collection, type Members, type StoredDocument, viewRow } from '../rows/collection.ts'
+import { type Dialect, quoted, rowKeyColumns } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import { formerTableOf, type Layout, type TableLayout } from '../sql/layout.ts'
 
@@ -45,20 +45,35 @@ export function readableCollections(
 /** How many rows are read at a time. */
 const batchSize = 500
 
+/** The primary key of the last row of a batch; null if no rows follow. */
+export type BatchEnd = readonly Cell[] | null
+
 export interface RowBatch {
   readonly rows: readonly ResultRow[]
-  /** The key of the last row; null if no rows follow. */
-  readonly last: readonly string[] | null
+  readonly last: BatchEnd
 }
 
-/** Reads the rows that follow a key; for null, from the first row. */
-export function* readBatch(collection: Collection, dialect: Dialect, after: readonly string[] | null): Steps<RowBatch> {
-  const keys = keyColumns(collection)
+interface BatchScope {
+  /** A further condition on the table `own`, with `AND` before it. */
+  readonly where?: string
+  /** Columns besides the key, the revision and the document. */
+  readonly columns?: readonly string[]
+}
+
+/** Reads the rows that follow a primary key, in its order, which an index has; for null, from the first row. */
+export function* readBatch(
+  collection: Collection,
+  dialect: Dialect,
+  after: BatchEnd,
+  { where = '', columns = [] }: BatchScope = {},
+): Steps<RowBatch> {
+  const keys = rowKeyColumns(collection, dialect)
   const [key, marks] = [keys.join(', '), keys.map((_, i) => dialect.mark(i + 1)).join(', ')]
-  const text = `SELECT ${key}, shape, doc, hidden FROM ${quoted(collection.table)} WHERE (${key}) > (${marks}) ORDER BY ${key} LIMIT ${batchSize}`
-  const rows = yield { text, values: after ?? keys.map(() => '') }
+  const what = [key, 'revision', 'shape', 'doc', 'hidden', ...columns].join(', ')
+  const text = `SELECT ${what} FROM ${quoted(collection.table)} AS own WHERE (${key}) > (${marks})${where} ORDER BY ${key} LIMIT ${batchSize}`
+  const rows = yield { text, values: after ?? keys.map((name) => (name === 'home' ? -1 : '')) }
   const last = rows.length < batchSize ? undefined : rows.at(-1)
-  return { rows, last: last ? keys.map((name) => last[name] as string) : null }
+  return { rows, last: last ? keys.map((name) => last[name] as Cell) : null }
 }
 
 /** Passes rows to `see` until it returns false; returns whether all rows were passed. */
@@ -67,7 +82,7 @@ export function* readEachRow(
   dialect: Dialect,
   see: (row: DeclaredRow) => boolean,
 ): Steps<boolean> {
-  let after: readonly string[] | null = null
+  let after: BatchEnd = null
   do {
     const { rows, last }: RowBatch = yield* readBatch(collection, dialect, after)
     for (const row of rows) {

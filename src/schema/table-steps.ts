@@ -1,6 +1,6 @@
 /** Table steps: the steps from the existing table of a collection to the declared one. The cellar. */
-import { type Collection, keyColumns } from '../rows/collection.ts'
-import { type Dialect, quoted } from '../sql/dialect.ts'
+import type { Collection } from '../rows/collection.ts'
+import { type Dialect, quoted, rowKeyColumns } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
 import type { Layout, TableLayout } from '../sql/layout.ts'
 import { dropSearchIndex, isSearchIndex } from '../sql/search-index.ts'
@@ -109,7 +109,7 @@ const needsRowsAhead = ({ one, was, is, freshColumns }: TableDifference): boolea
 /** Rewrites rows in the new shape; a partial index finds the rows that old nodes write after that. */
 function aheadSteps({ one, is, dialect }: TableDifference): SchemaStep[] {
   const [how, apart] = dialect.online ? ['CONCURRENTLY IF NOT EXISTS ', { apart: true }] : ['', {}]
-  const key = keyColumns(one).join(', ')
+  const key = rowKeyColumns(one, dialect).join(', ')
   return [
     {
       about: `index the rows of ${one.name} that old nodes write`,

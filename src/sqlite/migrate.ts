@@ -7,6 +7,7 @@ import type { World } from '../flow/world.ts'
 import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
 import { prepareRefills, type RefillFor, refill } from '../rewrite/refill.ts'
 import { admitUndrop, undropBatch } from '../rewrite/undrop.ts'
+import type { BatchEnd } from '../schema/declared-rows.ts'
 import type { Consent, SurveyedChange } from '../schema/hazard.ts'
 import {
   changeOfPlan,
@@ -174,7 +175,7 @@ function refillInBatches(site: SqliteMigrationContext): void {
   const made = prepareRefills(surveyed, drops)
   for (const { guards, sql, fill } of change.steps) {
     if (guards) inTransaction(db, () => db.exec(sql.join(';')))
-    let key: readonly string[] | null = null
+    let key: BatchEnd = null
     if (fill)
       do key = inTransaction(db, () => runSteps(refill(made(fill), key), run))
       while (key)
@@ -202,7 +203,7 @@ function runSchemaStep(
   try {
     if (empty) refuseRows(run, empty)
     for (const text of sql) db.exec(text)
-    let key: readonly string[] | null = null
+    let key: BatchEnd = null
     if (fill)
       do key = runSteps(refill(made(fill), key), run)
       while (key)

@@ -99,7 +99,7 @@ const combinations = [
 const onCitus =
   process.env.BYLAW_TEST_CITUS === 'all'
     ? /./
-    : /\/(?:2-keys|3-children|3-cursor|3-embed[a-z-]*|3-summaries[a-z-]*|4-[a-z-]+|5-owner|5-row-rules[a-z-]*|8-quotas|9-parts|9-stored|9-summaries|14-(?:derived|model)|15-(?:handlers|operations))\.test\.ts$/
+    : /\/(?:2-keys|3-children|3-cursor|3-embed[a-z-]*|3-summaries[a-z-]*|4-[a-z-]+|5-owner|5-row-rules[a-z-]*|8-quotas|9-parts|9-stored|9-summaries|14-(?:derived|model|states)|15-(?:handlers|operations)|6-events)\.test\.ts$/
 
 /** The test files that run with `fetch` on SQLite too, as their rules depend on the server. */
 const throughBoth =

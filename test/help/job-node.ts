@@ -8,7 +8,7 @@ import { runJobsEvery, Worker } from '../../src/jobs/worker.ts'
 import { openStore } from '../../src/terminal/open.ts'
 import { throughFetch } from './door.ts'
 
-const declared = service({
+export const bank = service({
   name: 'bank',
   resources: {
     accounts: {
@@ -31,7 +31,7 @@ const declared = service({
 
 /** Pays in many steps, each after `before`; a nap lasts until it is cancelled. */
 const payingAfter = (before: () => Promise<void>) =>
-  declared.handlers({
+  bank.handlers({
     accounts: {
       async payments({ input: { from, to, times }, step }) {
         for (let i = 0; i < times; i++)

@@ -34,7 +34,11 @@ BEGIN
   FOR part IN 0 .. ${parts - 1} LOOP
     EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS ${parts}, REMAINDER %s)', left(own, 56) || '_' || (${first} + part), own, part);
   END LOOP;
-END $$`
+END $$;
+CREATE FUNCTION get_shard_id_for_distribution_column(name regclass, value anyelement) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT shard FROM pg_inherits JOIN pg_class ON oid = inhrelid, CAST(right(relname, 6) AS bigint) AS shard
+  WHERE inhparent = name AND satisfies_hash_partition(name, ${parts}, CAST(shard - ${first} AS integer), value)
+$$`
 
 /** Renames the indexes of partitions to the names that Citus would use. */
 const renamed = `
@@ -151,8 +155,11 @@ function watch(): void {
   }
 }
 
-/** Records statements; the returned function reports those that Citus would refuse, or would send to several nodes. */
-export function watched(url: string): () => Promise<string[]> {
+/**
+ * Records statements; the returned function reports those that Citus would refuse, or would send to several nodes although
+ * they are not of a kind that may use all of them.
+ */
+export function watched(url: string, usual = many): () => Promise<string[]> {
   watch()
   sent.clear()
   return async () => {
@@ -162,7 +169,7 @@ export function watched(url: string): () => Promise<string[]> {
     await client.connect()
     try {
       const complaints: string[] = []
-      for (const one of all) complaints.push(...(await judged(client, one)))
+      for (const one of all) complaints.push(...(await judged(client, one, usual)))
       return complaints
     } finally {
       await client.end()
@@ -188,7 +195,16 @@ const relationsIn = (node: Node): string[] => [
 const many = /^SELECT (?:doc, shape|count\(\*\)|CAST\(|1 AS found|home, |name, holder, until|CASE WHEN change)/
 const holds = /\bFOR (?:NO KEY |KEY )?(?:UPDATE|SHARE)\b/
 
-async function judged(client: pg.Client, { text, values }: Sent): Promise<string[]> {
+/** Searches for rows that a change of the schema rewrites, and their updates. */
+const rewrites = / AS own (?:SET |WHERE .*\bshape < )/s
+
+/** Records statements; the returned function reports those that rewrite rows and do not stay on one shard each. */
+export function watchedRewrites(url: string): () => Promise<string[]> {
+  const judge = watched(url, /^$/)
+  return async () => (await judge()).filter((complaint) => rewrites.test(complaint))
+}
+
+async function judged(client: pg.Client, { text, values }: Sent, usual: RegExp): Promise<string[]> {
   if (!/^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text) || /\bpg_|information_schema/.test(text)) return []
   const { rows } = await client.query({ text: `EXPLAIN (FORMAT JSON) ${text}`, values: [...values] })
   const relations = relationsIn(rows[0]?.['QUERY PLAN'][0].Plan as Node)
@@ -198,7 +214,7 @@ async function judged(client: pg.Client, { text, values }: Sent): Promise<string
   const homes = new Set(touched.flatMap((name) => /_(102\d{3})$/.exec(name)?.[1] ?? []))
   const writes = !/^\s*SELECT/.test(text)
   const wrong = [
-    ...(homes.size > 1 && (writes || holds.test(text) || !many.test(text)) ? [`goes to ${homes.size} parts`] : []),
+    ...(homes.size > 1 && (writes || holds.test(text) || !usual.test(text)) ? [`goes to ${homes.size} parts`] : []),
     ...(/^\s*SELECT (?:(?! FROM ).)*\(SELECT\b/s.test(text) ? ['asks in what it tells'] : []),
     ...(/^\s*WITH\b/.test(text) ? ['has a part that is a statement of its own'] : []),
     ...(/clock_timestamp|\bnow\(|random\(/.test(text) ? ['asks for what changes meanwhile'] : []),

@@ -10,7 +10,7 @@ import { runDueTimers, type TimerContext } from '../../src/timers/run-timers.ts'
 import { throughFetch } from './door.ts'
 
 /** A reminder leads back to its state: nothing but its timer keeps it from taking place twice. */
-const reminding = service({
+export const reminding = service({
   name: 'tasks',
   resources: {
     tasks: {

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { openMigration } from '../../src/terminal/open.ts'
 import { sql as asked } from '../help/postgres.ts'
-import { freshCitus, planned, watched } from '../help/spread.ts'
+import { freshCitus, planned, watched, watchedRewrites } from '../help/spread.ts'
 import { type Node, node } from './service-on-server.ts'
 
 export const shop = (customers: Parameters<typeof f.object>[0], orders: Parameters<typeof f.object>[0] = {}): Service =>
@@ -44,10 +44,13 @@ export async function migrated(
   allowLoss: readonly string[] = [],
 ): Promise<readonly string[]> {
   const migration = await openMigration(api, url, { allowLoss })
+  const judged = watchedRewrites(url)
   try {
-    return (await migration.apply()).done.map(({ about }) => about)
+    const { done } = await migration.apply()
+    assert.deepEqual(await judged(), [])
+    return done.map(({ about }) => about)
   } finally {
     migration.close()
-    watched(url) // a step may use all shards
+    watched(url) // other steps may use all shards
   }
 }

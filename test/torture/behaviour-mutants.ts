@@ -7,7 +7,7 @@ export interface BehaviourMutant {
   readonly tests: readonly string[]
 }
 
-const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, embed, embedChanges] = [
+const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, embed, embedChanges, refills] = [
   'test/spec/14-states.test.ts',
   'test/spec/14-model.test.ts',
   'test/store/timers.test.ts',
@@ -18,6 +18,7 @@ const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, e
   'test/store/event-order.test.ts',
   'test/spec/3-embed.test.ts',
   'test/spec/3-embed-changes.test.ts',
+  'test/postgres/spread-refills.test.ts',
 ]
 
 /** Writes the event and the revision of a change by a statement of their own, after its commit. */
@@ -45,6 +46,33 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     about: 'no defect: the tests of events pass',
     changes: [],
     tests: ['test/spec/6-event-access.test.ts', eventOrder],
+  },
+  'refill-over-writes': {
+    about: 'a row is rewritten on Citus although it was changed since it was read',
+    changes: [
+      {
+        file: 'rewrite/refill.ts',
+        from: '(name, i) => `own.',
+        to: "(name, i) => name === 'revision' ? 'own.revision >= ' + value(names.length + i) : `own.",
+      },
+    ],
+    tests: [refills],
+  },
+  'refill-after-takeover': {
+    about: 'rows are rewritten on Citus after another node took over the lease',
+    changes: [
+      {
+        file: 'postgres/lease.ts',
+        from: 'await inFencedTransaction(work, async () => {',
+        to: 'await retryOnCodes(world, async () => {',
+      },
+    ],
+    tests: [refills],
+  },
+  'refill-passes-once': {
+    about: 'rows that old nodes write behind a batch are left to requests on Citus',
+    changes: [{ file: 'postgres/migrate.ts', from: 'while (ahead && batches > shards.length)', to: 'while (false)' }],
+    tests: [refills],
   },
   'state-outside-the-write': {
     about: 'the state is compared once, and not again if the row changes before the write',
