@@ -231,7 +231,8 @@ export function hiddenColumn(
 export interface Backlog {
   /** Returns `behind`: 2 if there are such rows, 1 if there are none now, 0 if there can be none any more. */
   readonly probe: Statement
-  readonly catchUp: () => Steps<void>
+  /** Converts a batch of them; returns whether more were there. */
+  readonly catchUp: () => Steps<boolean>
   /** Returns a row until the second phase begins. */
   readonly closed: Statement
   /** Set once there can be no more such rows. */

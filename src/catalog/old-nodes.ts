@@ -10,6 +10,7 @@ import {
 } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'
 import { Problem } from '../errors/problem.ts'
+import type { Outcome } from '../flow/outcome.ts'
 import type { Create, ListRows, Plan } from '../flow/plan.ts'
 import {
   cellsIn,
@@ -107,18 +108,24 @@ export const needsBacklogCheck = ({ backlog }: StoreContext, plan: Plan): boolea
 export const oldNodesMayRead = ({ backlog }: StoreContext, { former }: PreparedCollection): boolean =>
   backlog?.isOver === false && former !== null
 
-/** Converts the rows that old nodes wrote, batch by batch, before a plan runs; concurrent callers share a batch. */
+/**
+ * Converts the rows that old nodes wrote, batch by batch, before a plan runs; concurrent callers share a batch. What old nodes
+ * write after that is not waited for: while they write without a pause, a request would never be answered.
+ */
 export function sharedCatchUp(
   hasBacklog: () => boolean | Promise<boolean>,
-  convertBatch: () => Promise<unknown>,
+  convertBatch: () => Promise<Outcome>,
 ): () => Promise<void> {
-  let converting: Promise<unknown> | null = null
+  let converting: Promise<Outcome> | null = null
   return async () => {
-    while (await hasBacklog()) {
+    if (!(await hasBacklog())) return
+    await converting // it may have begun before some of these rows were written
+    for (let more = true; more; ) {
       converting ??= convertBatch().finally(() => {
         converting = null
       })
-      await converting
+      const converted = await converting
+      more = converted.is === 'caughtUp' && converted.more
     }
   }
 }

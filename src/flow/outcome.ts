@@ -196,7 +196,7 @@ export type Outcome =
   | FamilyRows
   | WaitingParts
   | TableRows
-  | { readonly is: 'caughtUp' }
+  | { readonly is: 'caughtUp'; readonly more: boolean }
   /** The last position; `more` if events still wait for theirs. */
   | { readonly is: 'numbered'; readonly position: number; readonly more: boolean }
   /** Old events were deleted; `more` if there may be others. */

@@ -38,11 +38,13 @@ function backlogOf(cellar: StoreContext, layout: Layout): Backlog | undefined {
     probe: { text, values: [], autocommit: 'read' },
     closed: { text: `${named} = '${name}'`, values: [] },
     *catchUp() {
+      let more = false
       for (const prepared of all) {
         const { name } = prepared.collection
         const fill = { collection: name, again: false, ahead: true, latest: true }
-        yield* refill({ prepared, table: tables[name], fill, dialect, cellar }, null)
+        more = (yield* refill({ prepared, table: tables[name], fill, dialect, cellar }, null)) !== null || more
       }
+      return more
     },
     isOver: false,
   }

@@ -64,8 +64,7 @@ function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Ou
         perform(cellar, one, held),
       )
     case 'catchUp':
-      if (cellar.backlog) yield* cellar.backlog.catchUp()
-      return { is: 'caughtUp' }
+      return { is: 'caughtUp', more: cellar.backlog ? yield* cellar.backlog.catchUp() : false }
     case 'family':
       return yield* readFamily(cellar, plan)
     case 'waiting':
