@@ -35,8 +35,8 @@ const recordAfterTheCommit: BehaviourMutant['changes'] = [
   },
   {
     file: 'store/write-row.ts',
-    from: 'if (event) yield* recordEvent(cellar.dialect, event)\n  if (before',
-    to: "if (event) yield { ...(recordEvent(cellar.dialect, event).next().value as never), autocommit: 'write' }\n  if (before",
+    from: 'if (event) yield* recordEvent(cellar, event)\n  if (before',
+    to: "if (event) yield { ...(recordEvent(cellar, event).next().value as never), autocommit: 'write' }\n  if (before",
   },
 ]
 

@@ -1,0 +1,70 @@
+/**
+ * `npm run bench:idle`: one item at a fixed rate over 64 connections, alone and while 10,000 other connections are open and
+ * idle, on both HTTP engines: the 99th percentile, and the memory of the service.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { load } from './load.ts'
+import { paced } from './paced.ts'
+import { median } from './report.ts'
+import { freePort, type Served, serve } from './server.ts'
+
+const here = import.meta.dirname
+const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
+const [count, atOnce, rounds, seconds, rate] = [10_000, 100, 5, 3, 8000]
+const note = JSON.stringify({ title: 'A note', text: 'Some words that a note has. '.repeat(10), stars: 3 })
+
+async function started(engine: 'node' | 'own'): Promise<Served> {
+  const port = await freePort()
+  const database = `sqlite:${join(folder, `${engine}.db`)}`
+  const words = [join(here, '../src/cli/main.ts'), 'serve', join(here, 'notes.ts'), '--database', database]
+  const options = `--import=${join(here, '../test/help/own-engine.ts')}`
+  const env = engine === 'own' ? { BYLAW_TEST_ENGINE: 'own', NODE_OPTIONS: options } : {}
+  return serve(['--conditions=bylaw-source', ...words, '--port', String(port)], port, join(folder, 'log'), env)
+}
+
+/** A connection that has had one answer and stays open. */
+function idle(port: number): Promise<Socket> {
+  return new Promise((done, fail) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'))
+    socket.once('data', () => done(socket)).once('error', fail)
+  })
+}
+
+async function openIdle(port: number): Promise<Socket[]> {
+  const open: Socket[] = []
+  while (open.length < count) open.push(...(await Promise.all(Array.from({ length: atOnce }, () => idle(port)))))
+  return open
+}
+
+async function compare(engine: 'node' | 'own'): Promise<void> {
+  const server = await started(engine)
+  const headers = { 'content-type': 'application/json' }
+  const made = await fetch(`${server.url}/notes`, { method: 'POST', headers, body: note })
+  const asked = [{ path: made.headers.get('location') as string }]
+  load(server.url, asked, 2) // warms it up
+  const [alone, among]: [number[], number[]] = [[], []]
+  const before = server.memory()
+  let memory = before
+  for (let round = 0; round < rounds; round++) {
+    alone.push(paced(server.url, asked, rate, seconds))
+    const open = await openIdle(Number(new URL(server.url).port))
+    memory = server.memory()
+    among.push(paced(server.url, asked, rate, seconds))
+    const kept = open.filter(({ closed }) => !closed).length
+    if (kept < count) throw new Error(`${count - kept} of ${count} idle connections were closed.`)
+    for (const socket of open) socket.destroy()
+  }
+  await server.stop()
+  console.log(
+    `${engine}: p99 at ${rate} a second ${median(alone).toFixed(2)} ms alone, ${median(among).toFixed(2)} ms beside ${count} idle connections; ${before} MB, then ${memory} MB: ${((1024 * (memory - before)) / count).toFixed(1)} kB for each`,
+  )
+}
+
+try {
+  for (const engine of ['node', 'own'] as const) await compare(engine)
+} finally {
+  rmSync(folder, { recursive: true })
+}
