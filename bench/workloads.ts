@@ -57,7 +57,7 @@ export async function workloads(ours: string, expert: string, { sample, ids, key
     changes.slice(0, 1000).map((change, i) => (i % 10 === 9 ? change : (pages[i % pages.length] as Asking)))
   const keyed = (path: string) =>
     sample.map(({ id }): Asking => ({ path: `${path}/${id}`, headers: { Authorization: `Bearer ${key}` } }))
-  const kept = new Set(sample.map(({ id }) => id)) // what is measured later asks for these
+  const kept = new Set(sample.map(({ id }) => id)) // later measurements request these
   const deletions = ids.filter((id) => !kept.has(id)).map((id): Asking => ({ method: 'DELETE', path: `/books/${id}` }))
   const create = (text: string, headers = {}): Asking[] => [{ method: 'POST', path: '/books', body: text, headers }]
   return [

@@ -13,7 +13,7 @@ export interface Table {
   /** The column that decides on which shard a row is stored; without one, the whole table is on one machine. */
   readonly shardKey?: string
   readonly indexes?: readonly TableIndex[]
-  /** What it is on SQLite, in files that are new: a table with another key, or a view that takes rows without storing them. */
+  /** How it is created in new SQLite files: as a table with another key, or as a view that accepts rows without storing them. */
   readonly onSqlite?: Pick<Table, 'key' | 'indexes'> | { readonly view: string }
 }
 

@@ -325,6 +325,9 @@ export function* numberEvents({ dialect, restoredAt = 0 }: StoreContext): Steps<
   return { is: 'numbered', position: last, more }
 }
 
+/** How far readers may go. */
+const headPosition = `coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0)`
+
 /** Above all marks. An upper bound makes PostgreSQL expect few rows, where it cannot estimate how many the lower bound leaves. */
 const highestMark = Number.MAX_SAFE_INTEGER
 
@@ -338,9 +341,10 @@ const fromFresh = ({ outbox: { next } }: Dialect, horizon: string): string =>
  */
 export function* readHead({ dialect }: StoreContext): Steps<Outcome> {
   const horizon = `coalesce((SELECT horizon FROM ${relay} WHERE name = 'events'), 0)`
-  const isNumbered = `(SELECT max(position) FROM ${positions}) > coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0)`
+  // On SQLite events have their positions before readers may go that far.
+  const isBehind = `(SELECT max(position) FROM ${positions}) > ${headPosition}`
   const [row] = yield {
-    text: `SELECT coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS position, ${isNumbered} OR ${horizon} > ${dialect.outbox.next} OR EXISTS (SELECT 1 ${fromFresh(dialect, horizon)}) AS more`,
+    text: `SELECT ${headPosition} AS position, ${isBehind} OR ${horizon} > ${dialect.outbox.next} OR EXISTS (SELECT 1 ${fromFresh(dialect, horizon)}) AS more`,
     values: [],
     autocommit: 'read',
   }
@@ -356,7 +360,7 @@ export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<Event
   const next =
     restoredAt === 0 ? '' : `, (SELECT min(position) - 1 FROM ${positions} WHERE position > ${dialect.mark(1)}) AS next`
   const [bounds] = yield {
-    text: `SELECT coalesce((SELECT min(position) FROM ${positions}), 1) - 1 AS base, coalesce((SELECT position FROM ${relay} WHERE name = 'events'), 0) AS head, (SELECT value FROM ${metaTable} WHERE name = '${collectionsRow}') AS names${next}`,
+    text: `SELECT coalesce((SELECT min(position) FROM ${positions}), 1) - 1 AS base, ${headPosition} AS head, (SELECT value FROM ${metaTable} WHERE name = '${collectionsRow}') AS names${next}`,
     values: restoredAt === 0 ? [] : [after],
     autocommit: 'read',
   }

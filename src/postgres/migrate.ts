@@ -79,7 +79,7 @@ export async function comparePostgresSchema(ask: AskDatabase, stored: StoredPart
 export interface MigrationContext extends StoredParts {
   readonly connection: Connection
   readonly beating: Connection
-  /** Opens a further connection, for transactions that run beside others. */
+  /** Opens another connection, for transactions that run in parallel. */
   readonly connect: () => Promise<Connection>
   readonly pace: LeaseTimes
   readonly consent: Consent

@@ -42,7 +42,7 @@ export function openFile(file: string, world: World): DatabaseSync {
   try {
     const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
     admitVersion(version)
-    retryWhileLocked(() => isOfService(db) && useWal(db, world), world)
+    retryWhileLocked(() => isOfService(db) && db.exec(walMode), world)
     db.exec(`PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;
       PRAGMA cell_size_check = ON; PRAGMA cache_size = -${pageCache}; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = 67108864;
       PRAGMA wal_autocheckpoint = 4000`)
@@ -54,8 +54,8 @@ export function openFile(file: string, world: World): DatabaseSync {
 }
 
 /** Lets others read while a transaction writes. The mode stays in the file, so that a file of something else does not get it. */
-export const useWal = (db: DatabaseSync, world: World): void =>
-  retryWhileLocked(() => db.exec('PRAGMA journal_mode = WAL'), world)
+const walMode = 'PRAGMA journal_mode = WAL'
+export const useWal = (db: DatabaseSync, world: World): void => retryWhileLocked(() => db.exec(walMode), world)
 
 const isOfService = (db: DatabaseSync): boolean =>
   db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(metaTable) !== undefined

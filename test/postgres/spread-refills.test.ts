@@ -1,4 +1,4 @@
-/** Rows of a database sharded like Citus are rewritten shard by shard, while nodes write beside, and after crashes. The cellar. */
+/** Proves that a refill on the tables of Citus goes shard by shard, while other nodes write and after crashes. The cellar. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
