@@ -49,6 +49,10 @@ export class Problem extends Error {
   }
 }
 
+/** Whether the store refused, for example because of a conflict with another write: the same may succeed soon. */
+export const isStoreFailure = (error: unknown): boolean =>
+  error instanceof Problem && ['overloaded', 'timeout', 'dependency-unavailable'].includes(error.type)
+
 const mostViolations = 50 // R154
 const mostCauses = 5 // R149
 

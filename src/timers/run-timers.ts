@@ -1,6 +1,6 @@
 /** Run timers: moves rows that are due, in small batches, one node at a time for each row. R223. */
 import { handledBy, type RowWriter } from '../effects/row-writer.ts'
-import { Problem } from '../errors/problem.ts'
+import { isStoreFailure, Problem } from '../errors/problem.ts'
 import { nobody } from '../flow/caller.ts'
 import type { Decisions } from '../flow/decision.ts'
 import type { FoundRow, RowKey } from '../flow/found-row.ts'
@@ -31,13 +31,14 @@ export interface TimerContext {
 
 /** How long a node has a batch; if it dies, others take it afterwards. */
 const leaseTime = 60_000
-const [shortestPause, longestPause] = [60_000, 24 * 60 * 60 * 1000]
+/** The shortest and the longest pause after a refusal, and after a failure of the store, such as a conflict with another write. */
+const pauses = { refused: [60_000, 24 * 60 * 60 * 1000], failed: [1000, 60_000] } as const
 
 export const hasTimers = (resources: ReadonlyMap<string, Resource>): boolean =>
   [...resources.values()].some(({ machine }) => machine !== null && machine.timed.length > 0)
 
-/** The timers that this node has taken and not carried out yet, for example after a failure of the database, until the lease ends. */
-const makeTaken = (): { timers: TimerRow[]; until: number } => ({ timers: [], until: 0 })
+/** The timers that this node has taken and not begun to carry out, for example after a failure of the database, until the lease ends. */
+const makeTaken = (): { timers: TimerRow[] } => ({ timers: [] })
 
 /** Carries out all transitions that are due; returns how many rows it moved. */
 export async function runDueTimers(context: TimerContext): Promise<number> {
@@ -47,16 +48,20 @@ export async function runDueTimers(context: TimerContext): Promise<number> {
   let moved = 0
   for (;;) {
     const now = context.world.due()
-    if (own.timers.length === 0 || own.until < now) {
-      own.until = now + leaseTime
-      const taken = await context.store.execute(tablePlan(takeDueTimers, { now, until: own.until }))
-      own.timers = [...(rowsIn(taken) as unknown as readonly TimerRow[])]
+    own.timers = own.timers.filter(({ taken }) => taken >= now)
+    if (own.timers.length === 0) {
+      const taken = await context.store.execute(tablePlan(takeDueTimers, { now, until: now + leaseTime }))
+      own.timers.push(...(rowsIn(taken) as unknown as readonly TimerRow[]))
     }
     if (own.timers.length === 0) return moved
-    for (let timer = own.timers[0]; timer; timer = own.timers[0]) {
-      if (await runTimer(context, timer)) moved++
-      own.timers.shift()
-    }
+    // Another run of this process may work on the same list.
+    for (let timer = own.timers.shift(); timer; timer = own.timers.shift())
+      try {
+        if (await runTimer(context, timer)) moved++
+      } catch (error) {
+        own.timers.unshift(timer)
+        throw error
+      }
   }
 }
 
@@ -85,7 +90,7 @@ async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean
     count(outcome.is)
     if (outcome.is === 'kept')
       await store.execute(tablePlan(stopTimer, { ...timer })) // it left the state long ago
-    else if (!isCommitted(outcome)) await putOff(context, timer, outcome.is)
+    else if (!isCommitted(outcome)) await putOff(context, timer, outcome.is, 'refused')
     return outcome.is === 'changed'
   } catch (error) {
     if (error === takenElsewhere) return false
@@ -94,7 +99,12 @@ async function runTimer(context: TimerContext, timer: TimerRow): Promise<boolean
       const { collection, id, transition } = timer
       context.log.warn({ err: error, collection, id, transition }, 'A transition by the clock failed.')
     }
-    await putOff(context, timer, error instanceof Error ? error.message : String(error))
+    await putOff(
+      context,
+      timer,
+      error instanceof Error ? error.message : String(error),
+      isStoreFailure(error) ? 'failed' : 'refused',
+    )
     return false
   }
 }
@@ -154,10 +164,16 @@ function planMove(writer: RowWriter, move: TimedMove, seen: FoundRow): RowWrite 
 }
 
 /** Tries again after a growing pause, so that it does not keep back rows that are newly due. */
-async function putOff({ store, world, log }: TimerContext, timer: TimerRow, failure: string): Promise<void> {
+async function putOff(
+  { store, world, log }: TimerContext,
+  timer: TimerRow,
+  failure: string,
+  how: keyof typeof pauses,
+): Promise<void> {
   const { collection, id, transition } = timer
   const tries = timer.tries + 1
-  const next = world.due() + Math.min(longestPause, shortestPause * 2 ** (tries - 1))
+  const [shortest, longest] = pauses[how]
+  const next = world.due() + Math.min(longest, shortest * 2 ** (tries - 1))
   log.warn(
     { collection, id, transition, tries, failure },
     'A transition by the clock was refused; it is tried again later.',

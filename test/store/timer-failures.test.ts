@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { conflictProblem, unavailableProblem } from '../../src/catalog/steps.ts'
 import type { Store } from '../../src/flow/store.ts'
 import { runDueTimers, runTimersEvery } from '../../src/timers/run-timers.ts'
 import { cluster } from '../help/cluster.ts'
@@ -32,7 +33,7 @@ async function opened(t: TestContext, url: string, ahead = 0, heed?: (store: Sto
 type Node = Awaited<ReturnType<typeof opened>>
 
 const past = '2026-01-01T00:00:00.000Z'
-async function make({ send }: Node, count: number): Promise<void> {
+async function make({ send }: Pick<Node, 'send'>, count: number): Promise<void> {
   const client = async () => {
     for (let i = 0; i < count / 10; i++)
       assert.equal((await send('POST', '/tasks', { json: { remindAt: past } })).status, 201)
@@ -86,6 +87,40 @@ for (const [name, place] of places)
     assert.equal(await late, 0)
     assert.deepEqual(numbers(await where.rows(transitions)), [[1, 10]])
   })
+
+for (const [name, place] of places)
+  test(`R223: two runs of one process carry out each transition once and leave none, ${name}`, async (t) => {
+    const where = await place(t)
+    const { send, timers } = await opened(t, where.url)
+    await make({ send }, 130)
+    const [one, other] = await Promise.all([runDueTimers(timers), runDueTimers(timers)])
+    assert.equal(one + other, 130)
+    assert.deepEqual(numbers(await where.rows(transitions)), [[1, 130]])
+  })
+
+const storeFailures = { overloaded: conflictProblem, 'dependency-unavailable': unavailableProblem }
+for (const [name, place] of places)
+  for (const [type, problem] of Object.entries(storeFailures))
+    test(`R223: a transition that the store refuses as ${type} is tried again within 10 s, ${name}`, async (t) => {
+      const where = await place(t)
+      let fails = 2
+      const failing = (store: Store): Store => ({
+        ...store,
+        execute: (plan) => {
+          if (plan.do === 'decide' && fails-- > 0) throw problem(null)
+          return store.execute(plan)
+        },
+      })
+      const ahead = { by: 0 }
+      const node = await opened(t, where.url, 0, failing)
+      await make(node, 10)
+      const clock = { ...node.timers.world, due: () => node.timers.world.due() + ahead.by }
+      const run = () => runDueTimers({ ...node.timers, world: clock })
+      assert.equal(await run(), 8)
+      ahead.by = 10_000
+      assert.equal(await run(), 2)
+      assert.deepEqual(numbers(await where.rows(transitions)), [[1, 10]])
+    })
 
 test('R223: a database that is away delays transitions, and each takes place once', async (t) => {
   const server = await cluster()
