@@ -2,10 +2,11 @@
 import type { RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import { rowsIn } from '../flow/outcome.ts'
-import type { FamilyRead, FamilyRows } from '../flow/plan.ts'
+import type { FamilyRead, FamilyRows, RowChange } from '../flow/plan.ts'
 import type { Store } from '../flow/store.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import type { ServiceWorld } from '../flow/world.ts'
+import { decodeDocument } from '../resources/document.ts'
 import type { TimedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { adoptAgainMark } from '../schema/behaviour-steps.ts'
@@ -67,12 +68,19 @@ async function adoptState(
     const page = { after, limit: pageSize }
     const plan: FamilyRead = { do: 'family', collection: resource.name, column, value: state, account: undefined, page }
     const { rows } = (await store.execute(plan)) as FamilyRows
-    const time = world.due()
-    const writes = rows.flatMap((row) => {
-      const timer = adoptedTimer(resource, timed, row, time)
-      return timer ? [tablePlan(starts, { ...timer })] : []
+    const due = world.due()
+    // Each row is locked: its transition may have taken place since it was read, and would take place again.
+    const effects = rows.map(({ key }): RowChange => {
+      const change: RowChange['change'] = (seen) => {
+        const document = seen.is === 'found' ? decodeDocument(resource, seen.doc, seen.hidden) : {}
+        const isInState = document[resource.machine?.field ?? ''] === state
+        const timer = isInState ? adoptedTimer(resource, timed, { key, document }, due) : undefined
+        return { do: 'keep', effects: timer ? [tablePlan(starts, { ...timer })] : [] }
+      }
+      return { collection: resource.name, key, time: world.now(), lock: 'share', change }
     })
-    if (writes.length > 0) await store.execute({ do: 'several', writes })
+    const read = { do: 'none', collection: resource.name, key: { id: '', parent: null, account: null } } as const
+    if (rows.length > 0) await store.execute({ do: 'decide', read, decide: () => ({ do: 'keep', effects }) })
     if (rows.length < pageSize) return
     after = rows.at(-1)?.key ?? null
   }

@@ -45,7 +45,8 @@ if (import.meta.main) {
   const heed = (store: Store): Store => ({
     ...store,
     execute: (plan) => {
-      if (plan.do === 'decide' && ++begun === Number(count)) process.kill(process.pid, 'SIGKILL')
+      if (plan.do === 'decide' && plan.read.do === 'read' && ++begun === Number(count))
+        process.kill(process.pid, 'SIGKILL')
       return store.execute(plan)
     },
   })
