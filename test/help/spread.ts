@@ -3,10 +3,12 @@
  * server refuses unique indexes without it. Statements are checked: one that writes or locks must use one partition. A
  * schema change that Citus refuses because of what its transaction did before is refused too.
  */
+import type { TestContext } from 'node:test'
 import pg from 'pg'
 import type { Service } from '../../src/service.ts'
 import { openMigration } from '../../src/terminal/open.ts'
 import { draftPlans } from '../../src/terminal/start.ts'
+import type { Place } from './places.ts'
 import { freshPostgres, sql } from './postgres.ts'
 
 /** Citus numbers the shards of tables from here. */
@@ -76,6 +78,15 @@ export async function planned(service: Service, url: string): Promise<void> {
     migration.close()
   }
   await sql(url, renamed)
+}
+
+/** A database with the tables of a service, as those of the other stores (`places.ts`). Statements by `rows` are not checked. */
+export async function spreadPlace(t: TestContext, service: Service): Promise<Place> {
+  const { url, drop } = await freshCitus()
+  t.after(drop)
+  await planned(service, url)
+  const now = 'extract(epoch FROM now()) * 1000'
+  return { url, rows: (text) => sql(url, `/* beside */ ${text}`), now }
 }
 
 interface Sent {

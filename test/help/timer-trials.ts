@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { conflictProblem, unavailableProblem } from '../../src/catalog/steps.ts'
 import type { Store } from '../../src/flow/store.ts'
@@ -112,6 +113,36 @@ export async function sharesRuns(t: TestContext, where: Place): Promise<void> {
   const [one, other] = await Promise.all([runDueTimers(timers), runDueTimers(timers)])
   assert.equal(one + other, 130)
   assert.deepEqual(await moves(where), [[1, 130]])
+}
+
+/** Ends the connections of nodes on PostgreSQL, again and again, until an act has ended. */
+export async function cutDuring(where: Place, act: Promise<unknown>): Promise<number> {
+  let [isOver, cut] = [false, 0]
+  const ended = act.finally(() => {
+    isOver = true
+  })
+  for (; !isOver; await pause(20 + Math.random() * 60)) {
+    const text = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '${nodesOfCuts}'`
+    cut += (await where.rows(text)).length
+  }
+  await ended
+  return cut
+}
+const nodesOfCuts = `cut-${process.pid}`
+/** The URL for nodes whose connections may be cut. */
+export const withCuts = (url: string): string => `${url}${url.includes('?') ? '&' : '?'}application_name=${nodesOfCuts}`
+
+export async function outlastsCuts(t: TestContext, where: Place): Promise<void> {
+  const nodes = [await opened(t, withCuts(where.url)), await opened(t, withCuts(where.url))] as const
+  await makeTasks(nodes[0], 400)
+  const run = async ({ timers }: Node) => {
+    for (let i = 0; i < 40; i++) await runDueTimers(timers).catch(() => pause(10))
+  }
+  assert.ok((await cutDuring(where, Promise.all(nodes.map(run)))) > 5)
+  const held = (await moves(where)).find(([moved]) => moved === 0)?.[1] ?? 0
+  const late = await opened(t, where.url, lease)
+  assert.equal(await runDueTimers(late.timers), held)
+  assert.deepEqual(await moves(where), [[1, 400]])
 }
 
 const storeFailures = { overloaded: conflictProblem, 'dependency-unavailable': unavailableProblem }

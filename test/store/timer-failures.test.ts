@@ -10,6 +10,7 @@ import {
   lease,
   makeTasks,
   opened,
+  outlastsCuts,
   outlastsFailures,
   outlastsFirstStart,
   outlastsKills,
@@ -35,6 +36,9 @@ for (const [name, place] of places) {
     test(`R223: a transition that the store refuses as ${type} is tried again within 10 s, ${name}`, async (t) =>
       outlastsFailures(t, await place(t), type))
 }
+
+test('R223: transitions take place once while the connections of the nodes are cut', async (t) =>
+  outlastsCuts(t, await (places[1] as (typeof places)[number])[1](t)))
 
 test('R223: a database that is away delays transitions, and each takes place once', async (t) => {
   const server = await cluster()
