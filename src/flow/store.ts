@@ -1,10 +1,11 @@
 /** Store: the port to the database. Part 1. */
+import { isStoreFailure } from '../errors/problem.ts'
 import type { Misfits } from '../fields/bounds.ts'
 import type { Waiting } from '../rows/collection.ts'
 import type { Outcome } from './outcome.ts'
 import type { Plan } from './plan.ts'
 import type { Table } from './table.ts'
-import type { Clock, World } from './world.ts'
+import { type Clock, pause, type World } from './world.ts'
 
 /** How a store is opened. */
 export interface StoreOptions {
@@ -68,4 +69,19 @@ export interface Store {
   /** Registers that this node serves its declaration: schema changes that would break it wait for it to end. */
   readonly attend: () => void
   readonly close: () => Promise<void>
+}
+
+/** The pauses before work is tried again that the store refused, in milliseconds. */
+const failurePauses = [1000, 2000, 4000]
+
+/** Does work in the background, which may be repeated, again after a failure of the store, such as a conflict with another write. */
+export async function despiteConflicts<T>(world: Pick<World, 'after'>, act: () => T | Promise<T>): Promise<T> {
+  for (const time of failurePauses)
+    try {
+      return await act()
+    } catch (error) {
+      if (!isStoreFailure(error)) throw error
+      await pause(world, time)
+    }
+  return act()
 }

@@ -5,6 +5,7 @@ import type { FoundRow, ReadResult, RowKey } from '../flow/found-row.ts'
 import type { Document } from '../flow/intent.ts'
 import { isCommitted, rowsIn } from '../flow/outcome.ts'
 import { type Decide, type EffectReadResult, type Read, type RowWrite, withCaller } from '../flow/plan.ts'
+import { despiteConflicts } from '../flow/store.ts'
 import { type TablePlan, tablePlan } from '../flow/table.ts'
 import { within } from '../flow/world.ts'
 import { executeDecided } from '../handlers/execute-decided.ts'
@@ -128,7 +129,8 @@ export class JobRun {
       sources,
       {
         ...{ id, attempt: tries, name, caller, known, signal: this.#ending.signal },
-        takeStep: (label, act) => this.#takeStep(label, [`${name}, step ${label},`, act], caller),
+        takeStep: (label, act) =>
+          despiteConflicts(sources.world, () => this.#takeStep(label, [`${name}, step ${label},`, act], caller)),
         report: async (progress) => {
           if (!Number.isInteger(progress) || progress < 0 || progress > 100)
             throw new HandlerFault(`It reports the progress ${progress}; write a whole number from 0 to 100.`)
@@ -181,14 +183,13 @@ export class JobRun {
   /** Changes the status, if this node still has the job and it has not ended. */
   async #change(act: (document: Document) => Document, next: Partial<JobRow> = {}): Promise<void> {
     const { sources } = this.#context
-    const outcome = await sources.store.execute(
-      this.#plan((seen, time) => {
-        const before = decodeDocument(this.#statuses, seen.doc, seen.hidden)
-        const guard = { reads: [this.#keeps(next)], admit: admitKept }
-        const row = { key: this.#key, time, seen, before, always: false, guard }
-        return sources.writer.update(this.#statuses, act(before), row)
-      }),
-    )
+    const plan = this.#plan((seen, time) => {
+      const before = decodeDocument(this.#statuses, seen.doc, seen.hidden)
+      const guard = { reads: [this.#keeps(next)], admit: admitKept }
+      const row = { key: this.#key, time, seen, before, always: false, guard }
+      return sources.writer.update(this.#statuses, act(before), row)
+    })
+    const outcome = await despiteConflicts(sources.world, () => sources.store.execute(plan))
     if (!isCommitted(outcome)) throw new JobLost()
     announceChange(sources.world, this.#job.id)
   }
@@ -205,11 +206,11 @@ export class JobRun {
     }
   }
 
-  /** Commits a step with its record, which must be new, if this node still has the job. */
+  /** Commits a step with its record, if this node still has the job. A record of this try is there if its commit seemed to fail. */
   #guarded(write: RowWrite, answer: string, record: TablePlan): RowWrite {
     const decide = ([kept, recorded]: readonly EffectReadResult[]): RowWrite => {
-      if (!isKept(kept) || recorded?.is !== 'rows') throw new JobLost()
-      return write
+      if (!isKept(kept)) throw new JobLost()
+      return recorded?.is === 'present' ? { do: 'keep', answer: String(recorded.rows[0]?.result) } : write
     }
     return { do: 'keep', answer, consequences: { reads: [this.#keeps(), record], decide } }
   }
@@ -284,12 +285,10 @@ export class JobRun {
     )
   }
 
-  async #unlessLost(act: () => Promise<void>): Promise<void> {
-    try {
-      await act()
-    } catch (error) {
+  #unlessLost(act: () => Promise<void>): Promise<void> {
+    return act().catch((error: unknown) => {
       if (!(error instanceof JobLost)) throw error
-    }
+    })
   }
 }
 

@@ -2,6 +2,7 @@
 import { f, service } from 'bylaw'
 import { callerGate, handlerSources } from '../../src/corridor/server-context.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
+import type { Store } from '../../src/flow/store.ts'
 import { pause, serviceWorld } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { runJobsEvery, Worker } from '../../src/jobs/worker.ts'
@@ -51,8 +52,8 @@ const payingAfter = (before: () => Promise<void>) =>
     },
   })
 
-/** Opens a node whose clock is ahead. */
-export async function payingNode(url: string, ahead = 0, before = async () => {}) {
+/** Opens a node whose clock is ahead; `heed` gets the store and returns the one that the worker uses. */
+export async function payingNode(url: string, ahead = 0, before = async () => {}, heed = (store: Store) => store) {
   const paying = payingAfter(before)
   const store = await openStore(paying, url, 'apply')
   const clock = { now: () => store.clock.now() + ahead, due: () => store.clock.due() + ahead }
@@ -62,7 +63,7 @@ export async function payingNode(url: string, ahead = 0, before = async () => {}
   const log = { error: line, warn: line, info: line }
   const sources = handlerSources(paying, store, world, log)
   if (!sources) throw new Error('There are no handlers.')
-  const jobs = { sources, settings: paying.settings.operations }
+  const jobs = { sources: { ...sources, store: heed(store) }, settings: paying.settings.operations }
   const context = { service: paying, store, world, authenticate: callerGate(paying, store, world), log }
   const open = (wakeWorker?: () => void) =>
     throughFetch(fetchDoor({ ...context, handlers: sources, open: () => true, ...(wakeWorker && { wakeWorker }) }))

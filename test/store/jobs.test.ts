@@ -1,80 +1,18 @@
 /** Proves that asynchronous operations survive the process that runs them, and that each of their steps is done once. R228. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { payingNode } from '../help/job-node.ts'
+import { test } from 'node:test'
+import { lease, opened, outlastsFailures, outlastsKills, sharesWork, started } from '../help/job-trials.ts'
 import { places } from '../help/places.ts'
 import { until } from '../help/until.ts'
 
-const script = fileURLToPath(new URL('../help/job-node.ts', import.meta.url))
-/** More than the lease of a node: the time that has certainly passed may be some seconds behind. */
-const lease = 40_000
-
-/** Starts a process that runs due operations, and kills it when step number `count` begins. */
-async function killedAt(count: number, url: string, ahead: number): Promise<void> {
-  const given = [url, ahead, count + 3].map(String)
-  const child = spawn(process.execPath, ['--conditions=bylaw-source', script, ...given], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const closed = once(child, 'close')
-  let begun = 0
-  for await (const _ of createInterface(child.stdout)) if (++begun === count) child.kill('SIGKILL')
-  assert.deepEqual(await closed, [null, 'SIGKILL'])
-}
-
-async function opened(t: TestContext, url: string, ahead = 0, before?: () => Promise<void>) {
-  const node = await payingNode(url, ahead, before)
-  t.after(node.close)
-  return node
-}
-
-async function started({ send }: { send: Awaited<ReturnType<typeof opened>>['send'] }, times: number) {
-  const ids: string[] = []
-  for (let i = 0; i < 2; i++) ids.push((await send('POST', '/accounts', { json: {} })).json.id)
-  const [from, to] = ids
-  const asked = await send('POST', '/accounts/payments', { json: { from, to, times } })
-  assert.equal(asked.status, 202)
-  const balances = async () =>
-    Promise.all(ids.map(async (id) => (await send('GET', `/accounts/${id}`)).json.balance as number))
-  const status = async () => (await send('GET', asked.headers.location as string)).json
-  return { balances, status }
-}
-
 for (const [name, place] of places) {
-  test(`R228: a killed worker's operation is run again, and no step twice, ${name}`, async (t) => {
-    const { url } = await place(t)
-    const { balances, status } = await started(await opened(t, url), 40)
-    const kills = [1, 7, 15]
-    for (const [round, count] of kills.entries()) {
-      await killedAt(count, url, round * lease)
-      const [from = 0, to = 0] = await balances()
-      assert.equal(from + to, 0)
-      assert.equal((await status()).status, 'running')
-    }
-    const early = await opened(t, url, (kills.length - 1) * lease)
-    await early.worker.finish()
-    assert.equal((await status()).status, 'running') // the killed process has it until its lease ends
-    const late = await opened(t, url, kills.length * lease)
-    await late.worker.finish()
-    const { status: ended, result } = await status()
-    assert.deepEqual([ended, result], ['succeeded', { paid: 40 }])
-    assert.deepEqual(await balances(), [-40, 40])
-  })
+  test(`R228: a killed worker's operation is run again, and no step twice, ${name}`, async (t) =>
+    outlastsKills(t, await place(t)))
 
-  test(`R228: two workers do each step once, ${name}`, async (t) => {
-    const { url } = await place(t)
-    const nodes = [await opened(t, url), await opened(t, url)] as const
-    const all = []
-    for (let i = 0; i < 6; i++) all.push(await started(nodes[0], 5))
-    await Promise.all(nodes.map(({ worker }) => worker.finish()))
-    for (const { balances, status } of all) {
-      assert.deepEqual(await balances(), [-5, 5])
-      assert.equal((await status()).status, 'succeeded')
-    }
-  })
+  test(`R228: two workers do each step once, ${name}`, async (t) => sharesWork(t, await place(t)))
+
+  test(`R228: a step that the store refuses is tried again at once, and one whose commit seemed to fail is not, ${name}`, async (t) =>
+    outlastsFailures(t, await place(t)))
 
   test(`R28: a caller that prefers to wait gets the output, ${name}`, async (t) => {
     const { url } = await place(t)
