@@ -1,5 +1,6 @@
 /** Delivery attempt: one attempt of a delivery that this process has taken, and its record. Part 6. R209, R210. */
 import type { Document } from '../flow/intent.ts'
+import { despiteConflicts } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import { mostAttempts } from '../resources/service-fields.ts'
@@ -100,7 +101,8 @@ async function record(context: DeliveryContext, taken: TakenSend, terms: Attempt
     // The receiver may have quoted values that were erased during the attempt.
     const isErased = request.body !== taken.delivery.request.body
     const own = { ...shownAttempt(attemptId, made), ...(isErased && { response: null }) }
-    const attempts = [...earlier, ownMembers(deliveries, own)].slice(-mostAttempts)
+    const others = earlier.filter((one) => one.id !== attemptId) // the attempt is there if its commit seemed to fail
+    const attempts = [...others, ownMembers(deliveries, own)].slice(-mostAttempts)
     const url = terms.own?.url ?? request.url
     // Another process may have delivered it, if this one was too slow; or it was retried by hand during this attempt.
     const isOver = former !== 'pending' && status !== 'succeeded'
@@ -112,7 +114,7 @@ async function record(context: DeliveryContext, taken: TakenSend, terms: Attempt
   const kept = retention === null ? forever : world.due() + retention
   const again = { id, held: terms.holder, state: 'pending', taken: 0, tries: tries + 1 }
   const follows = pause === null ? kept : tablePlan(keepSend, { ...again, due: world.due() + pause })
-  await terms.records.add({ id, shown, follows })
+  await despiteConflicts(world, () => terms.records.add({ id, shown, follows }))
   await judgeEndpoint(context, { id: endpoint, account }, attempted, terms)
 }
 
