@@ -5,6 +5,7 @@ import { eventText } from '../events/event-text.ts'
 import type { StoredEvent } from '../flow/found-row.ts'
 import type { EventPage } from '../flow/outcome.ts'
 import type { EffectReadResult, ReadEvents, WritePlan } from '../flow/plan.ts'
+import { despiteConflicts } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
 import { newHolder } from '../flow/world.ts'
 import { deliveriesIn, readerOf, rowKey, storedDelivery, type WebhookEndpoint, wantedActions } from './delivery.ts'
@@ -125,7 +126,8 @@ class Dispatch {
       }
       return { next, answer: () => null }
     }
-    await store.execute({ do: 'sequence', collection: deliveriesIn(resources).name, key, claim: null, begin })
+    const plan = { do: 'sequence', collection: deliveriesIn(resources).name, key, claim: null, begin } as const
+    await despiteConflicts(world, () => store.execute(plan)) // again with the same ids, so that each is stored once
   }
 
   #writesOf(event: StoredEvent, own: WebhookEndpoint, scope: EventScope): readonly WritePlan[] {

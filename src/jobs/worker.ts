@@ -1,5 +1,6 @@
 /** Worker: runs the asynchronous operations that are due, a few at once in each process. R228. */
 import { rowsIn } from '../flow/outcome.ts'
+import { despiteConflicts } from '../flow/store.ts'
 import { tablePlan } from '../flow/table.ts'
 import { newHolder } from '../flow/world.ts'
 import { type JobContext, JobRun, jobLease } from './job-run.ts'
@@ -53,7 +54,7 @@ export class Worker {
     if (job === undefined) return false
     const own = job as unknown as JobRow
     if (own.calendar !== null) {
-      await runSchedule(this.#context, own).catch((err: unknown) =>
+      await despiteConflicts(world, () => runSchedule(this.#context, own)).catch((err: unknown) =>
         log.warn({ err, schedule: own.id }, 'A scheduled operation could not be started; the next try is soon.'),
       )
       return true
