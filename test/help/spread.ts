@@ -81,7 +81,7 @@ export async function planned(service: Service, url: string): Promise<void> {
 }
 
 /** A database with the tables of a service, as those of the other stores (`places.ts`). Statements by `rows` are not checked. */
-export async function spreadPlace(t: TestContext, service: Service): Promise<Place> {
+export async function spreadPlace(t: TestContext, service: Parameters<typeof planned>[0]): Promise<Place> {
   const { url, drop } = await freshCitus()
   t.after(drop)
   await planned(service, url)
