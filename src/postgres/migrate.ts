@@ -4,7 +4,7 @@ import { storeContext } from '../catalog/context.ts'
 import { runPipelined, runStepsAsync, type Steps } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
 import { type AllowedDrops, admitChange } from '../rewrite/drop.ts'
-import { isIndependent, prepareRefills, type RefillFor, refill, reserveValues } from '../rewrite/refill.ts'
+import { clearReservations, isIndependent, prepareRefills, type RefillFor, refill } from '../rewrite/refill.ts'
 import { admitUndrop, undropBatch } from '../rewrite/undrop.ts'
 import type { BatchEnd } from '../schema/declared-rows.ts'
 import type { Consent, SurveyedChange } from '../schema/hazard.ts'
@@ -198,17 +198,17 @@ async function runPhase(
 /** How many shards are rewritten at once, each on a connection of its own. */
 const shardsAtOnce = 4
 
-/** Rewrites all rows in batches; on Citus shard by shard, and several shards at once if no row needs rows of others. */
+/** Rewrites all rows in batches, or reserves their values; on Citus shard by shard, and several at once if no row needs rows of others. */
 async function rewriteRows(
   work: LeasedMigration & { spread: boolean },
   refilling: ReturnType<RefillFor>,
   { reserves, ahead }: Refill,
 ): Promise<void> {
   const table = refilling.prepared?.collection.table
-  if (!work.spread || reserves || table === undefined) {
-    const write = reserves ? reserveValues : refill
+  if (reserves) await inFencedTransaction(work, () => runStepsAsync(clearReservations(refilling), work.ask))
+  if (!work.spread || table === undefined) {
     let key: BatchEnd = null
-    do key = await inFencedTransaction(work, () => runPipelined(write(refilling, key), work.ask))
+    do key = await inFencedTransaction(work, () => runPipelined(refill(refilling, key), work.ask))
     while (key)
     return
   }

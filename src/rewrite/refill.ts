@@ -22,7 +22,7 @@ import {
   viewRow,
   withKeptForOthers,
 } from '../rows/collection.ts'
-import { type BatchEnd, readBatch } from '../schema/declared-rows.ts'
+import { type BatchEnd, type RowBatch, readBatch } from '../schema/declared-rows.ts'
 import type { SurveyedChange } from '../schema/hazard.ts'
 import { formerLayout, writableCollections } from '../schema/state.ts'
 import type { Refill } from '../schema/step.ts'
@@ -58,12 +58,13 @@ export function prepareRefills({ change, collections, dialect }: SurveyedChange,
 }
 
 /** Whether the rows neither take values from other rows nor give them some, so that batches can be rewritten in any order. */
-export const isIndependent = ({ prepared }: RefillContext): boolean =>
-  prepared !== undefined && !prepared.collection.conversions?.receivers.length && !fillsAggregates(prepared)
+export const isIndependent = ({ prepared, fill }: RefillContext): boolean =>
+  fill.reserves ||
+  (prepared !== undefined && !prepared.collection.conversions?.receivers.length && !fillsAggregates(prepared))
 
 const fillsAggregates = ({ collection }: PreparedCollection): boolean => collection.aggregates.length > 0
 
-/** Rewrites one batch of rows after a key, of one shard if its shard keys are given. */
+/** Rewrites one batch of rows after a key, or reserves their values; of one shard if its shard keys are given. */
 export function* refill(
   refilling: RefillContext,
   after: BatchEnd,
@@ -74,6 +75,8 @@ export function* refill(
   const { collection } = prepared
   // As alternatives, not with IN: for a list the server would search its index once for each of the keys.
   const ofShard = shardKeys ? ` AND (${shardKeys.map((one) => `own.home = ${one}`).join(' OR ')})` : ''
+  if (fill.reserves)
+    return yield* reserveValues(cellar, prepared, yield* readBatch(collection, dialect, after, { where: ofShard }))
   const where = `${ofShard} AND ${rowsToRewrite(prepared, fill)}`
   const { rows, last } = yield* readBatch(collection, dialect, after, { where })
   const asOne = (dialect.distribute ? shardKeys !== null : dialect.online) && isIndependent(refilling)
@@ -97,23 +100,23 @@ function rowsToRewrite(prepared: PreparedCollection, { ahead }: Refill): string 
   return fillsAggregates(prepared) ? '1 = 1' : `(shape < ${shape} OR hidden LIKE '%"*":%')`
 }
 
-/** Rebuilds the reservations and links of one batch of rows of a sharded database; returns the key of the last one, or null if no rows are left. */
-export function* reserveValues({ prepared, dialect, cellar }: RefillContext, after: BatchEnd): Steps<BatchEnd> {
+/** Deletes the reservations and links of a sharded database, as they may be those of an interrupted run. */
+export function* clearReservations({ prepared, dialect }: RefillContext): Steps<void> {
   if (!prepared)
     throw new Error(
       'the resource has another form in this declaration. Carry this plan out with the declaration that it was made for.',
     )
   const { collection } = prepared
-  if (after === null) {
-    // Starts again from nothing, as an earlier run may have been interrupted.
-    for (const { columns } of collection.uniques)
-      yield {
-        text: `DELETE FROM ${reservationTable} WHERE name = ${dialect.mark(1)}`,
-        values: [uniqueIndexName(collection, columns)],
-      }
-    yield { text: `DELETE FROM ${linkTable} WHERE collection = ${dialect.mark(1)}`, values: [collection.name] }
-  }
-  const { rows, last } = yield* readBatch(collection, dialect, after)
+  for (const { columns } of collection.uniques)
+    yield {
+      text: `DELETE FROM ${reservationTable} WHERE name = ${dialect.mark(1)}`,
+      values: [uniqueIndexName(collection, columns)],
+    }
+  yield { text: `DELETE FROM ${linkTable} WHERE collection = ${dialect.mark(1)}`, values: [collection.name] }
+}
+
+/** Makes the reservations and links of a batch of rows; returns the key of the last one, or null if no rows are left. */
+function* reserveValues(cellar: StoreContext, prepared: PreparedCollection, { rows, last }: RowBatch): Steps<BatchEnd> {
   for (const row of rows) {
     const written = { key: rowKeyOf(row), time: 0 }
     const clash = yield* updateRemoteEntries(cellar, prepared, written, null, storedDocumentOf(row))

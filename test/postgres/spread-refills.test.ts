@@ -192,6 +192,27 @@ test('a map of the shards that is not true any more changes only the speed, and 
   watched(url)
 })
 
+test('values that become unique are reserved shard by shard, and a value that two shards have is refused', async (t) => {
+  const { url, nodes } = await spread(t, 1, plain)
+  const [first, last] = (await filled(nodes[0] as Node, url, 2400)).slice(-2)
+  await (nodes.pop() as Node).close()
+  await noNodes(url)
+  const named = (name: string, ids: string) =>
+    sql(url, `UPDATE customers SET doc = regexp_replace(doc, '"name":"[^"]*"', '"name":"' || ${name} || '"') ${ids}`)
+  await named('id', '')
+  await named(`'${first}'`, `WHERE id = '${last}'`)
+  const unique = shop({ name: f.text({ unique: true }), city: f.text({ default: 'x' }) })
+  await assert.rejects(migrated(url, unique), /several rows have the same name\. Change them first\./)
+  await named('id', `WHERE id = '${last}'`)
+  await migrated(url, unique)
+  const [made] = await sql(
+    url,
+    'SELECT count(*)::int AS values, count(DISTINCT xmin::text)::int AS batches FROM bylaw_values',
+  )
+  assert.equal(made?.values, 2401)
+  assert.ok(Number(made?.batches) >= 6) // of three shards, of 500 rows at most
+})
+
 test('R225: totals of rows on other shards are filled, one batch at a time', async (t) => {
   const { url, nodes } = await spread(t, 1, plain)
   const { call, close } = nodes.pop() as Node
