@@ -24,7 +24,20 @@ export const refused: Readonly<Record<string, readonly string[]>> = {
   ],
   'TE.TE: one of them does not know the coding': [
     ...['xchunked', 'chunked, identity', 'identity, chunked', 'chunked, chunked', 'gzip, chunked', 'chunked;q=1'],
-    ...['"chunked"', 'chunked,', ',chunked', 'chunked\x0b', '\x0bchunked', 'chunk', 'identity', '', 'chunked x', 'cow'],
+    ...[
+      '"chunked"',
+      'chunked\t',
+      'chunked \t ',
+      'chunked,',
+      ',chunked',
+      'chunked\x0b',
+      '\x0bchunked',
+      'chunk',
+      'identity',
+      '',
+      'chunked x',
+      'cow',
+    ],
   ].map((coding) => post([`Transfer-Encoding: ${coding}`], last + hidden)),
   'TE.TE: one of them does not know the line': [
     ...['Transfer-Encoding : chunked', 'Transfer-Encoding\t: chunked', ' Transfer-Encoding: chunked'],
