@@ -1,6 +1,6 @@
 /** How values of stored rows are copied to the resource that a field moved to, all of them or none; on any database. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { f, type Service, service } from 'bylaw'
 import { alive, applied, nodeOn, type Place } from './places.ts'
 
@@ -94,10 +94,13 @@ const halved = service({
   })
   .change('v2', 'shelves', { about: 'A shelf knows its room.', added: ['room', 'level'] })
 
-/** Tests of changes that no former node sees; `api` is the declaration that the first node will have. */
-// long because: each test is one entry
-export function testMoves(make: (t: TestContext, api: Service) => Promise<Place>): void {
-  test('exists from the first request on', async (t) => {
+type Make = (t: TestContext, api: Service) => Promise<Place>
+type Trials = Readonly<Record<string, (t: TestContext, make: Make) => Promise<void>>>
+
+/** Changes that no former node sees. `make` makes a database; `api` is the declaration that its first node will have. */
+export const moves: Trials = {
+  // long because: it is one story
+  'exists from the first request on': async (t, make) => {
     const place = await make(t, first)
     const old = nodeOn(place, first)
     t.after(old.close)
@@ -137,9 +140,9 @@ export function testMoves(make: (t: TestContext, api: Service) => Promise<Place>
       assert.equal((await ask('GET', '/v3/shelves?level[lte]=2')).json.data.length, 2)
       await close()
     }
-  })
+  },
 
-  test('is refused with the advice to list `added` if the other row has the default of a new field', async (t) => {
+  'is refused with the advice to list `added` if the other row has the default of a new field': async (t, make) => {
     const plans = { prefix: 'pln', fields: { name: f.text() }, access } as const
     const price = f.decimal({ scale: 2, default: '0.00' })
     const seats = { prefix: 'sea', fields: { planId: f.ref('plans') }, access } as const
@@ -166,14 +169,14 @@ export function testMoves(make: (t: TestContext, api: Service) => Promise<Place>
     })
     assert.deepEqual((await old.ask('GET', `/seats/${seat.id}`)).json, seat)
     assert.equal(await asked(next.change('v2', 'plans', { about: 'New.', added: ['price'] }) as never), '5.00')
-  })
+  },
 }
 
-/** Tests of changes that former nodes see. */
-// long because: each test is one entry
-export function testMovesBesideOldNodes(make: (t: TestContext) => Promise<Place>): void {
-  test('is shown by nodes of both declarations, whichever writes it', async (t) => {
-    const place = await make(t)
+/** Changes that former nodes see. */
+export const movesDuringUpgrades: Trials = {
+  // long because: it is one story
+  'is shown by nodes of both declarations, whichever writes it': async (t, make) => {
+    const place = await make(t, first)
     const old = nodeOn(place, first)
     t.after(old.close)
     const shelfId = (await old.ask('POST', '/shelves', { label: 'n' })).json.id
@@ -215,10 +218,10 @@ export function testMovesBesideOldNodes(make: (t: TestContext) => Promise<Place>
     assert.deepEqual(await shelf(), ['north', 8])
     const [row] = await place.rows('SELECT count(*) AS count FROM books WHERE hidden LIKE \'%"*"%\'')
     assert.equal(Number(row?.count), 0)
-  })
+  },
 
-  test('is not truncated if a node of the former declaration shows less of it and writes another field', async (t) => {
-    const place = await make(t)
+  'is not truncated if a node of the former declaration shows less of it and writes another field': async (t, make) => {
+    const place = await make(t, first)
     const old = nodeOn(place, first)
     t.after(old.close)
     const shelfId = (await old.ask('POST', '/shelves', { label: 'n' })).json.id
@@ -237,10 +240,10 @@ export function testMovesBesideOldNodes(make: (t: TestContext) => Promise<Place>
     await place.rows('DELETE FROM bylaw_nodes')
     assert.deepEqual((await applied(place, halved)).left, [])
     assert.equal(await level(), '3.0')
-  })
+  },
 
-  test('is refused, and unchanged, if rows differ', async (t) => {
-    const place = await make(t)
+  'is refused, and unchanged, if rows differ': async (t, make) => {
+    const place = await make(t, first)
     const old = nodeOn(place, first)
     t.after(old.close)
     const shelfId = (await old.ask('POST', '/shelves', { label: 'n' })).json.id
@@ -263,5 +266,5 @@ export function testMovesBesideOldNodes(make: (t: TestContext) => Promise<Place>
     )
     assert.deepEqual((await old.ask('GET', `/books/${one.id}`)).json, one)
     assert.deepEqual((await old.ask('GET', `/books/${other.id}`)).json, other)
-  })
+  },
 }

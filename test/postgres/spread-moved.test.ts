@@ -1,7 +1,7 @@
 /** Proves that values move to rows of other shards, on a database sharded like Citus. The cellar. */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { first, testMoves, third } from '../help/moved-trials.ts'
+import { first, moves, third } from '../help/moved-trials.ts'
 import { alive, applied, type Node, nodeOn, type Place } from '../help/places.ts'
 import { spreadPlace } from '../help/spread.ts'
 import { cutDuring, withCuts } from '../help/timer-trials.ts'
@@ -37,7 +37,7 @@ async function assertMoved(t: TestContext, place: Place, ids: readonly string[],
 }
 
 describe('what moved to another resource (sharded)', () => {
-  testMoves(spreadPlace)
+  for (const [name, trial] of Object.entries(moves)) test(name, (t) => trial(t, spreadPlace))
 
   test('waits until no node runs, and nothing has changed by then', async (t) => {
     const { place, old, ids } = await filled(t, 4, 3)

@@ -1,10 +1,9 @@
 /** Proves that values of stored rows are copied to the resource that a field moved to, all of them or none. The cellar. */
-import { describe } from 'node:test'
-import { testMoves, testMovesBesideOldNodes } from '../help/moved-trials.ts'
+import { describe, test } from 'node:test'
+import { moves, movesDuringUpgrades } from '../help/moved-trials.ts'
 import { places } from '../help/places.ts'
 
 for (const [store, make] of places)
   describe(`what moved to another resource (${store})`, () => {
-    testMoves(make)
-    testMovesBesideOldNodes(make)
+    for (const [name, trial] of Object.entries({ ...moves, ...movesDuringUpgrades })) test(name, (t) => trial(t, make))
   })
