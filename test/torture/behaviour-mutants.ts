@@ -25,8 +25,8 @@ const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, e
 const recordAfterTheCommit: BehaviourMutant['changes'] = [
   {
     file: 'store/write-row.ts',
-    from: '  const fused = combinedCreate(',
-    to: '  const fused = !ledgers && combinedCreate(',
+    from: 'const whole = wholeCreation(cellar, own, plan, ledgers)',
+    to: 'const whole = !ledgers && wholeCreation(cellar, own, plan, ledgers)',
   },
   {
     file: 'store/write-row.ts',
