@@ -40,17 +40,17 @@ export function* performCreations(
   return refused ?? { is: 'several', outcomes }
 }
 
-/** Runs the statements of lone creations as one; most are done then. */
+/** Runs the statements of lone creations as one, which returns the ids of new rows; most are done then. */
 function* writeAlike(
   cellar: StoreContext,
   alike: readonly LoneCreation[],
-  { text, types, at }: CoalescedStatement,
+  { text, types }: CoalescedStatement,
   outcomes: Outcome[],
 ): Steps<Outcome | null> {
   const rows = yield { text, values: [], lists: { types, rows: alike.map(({ values }) => values) } }
   const written = new Set(rows.map((row) => row.at0))
-  for (const { plan, values } of alike) {
-    if (written.has(values[at[0] as number])) outcomes.push(createdAlone(cellar, plan))
+  for (const { plan } of alike) {
+    if (written.has(plan.key.id)) outcomes.push(createdAlone(cellar, plan))
     else {
       const refused = yield* finish(createAfterwards(cellar, plan), outcomes)
       if (refused) return refused
