@@ -78,14 +78,17 @@ export interface StoreContext {
   /** The outcome of a statement that failed because a value is in use; null if it failed otherwise. */
   readonly duplicateOf?: (error: unknown, cellar: StoreContext) => Outcome | null
   /** Called for each row that is written, those of tables included; the transaction may still be rolled back. */
-  readonly onWrite?: (row: WrittenKey) => void
+  readonly onWrite?: (row: WriteNotice) => void
 }
 
-export interface WrittenKey {
+/** What caches have to know of a write. */
+export interface WriteNotice {
   /** The name of a collection or of a table. */
   readonly collection: string
   /** Null for a table. */
   readonly key: RowKey | null
+  /** The columns whose values an update changed; missing if the row is new or gone, or all of them may have changed. */
+  readonly changed?: readonly string[]
 }
 
 /** The layout of the current declaration, and that of the old one as long as old nodes may run. */

@@ -7,11 +7,11 @@ const reply = { status: 200, headers: {}, body: 'some books' }
 
 test('an answer is cached at the second request in one state, and is valid for its state only', () => {
   const cache = makeAnswerCache()
-  const lookup = { key: 'ann /books', mark: '1' }
-  rememberAnswer(cache, lookup, null, reply)
-  rememberAnswer(cache, { ...lookup, mark: '2' }, null, reply)
+  const lookup = { key: 'ann /books', mark: '1', collection: null }
+  rememberAnswer(cache, lookup, { query: null, reply }, {})
+  rememberAnswer(cache, { ...lookup, mark: '2' }, { query: null, reply }, {})
   assert.equal(cache.answers.latest(lookup.key), undefined)
-  rememberAnswer(cache, { ...lookup, mark: '2' }, null, reply)
+  rememberAnswer(cache, { ...lookup, mark: '2' }, { query: null, reply }, {})
   assert.deepEqual(cache.answers.get(lookup.key, '2')?.reply, reply)
   assert.equal(cache.answers.get(lookup.key, '1'), undefined)
   assert.equal(cache.answers.get('bob /books', '2'), undefined)
@@ -19,7 +19,8 @@ test('an answer is cached at the second request in one state, and is valid for i
 
 test('in a new state, an answer that was requested again is cached at once; if it then is not, it is dropped', () => {
   const cache = makeAnswerCache()
-  const remember = (mark: string) => rememberAnswer(cache, { key: 'ann /books', mark }, null, reply)
+  const remember = (mark: string) =>
+    rememberAnswer(cache, { key: 'ann /books', mark, collection: null }, { query: null, reply }, {})
   const isCached = (mark: string) => cache.answers.get('ann /books', mark) !== undefined
   for (const mark of ['1', '1', '2']) remember(mark)
   assert.ok(isCached('2'))
@@ -34,7 +35,8 @@ test('a request that comes again only after more answers than are cached is not 
   const cache = makeAnswerCache()
   const large = { ...reply, body: 'x'.repeat(100_000) }
   for (let round = 0; round < 3; round++)
-    for (let page = 0; page < 100; page++) rememberAnswer(cache, { key: `/books?${page}`, mark: '1' }, null, large)
+    for (let page = 0; page < 100; page++)
+      rememberAnswer(cache, { key: `/books?${page}`, mark: '1', collection: null }, { query: null, reply: large }, {})
   for (let page = 0; page < 100; page++) assert.equal(cache.answers.latest(`/books?${page}`), undefined)
 })
 
@@ -45,6 +47,7 @@ test('refusals, empty answers and lists without a state are not cached', () => {
     ['1', { ...reply, body: null }],
     [null, reply],
   ] as const)
-    for (let i = 0; i < 2; i++) rememberAnswer(cache, { key: 'k', mark }, null, one)
+    for (let i = 0; i < 2; i++)
+      rememberAnswer(cache, { key: 'k', mark, collection: null }, { query: null, reply: one }, {})
   assert.equal(cache.answers.latest('k'), undefined)
 })

@@ -4,12 +4,13 @@ import { type ConditionsWorld, isChangedSince, preconditionsOf } from '../endpoi
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import { type Caller, consumerOf } from '../flow/caller.ts'
-import type { EntityTags, Preconditions, RequestContext } from '../flow/intent.ts'
+import type { EntityTags, ListQuery, Preconditions, RequestContext } from '../flow/intent.ts'
 import { Memo } from '../flow/memo.ts'
+import { columnsOfList } from '../flow/plan.ts'
 import { Remembered } from '../flow/remembered.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Route } from '../flow/route.ts'
-import type { Store } from '../flow/store.ts'
+import type { ListedRows, Store } from '../flow/store.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
 import { waitForMemory } from './admission.ts'
 import { encodeReply, isCodingAcceptable, replyCoding, splitCodedTag, tagOfCoding } from './coding.ts'
@@ -21,21 +22,50 @@ export const cachePhase = phase({
   needs: ['route', 'identified', 'versioned'],
   gives: 'lookup',
   pass: (way) => {
-    const mark = listMark(way.call, way.route, way.context.store)
-    return mark instanceof Promise ? mark.then((own) => lookupOf(way, own)) : lookupOf(way, mark)
+    const { store } = way.context
+    const read = collectionsRead(way.call, way.route, store)
+    if (read === null) return noLookup
+    const mark = store.mark(read) ?? store.fetchMark?.() ?? null
+    return mark instanceof Promise ? mark.then((own) => lookupOf(way, read, own)) : lookupOf(way, read, mark)
   },
 })
 
-const noLookup: CacheLookup = { key: '', mark: null, query: null, known: null }
+const noLookup: CacheLookup = { key: '', mark: null, collection: null, query: null, known: null }
 
 /** The parsed query of an outdated answer can still be used, as the request is the same. */
-function lookupOf(way: CacheableWay, mark: string | null): CacheLookup {
+function lookupOf(way: CacheableWay, read: readonly string[], mark: string | null): CacheLookup {
   if (mark === null) return noLookup
+  const { store, service } = way.context
   const { answers, callerNames } = way.context.world.state.of(makeAnswerCache, null)
   const key = cacheKeyOf(way, callerNames)
-  const known = answers.get(key, mark) ?? null
+  const known = answers.get(key, mark, (since, answer) => isStill(store, answer, since)) ?? null
   if (known) known.repeated = true
-  return { key, mark, query: answers.latest(key)?.query ?? null, known }
+  const isAlone = read.length === 1 && way.route.operation === 'list' && !service.ruled
+  const collection = isAlone ? (read[0] as string) : null
+  return { key, mark, collection, query: answers.latest(key)?.query ?? null, known }
+}
+
+/** The columns that choose the rows of a list; null if the list is read from others too. */
+function chosenRows(
+  { collection }: Pick<CachedAnswer, 'collection'>,
+  query: RequestContext['query'],
+): Omit<ListedRows, 'ids'> | null {
+  const columns = collection !== null && query !== null ? columnsOfList(query as ListQuery) : null
+  return columns && { collection: collection as string, columns }
+}
+
+/** Whether nothing was written since that the answer depends on: the columns that chose its rows, and those rows. */
+function isStill({ isUnaffected }: Store, answer: CachedAnswer, since: string): boolean {
+  if (!isUnaffected) return false
+  answer.listed ??= listedRows(answer)
+  return answer.listed !== null && isUnaffected(answer.listed, since)
+}
+
+function listedRows(answer: CachedAnswer): ListedRows | null {
+  const chosen = chosenRows(answer, answer.query)
+  if (chosen === null) return null
+  const { data } = JSON.parse(answer.reply.body as string) as { data: readonly { readonly id: string }[] }
+  return { ...chosen, ids: new Set(data.map(({ id }) => id)) }
 }
 
 /** Repeats the last answer to the same request if it is still valid. */
@@ -61,7 +91,12 @@ export const conditionsPhase = check({
       lookup.known ??
       (lookup.mark === null
         ? null
-        : rememberAnswer(context.world.state.of(makeAnswerCache, null), lookup, query, answer))
+        : rememberAnswer(
+            context.world.state.of(makeAnswerCache, null),
+            lookup,
+            { query, reply: answer },
+            context.store,
+          ))
     const coding = replyCoding(call, answer, route.resource.settings)
     const applied = applyPreconditions(call, answer, coding, context.world)
     way.reply = applied
@@ -163,7 +198,7 @@ export const makeAnswerCache = (): AnswerCache => ({
 })
 
 /** A request whose caller and version are known. */
-type CacheableWay = Way & Pick<Parts, 'identified' | 'versioned'>
+type CacheableWay = Way & Pick<Parts, 'route' | 'identified' | 'versioned'>
 
 /** Answers differ between callers and between versions. R143, R196. */
 function cacheKeyOf(
@@ -178,21 +213,23 @@ function cacheKeyOf(
 /** Whether a target can have the parameter `embed`, whose name may be percent-encoded. */
 const mayEmbed = /\?.*(?:embed|%)/
 
-/** The state of all collections that a list is read from; null for other requests and streams, and if its cursors expire. */
-function listMark(
+/** The collections that a list is read from; null for other requests and streams, and if its cursors expire. */
+function collectionsRead(
   call: Call,
   { offer, resource, otherCollections = [], embeds, streams = [] }: Route,
   store: Store,
-): string | null | Promise<string | null> {
+): readonly string[] | null {
   const { method, target, content } = call
   if (streams.length > 0 && preferredStream(call, streams) !== null) return null
   if (!store.caches || !offer || (method !== 'GET' && method !== 'HEAD') || content !== null) return null
   if (resource.settings.list.cursor.ttl !== null) return null
   const { name, parent } = resource.collection
   const embedded = embeds && mayEmbed.test(target) ? embeds.collections() : []
-  const read = [name, ...(parent ? [parent.collection] : []), ...otherCollections, ...embedded]
-  return store.mark(read) ?? store.fetchMark?.() ?? null
+  return [name, ...(parent ? [parent.collection] : []), ...otherCollections, ...embedded]
 }
+
+/** The rows of an answer are not kept before it is cached. */
+const noIds: ReadonlySet<string> = new Set()
 
 /**
  * Caches an answer at the second request for it in the same state, and in a new state at once if it was requested again in the last
@@ -201,14 +238,16 @@ function listMark(
  */
 export function rememberAnswer(
   { answers, once }: AnswerCache,
-  { key, mark }: Pick<CacheLookup, 'key' | 'mark'>,
-  query: RequestContext['query'],
-  reply: Reply,
+  { key, mark, collection }: Pick<CacheLookup, 'key' | 'mark' | 'collection'>,
+  { query, reply }: Pick<CachedAnswer, 'query' | 'reply'>,
+  store: Pick<Store, 'isUnaffected'>,
 ): CachedAnswer {
-  const known = { query, reply: copyReply(reply), encoded: new Map(), repeated: false }
+  const known = { query, reply: copyReply(reply), encoded: new Map(), repeated: false, collection }
   if (mark === null || reply.status !== 200 || typeof reply.body !== 'string' || reply.body === '') return known
   const size = 2 * reply.body.length
-  known.repeated = once.get(key, mark) === true
+  const chosen = chosenRows(known, query)
+  const isSame = (since: string) => chosen !== null && store.isUnaffected?.({ ...chosen, ids: noIds }, since) === true
+  known.repeated = once.get(key, mark, isSame) === true
   if (known.repeated || answers.latest(key)?.repeated) answers.put(key, mark, known, size)
   else {
     answers.delete(key)

@@ -7,6 +7,7 @@ import type { Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome } from '../flow/outcome.ts'
 import type { Reply } from '../flow/reply.ts'
 import type { Endpoint, Route, ServedVersion } from '../flow/route.ts'
+import type { ListedRows } from '../flow/store.ts'
 import { elapsedSince } from '../flow/world.ts'
 import type { AnswerMemory, AnswerSpace } from '../limits/answer-memory.ts'
 import type { QuotaStatus } from '../limits/quota.ts'
@@ -34,6 +35,10 @@ export interface CachedAnswer {
   readonly encoded: Map<string, Buffer>
   /** Whether it was requested again in the same state. */
   repeated: boolean
+  /** The collection that it lists, if it was read from that alone. */
+  readonly collection: string | null
+  /** What it was read from, once that has been asked for; null if only the state of the collection can tell. */
+  listed?: ListedRows | null
 }
 
 export interface CacheLookup {
@@ -41,6 +46,8 @@ export interface CacheLookup {
   readonly key: string
   /** The state of the collections that a list is read from; null if the answer must not be cached. */
   readonly mark: string | null
+  /** The collection of a list that is read from no other. */
+  readonly collection: string | null
   /** The query of the last answer to the same request. */
   readonly query: RequestContext['query']
   /** That answer, if it is still valid. */

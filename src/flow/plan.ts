@@ -129,9 +129,19 @@ export interface RowRights {
 /** The term of an order by how well rows match a search. R235. */
 export const byRelevance: Term = { column: 'relevance', descending: false, nulls: 'none' }
 
+/** A condition, and those of its alternatives. */
+const conditionsIn = (one: Condition): readonly Condition[] =>
+  one.is === 'any' ? [one, ...one.of.flat().flatMap(conditionsIn)] : [one]
+
 /** The columns of a condition, those of its alternatives included. */
-export const columnsOfCondition = (one: Condition): readonly string[] =>
-  one.is === 'any' ? [one.column, ...one.of.flat().flatMap(columnsOfCondition)] : [one.column]
+export const columnsOfCondition = (one: Condition): readonly string[] => conditionsIn(one).map(({ column }) => column)
+
+/** The columns that decide which rows a list has, and in which order; null if rows of others, or words, decide too. */
+export function columnsOfList({ where, order }: Pick<ListRows, 'where' | 'order'>): ReadonlySet<string> | null {
+  const conditions = where.flatMap(conditionsIn)
+  const isAlone = !conditions.some(({ is }) => is === 'among' || is === 'search') && !order.some(({ reach }) => reach)
+  return isAlone ? new Set([...conditions, ...order].map(({ column }) => column)) : null
+}
 
 /** A part of the ordered rows: from an offset, or after (or before) the position of a row. */
 export type Window =

@@ -3,7 +3,7 @@ import { Memo } from './memo.ts'
 
 interface Entry<Value, State> {
   readonly value: Value
-  readonly state: State
+  state: State
   readonly size: number
 }
 
@@ -16,10 +16,13 @@ export class Remembered<Value, State = string> {
     this.#entries = new Memo(most, { sizeOf: ({ size }) => size })
   }
 
-  /** The value that was read in this state. */
-  get(key: string, state: State): Value | undefined {
+  /** The value that was read in this state, or in one since which nothing has changed that it depends on. */
+  get(key: string, state: State, isSame?: (since: State, value: Value) => boolean): Value | undefined {
     const found = this.#entries.get(key)
-    return found?.state === state ? found.value : undefined
+    if (found === undefined || found.state === state) return found?.value
+    if (!isSame?.(found.state, found.value)) return undefined
+    found.state = state
+    return found.value
   }
 
   /** The latest value, in any state. */

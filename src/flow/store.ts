@@ -35,6 +35,15 @@ export interface ConnectionUsage {
   readonly waiting: number
 }
 
+/** What a list was read from. */
+export interface ListedRows {
+  readonly collection: string
+  /** The columns that decide which rows it has, and in which order. */
+  readonly columns: ReadonlySet<string>
+  /** The ids of its rows, as far as their contents matter. */
+  readonly ids: ReadonlySet<string>
+}
+
 export interface Store {
   /**
    * Carries out a plan in one transaction; returns no promise if the outcome is known at once. A write may name those under
@@ -49,6 +58,8 @@ export interface Store {
   readonly mark: (collections: readonly string[]) => string | null
   /** The same with a query, for all collections together; null if it cannot be determined, or asking does not pay. */
   readonly fetchMark?: () => Promise<string | null>
+  /** Whether the writes since a mark of one collection leave a list of it as it was; missing if only the mark can tell. */
+  readonly isUnaffected?: (listed: ListedRows, mark: string) => boolean
   /** Whether answers, rows, totals and callers may be cached; false with `BYLAW_REMEMBER=off`. */
   readonly caches: boolean
   /** The clock of this store. */

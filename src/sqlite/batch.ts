@@ -1,6 +1,6 @@
 /** Batch: commits the writes of one turn of the event loop in one transaction. The cellar. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { StoreContext, WrittenKey } from '../catalog/context.ts'
+import type { StoreContext, WriteNotice } from '../catalog/context.ts'
 import { hasWritten, isRowConflict, type RunStatement, runSteps } from '../catalog/steps.ts'
 import { isCommitted, type Outcome } from '../flow/outcome.ts'
 import { isDry, type WritePlan } from '../flow/plan.ts'
@@ -46,7 +46,7 @@ export function batchedWrites({ db, run, snapshot, cellar: opened, patience, cou
   let unreadable: { readonly member: QueuedWrite; readonly cause: unknown } | null = null
   const idle: (() => void)[] = []
   /** The rows that were written since the last commit. */
-  const written: WrittenKey[] = []
+  const written: WriteNotice[] = []
   const cellar: StoreContext = { ...opened, duplicateOf: sqliteDuplicate, onWrite: (row) => written.push(row) }
 
   function join(plan: WritePlan): Promise<Outcome> {
@@ -133,12 +133,12 @@ export function batchedWrites({ db, run, snapshot, cellar: opened, patience, cou
   function forget(): void {
     for (const row of written) {
       if (row.key) rows.delete(rowName(cellar, { collection: row.collection, key: row.key }))
-      counts.add(row.collection)
+      counts.add(row)
     }
     written.length = 0
     if (!cellar.backlog) return
     rows.clear() // during a rolling upgrade a write may also change rows of other collections
-    for (const name of cellar.collections.keys()) counts.add(name)
+    for (const collection of cellar.collections.keys()) counts.add({ collection, key: null })
   }
 
   /** Runs one write and returns a function that answers it; throws if the whole transaction failed. */

@@ -5,7 +5,7 @@ import { resolveList } from '../catalog/resolve-list.ts'
 import { type RunStatement, runSteps } from '../catalog/steps.ts'
 import type { FoundRow } from '../flow/found-row.ts'
 import type { Outcome } from '../flow/outcome.ts'
-import { countKey, type ListRows, type Plan, type Read, type WritePlan } from '../flow/plan.ts'
+import { columnsOfList, countKey, type ListRows, type Plan, type Read, type WritePlan } from '../flow/plan.ts'
 import type { Remembered } from '../flow/remembered.ts'
 import type { World } from '../flow/world.ts'
 import { pagesAtOnce, type Readings } from '../readings/page-stream.ts'
@@ -154,11 +154,17 @@ async function readListOnThread(
   return isStill() ? rememberTotal(looking, plan, outcome) : outcome
 }
 
+/** A total does not depend on the contents of rows. */
+const noIds: ReadonlySet<string> = new Set()
+
 type TotalDeps = Pick<SqliteReadDeps, 'totals' | 'counts'>
 
 /** The cached total of a list, unless its collection was written to since. */
 function knownTotal({ totals, counts }: TotalDeps, plan: ListRows): number | null | undefined {
-  return totals.get(countKey(plan), counts.of(plan.collection))
+  const { collection, rights } = plan
+  const columns = rights ? null : columnsOfList({ where: plan.where, order: [] })
+  const isSame = (since: number) => columns !== null && counts.leave({ collection, columns, ids: noIds }, since)
+  return totals.get(countKey(plan), counts.of(collection), isSame)
 }
 
 /** Caches the total of a page; the caller checks that nothing was written since it was counted. */

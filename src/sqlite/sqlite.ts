@@ -198,6 +198,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
     misfits: deps.misfits,
     ...(cellar.backlog && { waiting: (name) => waitingIn(cellar, name) }),
     mark,
+    isUnaffected: counts.leaveSince,
     usage: () => ({ connections: [], losses: 0, ...writes.totals }),
     ready: async () => unreadyReason(run),
     attend: file === null ? () => {} : presence.begin,

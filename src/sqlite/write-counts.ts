@@ -1,20 +1,51 @@
-/** Write counts: counts the writes to each collection, so that caches know if they are still valid. The cellar. */
+/** Write counts: counts the writes to each collection, and keeps the last ones, so that caches know if they are still valid. The cellar. */
+import type { WriteNotice } from '../catalog/context.ts'
+import type { ListedRows } from '../flow/store.ts'
 import type { Collection } from '../rows/collection.ts'
 
 export interface WriteCounts {
   readonly of: (collection: string) => number
   /** Changes with every write to the collections, also by other processes. */
   readonly mark: (collections: readonly string[]) => string
-  readonly add: (collection: string) => void
+  readonly add: (written: WriteNotice) => void
+  /** Whether the writes since a count leave a list as it was. */
+  readonly leave: (listed: ListedRows, since: number) => boolean
+  /** The same since a mark of its collection alone. */
+  readonly leaveSince: (listed: ListedRows, mark: string) => boolean
 }
+
+/** How many writes of a collection are kept; a list that is older counts as outdated. */
+const mostKept = 256
 
 /** `outside` returns a value that changes when another process has written. */
 export function writeCounts(collections: readonly Collection[], outside: () => unknown): WriteCounts {
   const counts = new Map(collections.map(({ name }) => [name, 0]))
+  const last = new Map(collections.map(({ name }) => [name, [] as WriteNotice[]]))
   const of = (name: string): number => counts.get(name) ?? 0
+
+  function leave({ collection, columns, ids }: ListedRows, since: number): boolean {
+    const [count, kept] = [of(collection), last.get(collection)]
+    if (!kept || count - since > mostKept) return false
+    for (let at = since; at < count; at++) {
+      const { key, changed } = kept[at % mostKept] as WriteNotice
+      if (!key || !changed || ids.has(key.id) || changed.some((column) => columns.has(column))) return false
+    }
+    return true
+  }
+
   return {
     of,
     mark: (names) => `${outside()} ${names.map(of).join(' ')}`,
-    add: (name) => counts.set(name, of(name) + 1),
+    add: (written) => {
+      const count = of(written.collection)
+      counts.set(written.collection, count + 1)
+      const kept = last.get(written.collection)
+      if (kept) kept[count % mostKept] = written
+    },
+    leave,
+    leaveSince: (listed, mark) => {
+      const [version, count] = mark.split(' ')
+      return version === String(outside()) && leave(listed, Number(count))
+    },
   }
 }

@@ -34,9 +34,16 @@ export function* writeRow(cellar: StoreContext, given: RowWrite, seen: ReadResul
   if (given.do === 'remove') return yield* removeRow(cellar, given, seen)
   const plan = given.do === 'create' && cellar.backlog ? yield* withoutWaitingTotals(cellar, given) : given
   cellar.rights?.admitWritten(plan)
-  cellar.onWrite?.(plan)
+  const { collection, key } = plan
+  cellar.onWrite?.({ collection, key, ...(plan.do === 'update' && changedColumns(cellar, plan, seen as ViewedRow)) })
   const steps = plan.do === 'create' ? createRow(cellar, plan, seen) : updateRow(cellar, plan, seen as ViewedRow)
   return yield* cellar.backlog ? writeForOldNodes(cellar, plan, steps) : steps
+}
+
+/** The columns whose values change; a row of another shape may lack the values of others. */
+function changedColumns(cellar: StoreContext, { collection: name, changedCells }: Update, seen: ViewedRow) {
+  const { collection, shape } = preparedCollection(cellar, name)
+  return seen.shape === shape ? { changed: changedCells.map((i) => collection.columns[i]?.name as string) } : null
 }
 
 function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null): Steps<Outcome> {

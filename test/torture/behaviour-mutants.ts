@@ -7,7 +7,20 @@ export interface BehaviourMutant {
   readonly tests: readonly string[]
 }
 
-const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, embed, embedChanges, refills] = [
+const [
+  states,
+  model,
+  timers,
+  money,
+  announced,
+  handlers,
+  dryRuns,
+  eventOrder,
+  embed,
+  embedChanges,
+  refills,
+  keptLists,
+] = [
   'test/spec/14-states.test.ts',
   'test/spec/14-model.test.ts',
   'test/store/timers.test.ts',
@@ -19,6 +32,7 @@ const [states, model, timers, money, announced, handlers, dryRuns, eventOrder, e
   'test/spec/3-embed.test.ts',
   'test/spec/3-embed-changes.test.ts',
   'test/postgres/spread-refills.test.ts',
+  'test/lists/kept.test.ts',
 ]
 
 /** Writes the event and the revision of a change by a statement of their own, after its commit. */
@@ -444,6 +458,37 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
       { file: 'corridor/cached-answer.ts', from: ', ...otherCollections, ...embedded]', to: ', ...otherCollections]' },
     ],
     tests: [embedChanges],
+  },
+  'cached-list-ignores-its-rows': {
+    about: 'a cached list is used although one of its rows has changed',
+    changes: [{ file: 'sqlite/write-counts.ts', from: 'ids.has(key.id) || ', to: '' }],
+    tests: [keptLists],
+  },
+  'cached-list-ignores-its-columns': {
+    about: 'a cached list is used although a row may have entered or left it, or moved within it',
+    changes: [{ file: 'sqlite/write-counts.ts', from: ' || changed.some((column) => columns.has(column))', to: '' }],
+    tests: [keptLists],
+  },
+  'cached-list-ignores-its-order': {
+    about: 'a cached list is used although a row may have moved within it',
+    changes: [{ file: 'flow/plan.ts', from: 'new Set([...conditions, ...order]', to: 'new Set([...conditions]' }],
+    tests: [keptLists],
+  },
+  'cached-list-ignores-new-rows': {
+    about: 'a cached list is used although rows were created or removed',
+    changes: [
+      {
+        file: 'sqlite/write-counts.ts',
+        from: 'if (!key || !changed || ',
+        to: 'if (changed === undefined) continue; else if (!key || ',
+      },
+    ],
+    tests: [keptLists],
+  },
+  'cached-list-ignores-words': {
+    about: 'a cached list that searches is used although the words of another row have changed',
+    changes: [{ file: 'flow/plan.ts', from: " || is === 'search')", to: ')' }],
+    tests: [keptLists],
   },
   'embedded-rows-without-tag': {
     about: 'the tag of an item does not depend on what is embedded',
