@@ -98,9 +98,5 @@ export function durationMilliseconds(text: string): number | undefined {
   return total
 }
 
-/** A time as documents have it. The last one is kept, as a millisecond may have many writes. */
-export function timestampOf(time: number): string {
-  if (time !== last.time) last = { time, text: new Date(time).toISOString() }
-  return last.text
-}
-let last = { time: 0, text: new Date(0).toISOString() }
+/** A time as documents have it. */
+export const timestampOf = (time: number): string => new Date(time).toISOString()

@@ -47,10 +47,7 @@ export const missingScopes = ({ write }: Member, { scopes }: Permissions): reado
  */
 function requireUntouched(member: Member, value: unknown, present: unknown, hand: Permissions): unknown {
   const lacks = missingScopes(member, hand)
-  const same =
-    present !== undefined &&
-    canSee(member, hand) &&
-    JSON.stringify(member.check(value, '', [], present)) === JSON.stringify(present)
+  const same = canSee(member, hand) && JSON.stringify(member.check(value, '', [], present)) === JSON.stringify(present)
   if (!same) throw hand.refuse(member.name, lacks)
   return present
 }
@@ -59,7 +56,7 @@ function requireUntouched(member: Member, value: unknown, present: unknown, hand
 export function createDocument(resource: Resource, body: Document, hand: Permissions): Document {
   const faults: Violation[] = []
   const wanted = (member: Member) => member.from === 'caller' || member.name === resource.key
-  reportMissing(missingMembers(resource, body, wanted), faults)
+  reportMissing(resource, body, faults, wanted)
   const chosen = resource.settings.resource.id === 'client' && resource.key === null
   const check = (member: Member): ValueCheck => {
     if (missingScopes(member, hand).length > 0)
@@ -98,10 +95,7 @@ export function replaceDocument(
     member.from !== 'caller' ||
     missingScopes(member, hand).length > 0 ||
     (member.immutable && !(canSee(member, hand) && isReadByWriters(resource)))
-  reportMissing(
-    missingMembers(resource, body, (member) => member.from === 'caller' && !(seen && stays(member))),
-    faults,
-  )
+  reportMissing(resource, body, faults, (member) => member.from === 'caller' && !(seen && stays(member)))
   const check = (member: Member) => (value: unknown, at: string) => {
     if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, hand)
     const present = seen ? seen[member.name] : member.absent
@@ -195,17 +189,17 @@ export function mergePatch({ kind, fields }: Field, seen: unknown, patch: unknow
   return Object.fromEntries(next)
 }
 
-function missingMembers(resource: Resource, body: Document, wanted: (member: Member) => boolean): Member[] {
-  return resource.members.filter(
-    (member) => member.absent === undefined && wanted(member) && !Object.hasOwn(body, member.name),
-  )
+function reportMissing(
+  { members }: Resource,
+  body: Document,
+  faults: Violation[],
+  wanted: (member: Member) => boolean,
+): void {
+  for (const member of members)
+    if (member.absent === undefined && wanted(member) && !Object.hasOwn(body, member.name))
+      addViolation(faults, `/${member.name}`, 'field-required', 'is required.')
 }
 
-function reportMissing(members: readonly Member[], faults: Violation[]): void {
-  for (const { name } of members) addViolation(faults, `/${name}`, 'field-required', 'is required.')
-}
-
-/** Checks the members of a body, and sets them in `given`. */
 function checkBody(
   resource: Resource,
   body: Document,
@@ -294,8 +288,7 @@ export function stampDocument(
 
 /** A document as it is stored. */
 export function encodeRow({ collection }: Resource, document: Document): EncodedRow {
-  const { doc, hidden } = encodeDocument(collection, document)
-  return { doc, hidden, cells: cellsIn(collection, document) }
+  return { ...encodeDocument(collection, document), cells: cellsIn(collection, document) }
 }
 
 /** The document of a stored row, write-only fields included. */
