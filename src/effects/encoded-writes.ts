@@ -4,7 +4,7 @@ import type { Document } from '../flow/intent.ts'
 import type { Create, RowChange, Update } from '../flow/plan.ts'
 import { timestampOf } from '../formats/time-texts.ts'
 import { encodeRow } from '../resources/document.ts'
-import { referencesIn } from '../resources/references.ts'
+import { mayRefer, referencesIn } from '../resources/references.ts'
 import type { Resource } from '../resources/resource.ts'
 import {
   cellsAfter,
@@ -16,7 +16,7 @@ import {
 } from '../rows/collection.ts'
 
 /** A new row, without the parts that are computed from its document. */
-export type NewRowPlan = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Create>
+export type NewRowPlan = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Pick<Create, 'id' | 'claim'>>
 
 /** An existing row, and when it is changed. */
 export interface ChangedRowPlan extends Pick<RowChange, 'key' | 'time'> {
@@ -27,15 +27,13 @@ export interface ChangedRowPlan extends Pick<RowChange, 'key' | 'time'> {
 }
 
 export function encodedCreation(resource: Resource, document: Document, row: NewRowPlan): Create {
+  const { key, parent, time, claim = null } = row
   const chosen = resource.key !== null || resource.settings.resource.id !== 'typeid'
   return {
-    do: 'create',
-    collection: resource.name,
+    ...{ do: 'create', collection: resource.name, key, parent, time, claim },
+    id: row.id ?? (chosen ? 'chosen' : 'fresh'),
     row: encodeRow(resource, document),
-    id: chosen ? 'chosen' : 'fresh',
     references: changedReferences(resource, document),
-    claim: null,
-    ...row,
   }
 }
 
@@ -67,8 +65,10 @@ const laterTime = (a: string, b: string): string => (a > b ? a : b)
 
 /** The references of a document that differ from those it had before. */
 function changedReferences({ members }: Resource, document: Document, before?: Document): Reference[] {
-  return members.flatMap(({ name, field }) => {
-    const known = before && JSON.stringify(before[name]) === JSON.stringify(document[name])
-    return known ? [] : referencesIn(field, document[name], `/${name}`)
-  })
+  const references: Reference[] = []
+  for (const { name, field } of members) {
+    if (!mayRefer(field) || (before && JSON.stringify(before[name]) === JSON.stringify(document[name]))) continue
+    references.push(...referencesIn(field, document[name], `/${name}`))
+  }
+  return references
 }

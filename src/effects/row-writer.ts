@@ -75,7 +75,7 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
   )
   const held = heldByState(resources)
   const writer: RowWriter = {
-    create: (...given) => newRow(follow, ...given),
+    create: (resource, document, row) => newRow(follow, resource, document, row),
     update: (...given) => changedRow(follow, ...given),
     remove: (resource, { guard, handled, ...row }, seen) => {
       const gone = { ...seen, ...row }
@@ -161,23 +161,20 @@ const heldByState = (resources: ReadonlyMap<string, Resource>): NonNullable<Remo
     }),
   )
 
-function newRow(
-  follow: FollowWrite,
-  resource: Resource,
-  document: Document,
-  { guard, handled, ...row }: NewRow,
-): Create {
-  const { fields } = resource.collection
-  const made = encodedCreation(resource, withDerivedValues(fields, document), row)
+function newRow(follow: FollowWrite, resource: Resource, document: Document, row: NewRow): Create {
+  const { guard, handled } = row
+  const encoded = (after: Document) =>
+    encodedCreation(resource, withDerivedValues(resource.collection.fields, after), row)
+  const made = encoded(document)
   if (isCovered(resource, handled))
     return decidedLater(made, guard, () => {
       const decided = handled.decisions.on({ ...handled, ...row, resource, revision: 0, before: null, after: document })
-      return { ...newRow(follow, resource, { ...decided?.after }, row), ...effectsOf(decided) }
+      const undecided = { ...row, guard: undefined, handled: undefined }
+      return { ...newRow(follow, resource, { ...decided?.after }, undecided), ...effectsOf(decided) }
     })
-  const again = (after: Document) => encodedCreation(resource, withDerivedValues(fields, after), row)
   return guarded(
     made,
-    follow(resource, () => ({ ...row, before: null, after: document }), again),
+    follow(resource, () => ({ ...row, before: null, after: document }), encoded),
     guard,
   )
 }

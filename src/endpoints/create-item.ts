@@ -124,11 +124,12 @@ function parseCreate(scene: EndpointContext, asked: RequestContext, concealed: R
   const { claim, body } = claimOfCreate(asked, resource, concealed)
   const document = scene.representation.create(body, itemPermissions(scene, asked))
   const time = asked.world.now()
-  enterWrittenState(scene, { ...asked, time }, null, document)
   const key = newRowKey(resource, document, asked, claim)
+  const intent = { ...asked, key, time, claim, document }
+  enterWrittenState(scene, intent, null, document)
   stampDocument(resource, document, key, asked.params[0] ?? null, time)
   admitConvertible(scene, asked.caller, document)
-  return { ...asked, key, time, claim, document }
+  return intent
 }
 
 /** An id generated under an idempotency key gets the shard of that key. */

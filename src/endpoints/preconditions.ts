@@ -133,11 +133,12 @@ function preconditionRequired(): Problem {
 
 /** The target of a creating POST is the collection: `If-None-Match: *` fails, `If-Match: *` holds. R128. */
 export function admitConditionalCreate(given: Preconditions | null): void {
+  if (given === null) return
   for (const [name, one] of [
-    ['If-Match', given?.match],
-    ['If-None-Match', given?.noneMatch],
+    ['If-Match', given.match],
+    ['If-None-Match', given.noneMatch],
   ] as const) {
-    if (one === undefined || one === null || (name === 'If-Match' && one === '*')) continue
+    if (one === null || (name === 'If-Match' && one === '*')) continue
     if (one !== '*')
       throw new Problem('invalid-precondition', `${name} on a creating POST can only be *.`, {
         extra: { in: 'header', name },

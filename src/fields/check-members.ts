@@ -17,19 +17,22 @@ interface AllowedMembers {
   readonly check: (name: string) => ValueCheck | undefined
 }
 
-/** Checks the members of an object in the order of the document; unknown ones are refused or dropped. R47, R154. */
+/**
+ * Checks the members of an object in the order of the document, and sets them in `given`; unknown ones are refused or dropped.
+ * R47, R154.
+ */
 export function checkMembers(
   value: Record<string, unknown>,
   at: string,
   faults: Violation[],
   known: AllowedMembers,
   settings: Settings,
+  given: Record<string, unknown>,
   seen: Record<string, unknown> = {},
-): Map<string, unknown> {
-  const given = new Map<string, unknown>()
+): Record<string, unknown> {
   for (const name of Object.keys(value)) {
     const check = known.check(name)
-    if (check) given.set(name, check(value[name], `${at}/${escapePointer(name)}`, faults, seen[name]))
+    if (check) given[name] = check(value[name], `${at}/${escapePointer(name)}`, faults, seen[name])
     else if (settings.body.unknownFields === 'reject')
       addViolation(
         faults,

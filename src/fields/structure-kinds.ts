@@ -143,6 +143,7 @@ function objectCheck(fields: Fields, rules: ValueRules): ValueCheck {
     const check = valueCheckOf(field, rules)
     members.set(name, { check, absent: absentValue(field, rules, check) })
   }
+  const blank = Object.fromEntries([...members].map(([name, { absent }]) => [name, absent]))
   const known = { names: members, check: (name: string) => members.get(name)?.check }
   return (value, at, faults, seen) => {
     if (!isObject(value))
@@ -151,10 +152,7 @@ function objectCheck(fields: Fields, rules: ValueRules): ValueCheck {
       if (absent === undefined && !Object.hasOwn(value, name))
         addViolation(faults, `${at}/${escapePointer(name)}`, 'field-required', 'is required.')
     }
-    const given = checkMembers(value, at, faults, known, rules.settings, isObject(seen) ? seen : {})
-    return Object.fromEntries(
-      [...members].map(([name, { absent }]) => [name, given.has(name) ? given.get(name) : absent]),
-    )
+    return checkMembers(value, at, faults, known, rules.settings, { ...blank }, isObject(seen) ? seen : {})
   }
 }
 

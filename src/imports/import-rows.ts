@@ -30,8 +30,6 @@ const [mostRows, mostBytes] = [500, 1024 * 1024]
 
 /** After so many lines other requests, and the answers of the database, have their turn. */
 const mostAtOnce = 50
-/** How many lines are kept for the digest at most. */
-const mostKept = 100_000
 /** After this time a transaction begins with the lines that are there, in milliseconds: a sender may be slow. */
 const patience = 1000
 
@@ -69,6 +67,9 @@ export async function importRows(route: ImportRoute, intent: Intent, tools: Impo
 
 /** The keys of the imports that this process carries out. */
 const makeRunningImports = () => new Set<string>()
+
+/** The last line that was read, and the digest of all lines up to it. */
+type ContentEnd = Pick<ImportProgress, 'line' | 'digest'>
 
 class Import {
   readonly #route: ImportRoute
@@ -136,13 +137,11 @@ class Import {
         this.#digest.add(line)
         const isDone = last <= from.line
         if (last > from.line && from.ended) throw otherContent(from.line)
-        if (last === from.line && this.#digest.upTo(last) !== from.digest) throw otherContent(from.line)
+        if (last === from.line && this.#digest.text() !== from.digest) throw otherContent(from.line)
         const document = reader.take(line, isDone)
         if (document && !isDone) await this.#add(last, document, line.bytes?.length ?? 0)
         if (last % mostAtOnce === 0) await new Promise<void>(this.#intent.world.nextTurn)
       }
-      if (this.#last <= from.line) this.#digest.forget(this.#last)
-      if (this.#digest.kept > mostKept) await this.#begin() // most of them are empty
       if (this.#rows.length > 0 && this.#intent.world.monotonic() - this.#since > patience) await this.#begin()
     }
     if (this.#last < from.line) throw otherContent(from.line)
@@ -187,43 +186,38 @@ class Import {
     const rows = this.#rows
     this.#rows = []
     this.#bytes = 0
+    const end = { line: this.#last, digest: this.#digest.text() }
     await this.#running
-    if (rows.length === 0) this.#digest.forget(this.#last)
-    if (rows.length > 0 && this.#transactions++ > 0) await this.#tools.spendQuota()
-    this.#running = this.#carryOut(rows)
+    if (rows.length === 0) return
+    if (this.#transactions++ > 0) await this.#tools.spendQuota()
+    this.#running = this.#carryOut(rows, end)
     this.#running.catch(() => {}) // a later await throws it
   }
 
   /** Carries rows out in one transaction; if one of them cannot be a part of it, again with each of them apart. */
-  async #carryOut(rows: readonly Row[]): Promise<void> {
-    const line = rows.at(-1)?.line
-    if (line === undefined) return
+  async #carryOut(rows: readonly Row[], end: ContentEnd): Promise<void> {
     const creating = rows.map(({ made }) => made).filter(isNewItem)
     const results = (outcomes: SeveralOutcomes['outcomes']) => this.#results(rows, outcomes)
     if (creating.length > 0) {
-      const failed = await this.#step(line, creating, results)
+      const failed = await this.#step(end, creating, results)
       if (failed === null) return
-      if (rows.length > 1 && (await this.#step(line, creating, results, { apart: true })) === null) return
+      if (rows.length > 1 && (await this.#step(end, creating, results, { apart: true })) === null) return
       if (rows.length > 1) throw new Error('Rows of an import were refused although they were apart.')
-      this.#advance(line, [{ line, ...failed }])
-    } else this.#advance(line, results([]))
-  }
-
-  #advance(line: number, results: readonly LineResult[]): void {
-    this.#progress = { ...advanced(this.#progress, results), line, digest: this.#digest.upTo(line) }
-    this.#digest.forget(line)
+      const { line } = rows[0] as Row
+      this.#progress = { ...advanced(this.#progress, [{ line, ...failed }]), ...end }
+    } else this.#progress = { ...advanced(this.#progress, results([])), ...end }
   }
 
   /** Creates rows and stores the progress; returns the error that a row is refused with, or null. */
   async #step(
-    line: number,
+    end: ContentEnd,
     creating: readonly NewItem[],
     results: (outcomes: SeveralOutcomes['outcomes']) => readonly LineResult[],
     { apart = false, ended = false } = {},
   ): Promise<Readonly<Record<string, unknown>> | null> {
     const { claim, caller, world } = this.#intent
     const { resource } = this.#route
-    const digest = this.#digest.upTo(line)
+    const { line } = end
     const make = (decisions?: Decisions) => {
       const step = importStep({
         ...{ collection: resource.collection.name, claim, stored: this.#stored, time: world.now() },
@@ -232,7 +226,7 @@ class Import {
         plans: creating.map(({ intent, plan }) =>
           intent && decisions ? this.#planOf({ ...intent, decisions }) : plan,
         ),
-        after: (outcomes) => ({ ...advanced(this.#progress, results(outcomes)), line, digest, ended }),
+        after: (outcomes) => ({ ...advanced(this.#progress, results(outcomes)), ...end, ended }),
       })
       return withRights(step, this.#tools.rights)
     }
@@ -242,7 +236,6 @@ class Import {
       if (outcome.is !== 'answered') throw new RowsRefused(outcome)
       this.#progress = JSON.parse(outcome.doc) as ImportProgress
       if (claim) this.#stored = this.#progress
-      this.#digest.forget(line)
       return null
     } catch (error) {
       if (error instanceof NothingCreated) {
@@ -285,7 +278,8 @@ class Import {
     const { created, existing, failed } = this.#progress
     if (created + existing + failed === 0) throw emptyImport()
     if (created + existing === 0) throw allRefused(reportOf(this.#progress))
-    if (this.#intent.claim) await this.#step(this.#last, [], () => [], { ended: true })
+    if (this.#intent.claim)
+      await this.#step({ line: this.#last, digest: this.#digest.text() }, [], () => [], { ended: true })
     return { is: 'answered', doc: JSON.stringify(reportOf(this.#progress)), revision: 0 }
   }
 }

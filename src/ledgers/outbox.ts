@@ -38,6 +38,7 @@ import {
   type Members,
   type StoredDocument,
   storedNameOf,
+  type Waiting,
 } from '../rows/collection.ts'
 import { type Dialect, postgresDialect, sqliteDialect } from '../sql/dialect.ts'
 import { collectionsRow, metaTable } from '../sql/statements.ts'
@@ -136,15 +137,18 @@ interface RecordedChange {
 }
 
 /** Where a change is recorded. */
-interface Ledgers {
+export interface Ledgers {
   readonly events: boolean
   readonly history: boolean
 }
 
 /** Where changes of a collection are recorded now; null if nowhere. Not while old nodes write, which would not record theirs. */
 export function* ledgersOf(cellar: StoreContext, { collection }: PreparedCollection): Steps<Ledgers | null> {
-  if (!isRecorded(collection)) return null
-  const waiting = yield* readWaiting(cellar, collection.name)
+  return isRecorded(collection) ? ledgersIn(collection, yield* readWaiting(cellar, collection.name)) : null
+}
+
+/** The same, if it is known what waits for old nodes. */
+export function ledgersIn(collection: Collection, waiting: Waiting | null): Ledgers | null {
   const events = collection.eventPrefix !== undefined && waiting?.events !== true
   const history = collection.history === true && waiting?.history !== true
   return events || history ? { events, history } : null

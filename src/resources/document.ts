@@ -1,7 +1,7 @@
 /** Document: builds the document of a created, replaced or changed item from a body. Part 4, methods. */
 import { addViolation, shortName } from '../errors/pointer.ts'
 import { invalidBody, type Violation } from '../errors/problem.ts'
-import { checkMembers } from '../fields/check-members.ts'
+import { checkMembers, type ValueCheck } from '../fields/check-members.ts'
 import type { Field } from '../fields/field.ts'
 import { isObject } from '../fields/value-check.ts'
 import { timestampOf } from '../formats/time-texts.ts'
@@ -56,17 +56,19 @@ function requireUntouched(member: Member, value: unknown, present: unknown, hand
 export function createDocument(resource: Resource, body: Document, hand: Permissions): Document {
   const faults: Violation[] = []
   const wanted = (member: Member) => member.from === 'caller' || member.name === resource.key
-  reportMissing(missingMembers(resource, body, wanted), faults)
+  reportMissing(resource, body, faults, wanted)
   const chosen = resource.settings.resource.id === 'client' && resource.key === null
-  const given = checkBody(resource, body, faults, (member, value, at) => {
-    if (missingScopes(member, hand).length > 0) return requireUntouched(member, value, member.absent, asCreator(hand))
-    if (wanted(member)) return member.check(value, at, faults)
-    if (chosen && member.name === 'id') return checkChosenId(resource, value, at, faults)
+  const check = (member: Member): ValueCheck => {
+    if (missingScopes(member, hand).length > 0)
+      return (value) => requireUntouched(member, value, member.absent, asCreator(hand))
+    if (wanted(member)) return member.check
+    if (chosen && member.name === 'id') return (value, at) => checkChosenId(resource, value, at, faults)
     const why = member.field.kind === 'file' ? 'is uploaded by PUT to a URL of its own' : 'is set by the service'
-    return addViolation(faults, at, 'read-only-field', `${why}; leave it out.`)
-  })
+    return (_, at) => addViolation(faults, at, 'read-only-field', `${why}; leave it out.`)
+  }
+  const document = checkBody(resource, body, faults, check, { ...resource.blank })
   throwViolations(faults)
-  return completeDocumentBy(resource, (member) => (given.has(member.name) ? given.get(member.name) : undefined))
+  return document
 }
 
 function checkChosenId({ isId, prefix }: Resource, value: unknown, at: string, faults: Violation[]): unknown {
@@ -93,23 +95,21 @@ export function replaceDocument(
     member.from !== 'caller' ||
     missingScopes(member, hand).length > 0 ||
     (member.immutable && !(canSee(member, hand) && isReadByWriters(resource)))
-  reportMissing(
-    missingMembers(resource, body, (member) => member.from === 'caller' && !(seen && stays(member))),
-    faults,
-  )
-  const given = checkBody(resource, body, faults, (member, value, at) => {
+  reportMissing(resource, body, faults, (member) => member.from === 'caller' && !(seen && stays(member)))
+  const check = (member: Member) => (value: unknown, at: string) => {
     if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, hand)
     const present = seen ? seen[member.name] : member.absent
     if (missingScopes(member, hand).length > 0)
       return requireUntouched(member, value, present, seen ? hand : asCreator(hand))
     return checkWritten(member, value, at, faults, seen, hand)
-  })
-  const leftOut = resource.members.filter((member) => member.absent !== undefined && !given.has(member.name))
+  }
+  const given = checkBody(resource, body, faults, check, {})
+  const leftOut = resource.members.filter((member) => member.absent !== undefined && !Object.hasOwn(given, member.name))
   for (const member of leftOut)
     if (!stays(member)) checkImmutable(member, member.absent, `/${member.name}`, faults, seen, hand)
   throwViolations(faults)
   return completeDocumentBy(resource, (member) => {
-    if (given.has(member.name)) return given.get(member.name)
+    if (Object.hasOwn(given, member.name)) return given[member.name]
     return seen && stays(member) ? seen[member.name] : undefined
   })
 }
@@ -124,14 +124,15 @@ export function changeDocument(
   merge: MergeValue = mergePatch,
 ): Document {
   const faults: Violation[] = []
-  const given = checkBody(resource, body, faults, (member, value, at) => {
+  const check = (member: Member) => (value: unknown, at: string) => {
     if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, hand)
     const next = merge(member.field, seen[member.name], value)
     if (missingScopes(member, hand).length > 0) return requireUntouched(member, next, seen[member.name], hand)
     return checkWritten(member, next, at, faults, seen, hand)
-  })
+  }
+  const given = checkBody(resource, body, faults, check, {})
   throwViolations(faults)
-  return completeDocumentBy(resource, (member) => (given.has(member.name) ? given.get(member.name) : seen[member.name]))
+  return completeDocumentBy(resource, ({ name }) => (Object.hasOwn(given, name) ? given[name] : seen[name]))
 }
 
 /** Checks the value of a field in a body; a stored value that the caller sees may be sent back even if it does not fit. */
@@ -188,29 +189,31 @@ export function mergePatch({ kind, fields }: Field, seen: unknown, patch: unknow
   return Object.fromEntries(next)
 }
 
-function missingMembers(resource: Resource, body: Document, wanted: (member: Member) => boolean): Member[] {
-  return resource.members.filter(
-    (member) => member.absent === undefined && wanted(member) && !Object.hasOwn(body, member.name),
-  )
-}
-
-function reportMissing(members: readonly Member[], faults: Violation[]): void {
-  for (const { name } of members) addViolation(faults, `/${name}`, 'field-required', 'is required.')
+function reportMissing(
+  { members }: Resource,
+  body: Document,
+  faults: Violation[],
+  wanted: (member: Member) => boolean,
+): void {
+  for (const member of members)
+    if (member.absent === undefined && wanted(member) && !Object.hasOwn(body, member.name))
+      addViolation(faults, `/${member.name}`, 'field-required', 'is required.')
 }
 
 function checkBody(
   resource: Resource,
   body: Document,
   faults: Violation[],
-  read: (member: Member, value: unknown, at: string) => unknown,
-): Map<string, unknown> {
+  checkOf: (member: Member) => ValueCheck,
+  given: Document,
+): Document {
   const check = (name: string) => {
     const isAdded =
       name === '_links' || (name === '_embedded' && resource.carriesEmbedded) || (name === '_pair' && resource.isPaired)
     const member = isAdded ? addedMember : resource.byName.get(name)
-    return member && ((value: unknown, at: string) => read(member, value, at))
+    return member && checkOf(member)
   }
-  return checkMembers(body, '', faults, { names: resource.byName, check }, resource.settings)
+  return checkMembers(body, '', faults, { names: resource.byName, check }, resource.settings, given)
 }
 
 /** `_links`, `_embedded` and `_pair` are not stored; a caller that sends back a fetched item may include them. R48. */

@@ -182,9 +182,10 @@ export function readInput(
   for (const { name, absent } of input)
     if (absent === undefined && !Object.hasOwn(body, name))
       addViolation(faults, `/${name}`, 'field-required', 'is required.')
-  const given = checkMembers(body, '', faults, { names: byName, check: (name) => byName.get(name)?.check }, settings)
+  const check = (name: string) => byName.get(name)?.check
+  const given = checkMembers(body, '', faults, { names: byName, check }, settings, {})
   if (faults.length > 0) throw invalidBody(faults)
-  return new Map(input.map(({ name, absent }) => [name, given.has(name) ? given.get(name) : absent]))
+  return new Map(input.map(({ name, absent }) => [name, Object.hasOwn(given, name) ? given[name] : absent]))
 }
 
 /** The inputs of a transition that a request without a body of its own carries out. */

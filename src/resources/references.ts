@@ -115,6 +115,9 @@ function referringDependents(collection: string, name: string, field: Field, tar
   }))
 }
 
+/** Whether values of a field may have references. */
+export const mayRefer = ({ kind }: Field): boolean => kind === 'ref' || kind === 'list' || kind === 'object'
+
 export function referencesIn(field: Field, value: unknown, at: string): Reference[] {
   if (value === null || value === undefined) return []
   if (field.kind === 'ref') return [{ field: at, collection: field.target as string, id: value as string }]

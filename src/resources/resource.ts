@@ -63,6 +63,8 @@ export interface Resource {
   /** All fields in the order of the document. */
   readonly members: readonly Member[]
   readonly byName: ReadonlyMap<string, Member>
+  /** The document of a new item whose body is empty. */
+  readonly blank: Readonly<Record<string, unknown>>
   /** Whether some fields need a scope to be seen. */
   readonly hasScopedFields: boolean
   /** Whether answers may embed other resources in its items. */
@@ -119,11 +121,10 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     title: declaration.title ?? sentenceCase(own),
     settings,
     rules,
-    prefix,
-    parent: link ?? null,
-    key,
+    ...{ prefix, parent: link ?? null, key },
     members,
     byName,
+    blank: Object.fromEntries(members.map(({ name, absent }) => [name, absent ?? null])),
     isId: idCheckOf(name, around),
   }
   return Object.freeze({

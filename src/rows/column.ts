@@ -110,6 +110,7 @@ const foldedForm: CellForm = { type: 'text', how: 'folded', cell: (value) => fol
 
 /** The value of a field, a nested one by its path. */
 function valueAt(document: Record<string, unknown>, field: string): unknown {
+  if (!field.includes('.')) return document[field] ?? null
   let value: unknown = document
   for (const name of field.split('.')) value = isObject(value) ? value[name] : undefined
   return value ?? null

@@ -34,20 +34,14 @@ export function combinedCreate(
   cellar: StoreContext,
   own: PreparedCollection,
   plan: Create,
-  [revision, event]: readonly [revision: number, event: EventValues | null],
+  { revision, hidden, event }: CreatedParts,
 ): Statement | null {
   const { dialect } = cellar
+  if (!dialect.combines || plan.id !== 'fresh' || (plan.claim?.expired ?? null) !== null) return null
   const held = requiredRows(plan)
-  if (
-    !dialect.combines ||
-    plan.id !== 'fresh' ||
-    (plan.claim?.expired ?? null) !== null ||
-    held.length > maxRequiredRows ||
-    held.some(({ collection }) => cellar.rights?.visible.of(collection))
-  )
-    return null
+  if (held.length > maxRequiredRows || held.some(({ collection }) => cellar.rights?.visible.of(collection))) return null
   const { collection, shape } = own
-  const { doc, hidden, cells } = plan.row
+  const { doc, cells } = plan.row
   const values: Cell[] = [...rowKeyValues(collection, plan.key, dialect), revision, shape, doc, hidden, ...cells]
   const targets = held.map(({ collection: name }) => (cellar.collections.get(name) as PreparedCollection).collection)
   for (const [i, { id }] of held.entries())
@@ -59,8 +53,18 @@ export function combinedCreate(
   }
   if (event) values.push(...ownEventValues(event))
   const name = `create ${event ? `${recordingName(event)} ` : ''}${plan.claim ? 'with a key ' : ''}${held.map(({ collection: one }) => one).join(' ')}`
-  const birth = { collection, targets, claimed: plan.claim !== null, event }
-  return { ...own.prepared.form(name, () => createTexts(birth, cellar)), values, autocommit: 'write' }
+  const { text, many } = own.prepared.form(name, () =>
+    createTexts({ collection, targets, claimed: plan.claim !== null, event }, cellar),
+  )
+  return { text, ...(many && { many }), values, autocommit: 'write' }
+}
+
+/** The parts of a new row that its plan does not have. */
+interface CreatedParts {
+  readonly revision: number
+  readonly hidden: string | null
+  /** Null if none is recorded. */
+  readonly event: EventValues | null
 }
 
 /** The collection of a new row, those of the rows that it requires, and whether it takes an idempotency key. */
@@ -139,6 +143,7 @@ function createTexts({ collection, targets, claimed, event }: NewRow, cellar: St
 
 /** The rows that must exist: the owner, and all references except one to the new row itself. */
 function requiredRows({ parent, references, collection, key }: Create): readonly NonNullable<Create['parent']>[] {
+  if (parent === null && references.length === 0) return []
   const others = references.filter((one) => one.collection !== collection || one.id !== key.id)
   const all = [...(parent ? [parent] : []), ...others]
   return [...new Map(all.map((one) => [`${one.collection}/${one.id}`, one])).values()]

@@ -6,62 +6,63 @@ import { Problem } from '../errors/problem.ts'
 import { isCommitted, type Outcome, type SeveralOutcomes } from '../flow/outcome.ts'
 import type { Create } from '../flow/plan.ts'
 import { type CoalescedStatement, plainStatement, type Statement } from '../sql/statements.ts'
+import { createAfterwards, createdAlone, loneCreation } from './write-row.ts'
 
-/** A creation that waits for its first statement. */
-interface BegunCreation {
-  readonly steps: Steps<Outcome>
-  readonly first: Statement & { readonly many: CoalescedStatement }
+/** A creation that waits for its statement. */
+interface LoneCreation {
+  readonly plan: Create
+  readonly values: Statement['values']
 }
 
 export function* performCreations(
-  _: StoreContext,
+  cellar: StoreContext,
   plans: readonly Create[],
   perform: (plan: Create) => Steps<Outcome>,
 ): Steps<Outcome> {
   const outcomes: Outcome[] = []
-  let alike: BegunCreation[] = []
+  let alike: LoneCreation[] = []
+  let many: CoalescedStatement | undefined
   for (const plan of plans) {
-    const steps = perform(plan)
-    const step = steps.next()
-    const first = step.done || step.value.autocommit !== 'write' ? null : step.value // others decide from what they read
-    if (alike[0] && first?.many?.text !== alike[0].first.many.text) {
-      const refused = yield* writeAlike(alike, outcomes)
+    const lone = loneCreation(cellar, plan)
+    if (many && lone?.many?.text !== many.text) {
+      const refused = yield* writeAlike(cellar, alike, many, outcomes)
       if (refused) return refused
       alike = []
     }
-    if (first?.many) alike.push({ steps, first: { ...first, many: first.many } })
+    many = lone?.many
+    if (lone && many) alike.push({ plan, values: lone.values })
     else {
-      const refused = yield* finish(steps, step, outcomes)
+      const refused = yield* finish(perform(plan), outcomes)
       if (refused) return refused
     }
   }
-  const refused = yield* writeAlike(alike, outcomes)
+  const refused = many && (yield* writeAlike(cellar, alike, many, outcomes))
   return refused ?? { is: 'several', outcomes }
 }
 
-/** Runs the first statements as one; most creations are done then. */
-function* writeAlike(begun: readonly BegunCreation[], outcomes: Outcome[]): Steps<Outcome | null> {
-  const [one] = begun
-  if (!one) return null
-  const { text, types, at } = one.first.many
-  const rows = yield { text, values: [], lists: { types, rows: begun.map(({ first }) => first.values) } }
-  const written = Map.groupBy(rows, (row) => JSON.stringify(at.map((_, i) => row[`at${i}`])))
-  for (const { steps, first } of begun) {
-    const name = JSON.stringify(at.map((i) => first.values[i]))
-    const refused = yield* finish(steps, steps.next(written.get(name) ?? []), outcomes)
-    if (refused) return refused
+/** Runs the statements of lone creations as one, which returns the ids of new rows; most are done then. */
+function* writeAlike(
+  cellar: StoreContext,
+  alike: readonly LoneCreation[],
+  { text, types }: CoalescedStatement,
+  outcomes: Outcome[],
+): Steps<Outcome | null> {
+  const rows = yield { text, values: [], lists: { types, rows: alike.map(({ values }) => values) } }
+  const written = new Set(rows.map((row) => row.at0))
+  for (const { plan } of alike) {
+    if (written.has(plan.key.id)) outcomes.push(createdAlone(cellar, plan))
+    else {
+      const refused = yield* finish(createAfterwards(cellar, plan), outcomes)
+      if (refused) return refused
+    }
   }
   return null
 }
 
-/** Runs the rest of a creation; returns its outcome if the transaction cannot be committed with it. */
-function* finish(
-  steps: Steps<Outcome>,
-  begun: IteratorResult<Statement, Outcome>,
-  outcomes: Outcome[],
-): Steps<Outcome | null> {
+/** Runs a creation; returns its outcome if the transaction cannot be committed with it. */
+function* finish(steps: Steps<Outcome>, outcomes: Outcome[]): Steps<Outcome | null> {
   let wrote = false
-  let step = begun
+  let step = steps.next()
   while (!step.done) {
     const { autocommit, many, ...statement } = step.value
     const rows = yield statement

@@ -47,10 +47,11 @@ export function* writeWithEffects(
   }
   if (effects.length === 0) {
     const write = writeRow(asked, plan, seen)
-    const outcome = yield* hasEventRows(cellar, plan, seen) ? withoutAutocommit(write) : write
-    yield* recordEventRows(cellar, plan, seen, outcome)
+    const hasRows = hasEventRows(cellar, plan, seen)
+    const outcome = yield* hasRows ? withoutAutocommit(write) : write
+    if (hasRows) yield* recordEventRows(cellar, plan, seen, outcome)
     if (outer) noteState(cellar, plan, outcome, outer.last)
-    return yield* followRemoved(cellar, outcome, outer)
+    return outcome.is === 'removed' ? yield* followRemoved(cellar, outcome, outer) : outcome
   }
   const course = outer ?? newCourse()
   const { last } = course

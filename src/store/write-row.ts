@@ -14,13 +14,14 @@ import type { Duplicate, Outcome } from '../flow/outcome.ts'
 import type { Create, RowWrite, Update } from '../flow/plan.ts'
 import { markWrittenFields } from '../ledgers/dropped-copies.ts'
 import { keepAnswer, takeClaim } from '../ledgers/idempotency-claims.ts'
-import { type EventValues, eventValues, ledgersOf, recordEvent } from '../ledgers/outbox.ts'
+import { type EventValues, eventValues, type Ledgers, ledgersIn, ledgersOf, recordEvent } from '../ledgers/outbox.ts'
 import { updateRemoteEntries } from '../ledgers/remote-entries.ts'
 import { deleteTombstone } from '../ledgers/tombstones.ts'
 import { rowKeyValues } from '../sql/dialect.ts'
+import type { Statement } from '../sql/statements.ts'
 import { combinedUpdate, ownEventValues } from './combined.ts'
 import { combinedCreate } from './combined-create.ts'
-import { writeForOldNodes } from './joined.ts'
+import { hasEventRows, writeForOldNodes } from './joined.ts'
 import { absentOwner, existsForCaller, readAbsentRow } from './read-row.ts'
 import { removeRow } from './remove-row.ts'
 import { lastRevision } from './revisions.ts'
@@ -47,18 +48,72 @@ function changedColumns(cellar: StoreContext, { collection: name, changedCells }
 
 function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null): Steps<Outcome> {
   const own = preparedCollection(cellar, plan.collection)
-  const known = isAbsenceOf(plan, seen) ? seen : null
+  const ledgers = yield* ledgersOf(cellar, own)
+  const whole = wholeCreation(cellar, own, plan, ledgers)
+  if (whole && (yield whole).length > 0) return created(plan, leastRevision(own, plan))
+  return yield* createInSteps(cellar, own, plan, { seen, ledgers })
+}
+
+/** The statement of a creation that takes only this one, unless it returns no row; null for other creations. */
+export function loneCreation(cellar: StoreContext, plan: Create): Statement | null {
+  if (cellar.backlog || hasEffects(cellar, plan)) return null
+  const own = preparedCollection(cellar, plan.collection)
+  const whole = wholeCreation(cellar, own, plan, ledgersIn(own.collection, null))
+  if (!whole) return null
+  cellar.rights?.admitWritten(plan)
+  cellar.onWrite?.(plan)
+  return whole
+}
+
+const hasEffects = (cellar: StoreContext, write: RowWrite): boolean =>
+  write.consequences !== undefined || Boolean(write.effects?.length) || hasEventRows(cellar, write, null)
+
+/** The outcome of a lone creation whose statement returned a row. */
+export const createdAlone = (cellar: StoreContext, plan: Create): Outcome =>
+  created(plan, leastRevision(preparedCollection(cellar, plan.collection), plan))
+
+/** Continues a lone creation whose statement returned no row. */
+export function createAfterwards(cellar: StoreContext, plan: Create): Steps<Outcome> {
+  const own = preparedCollection(cellar, plan.collection)
+  return createInSteps(cellar, own, plan, { seen: null, ledgers: ledgersIn(own.collection, null) })
+}
+
+const created = ({ row: { doc } }: Create, revision: number): Outcome => ({ is: 'created', doc, revision })
+
+/** The revision of a row whose id was never used. */
+const leastRevision = ({ collection }: PreparedCollection, { time }: Create): number =>
+  collection.retention === null ? 1 : time
+
+/** Creates a row by one statement, which writes nothing and returns no row if it is not enough; null if it never is. */
+function wholeCreation(
+  cellar: StoreContext,
+  own: PreparedCollection,
+  plan: Create,
+  ledgers: Ledgers | null,
+): Statement | null {
+  const revision = leastRevision(own, plan)
+  const event = ledgers && eventOfCreation(cellar, own, plan, { revision, ledgers })
+  return combinedCreate(cellar, own, plan, { revision, event, hidden: hiddenColumn(own, null, plan.row) })
+}
+
+const eventOfCreation = (
+  cellar: StoreContext,
+  { collection, shape }: PreparedCollection,
+  { key, row: { doc } }: Create,
+  { revision, ledgers }: { readonly revision: number; readonly ledgers: Ledgers },
+): EventValues => eventValues(cellar, collection, { key, revision, action: 'created', doc, shape, ledgers })
+
+function* createInSteps(
+  cellar: StoreContext,
+  own: PreparedCollection,
+  plan: Create,
+  { seen, ledgers }: { readonly seen: ReadResult | null; readonly ledgers: Ledgers | null },
+): Steps<Outcome> {
   const { collection, texts, shape } = own
-  const least = collection.retention === null ? 1 : plan.time
   const { doc, cells } = plan.row
   const hidden = hiddenColumn(own, null, plan.row)
-  const ledgers = yield* ledgersOf(cellar, own)
-  const eventAt = (revision: number) =>
-    ledgers && eventValues(cellar, collection, { key: plan.key, revision, action: 'created', doc, shape, ledgers })
-  const first = eventAt(least)
-  const fused = combinedCreate(cellar, own, { ...plan, row: { ...plan.row, hidden } }, [least, first])
-  if (fused && (yield fused).length > 0) return { is: 'created', doc, revision: least }
-  if (plan.parent && !(known && own.collection.composite)) {
+  const known = isAbsenceOf(plan, seen) ? seen : null
+  if (plan.parent && !(known && collection.composite)) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'existsShared')
     if (owner) return owner
   }
@@ -69,11 +124,11 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
   const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan, known)
   if (before && before.is !== 'missing') return yield* usedId(cellar, plan, before, seen !== null)
   const last = before && ledgers?.history ? yield* lastRevision(cellar, collection, plan.key) : 0
-  const revision = Math.max(least, (before?.revision ?? 0) + 1, last + 1)
+  const revision = Math.max(leastRevision(own, plan), (before?.revision ?? 0) + 1, last + 1)
   const clash = yield* updateRemoteEntries(cellar, own, plan, null, { doc, hidden, shape })
   if (clash) return clash
   const row = [...rowKeyValues(collection, plan.key, cellar.dialect), revision, shape, doc, hidden, ...cells]
-  const event = revision === least ? first : eventAt(revision)
+  const event = ledgers && eventOfCreation(cellar, own, plan, { revision, ledgers })
   const isAlone = before === null && plan.claim === null && event === null
   yield { text: texts.insert, values: row, ...(isAlone && { autocommit: 'write' }) }
   if (event) yield* recordEvent(cellar, event)
@@ -83,7 +138,7 @@ function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null)
     if (since.revision > 0) throw movedRow(plan.collection)
   }
   if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, { doc, revision })
-  return { is: 'created', doc, revision }
+  return created(plan, revision)
 }
 
 /**

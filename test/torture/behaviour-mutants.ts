@@ -39,8 +39,8 @@ const [
 const recordAfterTheCommit: BehaviourMutant['changes'] = [
   {
     file: 'store/write-row.ts',
-    from: '  const fused = combinedCreate(',
-    to: '  const fused = !ledgers && combinedCreate(',
+    from: 'const whole = wholeCreation(cellar, own, plan, ledgers)',
+    to: 'const whole = !ledgers && wholeCreation(cellar, own, plan, ledgers)',
   },
   {
     file: 'store/write-row.ts',

@@ -179,7 +179,7 @@ const postgres: Mutants = {
         from: "import { keepAnswer, takeClaim } from '../ledgers/idempotency-claims.ts'",
         to: "import { keepAnswer, recallClaim, takeClaim } from '../ledgers/idempotency-claims.ts'",
       },
-      { from: 'if (fused && (yield fused).length > 0) return', to: 'if (fused === undefined) return' },
+      { from: 'if (whole && (yield whole).length > 0) return', to: 'if (whole === undefined) return' },
       {
         from: 'const taken = plan.claim && (yield* takeClaim(cellar, plan, plan.claim))',
         to: `const keyed = plan.claim && (yield* recallClaim(cellar, { do: 'recall', claim: plan.claim }))
