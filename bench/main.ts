@@ -1,5 +1,5 @@
 /** `npm run bench`: a bare server, an expert's, and ours, in turn in one run, as ratios; all of it on few rows, what depends on them on many too. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -8,7 +8,19 @@ import { deep } from './deep.ts'
 import { type Asking, load, loader, type Measured } from './load.ts'
 import { once } from './once.ts'
 import { paced } from './paced.ts'
-import { compared, goals, machine, median, plot, type Row, ratio, type Target, table, target } from './report.ts'
+import {
+  compared,
+  goals,
+  machine,
+  median,
+  plot,
+  type Row,
+  ratio,
+  type Target,
+  table,
+  target,
+  writeFigures,
+} from './report.ts'
 import { ask, freePort, type Served, serve } from './server.ts'
 import { onLinks, onPostgres, onSqlite } from './sides.ts'
 import { type Side, type Workload, workloads } from './workloads.ts'
@@ -32,7 +44,7 @@ const large = ['item', 'list', 'cold', 'varied', 'moving', 'total', 'deep']
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 const here = import.meta.dirname
 const running: Served[] = []
-const [opening, closing] = ['<!-- figures, written by npm run bench -->', '<!-- end of figures -->']
+const marks = ['<!-- figures, written by npm run bench -->', '<!-- end of figures -->'] as const
 
 /** [store and workload, against the expert, against the floor] */
 const bounds: readonly (readonly [string, number, number?])[] = [
@@ -226,12 +238,7 @@ function writeDown(found: readonly Row[], targets: readonly Target[]): void {
   const on = `${machine()}, Node.js ${process.versions.node}, load by ${loader}`
   const results = { machine: on, rows: sizes, rounds, seconds, targets, workloads: found }
   writeFileSync(join(here, 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
-  const docs = join(here, '../docs')
-  writeFileSync(join(docs, 'performance.svg'), plot(found, `Requests a second. ${on}`))
-  const page = readFileSync(join(docs, 'performance.md'), 'utf8')
-  const [before, rest = ''] = page.split(opening) as [string, string?]
-  const [, after = ''] = rest.split(closing)
+  writeFileSync(join(here, '../docs/performance.svg'), plot(found, `Requests a second. ${on}`))
   const reported = `${on}; ${rounds} rounds of ${seconds} s, each figure the median. ${others()}`
-  const figures = [opening, reported, table(found), goals(targets), closing].join('\n\n')
-  writeFileSync(join(docs, 'performance.md'), before + figures + after)
+  writeFigures(marks, [reported, table(found), goals(targets)])
 }

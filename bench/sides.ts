@@ -106,7 +106,7 @@ export async function onPostgres(scene: Scene): Promise<Pair> {
   const client = new pg.Client(server.url)
   await client.connect()
   const books = [...manyBooks(rows)]
-  await fillPostgres(client, server.url, books)
+  await fillPostgres(client, server.url, rows, books)
   await fillExpertPostgres(client, books)
   await client.query('VACUUM ANALYZE')
   await client.query(`CREATE DATABASE guarded TEMPLATE "${new URL(server.url).pathname.slice(1)}"`)
