@@ -96,7 +96,9 @@ export async function fillPostgres(
   await (await openAny(library, url, 'apply')).close()
   const { collection } = library.resources.get('books') as Resource
   const [head = ''] = statementTexts(collection, postgresDialect).insert.split(' VALUES ')
-  const found = await client.query("SELECT indexname AS name, indexdef AS sql FROM pg_indexes WHERE tablename = 'books'")
+  const found = await client.query(
+    "SELECT indexname AS name, indexdef AS sql FROM pg_indexes WHERE tablename = 'books'",
+  )
   const own = found.rows.filter(({ sql }) => !sql.startsWith('CREATE UNIQUE'))
   for (const { name } of own) await client.query(`DROP INDEX "${name}"`)
   let made = 0

@@ -36,7 +36,7 @@ const jsonBody = { 'content-type': 'application/json' }
 const here = import.meta.dirname
 process.env.BYLAW_PEPPER ??= randomBytes(32).toString('base64') // what the servers inherit
 const main = join(here, '../bin/bylaw.js') // as it is published
-const served = (database: string, declaration: string) => (port: number) => [
+export const served = (database: string, declaration: string) => (port: number) => [
   main,
   'serve',
   join(here, declaration),
@@ -46,9 +46,14 @@ const served = (database: string, declaration: string) => (port: number) => [
   database,
 ]
 
+/** Makes the tables of a declaration in a database, as a service makes them in development only. */
+export function apply(database: string, declaration: string, env: Readonly<Record<string, string>> = {}): void {
+  const words = [main, 'migrate', 'apply', join(here, declaration), '--database', database]
+  insistently(() => execFileSync(process.execPath, words, { env: { ...process.env, ...env } }))
+}
+
 async function guardedOn(database: string, { started }: Scene): Promise<Pair['guarded']> {
-  const applied = [main, 'migrate', 'apply', join(here, 'guarded.ts'), '--database', database]
-  insistently(() => execFileSync(process.execPath, applied))
+  apply(database, 'guarded.ts')
   const words = ['keys', 'create', join(here, 'guarded.ts'), '--name', 'bench', '--tier', 'reader']
   const made = [main, ...words, '--database', database, '--json']
   const { key } = JSON.parse(insistently(() => execFileSync(process.execPath, made, { encoding: 'utf8' })))
