@@ -71,6 +71,7 @@ end\n`,
   rmSync(folder, { recursive: true })
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url} failed under load:\n${stdout}`)
   const rate = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
+  if (!(rate > 0)) throw new Error(`${url} answered nothing under load:\n${stdout}`)
   return { rate, p50: percentile(stdout, 50), p99: percentile(stdout, 99) }
 }
 
