@@ -22,7 +22,7 @@ import {
   writeFigures,
 } from './report.ts'
 import { ask, freePort, type Served, serve } from './server.ts'
-import { onLinks, onPostgres, onSqlite } from './sides.ts'
+import { onDoors, onLinks, onPostgres, onSqlite } from './sides.ts'
 import { type Side, type Workload, workloads } from './workloads.ts'
 
 const { values } = parseArgs({
@@ -118,6 +118,7 @@ async function onStore({ store, rows, first, wanted, found, targets }: Part): Pr
     targets.push(target('memory of ours on SQLite after the run, MB', ours.memory(), 225, 'most'))
   }
   console.log(`memory on ${store}: ours ${ours.memory()} MB, expert ${expert.memory()} MB`)
+  if (first && wanted('transition')) found.push(await transitions(part, store, pair))
   if (first && store === 'sqlite' && wanted('linked')) targets.push(await links(part, found))
   if (store === 'sqlite' && wanted('deep')) targets.push(await deep(ours.url, rows, sample(rows)[0] as Book))
   await Promise.all([ours, expert, pair.guarded].map(({ stop }) => stop()))
@@ -195,6 +196,19 @@ async function links(folder: string, found: Row[]): Promise<Target> {
   await server.stop()
   found.push(row)
   return target('one item with links, sqlite, against one without', ratio(row, 'ours', 'plain'), 0.91)
+}
+
+/** Transitions of doors: each round opens all of them and closes them again, so that each can be repeated. */
+async function transitions(folder: string, store: string, pair: Parameters<typeof onDoors>[1]): Promise<Row> {
+  const { sides, walks } = await onDoors({ folder, rows: 0, started }, pair)
+  const asked = walks.map((walk) => Array.from({ length: rounds + 1 }, () => walk).flat())
+  const about = { store, rows: walks[0].length / 2, workload: 'transition', about: 'a transition, durable' }
+  const row = inTurn(about, walks[0].length, [
+    ['expert', sides[1], asked[1] ?? []],
+    ['ours', sides[0], asked[0] ?? []],
+  ])
+  await Promise.all(sides.map(({ stop }) => stop()))
+  return row
 }
 
 /** A bare server that sends our answer. */
