@@ -3,11 +3,14 @@ import type { Line } from './growth-lines.ts'
 import { type Growing, inTurn, newDatabase, type Size, started } from './growth-rounds.ts'
 import { type Asking, load } from './load.ts'
 import { paced } from './paced.ts'
+import { median } from './report.ts'
 import type { Served } from './server.ts'
 
 const resourceCounts = [10, 100, 1000]
 const versionCounts = [1, 2, 3, 4, 5]
 const connectionCounts = [1, 100, 1000, 10_000]
+/** With more requests at once than a service accepts, it would refuse some. */
+const loadedCounts = [1, 100]
 /** How many items are asked for, of all resources together. */
 const items = 1000
 
@@ -70,7 +73,7 @@ async function resources(growing: Growing): Promise<Line[]> {
   ]
 }
 
-/** One item at half of the lowest of the highest rates, over more and more connections, on both HTTP engines. */
+/** One item at half of the highest rate of one connection or of a hundred, the lower one, over more and more connections, on both HTTP engines. */
 async function connections(growing: Growing): Promise<Line[]> {
   const lines: Line[] = []
   for (const engine of ['node', 'own']) {
@@ -91,15 +94,15 @@ function overConnections(
 ): Line[] {
   load(url, asked, seconds) // warms it up
   const line = { part: 'connections', store }
-  const inRounds = (figure: (at: number) => number) => {
-    const points = connectionCounts.map((at) => ({ at, rounds: [] as number[] }))
+  const inRounds = (counts: readonly number[], figure: (at: number) => number) => {
+    const points = counts.map((at) => ({ at, rounds: [] as number[] }))
     for (let round = 0; round < rounds; round++)
       for (const point of round % 2 === 0 ? points : points.toReversed()) point.rounds.push(figure(point.at))
     return points
   }
-  const highest = inRounds((at) => load(url, asked, seconds + Math.round(at / 1000), at).rate) // connecting takes time
-  const rate = Math.round(Math.min(...highest.map(({ rounds }) => Math.max(...rounds))) / 2)
-  const times = inRounds((at) => paced(url, asked, rate, seconds, at))
+  const highest = inRounds(loadedCounts, (at) => load(url, asked, seconds, at).rate)
+  const rate = Math.round(Math.min(...highest.map(({ rounds }) => median(rounds))) / 2)
+  const times = inRounds(connectionCounts, (at) => paced(url, asked, rate, seconds, at))
   const what = `p99 of one item, ${rate.toLocaleString('en')} a second, engine ${engine}`
   return [
     { ...line, what, unit: 'ms', bound: 1.5, points: times },
