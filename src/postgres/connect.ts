@@ -121,6 +121,7 @@ function clientConfig(
     database,
     password,
     ssl: tls,
+    enableChannelBinding: tls !== false, // where the server offers it: a relay between them cannot pass on the login
     application_name: name,
     connectionTimeoutMillis: times.connect,
     keepAlive: true,

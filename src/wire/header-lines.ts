@@ -120,6 +120,7 @@ export class HeaderLines {
       if (bytes[i] !== cr || bytes[i + 1] !== lf) return malformed('Invalid character in a header value')
       let last = i
       while (last > value && (bytes[last - 1] === space || bytes[last - 1] === tab)) last--
+      if (last < i && isTabbedCoding(bytes.toString('latin1', line, i))) return malformed('A tab follows the coding')
       const { marks, count } = this
       marks[count] = line - from
       marks[count + 1] = name - from
@@ -130,6 +131,9 @@ export class HeaderLines {
     }
   }
 }
+
+/** A coding with a tab after it: other readers take it for another coding, and the message for one of another length. */
+const isTabbedCoding = (line: string): boolean => /^transfer-encoding:.*\t *$/i.test(line)
 
 /** Where a message begins: empty lines before it are skipped. */
 export function skipEmptyLines(bytes: Buffer, from: number): number {

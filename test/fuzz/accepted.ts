@@ -20,7 +20,7 @@ const refusedOnlyByOwn: Readonly<Record<string, RegExp>> = {
   'a line that does not end with CRLF, or an empty line of that kind before a message': /(?:^|[^\r])\n|\r(?!\n)/,
   'more than one space in the request line': /(?:^|\n)[^\r\n]* {2}[^\r\n]*HTTP\/\d/,
   'a chunk size of more than 13 digits': /\r\n[\da-f]{14,}/i,
-  'a chunk extension that is not in the grammar of RFC 9112': /\r\n[\da-f]+;[^\r\n]*(?:=(?=[;\r])|;[;\r=])/i,
+  'a chunk extension that is not in the grammar of RFC 9112': /\r\n[\da-f]+(?=;)[^\r\n]*(?:=(?=[;\r])|;[;\r=])/i,
 }
 
 const isUpgrade = (bytes: string): boolean => /\r\nConnection:[^\r]*upgrade/i.test(bytes) && /\r\nUpgrade:/i.test(bytes)
@@ -72,7 +72,7 @@ const unreadFirst = (bytes: string, one: Seen, other: Seen): boolean =>
 
 /** Its CR is content then, and the LF that follows stands alone before the next message. */
 const contentEndsInLineEnd = (seen: Seen | undefined): boolean =>
-  (seen !== undefined && target(seen) === '/unread') ||
+  (seen !== undefined && (seen.saw === null || target(seen) === '/unread')) ||
   ((seen?.saw as { content?: string | null } | null)?.content ?? '').endsWith('\r')
 
 export function acceptedDifference(bytes: string, theirs: readonly Seen[], ours: readonly Seen[]): string | null {

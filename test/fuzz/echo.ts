@@ -1,4 +1,6 @@
 /** An echo behind each engine: bytes go in over a connection in memory, cut as wanted, and what the service saw comes out. */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { f, service } from 'bylaw'
 import { hostPhase, messagePhase } from '../../src/corridor/message.ts'
 import { check, corridorOf } from '../../src/corridor/phase.ts'
@@ -36,17 +38,28 @@ async function contentOf({ content }: Call): Promise<string | null> {
   }
 }
 
+/** A request as the service saw it. */
+export interface SeenRequest {
+  readonly method: string
+  readonly target: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly raw: readonly string[]
+  readonly content: string | null
+}
+
 /** Answers what it saw; the content of a request for `/unread` is not read. */
-const echoPhase = check({
-  name: 'echo',
-  pass: async (way) => {
-    const { method, target, authority, http, headers, raw } = way.call
-    if (!echo.methods.split(', ').includes(method)) throw new Problem('method-not-allowed', 'No such method.')
-    const content = target === '/unread' ? null : await contentOf(way.call)
-    const body = JSON.stringify({ method, target, authority, http, headers, raw, content })
-    way.reply = { status: 200, headers: { 'Content-Type': 'application/json' }, body }
-  },
-})
+const echoPhase = (observe: (request: SeenRequest) => void) =>
+  check({
+    name: 'echo',
+    pass: async (way) => {
+      const { method, target, authority, http, headers, raw } = way.call
+      if (!echo.methods.split(', ').includes(method)) throw new Problem('method-not-allowed', 'No such method.')
+      const content = target === '/unread' ? null : await contentOf(way.call)
+      observe({ method, target, headers, raw, content } as SeenRequest)
+      const body = JSON.stringify({ method, target, authority, http, headers, raw, content })
+      way.reply = { status: 200, headers: { 'Content-Type': 'application/json' }, body }
+    },
+  })
 
 /** An answer as it is compared. */
 export interface Seen {
@@ -61,23 +74,32 @@ export interface Seen {
 export interface EchoServer {
   /** The answers to bytes that arrive in these pieces, with a turn of the event loop between them if `slow`. */
   readonly converse: (pieces: readonly Buffer[], slow?: boolean) => Promise<readonly Seen[]>
+  /** Listens on a port of the machine's choice, which it returns. */
+  readonly listen: () => Promise<number>
   readonly close: () => void
   /** The failures that were logged. */
   readonly errors: object[]
 }
 
-export async function echoServers(): Promise<{ readonly node: EchoServer; readonly own: EchoServer }> {
+export async function echoServers(
+  observe: (request: SeenRequest) => void = () => {},
+): Promise<{ readonly node: EchoServer; readonly own: EchoServer }> {
   const store = await openStore(echo, 'sqlite::memory:', 'apply')
   const make = (engine: typeof ownEngine): EchoServer => {
     const errors: object[] = []
     const world = serviceWorld(realWorld, store)
     const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
     const authenticate = callerGate(echo, store, world)
-    const corridor = corridorOf(messagePhase, hostPhase, echoPhase)
+    const corridor = corridorOf(messagePhase, hostPhase, echoPhase(observe))
     const context: ServerContext = { service: echo, store, world, log, authenticate, open: () => true, corridor }
     const server = engine(context, connectionQueues(world), world.state.of(makeAnswerReaders, context).close)
     const converse = (pieces: readonly Buffer[], slow = false) => talk(server, pieces, slow)
-    return { converse, errors, close: () => void server.close() }
+    const listen = async () => {
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      return (server.address() as AddressInfo).port
+    }
+    return { converse, listen, errors, close: () => void server.close() }
   }
   return { node: make(nodeEngine), own: make(ownEngine) }
 }

@@ -30,14 +30,23 @@ async function serverUrl(): Promise<string> {
   return (await own).url
 }
 
-/** Creates an empty schema and returns the URL of a store in it. */
+/** The schemas of tests that ended. */
+const left: string[] = []
+
+/**
+ * Creates an empty schema and returns the URL of a store in it. `drop` leaves the schema until the next one is created: hooks run
+ * in the order of their registration, so the services on it may still be open.
+ */
 export async function freshPostgres(): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
   const url = await serverUrl()
   const name = `t${process.pid}_${++count}`
+  for (const old of left.splice(0)) await dropSchema(url, old)
   await sql(url, `CREATE SCHEMA ${name}`)
   return {
     url: `${url}?options=${encodeURIComponent(`-c search_path=${name} -c client_min_messages=error`)}`,
-    drop: () => dropSchema(url, name),
+    drop: async () => {
+      left.push(name)
+    },
   }
 }
 

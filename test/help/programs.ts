@@ -16,6 +16,9 @@ const installs = {
   python3: 'apt-get install python3, or brew install python',
   go: 'apt-get install golang-go, or brew install go',
   chromium: 'apt-get install chromium',
+  nginx: 'apt-get install nginx-light, or brew install nginx',
+  haproxy: 'apt-get install haproxy, or brew install haproxy',
+  apache2: 'apt-get install apache2-bin',
 } as const
 
 export type Program = keyof typeof installs

@@ -1,10 +1,13 @@
 /** Connections to a database: URLs, the environment, passwords, TLS. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { connect as connectTls, TLSSocket } from 'node:tls'
 import { parseConnectionUrl } from '../../src/postgres/connection-url.ts'
 import { cluster, owner } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
@@ -46,12 +49,17 @@ test('mistakes in a URL are reported', () => {
     assert.throws(() => parseConnectionUrl(url, {}), reason, url)
 })
 
-/** A server with passwords and TLS. */
-async function guarded(t: TestContext) {
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+function certificate(name: string): { readonly key: string; readonly cert: string } {
+  const [key, cert] = [join(folder, `${name}-key.pem`), join(folder, `${name}.pem`)]
   const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
   const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
   execFileSync('openssl', [...request, ...names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  return { key, cert }
+}
+
+/** A server with passwords and TLS. */
+async function guarded(t: TestContext) {
+  const { key, cert } = certificate('server')
   const as = owner()
   chmodSync(folder, 0o755)
   chmodSync(key, 0o600)
@@ -99,4 +107,35 @@ test('passwords come from a file, TLS is as strict as requested, and no secret i
   writeFileSync(secret, 'second-secret\n')
   await sql(server.url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'`)
   assert.equal((await own.call('GET', '/things')).status, 200)
+})
+
+test('a login over TLS is bound to the certificate of the server, so that a relay cannot pass it on', {
+  skip: without('openssl'),
+  timeout: 60_000,
+}, async (t) => {
+  const { server, at } = await guarded(t)
+  const own = certificate('relay')
+  const relay = createServer((client) => {
+    client.on('error', () => {})
+    client.once('data', () => {
+      client.write('S') // the client asked for TLS; the relay has a certificate of its own, which sslmode=require accepts
+      const near = new TLSSocket(client, { isServer: true, key: readFileSync(own.key), cert: readFileSync(own.cert) })
+      near.on('error', () => {})
+      const plain = connect(server.port, '127.0.0.1', () => plain.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])))
+      plain.once('data', () => {
+        const far = connectTls({ socket: plain, rejectUnauthorized: false })
+        far.on('error', () => {})
+        near.pipe(far).pipe(near)
+      })
+    })
+  })
+  relay.listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  t.after(() => relay.close())
+  const { port } = relay.address() as AddressInfo
+  const direct = at('localhost', 'sslmode=require', 'ann:first-secret')
+  const reached = await node(direct)
+  assert.equal((await reached.call('GET', '/things')).status, 200)
+  await reached.close()
+  await assert.rejects(node(direct.replace(`:${server.port}/`, `:${port}/`)), /SCRAM|channel binding/)
 })
