@@ -73,7 +73,10 @@ async function resources(growing: Growing): Promise<Line[]> {
   ]
 }
 
-/** One item at half of the highest rate of one connection or of a hundred, the lower one, over more and more connections, on both HTTP engines. */
+/**
+ * One item at half of the highest rate of one connection or of a hundred, the lower one, over more and more connections, on both
+ * HTTP engines.
+ */
 async function connections(growing: Growing): Promise<Line[]> {
   const lines: Line[] = []
   for (const engine of ['node', 'own']) {

@@ -75,7 +75,7 @@ function keep(part: string, lines: readonly Line[]): void {
   const all = [...before.lines.filter((one) => nameOf(one) !== part), ...lines]
   const sorted = order.flatMap((name) => all.filter((one) => nameOf(one) === name))
   const measured = { ...before.measured, [part]: how }
-  writeFileSync(kept, `${JSON.stringify({ measured, lines: sorted } satisfies Results, null, 2)}\n`)
+  writeFileSync(kept, `${JSON.stringify({ measured, lines: sorted } satisfies Results, rounded, 2)}\n`)
   writeFileSync(
     join(here, '../docs/growth.svg'),
     curves(sorted, 'Time of a request, as a multiple of that at the fewest'),
@@ -88,6 +88,8 @@ function keep(part: string, lines: readonly Line[]): void {
   const tables = Object.keys(parts).map((name) => sorted.filter((one) => one.part === name))
   writeFigures(marks, [told.join(' '), ...tables.filter((one) => one.length > 0).map(tableOf), goals(goalsOf(sorted))])
 }
+
+const rounded = (_: string, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(5)) : value)
 
 function results(): Results {
   try {
