@@ -89,7 +89,9 @@ function keep(part: string, lines: readonly Line[]): void {
   writeFigures(marks, [told.join(' '), ...tables.filter((one) => one.length > 0).map(tableOf), goals(goalsOf(sorted))])
 }
 
-const rounded = (_: string, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(5)) : value)
+function rounded(_: string, value: unknown): unknown {
+  return typeof value === 'number' ? Number(value.toPrecision(5)) : value
+}
 
 function results(): Results {
   try {
