@@ -23,7 +23,7 @@ export interface Measured {
 }
 
 const digits = 12
-const connections = 64
+const usual = 64
 const hasWrk = spawnSync('wrk', ['--version']).error === undefined
 export const loader = hasWrk ? 'wrk' : 'autocannon'
 
@@ -41,12 +41,12 @@ export function textOf({ method = 'GET', path, headers = {}, body = '' }: Asking
 let number = Date.now() % 1e6
 
 /** Loads a server for some seconds; a failed request ends the run. */
-export function load(url: string, asked: readonly Asking[], seconds: number): Measured {
+export function load(url: string, asked: readonly Asking[], seconds: number, connections = usual): Measured {
   number += 1
-  return hasWrk ? byWrk(url, asked, seconds) : byAutocannon(url, asked, seconds)
+  return hasWrk ? byWrk(url, asked, seconds, connections) : byAutocannon(url, asked, seconds, connections)
 }
 
-function byWrk(url: string, asked: readonly Asking[], seconds: number): Measured {
+function byWrk(url: string, asked: readonly Asking[], seconds: number, connections: number): Measured {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-load-'))
   const script = join(folder, 'requests.lua')
   const pieces = asked.map(
@@ -71,6 +71,7 @@ end\n`,
   rmSync(folder, { recursive: true })
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url} failed under load:\n${stdout}`)
   const rate = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
+  if (!(rate > 0)) throw new Error(`${url} answered nothing under load:\n${stdout}`)
   return { rate, p50: percentile(stdout, 50), p99: percentile(stdout, 99) }
 }
 
@@ -82,8 +83,8 @@ function percentile(text: string, which: number): number {
 }
 
 /** In a separate process, so that client and server do not wait for each other. */
-function byAutocannon(url: string, asked: readonly Asking[], seconds: number): Measured {
-  const job = JSON.stringify({ url, asked, seconds, number })
+function byAutocannon(url: string, asked: readonly Asking[], seconds: number, connections: number): Measured {
+  const job = JSON.stringify({ url, asked, seconds, number, connections })
   const [command, ...rest] = pinned(1, process.execPath, import.meta.filename, job) as [string, ...string[]]
   const { stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', timeout: (seconds + 30) * 1000 })
   const reported = stdout.split('\n').find((line) => line.startsWith('{'))
@@ -96,9 +97,10 @@ interface Job {
   readonly asked: readonly Asking[]
   readonly seconds: number
   readonly number: number
+  readonly connections: number
 }
 
-async function work({ url, asked, seconds, number: run }: Job): Promise<void> {
+async function work({ url, asked, seconds, number: run, connections }: Job): Promise<void> {
   let n = 0
   const numbered = (text: string) => text.replaceAll('{n}', `${run % 1e6}`.padStart(6, '0') + `${n}`.padStart(6, '0'))
   const requests = asked.map(({ method = 'GET', path, headers = {}, body = '' }) => ({

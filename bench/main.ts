@@ -1,5 +1,5 @@
 /** `npm run bench`: a bare server, an expert's, and ours, in turn in one run, as ratios; all of it on few rows, what depends on them on many too. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -8,9 +8,21 @@ import { deep } from './deep.ts'
 import { type Asking, load, loader, type Measured } from './load.ts'
 import { once } from './once.ts'
 import { paced } from './paced.ts'
-import { compared, goals, machine, median, plot, type Row, ratio, type Target, table, target } from './report.ts'
+import {
+  compared,
+  goals,
+  machine,
+  median,
+  plot,
+  type Row,
+  ratio,
+  type Target,
+  table,
+  target,
+  writeFigures,
+} from './report.ts'
 import { ask, freePort, type Served, serve } from './server.ts'
-import { onLinks, onPostgres, onSqlite } from './sides.ts'
+import { onDoors, onLinks, onPostgres, onSqlite } from './sides.ts'
 import { type Side, type Workload, workloads } from './workloads.ts'
 
 const { values } = parseArgs({
@@ -32,7 +44,7 @@ const large = ['item', 'list', 'cold', 'varied', 'moving', 'total', 'deep']
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 const here = import.meta.dirname
 const running: Served[] = []
-const [opening, closing] = ['<!-- figures, written by npm run bench -->', '<!-- end of figures -->']
+const marks = ['<!-- figures, written by npm run bench -->', '<!-- end of figures -->'] as const
 
 /** [store and workload, against the expert, against the floor] */
 const bounds: readonly (readonly [string, number, number?])[] = [
@@ -106,6 +118,7 @@ async function onStore({ store, rows, first, wanted, found, targets }: Part): Pr
     targets.push(target('memory of ours on SQLite after the run, MB', ours.memory(), 225, 'most'))
   }
   console.log(`memory on ${store}: ours ${ours.memory()} MB, expert ${expert.memory()} MB`)
+  if (first && wanted('transition')) found.push(await transitions(part, store, pair))
   if (first && store === 'sqlite' && wanted('linked')) targets.push(await links(part, found))
   if (store === 'sqlite' && wanted('deep')) targets.push(await deep(ours.url, rows, sample(rows)[0] as Book))
   await Promise.all([ours, expert, pair.guarded].map(({ stop }) => stop()))
@@ -185,6 +198,19 @@ async function links(folder: string, found: Row[]): Promise<Target> {
   return target('one item with links, sqlite, against one without', ratio(row, 'ours', 'plain'), 0.91)
 }
 
+/** Transitions of doors: each round opens all of them and closes them again, so that each can be repeated. */
+async function transitions(folder: string, store: string, pair: Parameters<typeof onDoors>[1]): Promise<Row> {
+  const { sides, walks } = await onDoors({ folder, rows: 0, started }, pair)
+  const asked = walks.map((walk) => Array.from({ length: rounds + 1 }, () => walk).flat())
+  const about = { store, rows: walks[0].length / 2, workload: 'transition', about: 'a transition, durable' }
+  const row = inTurn(about, walks[0].length, [
+    ['expert', sides[1], asked[1] ?? []],
+    ['ours', sides[0], asked[0] ?? []],
+  ])
+  await Promise.all(sides.map(({ stop }) => stop()))
+  return row
+}
+
 /** A bare server that sends our answer. */
 async function floorOf({ ours: [asked] }: Workload, { url }: Served): Promise<Served> {
   const answer = await ask(url + asked?.path, { 'Accept-Encoding': 'identity' })
@@ -226,12 +252,7 @@ function writeDown(found: readonly Row[], targets: readonly Target[]): void {
   const on = `${machine()}, Node.js ${process.versions.node}, load by ${loader}`
   const results = { machine: on, rows: sizes, rounds, seconds, targets, workloads: found }
   writeFileSync(join(here, 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
-  const docs = join(here, '../docs')
-  writeFileSync(join(docs, 'performance.svg'), plot(found, `Requests a second. ${on}`))
-  const page = readFileSync(join(docs, 'performance.md'), 'utf8')
-  const [before, rest = ''] = page.split(opening) as [string, string?]
-  const [, after = ''] = rest.split(closing)
+  writeFileSync(join(here, '../docs/performance.svg'), plot(found, `Requests a second. ${on}`))
   const reported = `${on}; ${rounds} rounds of ${seconds} s, each figure the median. ${others()}`
-  const figures = [opening, reported, table(found), goals(targets), closing].join('\n\n')
-  writeFileSync(join(docs, 'performance.md'), before + figures + after)
+  writeFigures(marks, [reported, table(found), goals(targets)])
 }

@@ -9,11 +9,12 @@ interface Job {
   readonly asked: readonly Asking[]
   readonly rate: number
   readonly seconds: number
+  readonly connections: number
 }
 
 /** The 99th percentile of the time to an answer, in milliseconds. */
-export function paced(url: string, asked: readonly Asking[], rate: number, seconds: number): number {
-  const job = JSON.stringify({ port: Number(new URL(url).port), asked, rate, seconds } satisfies Job)
+export function paced(url: string, asked: readonly Asking[], rate: number, seconds: number, connections = 64): number {
+  const job = JSON.stringify({ port: Number(new URL(url).port), asked, rate, seconds, connections } satisfies Job)
   const [command, ...rest] = pinned(1, process.execPath, '--conditions=bylaw-source', import.meta.filename, job) as [
     string,
     ...string[],
@@ -24,16 +25,20 @@ export function paced(url: string, asked: readonly Asking[], rate: number, secon
   return p99
 }
 
-const connections = 64
+/** So many connections are opened at a time. */
+const atOnce = 100
 
-async function work({ port, asked, rate, seconds }: Job): Promise<void> {
+async function work({ port, asked, rate, seconds, connections }: Job): Promise<void> {
   const texts = asked.map((one) => textOf(one).join(''))
   const times: number[] = []
   const idle: Socket[] = []
   const due: number[] = []
   const asking = new Map<Socket, number>()
-  const sockets = await Promise.all(Array.from({ length: connections }, () => opened(port, answered)))
-  idle.push(...sockets)
+  while (idle.length < connections) {
+    const length = Math.min(atOnce, connections - idle.length)
+    idle.push(...(await Promise.all(Array.from({ length }, () => opened(port, answered)))))
+  }
+  const sockets = [...idle]
   let sent = 0
 
   function answered(socket: Socket): void {

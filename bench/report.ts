@@ -1,5 +1,7 @@
 /** The results of a run: a table for people, targets for programs, a plot for the page. */
+import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { join } from 'node:path'
 import type { Measured } from './load.ts'
 
 /** A workload with the results of each side in each round. */
@@ -86,7 +88,7 @@ export function table(rows: readonly Row[]): string {
   return columns(head, lines)
 }
 
-function columns(head: readonly string[], lines: readonly (readonly string[])[]): string {
+export function columns(head: readonly string[], lines: readonly (readonly string[])[]): string {
   const widths = head.map((_, i) => Math.max(3, ...[head, ...lines].map((line) => (line[i] as string).length)))
   const written = [head, widths.map((width) => '-'.repeat(width)), ...lines].map(
     (line) => `| ${line.map((cell, i) => cell.padEnd(widths[i] as number)).join(' | ')} |`,
@@ -127,10 +129,23 @@ export function plot(rows: readonly Row[], caption: string): string {
     }
     y += 14
   }
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 ${height}" font-family="system-ui, sans-serif" font-size="14"><title>Requests a second</title>
+  return drawing('Requests a second', caption, height, parts)
+}
+
+/** A drawing of parts below a caption. */
+export function drawing(title: string, caption: string, height: number, parts: readonly string[]): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 ${height}" font-family="system-ui, sans-serif" font-size="14"><title>${title}</title>
 <rect width="860" height="${height}" fill="#ffffff"/>
 <text x="16" y="28" font-weight="600">${caption}</text>
 ${parts.join('\n')}
 </svg>
 `
+}
+
+/** Writes parts of the page of figures between the two marks of a benchmark. */
+export function writeFigures([opening, closing]: readonly [string, string], parts: readonly string[]): void {
+  const path = join(import.meta.dirname, '../docs/performance.md')
+  const [before, rest = ''] = readFileSync(path, 'utf8').split(opening) as [string, string?]
+  const [, after = ''] = rest.split(closing)
+  writeFileSync(path, before + [opening, ...parts, closing].join('\n\n') + after)
 }

@@ -42,12 +42,12 @@ export async function serve(words: readonly string[], port: number, log: string,
 }
 
 async function answers(url: string, child: ChildProcess, log: string): Promise<void> {
-  for (const until = Date.now() + 20_000; ; ) {
+  for (const until = Date.now() + 60_000; ; ) {
     try {
       await (await fetch(`${url}/healthz`)).arrayBuffer()
       return
     } catch (error) {
-      if (child.exitCode === null && Date.now() < until) await new Promise((done) => setTimeout(done, 50))
+      if (child.exitCode === null && Date.now() < until) await new Promise((done) => setTimeout(done, 10))
       else throw new Error(`A server did not start:\n${readFileSync(log, 'utf8').slice(-2000)}`, { cause: error })
     }
   }
@@ -59,7 +59,7 @@ function memoryOf(pid: number): number {
 }
 
 /** By the clock of the scheduler, in ticks of 10 ms. */
-function cpuOf(pid: number): number {
+export function cpuOf(pid: number): number {
   const [user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13) ?? []
   return 10 * (Number(user) + Number(system))
 }

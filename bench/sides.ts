@@ -7,6 +7,7 @@ import pg from 'pg'
 import { openStore } from '../src/terminal/open.ts'
 import { cluster } from '../test/help/cluster.ts'
 import { fill, fillPostgres, manyBooks } from './books.ts'
+import { withClient } from './databases.ts'
 import { fillExpert } from './expert.ts'
 import { fillExpert as fillExpertPostgres } from './expert-postgres.ts'
 import linked from './linked.ts'
@@ -23,7 +24,16 @@ interface Pair {
   readonly sides: readonly [ours: Served, expert: Served]
   /** Ours once more, for those with a key and a quota alone. */
   readonly guarded: Served & { readonly key: string }
+  /** Makes one more database on the store, which is empty, and returns its URL. */
+  readonly another: (name: string) => Promise<string>
   readonly close: () => Promise<void>
+}
+
+/** Doors that are opened and closed again, and those of the expert. */
+interface Doors {
+  readonly sides: readonly [ours: Served, expert: Served]
+  /** One walk: all doors are opened, then all of them closed. */
+  readonly walks: readonly [ours: readonly Asking[], expert: readonly Asking[]]
 }
 
 interface Linked {
@@ -36,7 +46,7 @@ const jsonBody = { 'content-type': 'application/json' }
 const here = import.meta.dirname
 process.env.BYLAW_PEPPER ??= randomBytes(32).toString('base64') // what the servers inherit
 const main = join(here, '../bin/bylaw.js') // as it is published
-const served = (database: string, declaration: string) => (port: number) => [
+export const served = (database: string, declaration: string) => (port: number) => [
   main,
   'serve',
   join(here, declaration),
@@ -46,9 +56,14 @@ const served = (database: string, declaration: string) => (port: number) => [
   database,
 ]
 
+/** Makes the tables of a declaration in a database, as a service makes them in development only. */
+export function apply(database: string, declaration: string, env: Readonly<Record<string, string>> = {}): void {
+  const words = [main, 'migrate', 'apply', join(here, declaration), '--database', database]
+  insistently(() => execFileSync(process.execPath, words, { env: { ...process.env, ...env } }))
+}
+
 async function guardedOn(database: string, { started }: Scene): Promise<Pair['guarded']> {
-  const applied = [main, 'migrate', 'apply', join(here, 'guarded.ts'), '--database', database]
-  insistently(() => execFileSync(process.execPath, applied))
+  apply(database, 'guarded.ts')
   const words = ['keys', 'create', join(here, 'guarded.ts'), '--name', 'bench', '--tier', 'reader']
   const made = [main, ...words, '--database', database, '--json']
   const { key } = JSON.parse(insistently(() => execFileSync(process.execPath, made, { encoding: 'utf8' })))
@@ -71,6 +86,26 @@ export async function onLinks({ folder, started }: Scene): Promise<Linked> {
     return all
   }
   return { server, ours: await asked('linked'), plain: await asked('plain') }
+}
+
+/** On databases of their own. */
+export async function onDoors({ started }: Scene, { another }: Pair): Promise<Doors> {
+  const [own, other] = [await another('doors'), await another('expert_doors')]
+  apply(own, 'doors.ts')
+  const ours = await started('doors', served(own, 'doors.ts'))
+  const expert = await started('expert-doors', (port) => [join(here, 'doors-expert.ts'), other, String(port)])
+  const walk = async ({ url }: Served) => {
+    const ids: string[] = []
+    for (let i = 0; i < 2000; i++) {
+      const body = JSON.stringify({ name: `Door ${i}` })
+      const made = await fetch(`${url}/doors`, { method: 'POST', body, headers: jsonBody })
+      ids.push(((await made.json()) as { id: string }).id)
+    }
+    return ['openings', 'closings'].flatMap((name) =>
+      ids.map((id): Asking => ({ method: 'POST', path: `/doors/${id}/${name}` })),
+    )
+  }
+  return { sides: [ours, expert], walks: [await walk(ours), await walk(expert)] }
 }
 
 /** The database may look after its new rows, and keep their table from being changed meanwhile. */
@@ -96,7 +131,8 @@ export async function onSqlite(scene: Scene): Promise<Pair> {
   fillExpert(other, manyBooks(rows))
   const ours = await started('ours', served(`sqlite:${file}`, 'library.ts'))
   const expert = await started('expert', (port) => [join(here, 'expert.ts'), other, String(port)])
-  return { sides: [ours, expert], guarded: await guardedOn(`sqlite:${beside}`, scene), close: async () => {} }
+  const another = async (name: string) => `sqlite:${join(folder, `${name}.db`)}`
+  return { sides: [ours, expert], guarded: await guardedOn(`sqlite:${beside}`, scene), another, close: async () => {} }
 }
 
 /** On a server of its own, as it comes, with durable commits. */
@@ -106,7 +142,7 @@ export async function onPostgres(scene: Scene): Promise<Pair> {
   const client = new pg.Client(server.url)
   await client.connect()
   const books = [...manyBooks(rows)]
-  await fillPostgres(client, server.url, books)
+  await fillPostgres(client, server.url, rows, books)
   await fillExpertPostgres(client, books)
   await client.query('VACUUM ANALYZE')
   await client.query(`CREATE DATABASE guarded TEMPLATE "${new URL(server.url).pathname.slice(1)}"`)
@@ -115,5 +151,9 @@ export async function onPostgres(scene: Scene): Promise<Pair> {
   beside.pathname = '/guarded'
   const ours = await started('ours', served(server.url, 'library.ts'))
   const expert = await started('expert', (port) => [join(here, 'expert-postgres.ts'), server.url, String(port)])
-  return { sides: [ours, expert], guarded: await guardedOn(beside.href, scene), close: server.close }
+  const another = async (name: string) => {
+    await withClient(server.url, (one) => one.query(`CREATE DATABASE ${name}`))
+    return Object.assign(new URL(server.url), { pathname: `/${name}` }).href
+  }
+  return { sides: [ours, expert], guarded: await guardedOn(beside.href, scene), another, close: server.close }
 }

@@ -79,10 +79,11 @@ function checkPublicRules(
 
 /** Items without an owner must not refer to owned ones, as that would reveal them. */
 function checkReferences(name: string, { fields }: UncheckedObject, context: DeclarationCheck): void {
-  const owned = Object.keys(context.resources).filter((one) => accountOwnerOf(one, context))
+  const names = Object.keys(context.resources)
   for (const [field, given] of Object.entries(isObject(fields) ? fields : {})) {
     const made = soundField(given, context)
-    const target = made && owned.find((one) => referenceSites(made, one, field).length > 0)
+    const target =
+      made && names.find((one) => referenceSites(made, one, field).length > 0 && accountOwnerOf(one, context))
     if (target === undefined) continue
     const reason = `It refers to \`${target}\`, whose items belong to accounts, while those of \`${name}\` have no owner.`
     report(context, ['resources', name, 'fields', field], reason, `Declare an \`owner\` of \`${name}\` too.`)

@@ -97,8 +97,9 @@ export function totalTypes(
   more: Iterable<string> = moved.map((one) => one.today.name),
 ): readonly RefusalType[] {
   const written = new Set([today.name, ...more])
-  const aggregates = [...stored.values()].flatMap(({ collection }) => collection.aggregates)
-  return aggregates.some(({ collection }) => written.has(collection)) ? ['conflict'] : []
+  for (const { collection } of stored.values())
+    if (collection.aggregates.some((one) => written.has(one.collection))) return ['conflict']
+  return []
 }
 
 /** The refusals of writes of handlers to other rows. */

@@ -89,19 +89,26 @@ export function referringColumns(
 /** The collections that refer to a resource: its children, and those with references. */
 export function dependentsOf(name: string, around: DeclarationContext): Dependent[] {
   return Object.entries(around.resources).flatMap(([collection, declaration]) => {
-    const parent = parentDeclarationOf(declaration)
-    const own = parentFieldName(name, around.resources[name], around.settings)
-    const column = declaration.key === undefined ? `by_${own}` : 'parent'
-    const child: Dependent[] =
-      parent?.resource === name
-        ? [{ collection, column, ids: (child) => [child[own] as string], onDelete: parent.onDelete ?? 'restrict' }]
-        : []
-    const fields = Object.entries(declaration.fields).map(
-      ([field, given]) => [field, resolveConcepts(given, around.concepts)] as const,
+    const references = Object.entries(declaration.fields).flatMap(([field, given]) =>
+      referringDependents(collection, field, resolveConcepts(given, around.concepts), name),
     )
-    const all = [...child, ...fields.flatMap(([field, one]) => referringDependents(collection, field, one, name))]
-    return pairDeclarationOf(declaration) ? all.map((one) => ({ ...one, pairs: true })) : all
+    const all = [...childDependents(collection, declaration, name, around), ...references]
+    return all.length > 0 && pairDeclarationOf(declaration) ? all.map((one) => ({ ...one, pairs: true })) : all
   })
+}
+
+/** How the children of a resource refer to it; none if a collection is not below it. */
+function childDependents(
+  collection: string,
+  declaration: ResourceDeclaration,
+  name: string,
+  { resources, settings }: DeclarationContext,
+): Dependent[] {
+  const parent = parentDeclarationOf(declaration)
+  if (parent?.resource !== name) return []
+  const own = parentFieldName(name, resources[name], settings)
+  const column = declaration.key === undefined ? `by_${own}` : 'parent'
+  return [{ collection, column, ids: (child) => [child[own] as string], onDelete: parent.onDelete ?? 'restrict' }]
 }
 
 /** How a field refers to a resource: by the column of a reference, or by the documents if a list has the references. */

@@ -25,7 +25,7 @@ import { readMeta, writeMeta } from '../schema/shared-tables.ts'
 import { formerLayout, layoutName, writableCollections } from '../schema/state.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'
-import { formerTableOf, mapCollections } from '../sql/layout.ts'
+import { formerTables, mapCollections } from '../sql/layout.ts'
 import {
   allowedLosses,
   findChangeHazards,
@@ -80,9 +80,10 @@ const withoutFills = (fields: CollectionFields): CollectionFields =>
 function filledCollections({ change, collections, dialect }: SurveyedChange): Map<string, FilledCollection> {
   const was = formerLayout(change.before)
   const known = writableCollections(collections, change.after, dialect)
+  const formerTable = formerTables(known, was)
   const all = mapCollections(known, change.after).flatMap(
     ({ collection, table: { shape } }): [string, FilledCollection][] => {
-      const [paths, old] = [pathsWithFill(collection.fields), formerTableOf(collection, known, was)]
+      const [paths, old] = [pathsWithFill(collection.fields), formerTable(collection)]
       if (paths.length === 0 || !old || old.shape === shape) return []
       return [[collection.name, { unfilled: { ...collection, fields: withoutFills(collection.fields) }, shape, paths }]]
     },

@@ -18,7 +18,7 @@ import { earlierReleaseSurvey, formerLayout, writableCollections } from '../sche
 import { lostFields } from '../schema/tables.ts'
 import { quoted } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
-import { formerTableOf, mapCollections, type TableLayout } from '../sql/layout.ts'
+import { formerTables, mapCollections, type TableLayout } from '../sql/layout.ts'
 import { isConverted } from '../sql/stored-version.ts'
 
 /** A collection whose rows may hold values of fields that are no longer declared. */
@@ -44,8 +44,9 @@ export function lossyCollections({ change, collections, dialect }: SurveyedChang
   const was = formerLayout(change.before)
   if (was === null) return []
   const known = writableCollections(collections, change.after, dialect)
+  const formerTable = formerTables(known, was)
   return mapCollections(known, change.after).flatMap(({ collection, table }) => {
-    const old = formerTableOf(collection, known, was)
+    const old = formerTable(collection)
     if (!old || old.shape === table.shape || incompatibilityOf(collection, old, was) !== null) return []
     const gone = lostFields(collection, old)
     const paths = gone.filter((path) => !gone.some((outer) => path.startsWith(`${outer}.`)))

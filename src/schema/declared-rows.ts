@@ -6,7 +6,7 @@ import type { RowKey } from '../flow/found-row.ts'
 import { type Cell, type Collection, type Members, type StoredDocument, viewRow } from '../rows/collection.ts'
 import { type Dialect, quoted, rowKeyColumns } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'
-import { formerTableOf, type Layout, type TableLayout } from '../sql/layout.ts'
+import { formerTables, type Layout, type TableLayout } from '../sql/layout.ts'
 
 /** A row converted to the declaration. */
 export interface DeclaredRow {
@@ -33,12 +33,13 @@ export function readableCollections(
 ): ReadableCollection[] {
   const layouts = { layout: after, former: null }
   const { collections: preparedCollections } = storeContext(collections, layouts, dialect, () => false)
+  const formerTable = formerTables(collections, before)
+  const names = new Map(Object.entries(before.tables).map(([name, table]) => [table, name]))
   return collections.flatMap((one) => {
-    const was = formerTableOf(one, collections, before)
+    const was = formerTable(one)
     const prepared = preparedCollections.get(one.name)
     if (!was || !prepared || incompatibilityOf(one, was, before) !== null) return []
-    const [name = one.name] = Object.entries(before.tables).find(([, table]) => table === was) ?? []
-    return [{ prepared, was, name }]
+    return [{ prepared, was, name: names.get(was) ?? one.name }]
   })
 }
 

@@ -2,7 +2,7 @@
 import type { Table } from '../flow/table.ts'
 import type { Collection } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import { formerTableOf, type Layout, layoutOf, mapCollections } from '../sql/layout.ts'
+import { formerTables, type Layout, layoutOf, mapCollections } from '../sql/layout.ts'
 import { collectionsToMerge } from '../sql/merging.ts'
 import { sharedTables } from './shared-tables.ts'
 import type { SchemaStep } from './step.ts'
@@ -43,8 +43,9 @@ export function changeBetween(
   return { before, after, steps: rest, merged }
 
   function tableSteps(was: Layout | null, is: Layout): SchemaStep[] {
+    const formerTable = formerTables(all, was)
     const steps = sendersFirst(mapCollections(collections, is)).flatMap(({ collection, table }) => {
-      const old = formerTableOf(collection, all, was)
+      const old = formerTable(collection)
       if (old) {
         refuseLaterRows(collection, old)
         return [...renameSteps(collection, was), ...tableChanges(collection, old, table, { was, dialect })]

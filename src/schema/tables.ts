@@ -12,6 +12,7 @@ import type { SchemaStep } from './step.ts'
 
 /** A rename needs no SQL, but a step, so that the layout with the new name is stored. */
 export const renameSteps = ({ name, table }: Collection, was: Layout | null): SchemaStep[] => {
+  if (was?.tables[name]?.table === table) return []
   const before = Object.entries(was?.tables ?? {}).find(([, one]) => one.table === table)?.[0] ?? name
   const note = 'The table and references to it stay as they are; nodes of the former declaration are not affected.'
   return before === name ? [] : [{ about: `rename the resource ${before} to ${name}`, phase: 'expand', sql: [], note }]

@@ -118,12 +118,14 @@ function formerNamesOf(all: readonly Collection[], before: Layout | null): Reado
   return new Map([...renamed, ...same])
 }
 
-/** The old table layout of a collection; undefined if it is new. */
-export const formerTableOf = (
-  one: Collection,
+/** Returns the old table layout of a collection; undefined if it is new. */
+export function formerTables(
   all: readonly Collection[],
   before: Layout | null,
-): TableLayout | undefined => before?.tables[formerNamesOf(all, before).get(one.name) ?? '']
+): (one: Pick<Collection, 'name'>) => TableLayout | undefined {
+  const names = formerNamesOf(all, before)
+  return ({ name }) => before?.tables[names.get(name) ?? '']
+}
 
 /** A renamed resource keeps its table; a new table does not take a name that is in use. */
 function tableNameFor(

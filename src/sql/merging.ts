@@ -1,7 +1,7 @@
 /** Merging: which collections require all nodes to merge their writes during a rolling upgrade. Pure. The cellar. */
 import type { Collection } from '../rows/collection.ts'
 import { fieldSources } from './field-sources.ts'
-import { formerTableOf, type Layout, type TableLayout } from './layout.ts'
+import { formerTables, type Layout, type TableLayout } from './layout.ts'
 import { isConverted } from './stored-version.ts'
 
 /**
@@ -12,12 +12,14 @@ export const nodeName = (host: string, pid: number): string => `${host}+2:${pid}
 export const isEarlierReleaseNode = (node: string): boolean => /:\d+$/.test(node) && !/\+2:\d+$/.test(node)
 
 /** The collections that old and new nodes can write at the same time only if all nodes merge their writes. */
-export const collectionsToMerge = (was: Layout | null, is: Layout, collections: readonly Collection[]): string[] =>
-  collections.flatMap((one) => {
-    const old = formerTableOf(one, collections, was)
+export function collectionsToMerge(was: Layout | null, is: Layout, collections: readonly Collection[]): string[] {
+  const formerTable = formerTables(collections, was)
+  return collections.flatMap((one) => {
+    const old = formerTable(one)
     const isOther = old !== undefined && old.shape !== is.tables[one.name]?.shape
     return isOther && (isConverted(one, old) || hasOtherLists(one, old)) ? [one.name] : []
   })
+}
 
 /** Nodes of earlier releases answer a list that was renamed or lies in an object as they themselves wrote it last. */
 const hasOtherLists = ({ fields }: Collection, { kinds }: TableLayout): boolean =>

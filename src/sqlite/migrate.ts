@@ -110,7 +110,7 @@ function admit({ run, consent, world }: SqliteMigrationContext, surveyed: Survey
 }
 
 function runMigration(site: SqliteMigrationContext): MigrationResult {
-  const { db, run } = site
+  const { run } = site
   const { state, change } = compareSqliteSchema(site)
   const { steps } = change
   const surveyed = surveyedChange(site, change)
@@ -120,9 +120,9 @@ function runMigration(site: SqliteMigrationContext): MigrationResult {
   const waitsFor =
     last.length === 0 || state === null ? [] : runSteps(readOtherNodes(sqliteDialect, layoutName(change.after)), run)
   const beside = waitsFor.length > 0 || state?.layout.open === true ? change : withoutFormer(change)
-  for (const step of first) runSchemaStep(db, run, step, prepareRefills(surveyedChange(site, beside), drops))
+  runSchemaSteps(site, first, prepareRefills(surveyedChange(site, beside), drops))
   const done = waitsFor.length > 0 ? first : steps
-  if (done === steps) for (const step of last) runSchemaStep(db, run, step, prepareRefills(surveyed, drops))
+  if (done === steps) runSchemaSteps(site, last, prepareRefills(surveyed, drops))
   const finished = last.length > 0 && done === steps
   runSteps(writeSchemaState(sqliteDialect, stateAfter(change, finished ? 'contract' : 'expand', last.length > 0)), run)
   return { done, left: done === first ? last : [], waitsFor }
@@ -144,7 +144,7 @@ export function applySqlitePlan(site: SqliteMigrationContext, plan: MigrationPla
       const change = changeOfPlan(plan, before, collections)
       const surveyed = surveyedChange(site, change)
       const drops = admit(site, surveyed)
-      for (const step of plan.steps) runSchemaStep(db, run, step, prepareRefills(surveyed, drops))
+      runSchemaSteps(site, plan.steps, prepareRefills(surveyed, drops))
       runSteps(writeSchemaState(sqliteDialect, stateAfter(change, plan.phase, plan.to.open)), run)
     }
     runSteps(recordPlan(sqliteDialect, plan), run)
@@ -194,22 +194,18 @@ function inTransaction<T>(db: DatabaseSync, act: () => T): T {
   }
 }
 
-function runSchemaStep(
-  db: DatabaseSync,
-  run: RunStatement,
-  { about, empty, sql, fill }: SchemaStep,
-  made: RefillFor,
-): void {
-  try {
-    if (empty) refuseRows(run, empty)
-    for (const text of sql) db.exec(text)
-    let key: BatchEnd = null
-    if (fill)
-      do key = runSteps(refill(made(fill), key), run)
-      while (key)
-  } catch (error) {
-    throw new Error(`The step "${about}" cannot be done: ${reasonOf(error as Error)}`, { cause: error })
-  }
+function runSchemaSteps({ db, run }: SqliteMigrationContext, steps: readonly SchemaStep[], made: RefillFor): void {
+  for (const { about, empty, sql, fill } of steps)
+    try {
+      if (empty) refuseRows(run, empty)
+      for (const text of sql) db.exec(text)
+      let key: BatchEnd = null
+      if (fill)
+        do key = runSteps(refill(made(fill), key), run)
+        while (key)
+    } catch (error) {
+      throw new Error(`The step "${about}" cannot be done: ${reasonOf(error as Error)}`, { cause: error })
+    }
 }
 
 function reasonOf({ message }: Error): string {

@@ -1,0 +1,18 @@
+/** Doors that are opened and closed any number of times, as the benchmark of transitions serves them. */
+import { f, service } from 'bylaw'
+
+export default service({
+  name: 'house',
+  resources: {
+    doors: {
+      prefix: 'doo',
+      fields: { name: f.text({ max: 100 }) },
+      states: {
+        field: 'state',
+        initial: 'closed',
+        transitions: { openings: { from: ['closed'], to: 'open' }, closings: { from: ['open'], to: 'closed' } },
+      },
+      access: 'public',
+    },
+  },
+})
