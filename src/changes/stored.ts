@@ -1,7 +1,7 @@
 /** Stored rows: converts them between the versions that wrote them and the newest one. Part 9, versions. */
 import { type Change, majorOf, versionLabels } from '../resources/change.ts'
 import type { ResourceRules, VersionedDeclaration, Versions } from '../resources/declaration.ts'
-import type { Resource } from '../resources/resource.ts'
+import { memberTable, type Resource } from '../resources/resource.ts'
 import type { Column, VersionConversions } from '../rows/collection.ts'
 import { completeDocument, type Members, type MovedValue, shapeName } from '../rows/shape.ts'
 import { isVersionColumn, withVersionColumns } from './columns.ts'
@@ -114,12 +114,11 @@ function withKeptFields(
     }),
   )
   if (found.length === 0) return today
-  const members = [...today.members, ...found.map(({ member }) => member)]
+  const table = memberTable([...today.members, ...found.map(({ member }) => member)])
   const { collection } = today
   const fields = [...collection.fields, ...found.flatMap(({ fields }) => fields)]
   const columns = [...collection.columns, ...found.flatMap(({ columns }) => columns)]
-  const byName = new Map(members.map((member) => [member.name, member]))
-  return { ...today, members, byName, collection: { ...collection, fields, columns, shape: shapeName(fields) } }
+  return { ...today, ...table, collection: { ...collection, fields, columns, shape: shapeName(fields) } }
 }
 
 /** An older version shows the default where no value is kept, so its filters and sorts must see the default too. */

@@ -100,6 +100,13 @@ export function fieldByPath(byName: Resource['byName'], path: string): Field | u
 export const defaultPrefix = (name: string, { singular: given }: ResourceDeclaration): string =>
   (given ?? singularOf(name)).replaceAll('-', '_')
 
+/** The fields of a resource, and what is made of them. */
+export const memberTable = (members: readonly Member[]): Pick<Resource, 'members' | 'byName' | 'blank'> => ({
+  members,
+  byName: new Map(members.map((member) => [member.name, member])),
+  blank: Object.fromEntries(members.map(({ name, absent }) => [name, absent ?? null])),
+})
+
 export function makeResource(name: string, declaration: ResourceDeclaration, around: DeclarationContext): Resource {
   const settings = readSettings(declaration.settings, around.settings, true, () => {})
   const own = declaration.singular ?? singularOf(name)
@@ -114,7 +121,8 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
   const rules: ValueRules = { settings, isId: idChecks(around), kinds: around.kinds }
   const key = declaration.key ?? null
   const members = membersOf({ declaration, around, rules, key, parentField: link?.field })
-  const byName = new Map(members.map((member) => [member.name, member]))
+  const table = memberTable(members)
+  const { byName } = table
   const made = {
     name,
     singular: own,
@@ -122,9 +130,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     settings,
     rules,
     ...{ prefix, parent: link ?? null, key },
-    members,
-    byName,
-    blank: Object.fromEntries(members.map(({ name, absent }) => [name, absent ?? null])),
+    ...table,
     isId: idCheckOf(name, around),
   }
   return Object.freeze({

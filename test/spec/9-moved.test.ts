@@ -146,6 +146,16 @@ doors(
       await door.send('DELETE', `/v3/books/${id}`)
     })
 
+    spec('R112 R196', 'null for them changes nothing if the row refers to no other', async () => {
+      for (const path of ['/v1/books', '/v3/books']) {
+        const id = await made(door, path, { title: 'n' })
+        const before = (await door.send('GET', `/v3/books/${id}`)).headers.etag
+        assert.equal((await door.send('PATCH', `/v1/books/${id}`, { json: { room: null } })).status, 200)
+        assert.equal((await door.send('GET', `/v3/books/${id}`)).headers.etag, before, path)
+        await door.send('DELETE', `/v3/books/${id}`)
+      }
+    })
+
     spec('R111 R196', 'are left out of a PUT like its own fields', async () => {
       const shelf = await made(door, '/v3/shelves', { label: 'p', hall: 'north', level: 1 })
       const put = (id: string, json: object) => door.send('PUT', `/v1/books/${id}`, { json })
