@@ -127,9 +127,12 @@ export const isEnded = ({ ended }: VersionChoice, label: string, now: number): b
 export const isReleased = ({ released }: VersionChoice, label: string, now: number): boolean =>
   (released.get(label) ?? Number.NEGATIVE_INFINITY) <= now
 
-/** The versions that are released and have not ended yet. R189, R204. */
+/** Whether a version is served, is released and has not ended yet. R189, R204. */
+const isOpen = (choice: VersionChoice, label: string, now: number): boolean =>
+  choice.served.includes(label) && !isEnded(choice, label, now) && isReleased(choice, label, now)
+
 export const openVersions = (choice: VersionChoice, now: number): readonly string[] =>
-  choice.served.filter((one) => !isEnded(choice, one, now) && isReleased(choice, one, now))
+  choice.served.filter((one) => isOpen(choice, one, now))
 
 /** Refuses a version that is not open: ended, not released, or unknown. R189, R204. */
 function admitVersion(
@@ -138,8 +141,8 @@ function admitVersion(
   now: number,
   toward: () => string | null,
 ): void {
+  if (isOpen(choice, label, now)) return
   const open = openVersions(choice, now)
-  if (open.includes(label)) return
   const mend = `Supported: ${listInWords(open, 'and') || 'none yet'}.`
   if (isEnded(choice, label, now)) {
     const next = toward()
@@ -162,6 +165,8 @@ export function unnamedVersion(
   { now, basePath }: { readonly now: number; readonly basePath: string },
 ): WrittenVersion {
   const { usual, latest, fromFeatures } = choice
+  if (usual !== null && !latest && !fromFeatures && isOpen(choice, usual, now))
+    return { label: usual, inPath: '', query: '' }
   const open = openVersions(choice, now)
   const chosen = fromFeatures?.(features, open) ?? null
   const own = chosen !== null && isReleased(choice, chosen, now) ? chosen : null
