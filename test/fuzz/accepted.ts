@@ -8,6 +8,7 @@ const refusals: Readonly<Record<string, string>> = {
   '405 417': 'llhttp refuses a method that it does not know before it reads the rest of the head',
   '417 400': 'llhttp refuses a method that it does not know before it reads the rest of the head',
   '417 414': 'llhttp refuses a method that it does not know before it reads the rest of the head',
+  '417 405': 'an expectation that is not met, in a message whose method is unknown',
   '400 405': 'our own engine leaves methods to the service, which reads the whole message first',
   '414 400': 'a message with a long target that is malformed in another way too',
   '400 417': 'a fault in content that arrives before or after its head is refused',
