@@ -45,7 +45,7 @@ try {
     for (const store of values.stores.split(',')) {
       const lines = await measure(part as keyof typeof parts, store)
       console.log(`${tableOf(lines)}\n`)
-      if (!values.dry) keep(`${part} on ${store}`, lines) // now: what is still to come takes long, and may be stopped
+      if (!values.dry) keep(`${part} on ${store}`, lines) // kept at once, as the other parts take long and may be interrupted
       for (const { name, ratio, target, met } of goalsOf(lines))
         console.log(`${met ? 'met   ' : 'MISSED'} ${name}: ${ratio} (at most ${target})`)
     }

@@ -4,7 +4,7 @@ import { type ConditionsWorld, isChangedSince, preconditionsOf } from '../endpoi
 import { Problem } from '../errors/problem.ts'
 import type { Call } from '../flow/call.ts'
 import { type Caller, consumerOf } from '../flow/caller.ts'
-import type { EntityTags, ListQuery, Preconditions, RequestContext } from '../flow/intent.ts'
+import type { EntityTags, ListQuery, Preconditions } from '../flow/intent.ts'
 import { Memo } from '../flow/memo.ts'
 import { columnsOfList } from '../flow/plan.ts'
 import { Remembered } from '../flow/remembered.ts'
@@ -46,10 +46,7 @@ function lookupOf(way: CacheableWay, read: readonly string[], mark: string | nul
 }
 
 /** The columns that choose the rows of a list; null if the list is read from others too. */
-function chosenRows(
-  { collection }: Pick<CachedAnswer, 'collection'>,
-  query: RequestContext['query'],
-): Omit<ListedRows, 'ids'> | null {
+function chosenRows({ collection, query }: Pick<CachedAnswer, 'collection' | 'query'>): ListedRows | null {
   const columns = collection !== null && query !== null ? columnsOfList(query as ListQuery) : null
   return columns && { collection: collection as string, columns }
 }
@@ -62,7 +59,7 @@ function isStill({ isUnaffected }: Store, answer: CachedAnswer, since: string): 
 }
 
 function listedRows(answer: CachedAnswer): ListedRows | null {
-  const chosen = chosenRows(answer, answer.query)
+  const chosen = chosenRows(answer)
   if (chosen === null) return null
   const { data } = JSON.parse(answer.reply.body as string) as { data: readonly { readonly id: string }[] }
   return { ...chosen, ids: new Set(data.map(({ id }) => id)) }
@@ -228,9 +225,6 @@ function collectionsRead(
   return [name, ...(parent ? [parent.collection] : []), ...otherCollections, ...embedded]
 }
 
-/** The rows of an answer are not kept before it is cached. */
-const noIds: ReadonlySet<string> = new Set()
-
 /**
  * Caches an answer at the second request for it in the same state, and in a new state at once if it was requested again in the last
  * one: answers that are outdated before they are repeated cost memory for nothing. Its size counts twice, as its compressed
@@ -245,8 +239,11 @@ export function rememberAnswer(
   const known = { query, reply: copyReply(reply), encoded: new Map(), repeated: false, collection }
   if (mark === null || reply.status !== 200 || typeof reply.body !== 'string' || reply.body === '') return known
   const size = 2 * reply.body.length
-  const chosen = chosenRows(known, query)
-  const isSame = (since: string) => chosen !== null && store.isUnaffected?.({ ...chosen, ids: noIds }, since) === true
+  // The rows of the answer before are not known, as it was not kept.
+  const isSame = (since: string) => {
+    const chosen = chosenRows(known)
+    return chosen !== null && store.isUnaffected?.(chosen, since) === true
+  }
   known.repeated = once.get(key, mark, isSame) === true
   if (known.repeated || answers.latest(key)?.repeated) answers.put(key, mark, known, size)
   else {

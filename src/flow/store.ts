@@ -41,8 +41,8 @@ export interface ListedRows {
   readonly collection: string
   /** The columns that decide which rows it has, and in which order. */
   readonly columns: ReadonlySet<string>
-  /** The ids of its rows, as far as their contents matter. */
-  readonly ids: ReadonlySet<string>
+  /** The ids of its rows; missing if their contents do not matter. */
+  readonly ids?: ReadonlySet<string>
 }
 
 export interface Store {

@@ -100,7 +100,7 @@ export function fieldByPath(byName: Resource['byName'], path: string): Field | u
 export const defaultPrefix = (name: string, { singular: given }: ResourceDeclaration): string =>
   (given ?? singularOf(name)).replaceAll('-', '_')
 
-/** The fields of a resource, and what is made of them. */
+/** The fields of a resource: in order, by name, and as the document of an item with an empty body. */
 export const memberTable = (members: readonly Member[]): Pick<Resource, 'members' | 'byName' | 'blank'> => ({
   members,
   byName: new Map(members.map((member) => [member.name, member])),

@@ -154,16 +154,13 @@ async function readListOnThread(
   return isStill() ? rememberTotal(looking, plan, outcome) : outcome
 }
 
-/** A total does not depend on the contents of rows. */
-const noIds: ReadonlySet<string> = new Set()
-
 type TotalDeps = Pick<SqliteReadDeps, 'totals' | 'counts'>
 
 /** The cached total of a list, unless its collection was written to since. */
 function knownTotal({ totals, counts }: TotalDeps, plan: ListRows): number | null | undefined {
   const { collection, rights } = plan
   const columns = rights ? null : columnsOfList({ where: plan.where, order: [] })
-  const isSame = (since: number) => columns !== null && counts.leave({ collection, columns, ids: noIds }, since)
+  const isSame = (since: number) => columns !== null && counts.leave({ collection, columns }, since)
   return totals.get(countKey(plan), counts.of(collection), isSame)
 }
 

@@ -28,7 +28,7 @@ export function writeCounts(collections: readonly Collection[], outside: () => u
     if (!kept || count - since > mostKept) return false
     for (let at = since; at < count; at++) {
       const { key, changed } = kept[at % mostKept] as WriteNotice
-      if (!key || !changed || ids.has(key.id) || changed.some((column) => columns.has(column))) return false
+      if (!key || !changed || ids?.has(key.id) || changed.some((column) => columns.has(column))) return false
     }
     return true
   }

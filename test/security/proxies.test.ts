@@ -90,7 +90,7 @@ ProxyPass / http://127.0.0.1:${to}/ keepalive=On
   },
 }
 
-/** Sends bytes, and returns what was answered when the proxy closes, or nothing more comes for a moment. */
+/** Sends bytes and returns the answer: all that arrives until the proxy closes the connection or is silent for 100 ms. */
 async function sent(port: number, bytes: string, patience: number): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let answer = ''

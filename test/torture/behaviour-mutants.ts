@@ -458,7 +458,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   },
   'cached-list-ignores-its-rows': {
     about: 'a cached list is used although one of its rows has changed',
-    changes: [{ file: 'sqlite/write-counts.ts', from: 'ids.has(key.id) || ', to: '' }],
+    changes: [{ file: 'sqlite/write-counts.ts', from: 'ids?.has(key.id) || ', to: '' }],
     tests: [keptLists],
   },
   'cached-list-ignores-its-columns': {
