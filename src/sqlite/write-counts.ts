@@ -17,18 +17,23 @@ export interface WriteCounts {
 /** How many writes of a collection are kept; a list that is older counts as outdated. */
 const mostKept = 256
 
+interface KeptWrite {
+  readonly id: string | undefined
+  readonly changed: readonly string[] | undefined
+}
+
 /** `outside` returns a value that changes when another process has written. */
 export function writeCounts(collections: readonly Collection[], outside: () => unknown): WriteCounts {
   const counts = new Map(collections.map(({ name }) => [name, 0]))
-  const last = new Map(collections.map(({ name }) => [name, [] as WriteNotice[]]))
+  const last = new Map(collections.map(({ name }) => [name, [] as KeptWrite[]]))
   const of = (name: string): number => counts.get(name) ?? 0
 
   function leave({ collection, columns, ids }: ListedRows, since: number): boolean {
     const [count, kept] = [of(collection), last.get(collection)]
     if (!kept || count - since > mostKept) return false
     for (let at = since; at < count; at++) {
-      const { key, changed } = kept[at % mostKept] as WriteNotice
-      if (!key || !changed || ids?.has(key.id) || changed.some((column) => columns.has(column))) return false
+      const { id, changed } = kept[at % mostKept] as KeptWrite
+      if (id === undefined || !changed || ids?.has(id) || changed.some((column) => columns.has(column))) return false
     }
     return true
   }
@@ -36,11 +41,11 @@ export function writeCounts(collections: readonly Collection[], outside: () => u
   return {
     of,
     mark: (names) => `${outside()} ${names.map(of).join(' ')}`,
-    add: (written) => {
-      const count = of(written.collection)
-      counts.set(written.collection, count + 1)
-      const kept = last.get(written.collection)
-      if (kept) kept[count % mostKept] = written
+    add: ({ collection, key, changed }) => {
+      const count = of(collection)
+      counts.set(collection, count + 1)
+      const kept = last.get(collection)
+      if (kept) kept[count % mostKept] = { id: key?.id, changed } // a notice can be a whole plan, with its document
     },
     leave,
     leaveSince: (listed, mark) => {

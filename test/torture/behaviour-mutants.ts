@@ -458,7 +458,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
   },
   'cached-list-ignores-its-rows': {
     about: 'a cached list is used although one of its rows has changed',
-    changes: [{ file: 'sqlite/write-counts.ts', from: 'ids?.has(key.id) || ', to: '' }],
+    changes: [{ file: 'sqlite/write-counts.ts', from: 'ids?.has(id) || ', to: '' }],
     tests: [keptLists],
   },
   'cached-list-ignores-its-columns': {
@@ -476,8 +476,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'sqlite/write-counts.ts',
-        from: 'if (!key || !changed || ',
-        to: 'if (changed === undefined) continue; else if (!key || ',
+        from: 'if (id === undefined || !changed || ',
+        to: 'if (changed === undefined) continue; else if (id === undefined || ',
       },
     ],
     tests: [keptLists],
