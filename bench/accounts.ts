@@ -1,2 +1,2 @@
-/** The accounts and transfers without handlers. */
+/** The service of `transfers.ts` without its handlers. */
 export { bank as default } from './transfers.ts'

@@ -1,4 +1,4 @@
-/** Many books, the same in each run, and a file with them, written like the service writes, in one transaction. */
+/** Many books, the same in each run, and databases filled with them: the rows are those that the service would write. */
 import { existsSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type pg from 'pg'
@@ -58,10 +58,10 @@ export function insertValues(book: Book): (string | number | bigint | null)[] {
 }
 
 /**
- * Inserts the first two thirds of the rows without indexes, and the last third with them: this is fast, and the pages of the
- * indexes are as full as those of a table that grew row by row.
+ * Whether row `i` is inserted with the indexes in place. The first two thirds of the rows are inserted without indexes, which is
+ * fast, and the last third with them, so that the pages of the indexes are as full as those of a table that grew row by row.
  */
-const indexed = (i: number, rows: number): boolean => i >= Math.floor((rows * 2) / 3)
+const isInsertedWithIndexes = (i: number, rows: number): boolean => i >= Math.floor((rows * 2) / 3)
 
 /** Creates a file with `rows` books. */
 export async function fill(file: string, rows: number, books: Iterable<Book> = manyBooks(rows)): Promise<void> {
@@ -70,23 +70,23 @@ export async function fill(file: string, rows: number, books: Iterable<Book> = m
   const db = new DatabaseSync(file)
   const { collection } = library.resources.get('books') as Resource
   const indexes = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'books'").all()
-  const own = indexes.filter(({ sql }) => sql !== null)
+  const droppedIndexes = indexes.filter(({ sql }) => sql !== null)
   db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -524288; BEGIN')
-  for (const { name } of own) db.exec(`DROP INDEX "${name}"`)
+  for (const { name } of droppedIndexes) db.exec(`DROP INDEX "${name}"`)
   const insert = db.prepare(statementTexts(collection, sqliteDialect).insert)
-  let made = 0
+  let inserted = 0
   for (const book of books) {
-    if (indexed(made++, rows)) for (const { sql } of own.splice(0)) db.exec(String(sql))
+    if (isInsertedWithIndexes(inserted++, rows)) for (const { sql } of droppedIndexes.splice(0)) db.exec(String(sql))
     insert.run(...insertValues(book))
   }
-  for (const { sql } of own) db.exec(String(sql))
+  for (const { sql } of droppedIndexes) db.exec(String(sql))
   db.exec('COMMIT; PRAGMA journal_mode = WAL')
   db.close()
 }
 
-const atOnce = 1000
+const batchSize = 1000
 
-/** The same in a database. */
+/** Fills a PostgreSQL database with `rows` books. */
 export async function fillPostgres(
   client: pg.Client,
   url: string,
@@ -99,20 +99,20 @@ export async function fillPostgres(
   const found = await client.query(
     "SELECT indexname AS name, indexdef AS sql FROM pg_indexes WHERE tablename = 'books'",
   )
-  const own = found.rows.filter(({ sql }) => !sql.startsWith('CREATE UNIQUE'))
-  for (const { name } of own) await client.query(`DROP INDEX "${name}"`)
-  let made = 0
-  let some: Book[] = []
+  const droppedIndexes = found.rows.filter(({ sql }) => !sql.startsWith('CREATE UNIQUE'))
+  for (const { name } of droppedIndexes) await client.query(`DROP INDEX "${name}"`)
+  let inserted = 0
+  let batch: Book[] = []
   const insert = async () => {
-    if (indexed(made, rows)) for (const { sql } of own.splice(0)) await client.query(sql)
-    made += some.length
-    const cells = some.map(insertValues)
+    if (isInsertedWithIndexes(inserted, rows)) for (const { sql } of droppedIndexes.splice(0)) await client.query(sql)
+    inserted += batch.length
+    const cells = batch.map(insertValues)
     const width = cells[0]?.length ?? 0
     const marks = cells.map((row, i) => `(${row.map((_, k) => `$${i * width + k + 1}`).join(', ')})`)
     await client.query(`${head} VALUES ${marks.join(', ')}`, cells.flat())
-    some = []
+    batch = []
   }
-  for (const book of books) if (some.push(book) === atOnce) await insert()
-  if (some.length > 0) await insert()
-  for (const { sql } of own) await client.query(sql)
+  for (const book of books) if (batch.push(book) === batchSize) await insert()
+  if (batch.length > 0) await insert()
+  for (const { sql } of droppedIndexes) await client.query(sql)
 }

@@ -1,4 +1,4 @@
-/** Empty databases on a store, for the benchmarks that need several, and the CPU time of their server. */
+/** Makes empty databases on a store, for benchmarks that need several, and measures the CPU time of their server. */
 import { join } from 'node:path'
 import pg from 'pg'
 import { cluster } from '../test/help/cluster.ts'
@@ -8,7 +8,7 @@ import { cpuOf } from './server.ts'
 export interface Databases {
   /** Makes an empty database, and returns its URL. */
   readonly make: (name: string) => Promise<string>
-  /** Milliseconds of CPU time that the server of the databases has used so far; 0 if the service is the server. */
+  /** Milliseconds of CPU time that the database server has used so far; 0 for SQLite, which runs inside the service. */
   readonly cpu: () => number
   readonly close: () => Promise<void>
 }

@@ -1,18 +1,18 @@
 /** The cost of a page deep in a list by cursor, compared with the first page. */
 import type { Book } from './books.ts'
 import { type Target, target } from './report.ts'
-import { ask } from './server.ts'
+import { getWithRetry } from './server.ts'
 
-const wanted = 10_000
+const farPage = 10_000
 const size = 50
 
 /**
- * Near and far pages in turn, one request at a time, in milliseconds; the far one is the 10,000th if there are so many. Writes
- * in between prevent answers from the cache.
+ * Measures the first page and a far one in turn, one request at a time, in milliseconds. The far page is the 10,000th, or the
+ * last but one of a shorter list. Writes in between prevent answers from the cache.
  */
 export async function deep(url: string, rows: number, { id }: Book): Promise<Target> {
   const list = `${url}/books?limit=${size}`
-  const pages = Math.min(wanted, Math.floor(rows / size) - 1)
+  const pages = Math.min(farPage, Math.floor(rows / size) - 1)
   let cursor = ''
   for (let page = 1; page < pages; page++) cursor = (await pageAt(`${list}&cursor=${cursor}`)) ?? cursor
   const times: [number[], number[]] = [[], []]
@@ -30,13 +30,13 @@ export async function deep(url: string, rows: number, { id }: Book): Promise<Tar
 }
 
 async function pageAt(address: string): Promise<string | null> {
-  const page = (await (await ask(address)).json()) as { pagination: { nextCursor: string | null } }
+  const page = (await (await getWithRetry(address)).json()) as { pagination: { nextCursor: string | null } }
   return page.pagination.nextCursor
 }
 
 async function timed(address: string): Promise<number> {
   const started = performance.now()
-  await (await ask(address)).arrayBuffer()
+  await (await getWithRetry(address)).arrayBuffer()
   return performance.now() - started
 }
 

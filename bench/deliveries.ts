@@ -2,32 +2,32 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Delivering, log, note, onBothStores } from './delivering.ts'
+import { type DeliveryService, log, note, onBothStores } from './delivering.ts'
 import { median } from './report.ts'
-import { freePort, pinned, type Served, serve } from './server.ts'
+import { freePort, pinned, type RunningServer, serve } from './server.ts'
 
 const here = import.meta.dirname
 const [rounds, events, bound] = [5, 2000, 0.5]
 
-const receivedBy = async ({ url }: Served): Promise<number> => Number(await (await fetch(url)).text())
+const receivedCount = async ({ url }: RunningServer): Promise<number> => Number(await (await fetch(url)).text())
 
-/** How many a second arrive, from an act until all of them are there. */
-async function rateOf(sink: Served, act: () => Promise<unknown>): Promise<number> {
-  const before = await receivedBy(sink)
+/** Deliveries a second, from the call of `act` until the sink has received all of them. */
+async function rateOf(sink: RunningServer, act: () => Promise<unknown>): Promise<number> {
+  const before = await receivedCount(sink)
   const start = performance.now()
   await act()
-  while ((await receivedBy(sink)) < before + events) await pause(10)
+  while ((await receivedCount(sink)) < before + events) await pause(10)
   return (events / (performance.now() - start)) * 1000
 }
 
-/** Loops in a process of their own, on the core of the service. */
-function rateOfLoops(sink: Served, body: string, most: number): number {
-  const words = [join(here, 'fetch-loop.ts'), `${sink.url}/hook`, body, String(events), String(most)]
-  const [command, ...rest] = pinned(0, process.execPath, ...words) as [string, ...string[]]
+/** Requests a second of loops of `fetch` in a separate process, on the core that the service runs on. */
+function rateOfLoops(sink: RunningServer, body: string, most: number): number {
+  const args = [join(here, 'fetch-loop.ts'), `${sink.url}/hook`, body, String(events), String(most)]
+  const [command, ...rest] = pinned(0, process.execPath, ...args) as [string, ...string[]]
   return Number(spawnSync(command, rest, { encoding: 'utf8' }).stdout)
 }
 
-async function compare(store: string, { url, headers, post }: Delivering, sink: Served): Promise<void> {
+async function compare(store: string, { url, headers, post }: DeliveryService, sink: RunningServer): Promise<void> {
   for (let n = 0; n < events; n += 20) await Promise.all(Array.from({ length: 20 }, () => post('/notes', note)))
   await pause(1000)
   const { id } = await post('/webhook-endpoints', { url: `${sink.url}/hook`, eventTypes: ['note.created'] })

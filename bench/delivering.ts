@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cluster } from '../test/help/cluster.ts'
-import { freePort, type Served, serve } from './server.ts'
+import { freePort, type RunningServer, serve } from './server.ts'
 
 const api = join(import.meta.dirname, 'notes-delivered.ts')
 const cli = ['--conditions=bylaw-source', join(import.meta.dirname, '../src/cli/main.ts')]
@@ -13,36 +13,36 @@ const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 export const log = (name: string): string => join(folder, `${name}.log`)
 export const note = { title: 'A note', text: 'Some words that a note has. '.repeat(10), stars: 3 }
 
-/** A service, and requests to it with a key that may make endpoints. */
-export interface Delivering {
+/** A running service, and a key for requests that may create webhook endpoints. */
+export interface DeliveryService {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly post: (path: string, json: object) => Promise<{ readonly id: string }>
 }
 
-/** Measures a service on each store. */
+/** Starts the service on each store in turn, and measures it. */
 export async function onBothStores(
-  measure: (store: string, service: Delivering) => Promise<void>,
+  measure: (store: string, service: DeliveryService) => Promise<void>,
   env = {},
 ): Promise<void> {
   try {
-    await on('SQLite', `sqlite:${join(folder, 'notes.db')}`, env, measure)
+    await measureOn('SQLite', `sqlite:${join(folder, 'notes.db')}`, env, measure)
     const server = await cluster()
-    await on('PostgreSQL', server.url, env, measure).finally(server.close)
+    await measureOn('PostgreSQL', server.url, env, measure).finally(server.close)
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
-async function on(
+async function measureOn(
   store: string,
   database: string,
   env: object,
   measure: Parameters<typeof onBothStores>[0],
 ): Promise<void> {
   const port = await freePort()
-  const words = ['serve', api, '--database', database, '--port', String(port), '--webhooks-to-private']
-  const served: Served = await serve([...cli, ...words], port, log(store), env)
+  const args = ['serve', api, '--database', database, '--port', String(port), '--webhooks-to-private']
+  const served: RunningServer = await serve([...cli, ...args], port, log(store), env)
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${keyOf(database)}` }
   const post = async (path: string, json: object): Promise<{ id: string }> => {
     const response = await fetch(served.url + path, { method: 'POST', headers, body: JSON.stringify(json) })
@@ -54,8 +54,8 @@ async function on(
 
 function keyOf(database: string): string {
   const scopes = 'webhook-endpoints:read,webhook-endpoints:write'
-  const words = ['keys', 'create', api, '--name', 'bench', '--scopes', scopes, '--json', '--database', database]
-  const { stdout, stderr } = spawnSync(process.execPath, [...cli, ...words], { encoding: 'utf8' })
+  const args = ['keys', 'create', api, '--name', 'bench', '--scopes', scopes, '--json', '--database', database]
+  const { stdout, stderr } = spawnSync(process.execPath, [...cli, ...args], { encoding: 'utf8' })
   if (stdout === '') throw new Error(stderr)
   return (JSON.parse(stdout) as { key: string }).key
 }

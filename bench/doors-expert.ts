@@ -1,4 +1,4 @@
-/** The expert's doors: Fastify, and an update that changes the row only if it is in the state that the transition begins in. */
+/** The expert's doors: Fastify, and an UPDATE that changes the row only if it is in the state that the transition starts from. */
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import Fastify from 'fastify'
@@ -8,7 +8,7 @@ type Row = Readonly<Record<string, unknown>> | undefined
 
 interface Doors {
   readonly add: (id: string, name: string, at: string) => unknown
-  /** The changed door; missing if there is no door in the first state. */
+  /** The changed door; undefined if no door with this id is in the state `from`. */
   readonly move: (id: string, from: string, to: string, at: string) => Row | Promise<Row>
   readonly read: (id: string) => Row | Promise<Row>
 }
@@ -28,11 +28,13 @@ function onSqlite(file: string): Doors {
     'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -65536',
   )
   db.exec(tables)
-  const [adding, moving, reading] = [insert, move, read].map((text) => db.prepare(text.replaceAll(/\$(\d)/g, '?$1')))
+  const [addStatement, moveStatement, readStatement] = [insert, move, read].map((text) =>
+    db.prepare(text.replaceAll(/\$(\d)/g, '?$1')),
+  )
   return {
-    add: (id, name, at) => adding?.run(id, name, at),
-    move: (id, from, to, at) => moving?.get(to, at, id, from), // a statement alone is a transaction
-    read: (id) => reading?.get(id),
+    add: (id, name, at) => addStatement?.run(id, name, at),
+    move: (id, from, to, at) => moveStatement?.get(to, at, id, from), // a single statement is a transaction
+    read: (id) => readStatement?.get(id),
   }
 }
 

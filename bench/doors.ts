@@ -1,4 +1,4 @@
-/** Doors that are opened and closed any number of times, as the benchmark of transitions serves them. */
+/** The service of the benchmark of transitions: doors that can be opened and closed any number of times. */
 import { f, service } from 'bylaw'
 
 export default service({

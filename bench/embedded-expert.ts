@@ -4,8 +4,8 @@ import Fastify from 'fastify'
 import pg from 'pg'
 
 /** A row of the join. */
-type Joined = Readonly<Record<string, string | number>>
-type ReadPage = (total: number, id: string, limit: number) => readonly Joined[] | Promise<readonly Joined[]>
+type JoinedRow = Readonly<Record<string, string | number>>
+type ReadPage = (total: number, id: string, limit: number) => readonly JoinedRow[] | Promise<readonly JoinedRow[]>
 
 export const orderColumns =
   'id text PRIMARY KEY, customer_id text NOT NULL, status text NOT NULL, total integer NOT NULL, note text NOT NULL, created_at text NOT NULL'

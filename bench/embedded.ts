@@ -16,8 +16,8 @@ import { customerColumns, expertIndex, orderColumns } from './embedded-expert.ts
 import { load, loader } from './load.ts'
 import { machine, median } from './report.ts'
 import sales from './sales.ts'
-import { freePort, type Served, serve } from './server.ts'
-import { walk } from './workloads.ts'
+import { freePort, type RunningServer, serve } from './server.ts'
+import { pageRequests } from './workloads.ts'
 
 const { values } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ const here = import.meta.dirname
 type Item = Readonly<Record<string, string | number>> & { readonly id: string }
 type Write = (text: string, values: readonly (string | number | bigint | null)[]) => unknown
 
-/** Customers, and ten times as many orders. */
+/** Generates customers, and ten times as many orders. */
 function* items(): Generator<readonly ['customers' | 'orders', Item]> {
   let seed = 1
   const next = () => (seed = (seed * 48_271) % 2_147_483_647)
@@ -70,11 +70,13 @@ function* items(): Generator<readonly ['customers' | 'orders', Item]> {
 async function fill(write: Write, dialect: typeof sqliteDialect): Promise<void> {
   await write(`CREATE TABLE expert_orders (${orderColumns})`, [])
   await write(`CREATE TABLE expert_customers (${customerColumns})`, [])
-  const own = new Map([...sales.resources].map(([name, one]) => [name, statementTexts(one.collection, dialect).insert]))
+  const inserts = new Map(
+    [...sales.resources].map(([name, one]) => [name, statementTexts(one.collection, dialect).insert]),
+  )
   const marks = (count: number) => Array.from({ length: count }, (_, i) => dialect.mark(i + 1)).join(', ')
   for (const [name, item] of items()) {
     const { doc, hidden, cells } = encodeRow(sales.resources.get(name) as Resource, { ...item })
-    await write(own.get(name) as string, [item.id, 1, 1, doc, hidden, ...cells])
+    await write(inserts.get(name) as string, [item.id, 1, 1, doc, hidden, ...cells])
     const { updatedAt: _, ...columns } = item
     await write(`INSERT INTO expert_${name} VALUES (${marks(6)})`, Object.values(columns))
   }
@@ -86,11 +88,11 @@ async function onSqlite(): Promise<string> {
   await (await openStore(sales as never, `sqlite:${file}`, 'apply')).close()
   const db = new DatabaseSync(file)
   db.exec('PRAGMA synchronous = OFF; BEGIN')
-  const known = new Map<string, ReturnType<DatabaseSync['prepare']>>()
-  await fill((text, given) => {
-    const statement = known.get(text) ?? db.prepare(text)
-    known.set(text, statement)
-    return statement.run(...given)
+  const statements = new Map<string, ReturnType<DatabaseSync['prepare']>>()
+  await fill((text, params) => {
+    const statement = statements.get(text) ?? db.prepare(text)
+    statements.set(text, statement)
+    return statement.run(...params)
   }, sqliteDialect)
   db.exec('COMMIT; ANALYZE')
   db.close()
@@ -103,7 +105,8 @@ async function onPostgres(url: string): Promise<void> {
   await client.connect()
   await client.query('BEGIN')
   await fill(
-    (text, given) => client.query({ ...(given.length > 0 && { name: text.slice(0, 40) }), text, values: [...given] }),
+    (text, params) =>
+      client.query({ ...(params.length > 0 && { name: text.slice(0, 40) }), text, values: [...params] }),
     postgresDialect,
   )
   await client.query('COMMIT')
@@ -111,23 +114,31 @@ async function onPostgres(url: string): Promise<void> {
   await client.end()
 }
 
-async function started(words: (port: number) => readonly string[]): Promise<Served> {
+async function startServer(args: (port: number) => readonly string[]): Promise<RunningServer> {
   const port = await freePort()
-  return serve(words(port), port, join(folder, 'log'))
+  return serve(args(port), port, join(folder, 'log'))
 }
 
-/** The requests a second of both sides, in turn. */
+/** Compares the requests a second of both sides, in turn. */
 async function compare(store: string, database: string, expertDatabase: string): Promise<void> {
   const main = join(here, '../bin/bylaw.js')
   const sides = [
-    await started((port) => [main, 'serve', join(here, 'sales.ts'), '--port', String(port), '--database', database]),
-    await started((port) => [join(here, 'embedded-expert.ts'), expertDatabase, String(port)]),
+    await startServer((port) => [
+      main,
+      'serve',
+      join(here, 'sales.ts'),
+      '--port',
+      String(port),
+      '--database',
+      database,
+    ]),
+    await startServer((port) => [join(here, 'embedded-expert.ts'), expertDatabase, String(port)]),
   ] as const
   try {
     const [ours, expert] = sides
     const list = '/orders?status=paid&sort=total&limit=50&embed=customer'
-    const pages = await walk(ours.url, list, (page) => page.pagination.nextCursor, 350)
-    const expertPages = await walk(expert.url, '/orders?limit=50', (page) => page.next, 350)
+    const pages = await pageRequests(ours.url, list, (page) => page.pagination.nextCursor, 350)
+    const expertPages = await pageRequests(expert.url, '/orders?limit=50', (page) => page.next, 350)
     for (const [name, count] of [
       ['pages that are read again', 100],
       ['pages that are not', 350],

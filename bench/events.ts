@@ -1,44 +1,44 @@
-/** `npm run bench:events`: creates and changes that are recorded as events against the same without events, in turn, as ratios. */
+/** `npm run bench:events`: creates and changes that are recorded as events, against the same writes without events, in turn. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { cluster } from '../test/help/cluster.ts'
-import { type Asking, load } from './load.ts'
+import { type BenchRequest, load } from './load.ts'
 import { median } from './report.ts'
-import { freePort, type Served, serve } from './server.ts'
+import { freePort, type RunningServer, serve } from './server.ts'
 
 const here = import.meta.dirname
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 const [rounds, seconds, bound] = [7, 2, 0.8]
 
-async function started(name: string, api: string, database: string): Promise<Served> {
+async function startServer(name: string, api: string, database: string): Promise<RunningServer> {
   const port = await freePort()
-  const words = [join(here, '../src/cli/main.ts'), 'serve', join(here, api), '--database', database]
-  return serve(['--conditions=bylaw-source', ...words, '--port', String(port)], port, join(folder, `${name}.log`))
+  const args = [join(here, '../src/cli/main.ts'), 'serve', join(here, api), '--database', database]
+  return serve(['--conditions=bylaw-source', ...args, '--port', String(port)], port, join(folder, `${name}.log`))
 }
 
 const note = { title: 'A note', text: 'Some words that a note has. '.repeat(10), stars: 3 }
 
 /** Requests that change the same item in turn. */
-async function changes(url: string): Promise<Asking[]> {
+async function changes(url: string): Promise<BenchRequest[]> {
   const headers = { 'content-type': 'application/json' }
-  const made = await fetch(`${url}/notes`, { method: 'POST', headers, body: JSON.stringify(note) })
-  const { id } = (await made.json()) as { id: string }
+  const created = await fetch(`${url}/notes`, { method: 'POST', headers, body: JSON.stringify(note) })
+  const { id } = (await created.json()) as { id: string }
   return [1, 2, 3].map((stars) => ({ method: 'PATCH', path: `/notes/${id}`, body: JSON.stringify({ stars }) }))
 }
 
-async function compare(store: string, recorded: Served, plain: Served): Promise<void> {
-  const creates = async (): Promise<Asking[]> => [{ method: 'POST', path: '/notes', body: JSON.stringify(note) }]
-  for (const [what, asking] of [
+async function compare(store: string, recorded: RunningServer, plain: RunningServer): Promise<void> {
+  const creates = async (): Promise<BenchRequest[]> => [{ method: 'POST', path: '/notes', body: JSON.stringify(note) }]
+  for (const [what, requestsFor] of [
     ['creates', creates],
     ['changes of one item', changes],
   ] as const) {
-    const works = await Promise.all([recorded, plain].map(async ({ url }) => [url, await asking(url)] as const))
-    const rates = works.map((): number[] => [])
+    const loads = await Promise.all([recorded, plain].map(async ({ url }) => [url, await requestsFor(url)] as const))
+    const rates = loads.map((): number[] => [])
     for (let round = 0; round <= rounds; round++)
-      for (const [i, [url, asked]] of works.entries()) {
-        const { rate } = load(url, asked, seconds)
+      for (const [i, [url, requests]] of loads.entries()) {
+        const { rate } = load(url, requests, seconds)
         if (round > 0) rates[i]?.push(rate)
       }
     const [own = 0, other = 0] = rates.map(median)
@@ -51,8 +51,8 @@ async function compare(store: string, recorded: Served, plain: Served): Promise<
 
 async function compareOn(store: string, databases: readonly [string, string]): Promise<void> {
   const both = [
-    await started(`${store}-recorded`, 'notes-recorded.ts', databases[0]),
-    await started(store, 'notes.ts', databases[1]),
+    await startServer(`${store}-recorded`, 'notes-recorded.ts', databases[0]),
+    await startServer(store, 'notes.ts', databases[1]),
   ] as const
   await compare(store, ...both)
   for (const { stop } of both) await stop()

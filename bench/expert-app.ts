@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
 
 /** A book in the expert's answers. */
-export interface Answered {
+export interface ExpertBook {
   readonly id: string
   readonly version: number
   readonly title: string
@@ -15,18 +15,18 @@ export interface Answered {
   readonly updatedAt: string
 }
 
-export type New = Pick<Answered, 'title' | 'status' | 'price' | 'shelf' | 'blurb'>
+export type NewBook = Pick<ExpertBook, 'title' | 'status' | 'price' | 'shelf' | 'blurb'>
 type Maybe<T> = T | Promise<T>
 
-/** Its statements, each in a separate transaction. */
+/** The expert's statements on a store. Each is a transaction of its own. */
 export interface Statements {
-  readonly one: (id: string) => Maybe<Answered | undefined>
-  /** Books of a status by price, after a book. */
-  readonly behind: (status: string, price: number, id: string, limit: number) => Maybe<readonly Answered[]>
-  readonly page: (status: string, limit: number, offset: number) => Maybe<readonly Answered[]>
+  readonly one: (id: string) => Maybe<ExpertBook | undefined>
+  /** Books of a status in the order of their prices, after the book with this price and id. */
+  readonly after: (status: string, price: number, id: string, limit: number) => Maybe<readonly ExpertBook[]>
+  readonly page: (status: string, limit: number, offset: number) => Maybe<readonly ExpertBook[]>
   readonly count: (status: string) => Maybe<number>
-  readonly insert: (id: string, book: New, at: string) => Maybe<Answered>
-  readonly retitle: (id: string, title: string, at: string) => Maybe<Answered | undefined>
+  readonly insert: (id: string, book: NewBook, at: string) => Maybe<ExpertBook>
+  readonly retitle: (id: string, title: string, at: string) => Maybe<ExpertBook | undefined>
   readonly remove: (id: string) => Maybe<boolean>
 }
 
@@ -44,12 +44,15 @@ const book = {
     updatedAt: text,
   },
 } as const
-const answered = {
+const pageByCursor = {
   type: 'object',
   properties: { data: { type: 'array', items: book }, next: { type: ['string', 'null'] } },
 }
-const counted = { type: 'object', properties: { data: { type: 'array', items: book }, total: { type: 'integer' } } }
-const given = {
+const pageWithTotal = {
+  type: 'object',
+  properties: { data: { type: 'array', items: book }, total: { type: 'integer' } },
+}
+const newBook = {
   type: 'object',
   required: ['title', 'status', 'price', 'blurb'],
   additionalProperties: false,
@@ -62,10 +65,10 @@ const given = {
   },
 }
 const missing = { type: 'object', properties: { message: text } } as const
-const cursorOf = ({ price, id }: Answered): string => Buffer.from(`${price} ${id}`).toString('base64url')
+const cursorOf = ({ price, id }: ExpertBook): string => Buffer.from(`${price} ${id}`).toString('base64url')
 const newId = (): string => `boo_${Date.now().toString(16).padStart(12, '0')}${randomBytes(8).toString('hex')}`
 
-/** Serves the statements on a port. */
+/** Serves books over HTTP by these statements. */
 export async function serve(statements: Statements, port: number): Promise<void> {
   const app = Fastify({ logger: false })
   app.get(
@@ -79,14 +82,14 @@ export async function serve(statements: Statements, port: number): Promise<void>
       return request.headers['if-none-match'] === tag ? reply.code(304).send() : found
     },
   )
-  app.get('/books', { schema: { response: { 200: answered } } }, async (request) => {
+  app.get('/books', { schema: { response: { 200: pageByCursor } } }, async (request) => {
     const { status = '', cursor = '', limit = '20' } = request.query as Record<string, string>
     const [price = '-1', id = ''] = Buffer.from(cursor, 'base64url').toString().split(' ')
-    const data = await statements.behind(status, Number(price || -1), id, Math.min(100, Number(limit)))
+    const data = await statements.after(status, Number(price || -1), id, Math.min(100, Number(limit)))
     const last = data.at(-1)
     return { data, next: last ? cursorOf(last) : null }
   })
-  app.get('/books/pages/:page', { schema: { response: { 200: counted } } }, async (request) => {
+  app.get('/books/pages/:page', { schema: { response: { 200: pageWithTotal } } }, async (request) => {
     const { status = '', limit = '20' } = request.query as Record<string, string>
     const size = Math.min(100, Number(limit))
     const page = Number((request.params as { page: string }).page)
@@ -96,18 +99,18 @@ export async function serve(statements: Statements, port: number): Promise<void>
     ])
     return { data, total }
   })
-  app.post('/books', { schema: { body: given, response: { 201: book } } }, async (request, reply) => {
-    const made = await statements.insert(newId(), request.body as New, new Date().toISOString())
-    return reply.code(201).header('location', `/books/${made.id}`).send(made)
+  app.post('/books', { schema: { body: newBook, response: { 201: book } } }, async (request, reply) => {
+    const created = await statements.insert(newId(), request.body as NewBook, new Date().toISOString())
+    return reply.code(201).header('location', `/books/${created.id}`).send(created)
   })
-  const title = { type: 'object', required: ['title'], properties: { title: given.properties.title } }
+  const title = { type: 'object', required: ['title'], properties: { title: newBook.properties.title } }
   app.patch(
     '/books/:id',
     { schema: { body: title, response: { 200: book, 404: missing } } },
     async (request, reply) => {
       const { id } = request.params as { id: string }
-      const made = await statements.retitle(id, (request.body as New).title, new Date().toISOString())
-      return made ?? reply.code(404).send({ message: 'There is no such book.' })
+      const changed = await statements.retitle(id, (request.body as NewBook).title, new Date().toISOString())
+      return changed ?? reply.code(404).send({ message: 'There is no such book.' })
     },
   )
   app.delete('/books/:id', { schema: { response: { 204: { type: 'null' }, 404: missing } } }, async (request, reply) =>

@@ -1,11 +1,11 @@
 /** The expert on SQLite: one table with one index for its list, every statement prepared, every write a durable transaction. */
 import { DatabaseSync } from 'node:sqlite'
 import type { Book } from './books.ts'
-import { type Answered, serve } from './expert-app.ts'
+import { type ExpertBook, serve } from './expert-app.ts'
 
 const columns = 'id, version, title, status, price, shelf, blurb, created_at AS createdAt, updated_at AS updatedAt'
 
-/** Creates a file with the books. */
+/** Creates the expert's database file and fills it with the books. */
 export function fillExpert(file: string, books: Iterable<Book>): void {
   const db = new DatabaseSync(file)
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
@@ -25,7 +25,7 @@ async function main(file: string, port: number): Promise<void> {
     'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -65536',
   )
   const one = db.prepare(`SELECT ${columns} FROM books WHERE id = ?`)
-  const behind = db.prepare(
+  const after = db.prepare(
     `SELECT ${columns} FROM books WHERE status = ? AND (price, id) > (?, ?) ORDER BY price, id LIMIT ?`,
   )
   const page = db.prepare(`SELECT ${columns} FROM books WHERE status = ? ORDER BY price, id LIMIT ? OFFSET ?`)
@@ -40,20 +40,20 @@ async function main(file: string, port: number): Promise<void> {
   const write = <T>(act: () => T): T => {
     begin.run()
     try {
-      const made = act()
+      const result = act()
       commit.run()
-      return made
+      return result
     } catch (error) {
       if (db.isTransaction) db.exec('ROLLBACK')
       throw error
     }
   }
-  const rows = (found: unknown) => found as readonly Answered[]
-  const row = (found: unknown) => found as Answered
+  const rows = (found: unknown) => found as readonly ExpertBook[]
+  const row = (found: unknown) => found as ExpertBook
   await serve(
     {
       one: (id) => row(one.get(id)),
-      behind: (status, price, id, limit) => rows(behind.all(status, price, id, limit)),
+      after: (status, price, id, limit) => rows(after.all(status, price, id, limit)),
       page: (status, limit, offset) => rows(page.all(status, limit, offset)),
       count: (status) => (count.get(status) as { total: number }).total,
       insert: (id, { title, status, price, shelf, blurb }, at) =>

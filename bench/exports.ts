@@ -26,7 +26,7 @@ export default service({
 `
 const at = '2026-01-01T00:00:00.000Z'
 const note = 'Some words about an order, as they are written by people who want to be sure that nothing is forgotten.'
-/** Rows as the service stores them; `digits` are the 26 of the id. */
+/** The statement that inserts rows as the service stores them; `digits` is SQL for the 26 digits of the id. */
 const fill = (numbers: string, digits: string): string =>
   `INSERT INTO orders (id, revision, shape, doc, "by_createdAt", "by_updatedAt")
     SELECT 'ord_' || ${digits}, 1, 1,
@@ -36,7 +36,7 @@ const fill = (numbers: string, digits: string): string =>
 const memoryOf = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
-/** Exports once, and returns the greatest memory of the process meanwhile. */
+/** Exports the list once; describes its speed, and the most memory that the service used meanwhile. */
 async function measure(url: string, pid: number, accept: string): Promise<string> {
   let [peak, bytes, lines] = [0, 0, 0]
   const watch = setInterval(() => {

@@ -1,7 +1,7 @@
-/** Sends a body to a URL by `fetch` a number of times, in some loops at once: what deliveries are compared with. */
-const [, , url = '', body = '', times, loops] = process.argv
+/** Sends a body to a URL by `fetch` a number of times, in parallel loops. `deliveries.ts` compares deliveries with this. */
+const [, , url = '', body = '', count, loops] = process.argv
 const headers = { 'content-type': 'application/json' }
-let left = Number(times)
+let left = Number(count)
 const started = performance.now()
 
 async function loop(): Promise<void> {
@@ -9,4 +9,4 @@ async function loop(): Promise<void> {
 }
 
 await Promise.all(Array.from({ length: Number(loops) }, loop))
-console.log((Number(times) / (performance.now() - started)) * 1000)
+console.log((Number(count) / (performance.now() - started)) * 1000)

@@ -1,4 +1,4 @@
-/** The floor: a bare server of node:http that sends the same answer, head and body, from memory. */
+/** The floor: a bare server of node:http that answers each request with the same headers and body, from memory. */
 import { createServer } from 'node:http'
 
 /** Headers and body, as `{ "headers": { … }, "body": "…" }`. */

@@ -1,4 +1,4 @@
-/** A service with as many resources and versions as the environment says, as the benchmark of growth serves it. */
+/** The service of the benchmark of growth. Environment variables set its number of resources and of versions. */
 import { f, service } from 'bylaw'
 
 const [resources, versions] = [Number(process.env.BENCH_RESOURCES ?? 1), Number(process.env.BENCH_VERSIONS ?? 0)]
@@ -18,7 +18,7 @@ const notes = (i: number) => ({
   access: 'public' as const,
 })
 
-/** What the second version changed, the third, and so on. */
+/** The change of the second version, of the third, and so on. */
 const changes = [
   { about: '`rating` is called `stars`.', renamed: { rating: 'stars' } },
   {
@@ -32,9 +32,9 @@ const changes = [
   { about: '`body` is called `text`.', renamed: { body: 'text' } },
 ]
 
-/** The types of changes are those of one declaration; here their number differs. */
-interface Changing {
-  readonly change: (version: string, resource: string, change: object) => Changing
+/** A service whose changes are not typed: the types of `change` follow one declaration, and here the number of changes varies. */
+interface ChangeableService {
+  readonly change: (version: string, resource: string, change: object) => ChangeableService
 }
 
 const labels = Array.from({ length: versions }, (_, i) => `v${i + 1}`)
@@ -51,6 +51,7 @@ export default labels
   .slice(1)
   .toReversed()
   .reduce(
-    (made: Changing, label) => made.change(label, `${letters(0)}-notes`, changes[Number(label.slice(1)) - 2] as object),
-    newest as unknown as Changing,
+    (older: ChangeableService, label) =>
+      older.change(label, `${letters(0)}-notes`, changes[Number(label.slice(1)) - 2] as object),
+    newest as unknown as ChangeableService,
   )

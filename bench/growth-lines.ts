@@ -1,24 +1,24 @@
-/** What grows, and how the time of a request grows with it: as a table, as goals, and as curves. */
+/** Shows how the time of a request grows with rows, resources, connections and versions: as a table, as goals, and as curves. */
 import { columns, drawing, median, type Target, target } from './report.ts'
 
-/** A figure at several sizes. */
-export interface Line {
+/** A measured figure at several sizes. */
+export interface Curve {
   readonly part: string
   readonly store: string
   readonly what: string
   readonly unit: string
-  /** How many times the figure at the smallest size the others may be; null if there is no goal. */
+  /** The goal: each figure is at most this multiple of the one at the smallest size; null if there is no goal. */
   readonly bound: number | null
   readonly points: readonly { readonly at: number; readonly rounds: readonly number[] }[]
 }
 
-/** The figures of each size as multiples of those of the smallest one in the same round, by their medians. */
-const growthOf = ({ points: [first, ...rest] }: Line): number[] => [
+/** For each size, the median of its figures as multiples of the figure at the smallest size in the same round. */
+const growthOf = ({ points: [first, ...rest] }: Curve): number[] => [
   1,
   ...rest.map(({ rounds }) => median(rounds.map((one, i) => one / (first?.rounds[i] ?? Number.NaN)))),
 ]
 
-export const goalsOf = (lines: readonly Line[]): Target[] =>
+export const goalsOf = (lines: readonly Curve[]): Target[] =>
   lines.flatMap((line) => {
     if (line.bound === null || line.points.length < 2) return []
     const [least = 0, most = 0] = [line.points[0], line.points.at(-1)].map((point) => point?.at)
@@ -29,8 +29,8 @@ export const goalsOf = (lines: readonly Line[]): Target[] =>
 const count = (at: number): string => at.toLocaleString('en')
 const figure = (value: number): string => (value >= 100 ? count(Math.round(value)) : value.toFixed(value < 10 ? 2 : 1))
 
-/** A line for each figure: its median at each size, and how many times the one at the smallest size it is. */
-export function tableOf(lines: readonly Line[]): string {
+/** A table line for each curve: the median at each size and, in parentheses, its multiple of the smallest size. */
+export function tableOf(lines: readonly Curve[]): string {
   const sizes = [...new Set(lines.flatMap(({ points }) => points.map(({ at }) => at)))].toSorted((a, b) => a - b)
   const rows = lines.map((line) => {
     const growth = growthOf(line)
@@ -47,8 +47,8 @@ export function tableOf(lines: readonly Line[]): string {
 const [wide, high, left, above] = [330, 190, 70, 60]
 const colours = ['#2a78d6', '#e8a33d', '#7fb08a', '#b0413e', '#7d5ba6', '#3f9c9c', '#8a6d3b', '#9aa0a6']
 
-/** Curves of the figures that have a goal, as multiples of the one at the smallest size; one panel for each part. */
-export function curves(lines: readonly Line[], caption: string): string {
+/** Draws the curves that have a goal, as multiples of the figure at the smallest size; one panel for each part. */
+export function curves(lines: readonly Curve[], caption: string): string {
   const shown = lines.filter(({ bound, points }) => bound !== null && points.length > 1)
   const parts = [...new Set(shown.map(({ part }) => part))]
   const of = (name: string) => shown.filter(({ part }) => part === name)
@@ -58,7 +58,7 @@ export function curves(lines: readonly Line[], caption: string): string {
   return drawing('Growth', caption, above + Math.ceil(parts.length / 2) * step, panels.flat())
 }
 
-function panel(lines: readonly Line[], x: number, y: number): string[] {
+function panel(lines: readonly Curve[], x: number, y: number): string[] {
   const sizes = [...new Set(lines.flatMap(({ points }) => points.map(({ at }) => at)))].toSorted((a, b) => a - b)
   const top = Math.max(2, ...lines.flatMap(growthOf))
   const across = (at: number) => x + Math.round((sizes.indexOf(at) / Math.max(1, sizes.length - 1)) * wide)

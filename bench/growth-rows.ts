@@ -1,63 +1,63 @@
-/** Growth by rows: one item, a page by cursor and a create at ten thousand to ten million books. */
+/** Growth by rows: reads of one item, pages by cursor and creates, with ten thousand to ten million books. */
 import { type Book, fill, fillPostgres, manyBooks } from './books.ts'
 import { withClient } from './databases.ts'
-import type { Line } from './growth-lines.ts'
-import { type Growing, inTurn, type Size, started } from './growth-rounds.ts'
-import type { Asking } from './load.ts'
-import { ask, type Served } from './server.ts'
+import type { Curve } from './growth-lines.ts'
+import { type GrowthRun, loadInTurn, type SizedServer, startServer } from './growth-rounds.ts'
+import type { BenchRequest } from './load.ts'
+import { getWithRetry, type RunningServer } from './server.ts'
 
 const sizes = [10_000, 100_000, 1_000_000, 10_000_000]
-/** PostgreSQL is measured up to here. */
+/** The largest number of rows on PostgreSQL. */
 const mostOnPostgres = 1_000_000
-/** How many books are asked for. */
-const sampled = 10_000
-/** More pages than are cached. */
-const places = 2000
+/** How many books are read, and how many are templates of new ones. */
+const sampleSize = 10_000
+/** More pages than the service caches. */
+const pagesToRead = 2000
 const creates = 2000
 
-interface Filled {
+interface FilledServer {
   readonly at: number
-  readonly server: Served
+  readonly server: RunningServer
   readonly sample: readonly Book[]
 }
 
-export async function growthOfRows(growing: Growing): Promise<Line[]> {
-  const { store, most } = growing
-  const wanted = sizes.filter((rows) => rows <= (store === 'sqlite' ? most : Math.min(most, mostOnPostgres)))
-  const filled: Filled[] = []
-  for (const rows of wanted) {
+export async function growthOfRows(run: GrowthRun): Promise<Curve[]> {
+  const { store, maxRows: most } = run
+  const rowCounts = sizes.filter((rows) => rows <= (store === 'sqlite' ? most : Math.min(most, mostOnPostgres)))
+  const filled: FilledServer[] = []
+  for (const rows of rowCounts) {
     const began = performance.now()
-    filled.push(await filledServer(growing, rows))
+    filled.push(await filledServer(run, rows))
     console.log(`${rows} rows made in ${((performance.now() - began) / 1000).toFixed(0)} s`)
   }
-  const sized = (asked: (one: Filled) => readonly Asking[]): Size[] =>
-    filled.map((one) => ({ ...one, asked: asked(one) }))
-  const pages = new Map<Served, readonly Asking[]>()
+  const sized = (requestsFor: (one: FilledServer) => readonly BenchRequest[]): SizedServer[] =>
+    filled.map((one) => ({ ...one, requests: requestsFor(one) }))
+  const pages = new Map<RunningServer, readonly BenchRequest[]>()
   for (const { server } of filled) pages.set(server, await pagesOf(server.url))
   return [
-    ...inTurn(
-      growing,
+    ...loadInTurn(
+      run,
       { part: 'rows', what: 'one item' },
       sized(({ sample }) => sample.map(({ id }) => ({ path: `/books/${id}` }))),
     ),
-    ...inTurn(
-      growing,
+    ...loadInTurn(
+      run,
       { part: 'rows', what: '50 by cursor' },
       sized(({ server }) => pages.get(server) ?? []),
     ),
-    ...inTurn(
-      growing,
+    ...loadInTurn(
+      run,
       { part: 'rows', what: 'create', single: creates },
       sized(({ sample }) => sample.map(createOf)),
     ),
   ]
 }
 
-async function filledServer(growing: Growing, rows: number): Promise<Filled> {
-  const database = await growing.databases.make(`rows_${rows}`)
+async function filledServer(run: GrowthRun, rows: number): Promise<FilledServer> {
+  const database = await run.databases.make(`rows_${rows}`)
   const sample: Book[] = []
   const books = sampling(rows, sample)
-  if (growing.store === 'sqlite') await fill(database.replace('sqlite:', ''), rows, books)
+  if (run.store === 'sqlite') await fill(database.replace('sqlite:', ''), rows, books)
   else
     await withClient(database, async (client) => {
       await fillPostgres(client, database, rows, books)
@@ -65,12 +65,12 @@ async function filledServer(growing: Growing, rows: number): Promise<Filled> {
       await client.query('CHECKPOINT')
     })
   const mixed = sample.map((_, i) => sample[(i * 7919) % sample.length] as Book) // neighbours are in one page of the file
-  return { at: rows, server: await started(growing, 'library.ts', database), sample: mixed }
+  return { at: rows, server: await startServer(run, 'library.ts', database), sample: mixed }
 }
 
-/** Passes the books on, and keeps some of them, evenly spread. */
+/** Generates the books, and adds some of them, evenly spread, to `sample`. */
 function* sampling(rows: number, sample: Book[]): Generator<Book> {
-  const every = Math.max(1, Math.floor(rows / sampled))
+  const every = Math.max(1, Math.floor(rows / sampleSize))
   let i = 0
   for (const book of manyBooks(rows)) {
     if (i++ % every === 0) sample.push(book)
@@ -78,19 +78,19 @@ function* sampling(rows: number, sample: Book[]): Generator<Book> {
   }
 }
 
-/** Second pages of lists that begin at different prices, by their cursors. */
-async function pagesOf(url: string): Promise<Asking[]> {
-  const found: Asking[] = []
-  for (let i = 0; i < places; i++) {
+/** Requests for the second page, by cursor, of lists that start at different prices. */
+async function pagesOf(url: string): Promise<BenchRequest[]> {
+  const requests: BenchRequest[] = []
+  for (let i = 0; i < pagesToRead; i++) {
     const price = (((i * 7919) % 48_000) / 100).toFixed(2)
     const list = `/books?status=listed&sort=price&price%5Bgte%5D=${price}&limit=50&cursor=`
-    const { pagination } = (await (await ask(url + list)).json()) as { pagination: { nextCursor: string } }
-    found.push({ path: list + pagination.nextCursor })
+    const { pagination } = (await (await getWithRetry(url + list)).json()) as { pagination: { nextCursor: string } }
+    requests.push({ path: list + pagination.nextCursor })
   }
-  return found
+  return requests
 }
 
-const createOf = ({ title, status, price, shelf, blurb }: Book): Asking => ({
+const createOf = ({ title, status, price, shelf, blurb }: Book): BenchRequest => ({
   method: 'POST',
   path: '/books',
   body: JSON.stringify({ title, status, price, shelf, blurb }),

@@ -1,4 +1,4 @@
-/** The same books for callers with a key and a quota, and in an older version. */
+/** The books of `library.ts`, for callers with an API key and a quota, and with an older version. */
 import { f, service } from 'bylaw'
 import library from './library.ts'
 

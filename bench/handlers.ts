@@ -1,16 +1,16 @@
 /**
  * `npm run bench:handlers`: a handler with two reads and two writes against an expert's transaction, in turn, as ratios.
- * `-- plain`: writes without a handler, on a service without handlers and on one that has some. `-- slow`: the same writes
- * while handlers that have read the rows take 5 s, and without them.
+ * `-- plain`: writes without a handler, on a service without handlers and on one with handlers of other resources. `-- slow`:
+ * the same writes with and without other handlers that have read one of the rows and take 5 s.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { cluster } from '../test/help/cluster.ts'
-import { type Asking, load, type Measured } from './load.ts'
+import { type BenchRequest, type LoadResult, load } from './load.ts'
 import { median } from './report.ts'
-import { freePort, type Served, serve } from './server.ts'
+import { freePort, type RunningServer, serve } from './server.ts'
 
 const here = import.meta.dirname
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
@@ -19,12 +19,12 @@ const [pairs, pairSeconds] = [30, 1]
 const [slowPairs, slowHandlers] = [10, 16]
 const headers = { 'content-type': 'application/json' }
 
-async function started(name: string, words: (port: string) => readonly string[]): Promise<Served> {
+async function startServer(name: string, args: (port: string) => readonly string[]): Promise<RunningServer> {
   const port = await freePort()
-  return serve(['--conditions=bylaw-source', ...words(String(port))], port, join(folder, `${name}.log`))
+  return serve(['--conditions=bylaw-source', ...args(String(port))], port, join(folder, `${name}.log`))
 }
 
-async function opened(url: string, accounts: number): Promise<string[]> {
+async function openAccounts(url: string, accounts: number): Promise<string[]> {
   const ids: string[] = []
   for (let i = 0; i < accounts; i++) {
     const sent = { method: 'POST', headers, body: JSON.stringify({ balance: 1_000_000 }) }
@@ -33,35 +33,37 @@ async function opened(url: string, accounts: number): Promise<string[]> {
   return ids
 }
 
-/** Transfers to and fro between some accounts, so that no balance ends. */
-const transfers = (ids: readonly string[]): Asking[] =>
+/** Transfers from each account to the next one, in a circle, so that no balance runs out. */
+const transfers = (ids: readonly string[]): BenchRequest[] =>
   ids.map((from, i) => {
     const body = JSON.stringify({ from, to: ids[(i + 1) % ids.length], amount: 1 })
     return { method: 'POST', path: '/transfers', body }
   })
 
-/** Writes without a handler: a new account and two changes of another one, each to another value than before. */
-const plainWrites = (ids: readonly string[]): Asking[] =>
+/** Writes without a handler: for each account one new account and two changes, each to another balance than the one before. */
+const plainWrites = (ids: readonly string[]): BenchRequest[] =>
   [1, 2].flatMap((balance) =>
-    ids.flatMap((id): Asking[] => {
+    ids.flatMap((id): BenchRequest[] => {
       const body = JSON.stringify({ balance })
       const change = { method: 'PATCH', path: `/accounts/${id}`, body } as const
       return balance === 1 ? [{ method: 'POST', path: '/accounts', body }, change] : [change]
     }),
   )
 
-async function compare(store: string, [ours, expert]: readonly Served[]): Promise<void> {
+async function compare(store: string, [ours, expert]: readonly RunningServer[]): Promise<void> {
   for (const [what, accounts] of [
     ['between 200 accounts', 200],
     ['between 2 accounts', 2],
   ] as const) {
-    const works = await Promise.all(
-      [ours as Served, expert as Served].map(async ({ url }) => [url, transfers(await opened(url, accounts))] as const),
+    const loads = await Promise.all(
+      [ours as RunningServer, expert as RunningServer].map(
+        async ({ url }) => [url, transfers(await openAccounts(url, accounts))] as const,
+      ),
     )
-    const rates = works.map((): number[] => [])
+    const rates = loads.map((): number[] => [])
     for (let round = 0; round <= rounds; round++)
-      for (const [i, [url, asked]] of works.entries()) {
-        const { rate } = load(url, asked, seconds)
+      for (const [i, [url, requests]] of loads.entries()) {
+        const { rate } = load(url, requests, seconds)
         if (round > 0) rates[i]?.push(rate)
       }
     const [own = 0, other = 0] = rates.map(median)
@@ -79,36 +81,36 @@ function spread(values: readonly number[]): string {
   return `${median(values).toFixed(3)} (${low?.toFixed(3)} to ${high?.toFixed(3)})`
 }
 
-/** Runs both sides in pairs; the first one of a pair is the other one in the next. */
+/** Loads both sides in pairs of runs; which side runs first alternates from pair to pair. */
 async function inPairs(
-  sides: readonly Served[],
+  sides: readonly RunningServer[],
   count: number,
   time: number,
-  before = async (_: Served, __: readonly string[]) => {},
+  before = async (_: RunningServer, __: readonly string[]) => {},
 ) {
-  const works = await Promise.all(sides.map(async (side) => [side, await opened(side.url, 50)] as const))
-  const made = works.map((): (Measured & { cpu: number })[] => [])
+  const loads = await Promise.all(sides.map(async (side) => [side, await openAccounts(side.url, 50)] as const))
+  const results = loads.map((): (LoadResult & { cpu: number })[] => [])
   for (let pair = 0; pair <= count; pair++)
     for (const i of pair % 2 === 0 ? [0, 1] : [1, 0]) {
-      const [side, ids] = works[i] as (typeof works)[0]
+      const [side, ids] = loads[i] as (typeof loads)[0]
       await before(side, ids)
       const used = side.cpu()
       const measured = load(side.url, plainWrites(ids), time)
-      if (pair > 0) made[i]?.push({ ...measured, cpu: (side.cpu() - used) / measured.rate / time })
+      if (pair > 0) results[i]?.push({ ...measured, cpu: (side.cpu() - used) / measured.rate / time })
     }
-  return (of: (one: Measured & { cpu: number }) => number) =>
-    spread((made[0] ?? []).map((one, i) => of(made[1]?.[i] as typeof one) / of(one)))
+  return (of: (one: LoadResult & { cpu: number }) => number) =>
+    spread((results[0] ?? []).map((one, i) => of(results[1]?.[i] as typeof one) / of(one)))
 }
 
-async function comparePlain(store: string, sides: readonly Served[]): Promise<void> {
+async function comparePlain(store: string, sides: readonly RunningServer[]): Promise<void> {
   const ratio = await inPairs(sides, pairs, pairSeconds)
   console.log(
     `${store}, writes without a handler, with handlers on another resource: ${ratio(({ rate }) => rate)} times as many a second, ${ratio(({ cpu }) => cpu)} times the CPU time, median of ${pairs} pairs and quartiles`,
   )
 }
 
-/** Handlers of the second side have read one of the rows that are written, and wait. */
-async function compareSlow(store: string, sides: readonly Served[]): Promise<void> {
+/** On the second side, handlers that have read one of the written rows are waiting meanwhile. */
+async function compareSlow(store: string, sides: readonly RunningServer[]): Promise<void> {
   let waiting = 0
   const ratio = await inPairs(sides, slowPairs, seconds, async (side, [account]) => {
     if (side !== sides[1]) return
@@ -140,12 +142,13 @@ const modes = {
 }
 const { sides, run } = modes[(process.argv[2] ?? 'transfers') as keyof typeof modes]
 
-/** Starts both sides, each on a database of its own. */
+/** Starts both sides, each on its own database, and runs the benchmark. */
 async function measure(store: string, databases: readonly [string, string]): Promise<void> {
-  const served: Served[] = []
-  for (const [i, side] of sides.entries()) served.push(await started(`${store}-${i}`, side(databases[i] as string)))
-  await run(store, served)
-  for (const { stop } of served) await stop()
+  const servers: RunningServer[] = []
+  for (const [i, side] of sides.entries())
+    servers.push(await startServer(`${store}-${i}`, side(databases[i] as string)))
+  await run(store, servers)
+  for (const { stop } of servers) await stop()
 }
 
 try {

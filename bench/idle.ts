@@ -7,25 +7,25 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { load } from './load.ts'
-import { paced } from './paced.ts'
+import { loadAtRate } from './paced.ts'
 import { median } from './report.ts'
-import { freePort, type Served, serve } from './server.ts'
+import { freePort, type RunningServer, serve } from './server.ts'
 
 const here = import.meta.dirname
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
 const [count, atOnce, rounds, seconds, rate] = [10_000, 100, 5, 3, 8000]
 const note = JSON.stringify({ title: 'A note', text: 'Some words that a note has. '.repeat(10), stars: 3 })
 
-async function started(engine: 'node' | 'own'): Promise<Served> {
+async function startServer(engine: 'node' | 'own'): Promise<RunningServer> {
   const port = await freePort()
   const database = `sqlite:${join(folder, `${engine}.db`)}`
-  const words = [join(here, '../src/cli/main.ts'), 'serve', join(here, 'notes.ts'), '--database', database]
+  const args = [join(here, '../src/cli/main.ts'), 'serve', join(here, 'notes.ts'), '--database', database]
   const options = `--import=${join(here, '../test/help/own-engine.ts')}`
   const env = engine === 'own' ? { BYLAW_TEST_ENGINE: 'own', NODE_OPTIONS: options } : {}
-  return serve(['--conditions=bylaw-source', ...words, '--port', String(port)], port, join(folder, 'log'), env)
+  return serve(['--conditions=bylaw-source', ...args, '--port', String(port)], port, join(folder, 'log'), env)
 }
 
-/** A connection that has had one answer and stays open. */
+/** Opens a connection, reads one answer, and leaves it open. */
 function idle(port: number): Promise<Socket> {
   return new Promise((done, fail) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'))
@@ -40,26 +40,26 @@ async function openIdle(port: number): Promise<Socket[]> {
 }
 
 async function compare(engine: 'node' | 'own'): Promise<void> {
-  const server = await started(engine)
+  const server = await startServer(engine)
   const headers = { 'content-type': 'application/json' }
-  const made = await fetch(`${server.url}/notes`, { method: 'POST', headers, body: note })
-  const asked = [{ path: made.headers.get('location') as string }]
-  load(server.url, asked, 2) // warms it up
-  const [alone, among]: [number[], number[]] = [[], []]
+  const created = await fetch(`${server.url}/notes`, { method: 'POST', headers, body: note })
+  const requests = [{ path: created.headers.get('location') as string }]
+  load(server.url, requests, 2) // warms it up
+  const [alone, amongIdle]: [number[], number[]] = [[], []]
   const before = server.memory()
   let memory = before
   for (let round = 0; round < rounds; round++) {
-    alone.push(paced(server.url, asked, rate, seconds))
+    alone.push(loadAtRate(server.url, requests, rate, seconds))
     const open = await openIdle(Number(new URL(server.url).port))
     memory = server.memory()
-    among.push(paced(server.url, asked, rate, seconds))
-    const kept = open.filter(({ closed }) => !closed).length
-    if (kept < count) throw new Error(`${count - kept} of ${count} idle connections were closed.`)
+    amongIdle.push(loadAtRate(server.url, requests, rate, seconds))
+    const stillOpen = open.filter(({ closed }) => !closed).length
+    if (stillOpen < count) throw new Error(`${count - stillOpen} of ${count} idle connections were closed.`)
     for (const socket of open) socket.destroy()
   }
   await server.stop()
   console.log(
-    `${engine}: p99 at ${rate} a second ${median(alone).toFixed(2)} ms alone, ${median(among).toFixed(2)} ms beside ${count} idle connections; ${before} MB, then ${memory} MB: ${((1024 * (memory - before)) / count).toFixed(1)} kB for each`,
+    `${engine}: p99 at ${rate} a second ${median(alone).toFixed(2)} ms alone, ${median(amongIdle).toFixed(2)} ms with ${count} idle connections; ${before} MB, then ${memory} MB: ${((1024 * (memory - before)) / count).toFixed(1)} kB for each`,
   )
 }
 

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:imports -- --rows 10000,100000`: the speed and the memory of imports of short and of long files, next to what an expert
+ * `npm run bench:imports -- --rows 10000,100000`: the speed and the memory of imports of short and of long files, against what an expert
  * does by hand: COPY of a CSV file that has the ids already (PostgreSQL), prepared inserts in transactions (SQLite), into a table of
  * the same columns with the same indexes.
  */
@@ -60,13 +60,13 @@ async function writeFiles(rows: number): Promise<{ json: string; csv: string; co
     string,
     string,
   ]
-  const files = [json, csv, copied].map((path) => createWriteStream(path)) as [Writing, Writing, Writing]
+  const files = [json, csv, copied].map((path) => createWriteStream(path)) as [FileStream, FileStream, FileStream]
   files[1].write('status,number,note,total\n')
   for (let i = 0; i < rows; i++) {
-    const own = item(i)
-    const cells = Object.values(own).join(',')
+    const order = item(i)
+    const cells = Object.values(order).join(',')
     const id = `ord_${String(i).padStart(26, '0')}`
-    const texts = [`${JSON.stringify(own)}\n`, `${cells}\n`, `${id},${cells},${at},${at}\n`]
+    const texts = [`${JSON.stringify(order)}\n`, `${cells}\n`, `${id},${cells},${at},${at}\n`]
     if (texts.map((text, n) => files[n]?.write(text)).includes(false))
       await Promise.all(
         files.map((one) => one.writableNeedDrain && new Promise((resolve) => one.once('drain', resolve))),
@@ -75,39 +75,39 @@ async function writeFiles(rows: number): Promise<{ json: string; csv: string; co
   await Promise.all(files.map((one) => new Promise<void>((resolve) => one.end(resolve))))
   return { json, csv, copied }
 }
-type Writing = ReturnType<typeof createWriteStream>
+type FileStream = ReturnType<typeof createWriteStream>
 
 const statusOf = (pid: number): string => readFileSync(`/proc/${pid}/status`, 'utf8')
 const memoryOf = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(statusOf(pid))?.[1]) / 1024
-/** The time on a processor so far, in seconds; of children that have ended too. */
+/** Seconds of processor time so far, with those of children that have ended. */
 function processorTime(pid: number): number {
   const parts = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
     .split(' ')
   return parts.slice(11, 15).reduce((sum, one) => sum + Number(one), 0) / 100
 }
-/** That of a server and its processes. */
+/** The processor time of a database server and its processes; 0 without a server. */
 const serverTime = (pid: number): number =>
   pid === 0 ? 0 : [pid, ...childrenOf(pid)].reduce((sum, one) => sum + processorTime(one), 0)
 
-interface Measured {
+interface Timing {
   readonly seconds: number
-  /** On processors, of all processes that take part. */
-  readonly busy: number
+  /** Processor time of all processes that take part. */
+  readonly cpuSeconds: number
 }
 
-async function measured(busy: () => number, act: () => Promise<unknown>): Promise<Measured> {
-  const [before, began] = [busy(), performance.now()]
+async function measure(cpuTime: () => number, act: () => Promise<unknown>): Promise<Timing> {
+  const [before, began] = [cpuTime(), performance.now()]
   await act()
-  return { seconds: (performance.now() - began) / 1000, busy: busy() - before }
+  return { seconds: (performance.now() - began) / 1000, cpuSeconds: cpuTime() - before }
 }
 
-const told = ({ seconds, busy }: Measured, rows: number): string =>
+const describeTiming = ({ seconds, cpuSeconds: busy }: Timing, rows: number): string =>
   `${Math.round(rows / seconds)} a second, ${((busy * 1e6) / rows).toFixed(1)} µs of processors for each`
 
-const bestOf = (all: readonly Measured[]): Measured => ({
+const bestOf = (all: readonly Timing[]): Timing => ({
   seconds: Math.min(...all.map(({ seconds }) => seconds)),
-  busy: Math.min(...all.map(({ busy }) => busy)),
+  cpuSeconds: Math.min(...all.map(({ cpuSeconds: busy }) => busy)),
 })
 
 interface Side {
@@ -124,9 +124,9 @@ async function run(side: Side): Promise<void> {
   for (const rows of counts) {
     const files = await writeFiles(rows)
     const running = await startService(file, { database: side.database })
-    const busy = () => processorTime(running.pid) + serverTime(side.pid)
-    const own = () => process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6 + serverTime(side.pid)
-    const [expert, imported, copied]: [Measured[], Measured[], Measured[]] = [[], [], []]
+    const cpuTime = () => processorTime(running.pid) + serverTime(side.pid)
+    const ownCpuTime = () => process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6 + serverTime(side.pid)
+    const [expert, fromJson, fromCsv]: [Timing[], Timing[], Timing[]] = [[], [], []]
     let peak = 0
     const idle = memoryOf(running.pid)
     for (let round = 0; round < rounds; round++) {
@@ -134,21 +134,21 @@ async function run(side: Side): Promise<void> {
       const watch = setInterval(() => {
         peak = Math.max(peak, memoryOf(running.pid))
       }, 20)
-      imported.push(await measured(busy, () => post(running.url, files.json, 'application/x-ndjson', rows)))
+      fromJson.push(await measure(cpuTime, () => post(running.url, files.json, 'application/x-ndjson', rows)))
       await side.empty()
-      copied.push(await measured(busy, () => post(running.url, files.csv, 'text/csv', rows)))
+      fromCsv.push(await measure(cpuTime, () => post(running.url, files.csv, 'text/csv', rows)))
       clearInterval(watch)
-      expert.push(await measured(own, () => side.expert(files)))
+      expert.push(await measure(ownCpuTime, () => side.expert(files)))
     }
-    const [byHand, asJson, asCsv] = [expert, imported, copied].map(bestOf) as [Measured, Measured, Measured]
+    const [byHand, asJson, asCsv] = [expert, fromJson, fromCsv].map(bestOf) as [Timing, Timing, Timing]
     console.log(`${side.name}, ${rows} rows of ${Math.round(statSync(files.json).size / rows)} bytes`)
-    console.log(`  by hand:         ${told(byHand, rows)}`)
+    console.log(`  by hand:         ${describeTiming(byHand, rows)}`)
     for (const [name, one] of [
       ['lines of JSON', asJson],
       ['CSV', asCsv],
     ] as const)
       console.log(
-        `  ${`${name}:`.padEnd(16)} ${told(one, rows)}; ${(byHand.seconds / one.seconds).toFixed(2)} of by hand (${(byHand.busy / one.busy).toFixed(2)} by processor time)`,
+        `  ${`${name}:`.padEnd(16)} ${describeTiming(one, rows)}; ${(byHand.seconds / one.seconds).toFixed(2)} of by hand (${(byHand.cpuSeconds / one.cpuSeconds).toFixed(2)} by processor time)`,
       )
     console.log(`  memory: ${Math.round(idle)} MB before, at most ${Math.round(peak)} MB`)
     await running.stop()

@@ -1,6 +1,6 @@
 /**
  * `npm run bench:indexes -- --rows 100000`: creates of a resource with 17 fields to filter or to sort by, and 19 indexes,
- * against an expert's with the same indexes, in turn, as ratios. Each side has as many rows as the other in every round.
+ * against an expert's with the same indexes, in turn, as ratios. In every round both sides have the same number of rows.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { databasesOn, withClient } from './databases.ts'
-import type { Asking } from './load.ts'
-import { once } from './once.ts'
+import type { BenchRequest } from './load.ts'
+import { loadOnce } from './once.ts'
 import { median } from './report.ts'
-import { freePort, type Served, serve } from './server.ts'
-import { apply, served } from './sides.ts'
+import { freePort, type RunningServer, serve } from './server.ts'
+import { applyDeclaration, serveCommand } from './sides.ts'
 
 const { values } = parseArgs({
   options: {
@@ -27,7 +27,7 @@ const [rows, rounds, creates] = [Number(values.rows), Number(values.rounds), Num
 const bound = 3
 const here = import.meta.dirname
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-bench-'))
-const running: Served[] = []
+const running: RunningServer[] = []
 
 let seed = 1
 function next(below: number): number {
@@ -37,7 +37,7 @@ function next(below: number): number {
 const oneOf = (all: readonly string[]) => all[next(all.length)] as string
 const time = () => new Date(1_800_000_000_000 + next(31_536_000) * 1000).toISOString()
 
-/** A shipment as ours takes it, and as the expert does: amounts are cents there. */
+/** The same shipment in the form that our service takes, and in the expert's form, where amounts are in cents. */
 function shipment(): [ours: object, expert: object] {
   const amounts = [next(1_000_000), next(100_000), next(5_000_000)] as const
   const rest = {
@@ -62,10 +62,10 @@ function shipment(): [ours: object, expert: object] {
   ]
 }
 
-function requests(count: number): [ours: Asking[], expert: Asking[]] {
+function requests(count: number): [ours: BenchRequest[], expert: BenchRequest[]] {
   const both = Array.from({ length: count }, shipment)
   const [ours, expert] = [0, 1].map((side) =>
-    both.map((one): Asking => ({ method: 'POST', path: '/shipments', body: JSON.stringify(one[side]) })),
+    both.map((one): BenchRequest => ({ method: 'POST', path: '/shipments', body: JSON.stringify(one[side]) })),
   )
   return [ours ?? [], expert ?? []]
 }
@@ -82,9 +82,9 @@ async function indexesOf(database: string, table: string): Promise<number> {
   return Number(found?.n)
 }
 
-async function started(name: string, words: (port: number) => readonly string[]): Promise<Served> {
+async function startServer(name: string, args: (port: number) => readonly string[]): Promise<RunningServer> {
   const port = await freePort()
-  const server = await serve(words(port), port, join(folder, `${name}.log`), { NODE_ENV: 'production' })
+  const server = await serve(args(port), port, join(folder, `${name}.log`), { NODE_ENV: 'production' })
   running.push(server)
   return server
 }
@@ -94,12 +94,12 @@ const spread = (all: readonly number[]): string =>
 
 interface Round {
   readonly rate: number
-  /** Microseconds of processors for a create. */
+  /** Microseconds of processor time for each create, of the service and of the database server. */
   readonly service: number
   readonly database: number
 }
 
-function told(all: readonly Round[]): string {
+function describeRounds(all: readonly Round[]): string {
   const [rate, service, database] = (['rate', 'service', 'database'] as const).map((name) =>
     median(all.map((one) => one[name])).toFixed(0),
   )
@@ -109,32 +109,37 @@ function told(all: readonly Round[]): string {
 async function compareOn(store: string): Promise<void> {
   const databases = await databasesOn(store, folder)
   const [own, other] = [await databases.make('ours'), await databases.make('expert')]
-  apply(own, 'wide.ts')
+  applyDeclaration(own, 'wide.ts')
   const sides = [
-    await started('ours', served(own, 'wide.ts')),
-    await started('expert', (port) => [join(here, 'wide-expert.ts'), other, String(port)]),
+    await startServer('ours', serveCommand(own, 'wide.ts')),
+    await startServer('expert', (port) => [join(here, 'wide-expert.ts'), other, String(port)]),
   ] as const
   const counts = [await indexesOf(own, 'shipments'), await indexesOf(other, 'expert_shipments')]
   if (counts[0] !== counts[1]) throw new Error(`Ours has ${counts[0]} indexes, the expert has ${counts[1]}.`)
-  for (let made = 0; made < rows; made += creates)
-    for (const [i, asked] of requests(Math.min(creates, rows - made)).entries()) once(sides[i as 0 | 1].url, asked)
-  const measured: Round[][] = [[], []]
+  for (let inserted = 0; inserted < rows; inserted += creates)
+    for (const [i, sent] of requests(Math.min(creates, rows - inserted)).entries())
+      loadOnce(sides[i as 0 | 1].url, sent)
+  const measuredRounds: Round[][] = [[], []]
   for (let round = 0; round < rounds; round++) {
-    const asked = requests(creates)
+    const sent = requests(creates)
     for (const i of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
       const [service, database] = [sides[i].cpu(), databases.cpu()]
-      const { rate } = once(sides[i].url, asked[i])
+      const { rate } = loadOnce(sides[i].url, sent[i])
       const used = (milliseconds: number) => (milliseconds * 1000) / creates
-      measured[i]?.push({ rate, service: used(sides[i].cpu() - service), database: used(databases.cpu() - database) })
+      measuredRounds[i]?.push({
+        rate,
+        service: used(sides[i].cpu() - service),
+        database: used(databases.cpu() - database),
+      })
     }
   }
   const ratios = (of: (one: Round) => number) =>
-    (measured[0] ?? []).map((one, i) => of(one) / of(measured[1]?.[i] as Round))
+    (measuredRounds[0] ?? []).map((one, i) => of(one) / of(measuredRounds[1]?.[i] as Round))
   const rate = ratios((one) => one.rate)
   const verdict = median(rate) >= bound ? '' : `, below ${bound}`
   console.log(
     `${store}, ${rows} rows, ${counts[0]} indexes with that of the key, medians of ${rounds} rounds, least and most:
-  ours ${told(measured[0] ?? [])}; the expert's ${told(measured[1] ?? [])}
+  ours ${describeRounds(measuredRounds[0] ?? [])}; the expert's ${describeRounds(measuredRounds[1] ?? [])}
   ${spread(rate)} times as many${verdict}; ${spread(ratios((one) => one.service + one.database))} times the CPU time`,
   )
   await Promise.all(running.splice(0).map(({ stop }) => stop()))

@@ -1,4 +1,4 @@
-/** Orders with links to their transitions, and the same ones without. */
+/** Orders with links to their transitions, and the same orders without links. */
 import { f, service } from 'bylaw'
 
 const orders = (links: 'actions' | 'none') =>

@@ -30,12 +30,12 @@ const get = async (path: string, headers: Record<string, string> = {}) => {
   return { status: answer.status, etag: answer.headers.get('etag') ?? '', text: await answer.text() }
 }
 
-await deep('/books?')
-await deep('/books?sort=price&')
-await deep('/books?status=listed&sort=price&order=desc&')
-await deep('/books?sort=shelf&')
-await unchanged()
-await beside()
+await comparePages('/books?')
+await comparePages('/books?sort=price&')
+await comparePages('/books?status=listed&sort=price&order=desc&')
+await comparePages('/books?sort=shelf&')
+await compareNotModified()
+await readDuringSearch()
 await store.close()
 rmSync(folder, { recursive: true })
 
@@ -53,7 +53,7 @@ async function inTurn(a: () => Promise<unknown>, b: () => Promise<unknown>, roun
 }
 
 /** Compares page 2 with page 10,000 (earlier in smaller lists), both by cursor. */
-async function deep(list: string): Promise<void> {
+async function comparePages(list: string): Promise<void> {
   const pages = Math.min(10_000, Math.floor(rows / 100) - 1)
   let cursor = ''
   for (let page = 1; page < pages; page++)
@@ -68,8 +68,8 @@ async function deep(list: string): Promise<void> {
   )
 }
 
-/** Over a socket, as a 304 saves the sending of the content. */
-async function unchanged(): Promise<void> {
+/** Compares 304 with 200 over a socket, because a 304 saves sending the content. */
+async function compareNotModified(): Promise<void> {
   const listening = await listen(context, { port: 0, host: '127.0.0.1' })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const path = '/books?sort=price&page_size=50'
@@ -93,8 +93,8 @@ async function unchanged(): Promise<void> {
   await listening.stop(1000)
 }
 
-/** Reads one item repeatedly while a pattern is searched in all rows. */
-async function beside(): Promise<void> {
+/** Reads one item repeatedly while a filter by a pattern scans all rows. */
+async function readDuringSearch(): Promise<void> {
   const [{ id }] = JSON.parse((await get('/books?limit=1')).text).data
   const times: number[] = []
   const long = get('/books?title[like]=%25nowhere%25')

@@ -1,8 +1,8 @@
-/** The same resource, whose events go to endpoints, and to a reaction that tells a server of each. */
+/** The notes of `notes.ts`, with events for webhook endpoints, for streams, and for a reaction that posts each id to a server. */
 import { service } from 'bylaw'
 import { declaration } from './notes.ts'
 
-const told = process.env.BENCH_REACTION_URL
+const reactionUrl = process.env.BENCH_REACTION_URL
 
 export default service({
   ...declaration,
@@ -14,7 +14,7 @@ export default service({
       on: ['note.created'],
       from: 'now',
       run: async ({ event }) => {
-        if (told) await fetch(told, { method: 'POST', body: event.data.id })
+        if (reactionUrl) await fetch(reactionUrl, { method: 'POST', body: event.data.id })
       },
     },
   },

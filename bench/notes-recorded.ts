@@ -1,4 +1,4 @@
-/** The same resource, whose changes are recorded as events. */
+/** The notes of `notes.ts`; their changes are recorded as events. */
 import { service } from 'bylaw'
 import { declaration } from './notes.ts'
 

@@ -1,4 +1,4 @@
-/** A resource whose changes are no events, to compare with `notes-recorded.ts`. */
+/** A resource without events, to compare with `notes-recorded.ts`. */
 import { f, service } from 'bylaw'
 
 export const declaration = {

@@ -1,48 +1,48 @@
-/** A load that sends each request once, for those that cannot be repeated, as deletions; from one core, over 64 connections. */
+/** Sends each request once, from one core over 64 connections, for requests that cannot be repeated, such as deletions. */
 import { spawnSync } from 'node:child_process'
 import type { Socket } from 'node:net'
-import { type Asking, type Measured, textOf } from './load.ts'
-import { opened } from './paced.ts'
+import { type BenchRequest, type LoadResult, textOf } from './load.ts'
+import { openConnection } from './paced.ts'
 import { median } from './report.ts'
 import { pinned } from './server.ts'
 
 interface Job {
   readonly port: number
-  readonly asked: readonly Asking[]
+  readonly requests: readonly BenchRequest[]
 }
 
-export function once(url: string, asked: readonly Asking[]): Measured {
-  const job = JSON.stringify({ port: Number(new URL(url).port), asked } satisfies Job)
-  const words = [process.execPath, '--conditions=bylaw-source', import.meta.filename]
-  const [command, ...rest] = pinned(1, ...(words as [string, ...string[]])) as [string, ...string[]]
+export function loadOnce(url: string, requests: readonly BenchRequest[]): LoadResult {
+  const job = JSON.stringify({ port: Number(new URL(url).port), requests } satisfies Job)
+  const args = [process.execPath, '--conditions=bylaw-source', import.meta.filename]
+  const [command, ...rest] = pinned(1, ...(args as [string, ...string[]])) as [string, ...string[]]
   const { stdout, stderr } = spawnSync(command, rest, { input: job, encoding: 'utf8', timeout: 60_000 })
-  const reported = stdout.split('\n').find((line) => line.startsWith('{'))
-  if (reported === undefined) throw new Error(`${url} failed under a load of single requests:\n${stderr}`)
-  return JSON.parse(reported)
+  const resultLine = stdout.split('\n').find((line) => line.startsWith('{'))
+  if (resultLine === undefined) throw new Error(`${url} failed under a load of single requests:\n${stderr}`)
+  return JSON.parse(resultLine)
 }
 
 const connections = 64
 
-async function work({ port, asked }: Job): Promise<void> {
-  const texts = asked.map((one) => textOf(one).join(''))
+async function runJob({ port, requests }: Job): Promise<void> {
+  const texts = requests.map((one) => textOf(one).join(''))
   const times: number[] = []
-  const began = new Map<Socket, number>()
+  const sentAt = new Map<Socket, number>()
   let sent = 0
   const start = performance.now()
   await new Promise<void>((done, fail) => {
     const send = (socket: Socket) => {
       const text = texts[sent++]
       if (text === undefined) return
-      began.set(socket, performance.now())
+      sentAt.set(socket, performance.now())
       socket.write(text)
     }
-    const answered = (socket: Socket, head: string) => {
+    const onAnswer = (socket: Socket, head: string) => {
       if (!/^HTTP\/1.1 2/.test(head)) fail(new Error(head))
-      times.push(performance.now() - (began.get(socket) as number))
+      times.push(performance.now() - (sentAt.get(socket) as number))
       if (times.length === texts.length) done()
       else send(socket)
     }
-    for (let i = 0; i < connections; i++) opened(port, answered).then(send, fail)
+    for (let i = 0; i < connections; i++) openConnection(port, onAnswer).then(send, fail)
   })
   const spent = performance.now() - start
   const p99 = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)]
@@ -53,5 +53,5 @@ async function work({ port, asked }: Job): Promise<void> {
 if (import.meta.main) {
   const parts: Buffer[] = []
   for await (const part of process.stdin) parts.push(part)
-  await work(JSON.parse(Buffer.concat(parts).toString()))
+  await runJob(JSON.parse(Buffer.concat(parts).toString()))
 }

@@ -1,20 +1,26 @@
-/** A steady load with a fixed rate, even if the server is slower; times are measured from when each request was due. */
+/** Load at a fixed rate, even if the server is slower. The time of a request counts from when it was due, not from when it was sent. */
 import { spawnSync } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
-import { type Asking, textOf } from './load.ts'
+import { type BenchRequest, textOf } from './load.ts'
 import { pinned } from './server.ts'
 
 interface Job {
   readonly port: number
-  readonly asked: readonly Asking[]
+  readonly requests: readonly BenchRequest[]
   readonly rate: number
   readonly seconds: number
   readonly connections: number
 }
 
 /** The 99th percentile of the time to an answer, in milliseconds. */
-export function paced(url: string, asked: readonly Asking[], rate: number, seconds: number, connections = 64): number {
-  const job = JSON.stringify({ port: Number(new URL(url).port), asked, rate, seconds, connections } satisfies Job)
+export function loadAtRate(
+  url: string,
+  requests: readonly BenchRequest[],
+  rate: number,
+  seconds: number,
+  connections = 64,
+): number {
+  const job = JSON.stringify({ port: Number(new URL(url).port), requests, rate, seconds, connections } satisfies Job)
   const [command, ...rest] = pinned(1, process.execPath, '--conditions=bylaw-source', import.meta.filename, job) as [
     string,
     ...string[],
@@ -25,31 +31,31 @@ export function paced(url: string, asked: readonly Asking[], rate: number, secon
   return p99
 }
 
-/** So many connections are opened at a time. */
+/** How many connections are opened at a time. */
 const atOnce = 100
 
-async function work({ port, asked, rate, seconds, connections }: Job): Promise<void> {
-  const texts = asked.map((one) => textOf(one).join(''))
+async function runJob({ port, requests, rate, seconds, connections }: Job): Promise<void> {
+  const texts = requests.map((one) => textOf(one).join(''))
   const times: number[] = []
   const idle: Socket[] = []
   const due: number[] = []
-  const asking = new Map<Socket, number>()
+  const dueOf = new Map<Socket, number>()
   while (idle.length < connections) {
     const length = Math.min(atOnce, connections - idle.length)
-    idle.push(...(await Promise.all(Array.from({ length }, () => opened(port, answered)))))
+    idle.push(...(await Promise.all(Array.from({ length }, () => openConnection(port, onAnswer)))))
   }
   const sockets = [...idle]
   let sent = 0
 
-  function answered(socket: Socket): void {
-    times.push(performance.now() - (asking.get(socket) as number))
+  function onAnswer(socket: Socket): void {
+    times.push(performance.now() - (dueOf.get(socket) as number))
     idle.push(socket)
     send()
   }
   function send(): void {
     while (due.length > 0 && idle.length > 0) {
       const socket = idle.shift() as Socket
-      asking.set(socket, due.shift() as number)
+      dueOf.set(socket, due.shift() as number)
       socket.write(texts[sent++ % texts.length] as string)
     }
   }
@@ -59,8 +65,8 @@ async function work({ port, asked, rate, seconds, connections }: Job): Promise<v
   await new Promise<void>((done) => {
     const clock = setInterval(() => {
       const now = performance.now()
-      const wanted = Math.floor(((Math.min(now, started + seconds * 1000) - started) / 1000) * rate)
-      for (; planned < wanted; planned++) due.push(started + (planned / rate) * 1000)
+      const dueByNow = Math.floor(((Math.min(now, started + seconds * 1000) - started) / 1000) * rate)
+      for (; planned < dueByNow; planned++) due.push(started + (planned / rate) * 1000)
       send()
       if (now < started + seconds * 1000 + 500) return
       clearInterval(clock)
@@ -72,8 +78,8 @@ async function work({ port, asked, rate, seconds, connections }: Job): Promise<v
   console.log(sorted[Math.floor(sorted.length * 0.99)])
 }
 
-/** Opens a connection; an answer is complete when its content has the declared length. */
-export function opened(port: number, answered: (socket: Socket, head: string) => void): Promise<Socket> {
+/** Opens a connection and calls `onAnswer` for each answer, which is complete when its content has the declared length. */
+export function openConnection(port: number, onAnswer: (socket: Socket, head: string) => void): Promise<Socket> {
   return new Promise((done, fail) => {
     const socket = connect(port, '127.0.0.1', () => done(socket.setNoDelay()))
     let text = ''
@@ -86,9 +92,9 @@ export function opened(port: number, answered: (socket: Socket, head: string) =>
       if (text.length < end + 4 + length) return
       const head = text.slice(0, end)
       text = ''
-      answered(socket, head)
+      onAnswer(socket, head)
     })
   })
 }
 
-if (import.meta.main) await work(JSON.parse(process.argv[2] as string))
+if (import.meta.main) await runJob(JSON.parse(process.argv[2] as string))

@@ -1,4 +1,4 @@
-/** `npm run bench:peers`: other frameworks, installed into a temporary folder, measured on reads of one of the same books. */
+/** `npm run bench:peers`: other frameworks, installed into a temporary folder, measured on reads of one item of the same books. */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,11 +12,11 @@ import { freePort, pinned } from './server.ts'
 interface Peer {
   readonly name: string
   readonly packages: readonly string[]
-  /** Writes its files, and returns how it is started and the URL of its books. */
-  readonly made: (folder: string, port: number, books: readonly Book[]) => Made
+  /** Writes the framework's files; returns the command that starts it, and the path of a book. */
+  readonly prepare: (folder: string, port: number, books: readonly Book[]) => PeerServer
 }
 
-interface Made {
+interface PeerServer {
   readonly command: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly path: (book: Book, at: number) => string
@@ -25,7 +25,7 @@ interface Made {
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '10000' }, only: { type: 'string' } } })
 const minutes = 60_000
 
-/** A plain table of the books, for frameworks that work on an existing table. */
+/** Creates a SQLite file with a plain table of the books, for frameworks that serve an existing table. */
 function tableOf(folder: string, books: readonly Book[]): string {
   const file = join(folder, 'books.db')
   const db = new DatabaseSync(file)
@@ -44,7 +44,7 @@ const peers: readonly Peer[] = [
   {
     name: 'json-server',
     packages: ['json-server@0.17.4'],
-    made: (folder, port, books) => {
+    prepare: (folder, port, books) => {
       writeFileSync(join(folder, 'db.json'), JSON.stringify({ books }))
       const server = join(folder, 'node_modules/json-server/lib/cli/bin.js')
       return {
@@ -56,7 +56,7 @@ const peers: readonly Peer[] = [
   {
     name: 'Feathers, in memory',
     packages: ['@feathersjs/feathers@5.0.50', '@feathersjs/koa@5.0.50', '@feathersjs/memory@5.0.50'],
-    made: (folder, port, books) => {
+    prepare: (folder, port, books) => {
       writeFileSync(
         join(folder, 'books.json'),
         JSON.stringify(Object.fromEntries(books.map((book) => [book.id, book]))),
@@ -80,7 +80,7 @@ await app.listen(${port}, '127.0.0.1')\n`,
   {
     name: 'Platformatic DB',
     packages: ['@platformatic/db@3.67.0', '@platformatic/runtime@3.67.0', 'wattpm@3.67.0'],
-    made: (folder, port, books) => {
+    prepare: (folder, port, books) => {
       tableOf(folder, books)
       const config = {
         $schema: 'https://schemas.platformatic.dev/@platformatic/db/3.67.0.json',
@@ -94,7 +94,7 @@ await app.listen(${port}, '127.0.0.1')\n`,
   {
     name: 'Directus',
     packages: ['directus@12.4.0', 'sqlite3'],
-    made: (folder, port, books) => {
+    prepare: (folder, port, books) => {
       const file = tableOf(folder, books)
       const env = {
         DB_CLIENT: 'sqlite3',
@@ -123,19 +123,19 @@ await app.listen(${port}, '127.0.0.1')\n`,
 
 const books = [...manyBooks(Number(values.rows))]
 for (const peer of peers)
-  if (values.only === undefined || peer.name.toLowerCase().includes(values.only)) await tried(peer)
+  if (values.only === undefined || peer.name.toLowerCase().includes(values.only)) await measurePeer(peer)
 
 /** Measures one framework; if it cannot be installed or started, reports that and continues. */
-async function tried({ name, packages, made }: Peer): Promise<void> {
+async function measurePeer({ name, packages, prepare }: Peer): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-peer-'))
   try {
     writeFileSync(join(folder, 'package.json'), '{"private":true}')
     mkdirSync(join(folder, 'logs'))
-    const words = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages]
-    const { status, stderr } = spawnSync('npm', words, { cwd: folder, encoding: 'utf8', timeout: 5 * minutes })
+    const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages]
+    const { status, stderr } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8', timeout: 5 * minutes })
     if (status !== 0) throw new Error(`It cannot be installed here. ${reasonIn(stderr)}`)
     const port = await freePort()
-    await measured(name, folder, port, made(folder, port, books))
+    await measureServer(name, folder, port, prepare(folder, port, books))
   } catch (error) {
     console.log(`${name}: ${(error as Error).message.trim()}`)
   } finally {
@@ -143,28 +143,33 @@ async function tried({ name, packages, made }: Peer): Promise<void> {
   }
 }
 
-/** The line of an output with the reason of a failure. */
+/** The first line of an output that names an error, or the whole output. */
 const reasonIn = (text: string): string =>
   (/^.*(?:Error: |"message": ).*$/m.exec(text)?.[0] ?? text).trim().slice(0, 400)
 
-async function measured(name: string, folder: string, port: number, { command, env = {}, path }: Made): Promise<void> {
+async function measureServer(
+  name: string,
+  folder: string,
+  port: number,
+  { command, env = {}, path }: PeerServer,
+): Promise<void> {
   const log = join(folder, 'logs/out.log')
   const out = openSync(log, 'a')
   const [program, ...rest] = pinned(0, process.execPath, ...command) as [string, ...string[]]
   const child = spawn(program, rest, { cwd: folder, stdio: ['ignore', out, out], env: { ...process.env, ...env } })
   try {
     const url = `http://127.0.0.1:${port}`
-    const asked = books.slice(0, 1000).map((book, i) => ({ path: path(book, i) }))
-    await answers(url + asked[0]?.path, log)
-    load(url, asked, 2)
-    const { rate, p50, p99 } = load(url, asked, 3)
+    const requests = books.slice(0, 1000).map((book, i) => ({ path: path(book, i) }))
+    await waitForAnswer(url + requests[0]?.path, log)
+    load(url, requests, 2)
+    const { rate, p50, p99 } = load(url, requests, 3)
     console.log(`${name}: ${Math.round(rate)} items a second, p50 ${p50} ms, p99 ${p99} ms`)
   } finally {
     child.kill('SIGKILL')
   }
 }
 
-async function answers(url: string, log: string): Promise<void> {
+async function waitForAnswer(url: string, log: string): Promise<void> {
   for (const until = Date.now() + minutes; ; ) {
     const status = await fetch(url).then(
       (answer) => answer.arrayBuffer().then(() => answer.status),

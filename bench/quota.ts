@@ -28,8 +28,8 @@ const contextOf = () => ({
 
 try {
   for (const callers of [1, 10_000]) console.log(`a check, ${callers} callers: ${(await check(callers)).toFixed(2)} µs`)
-  console.log(`a first request of a window, SQLite on disk: ${(await first()).toFixed(1)} µs`)
-  console.log(`a read of one item with a quota, of one without: ${(await paired()).toFixed(3)}`)
+  console.log(`a first request of a window, SQLite on disk: ${(await firstCheck()).toFixed(1)} µs`)
+  console.log(`a read of one item with a quota, of one without: ${(await timeRatio()).toFixed(3)}`)
 } finally {
   rmSync(folder, { recursive: true })
 }
@@ -40,42 +40,42 @@ async function check(callers: number): Promise<number> {
   const all = Array.from({ length: callers }, (_, n) => ({ ...nobody, id: `key:caller-${n}`, tier: 'pro' }))
   const context = { ...contextOf(), store }
   for (const caller of all) await spendQuota(context, call, caller)
-  const stretch = 100_000
+  const batch = 100_000
   const times: number[] = []
   for (let round = 0; round < 11; round++) {
     const began = performance.now()
-    for (let n = 0; n < stretch; n++) {
+    for (let n = 0; n < batch; n++) {
       const rate = spendQuota(context, call, all[n % callers] as (typeof all)[number])
-      if (rate instanceof Promise) throw new Error('A check in the process waits for nobody.')
+      if (rate instanceof Promise) throw new Error('A check in the process must not be asynchronous.')
       admitQuota(rate)
       addQuotaHeaders({ status: 200, headers: {}, body: null }, rate)
     }
-    times.push(((performance.now() - began) * 1000) / stretch)
+    times.push(((performance.now() - began) * 1000) / batch)
   }
   return median(times)
 }
 
 /**
- * Reads of one item through the whole corridor, without a socket, with and without a quota in short batches in turn: the
- * additional time as a share. The share of a read over a socket is smaller.
+ * Reads of one item through the whole corridor, without a socket, with and without a quota, in short batches in turn: the ratio
+ * of their times. Over a socket the ratio is smaller.
  */
-async function paired(): Promise<number> {
-  const [without, counted] = [await reading({}), await reading({ anonymous: { hourly: 1_000_000_000 } })]
+async function timeRatio(): Promise<number> {
+  const [without, counted] = [await readerOf({}), await readerOf({ anonymous: { hourly: 1_000_000_000 } })]
   const shares: number[] = []
   for (let round = 0; round < 300; round++) {
-    const [before, after] = round % 2 ? [await without(), await counted()] : await turned(without, counted)
+    const [before, after] = round % 2 ? [await without(), await counted()] : await countedFirst(without, counted)
     if (round >= 50) shares.push(after / before)
   }
   return median(shares)
 }
 
-async function turned(without: () => Promise<number>, counted: () => Promise<number>): Promise<[number, number]> {
+async function countedFirst(without: () => Promise<number>, counted: () => Promise<number>): Promise<[number, number]> {
   const after = await counted()
   return [await without(), after]
 }
 
-/** A service with one book; the returned function measures some reads of it. */
-async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
+/** Makes a service with one book; the returned function measures 1,000 reads of it. */
+async function readerOf(tiers: DeclaredTiers): Promise<() => Promise<number>> {
   const own = service({ ...library.declaration, tiers })
   const store = openSqlite(
     'sqlite::memory:',
@@ -87,8 +87,8 @@ async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
   const context = { service: own, store, world, authenticate: callerGate(own, store, world), log, open: () => true }
   const body = JSON.stringify({ title: 'Emma', status: 'listed', price: '9.50', blurb: 'x'.repeat(200) })
   const headers = { 'content-type': 'application/json' }
-  const made = await fetchDoor(context)(new Request('http://localhost/books', { method: 'POST', body, headers }))
-  const { id } = (await made.json()) as { id: string }
+  const created = await fetchDoor(context)(new Request('http://localhost/books', { method: 'POST', body, headers }))
+  const { id } = (await created.json()) as { id: string }
   const raw = ['host', 'localhost']
   const read: Call = {
     ...{ method: 'GET', target: `/books/${id}`, authority: null, http: '1.1', headers: { host: 'localhost' }, raw },
@@ -104,17 +104,17 @@ async function reading(tiers: DeclaredTiers): Promise<() => Promise<number>> {
   }
 }
 
-/** Checks that need the store on disk, 64 at a time, each for another caller, in microseconds. */
-async function first(): Promise<number> {
+/** Checks that have to ask the store, on disk: each for a new caller, 64 at a time, in microseconds. */
+async function firstCheck(): Promise<number> {
   const store = openSqlite(`sqlite:${join(folder, 'first.db')}`, [], 'apply')
   const context = { ...contextOf(), store }
-  const [count, under] = [20_000, 64]
+  const [count, parallel] = [20_000, 64]
   let next = 0
   const began = performance.now()
   const client = async () => {
     while (next < count) await spendQuota(context, call, { ...nobody, id: `key:new-${next++}`, tier: 'pro' })
   }
-  await Promise.all(Array.from({ length: under }, client))
+  await Promise.all(Array.from({ length: parallel }, client))
   const took = ((performance.now() - began) * 1000) / count
   await store.close()
   return took

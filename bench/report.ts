@@ -1,16 +1,16 @@
-/** The results of a run: a table for people, targets for programs, a plot for the page. */
+/** The results of a run: a table, goals, and a plot for docs/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import type { Measured } from './load.ts'
+import type { LoadResult } from './load.ts'
 
 /** A workload with the results of each side in each round. */
-export interface Row {
+export interface WorkloadResult {
   readonly store: string
   readonly rows: number
   readonly workload: string
   readonly about: string
-  readonly rounds: Readonly<Record<string, readonly Measured[]>>
+  readonly rounds: Readonly<Record<string, readonly LoadResult[]>>
 }
 
 export interface Target {
@@ -25,14 +25,14 @@ export interface Target {
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
-/** The median of the ratios of rounds that lay side by side. */
-export function ratio({ rounds }: Row, one: string, other: string): number {
+/** The median, over the rounds, of the ratio of two sides' rates in the same round. */
+export function ratio({ rounds }: WorkloadResult, one: string, other: string): number {
   const [own = [], theirs = []] = [rounds[one], rounds[other]]
   return median(own.map(({ rate }, i) => rate / (theirs[i]?.rate ?? Number.NaN)))
 }
 
-/** Ours as a multiple of what the workload is measured against. */
-export function compared(row: Row): string {
+/** The rate of ours as a multiple of the side that the workload is compared with. */
+export function compared(row: WorkloadResult): string {
   const other = row.rounds.plain ? 'plain' : 'expert'
   return `${ratio(row, 'ours', other).toFixed(2)} × ${other}`
 }
@@ -47,7 +47,7 @@ export const machine = (): string => `${cpus().length} cores, ${cpus()[0]?.model
 const figure = (value: number): string =>
   Number.isNaN(value) ? '' : value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2)
 
-/** Whether what was to be reached is. */
+/** A table of the goals: what was measured, the bound, and whether it was met. */
 export function goals(targets: readonly Target[]): string {
   const head = ['goal', 'measured', 'to be', '']
   const lines = targets.map(({ name, ratio: measured, target: bound, at, met }) => [
@@ -59,8 +59,8 @@ export function goals(targets: readonly Target[]): string {
   return columns(head, lines)
 }
 
-/** A line for each side of a workload. */
-export function table(rows: readonly Row[]): string {
+/** A table with a line for each side of each workload. */
+export function table(rows: readonly WorkloadResult[]): string {
   const head = [
     'store',
     'rows',
@@ -107,8 +107,8 @@ const left = 250
 
 const short = (rows: number): string => (rows >= 1e6 ? `${rows / 1e6} M` : `${rows / 1000} k`)
 
-/** Bars of requests a second, each workload to its own scale, with the ratio to the expert. */
-export function plot(rows: readonly Row[], caption: string): string {
+/** Draws bars of requests a second, with the ratio to the expert; each workload has a scale of its own. */
+export function plot(rows: readonly WorkloadResult[], caption: string): string {
   const height = 60 + rows.reduce((sum, { rounds }) => sum + Object.keys(rounds).length * step + 14, 0)
   const parts: string[] = []
   let y = 50
@@ -132,7 +132,7 @@ export function plot(rows: readonly Row[], caption: string): string {
   return drawing('Requests a second', caption, height, parts)
 }
 
-/** A drawing of parts below a caption. */
+/** An SVG drawing with a caption above its parts. */
 export function drawing(title: string, caption: string, height: number, parts: readonly string[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 860 ${height}" font-family="system-ui, sans-serif" font-size="14"><title>${title}</title>
 <rect width="860" height="${height}" fill="#ffffff"/>
@@ -142,7 +142,7 @@ ${parts.join('\n')}
 `
 }
 
-/** Writes parts of the page of figures between the two marks of a benchmark. */
+/** Replaces the text of docs/performance.md between the two marks of a benchmark. */
 export function writeFigures([opening, closing]: readonly [string, string], parts: readonly string[]): void {
   const path = join(import.meta.dirname, '../docs/performance.md')
   const [before, rest = ''] = readFileSync(path, 'utf8').split(opening) as [string, string?]

@@ -1,4 +1,4 @@
-/** Orders that embed their customer, as the benchmark of embedded items serves them. */
+/** The service of the benchmark of embedded items: orders that embed their customer. */
 import { f, service } from 'bylaw'
 
 export default service({

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:search -- --rows 1000000 --stores sqlite,postgres`: searches for words of up to 1,000 rows, and a server of a
- * few lines with statements that an expert writes by hand (FTS5 with bm25, a generated tsvector with ts_rank), over sockets.
+ * `npm run bench:search -- --rows 1000000 --stores sqlite,postgres`: searches for words of up to 1,000 rows, against a server
+ * of a few lines with statements that an expert writes by hand (FTS5 with bm25, a generated tsvector with ts_rank), over sockets.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, createServer, request } from 'node:http'
@@ -58,7 +58,7 @@ function random(): number {
   return seed / 2_147_483_647
 }
 const vocabulary = 60_000
-/** Common and rare words, all equally long, so that none begins another. */
+/** Common and rare words of the same length, so that no word is the beginning of another one. */
 const wordAt = (n: number): string => `w${n.toString(36).padStart(5, 'x')}`
 const anyWord = (): string => wordAt(Math.floor(vocabulary * random() ** 3))
 const text = (count: number): string => Array.from({ length: count }, anyWord).join(' ')
@@ -80,7 +80,7 @@ const valuesOf = (book: Book) => {
   return [book.id, 1, 1, doc, hidden, ...cells]
 }
 
-/** Searches that were not asked before: single words of 5 to 1,000 rows, and pairs of words of which one is rare. */
+/** Search texts that are unlikely to be cached: single words of 5 to 1,000 rows, and pairs of words of which one is that rare. */
 function* manySearches(): Generator<string> {
   const isFit = (word: string) => {
     const count = counts.get(word) ?? 0
@@ -94,37 +94,42 @@ function* manySearches(): Generator<string> {
   }
 }
 
-type Ask = (search: string) => Promise<unknown>
+type Search = (text: string) => Promise<unknown>
 
 const quantile = (times: readonly number[], part: number): number =>
   times.toSorted((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * part))] as number
 
-async function compare(name: string, ours: Ask, expert: Ask): Promise<void> {
+async function compare(name: string, ours: Search, expert: Search): Promise<void> {
   const times: [number[], number[]] = [[], []]
-  const asked = manySearches()
+  const searchTexts = manySearches()
   for (let i = 0; i < searches; i++)
-    for (const [side, ask] of [ours, expert].entries()) {
-      const search = asked.next().value as string
+    for (const [side, search] of [ours, expert].entries()) {
+      const text = searchTexts.next().value as string
       const started = performance.now()
-      await ask(search)
+      await search(text)
       if (i >= 20) times[side as 0 | 1].push(performance.now() - started)
     }
-  const say = (all: readonly number[]) => `${quantile(all, 0.5).toFixed(2)} (p99 ${quantile(all, 0.99).toFixed(2)})`
+  const describeTimes = (all: readonly number[]) =>
+    `${quantile(all, 0.5).toFixed(2)} (p99 ${quantile(all, 0.99).toFixed(2)})`
   const [mine, other] = times.map((all) => all.reduce((sum, one) => sum + one, 0) / all.length) as [number, number]
   console.log(
-    `${name}: ours ${say(times[0])} ms, expert ${say(times[1])} ms; ${(other / mine).toFixed(2)} times as many (goal 1.0), p99 under 50 ms`,
+    `${name}: ours ${describeTimes(times[0])} ms, expert ${describeTimes(times[1])} ms; ${(other / mine).toFixed(2)} times as many (goal 1.0), p99 under 50 ms`,
   )
 }
 
 interface Side {
-  readonly ask: (what: string) => Ask
+  readonly searchWith: (what: string) => Search
   readonly close: () => unknown
 }
 
 async function compareAll(store: string, ours: Side, theirs: Side): Promise<void> {
-  await compare(`${store}, by relevance`, ours.ask(`cursor=&limit=${size}`), theirs.ask('/best'))
-  await compare(`${store}, sorted`, ours.ask(`sort=year&cursor=&limit=${size}`), theirs.ask('/sorted'))
-  await compare(`${store}, by relevance with total`, ours.ask(`page_size=${size}`), theirs.ask('/counted'))
+  await compare(`${store}, by relevance`, ours.searchWith(`cursor=&limit=${size}`), theirs.searchWith('/best'))
+  await compare(`${store}, sorted`, ours.searchWith(`sort=year&cursor=&limit=${size}`), theirs.searchWith('/sorted'))
+  await compare(
+    `${store}, by relevance with total`,
+    ours.searchWith(`page_size=${size}`),
+    theirs.searchWith('/counted'),
+  )
   await ours.close()
   theirs.close()
 }
@@ -136,15 +141,15 @@ async function served(database: string): Promise<Side> {
   const authenticate = callerGate(library, store, world)
   const context = { service: library, store, world, log, authenticate, open: () => true }
   const listening = await listen(context, { port: 0, host: '127.0.0.1' })
-  const ask =
-    (more: string): Ask =>
-    (search) =>
-      answerOf(`${listening.url}/books?search=${encodeURIComponent(search)}&${more}`)
+  const searchWith =
+    (parameters: string): Search =>
+    (text) =>
+      answerOf(`${listening.url}/books?search=${encodeURIComponent(text)}&${parameters}`)
   const close = async () => {
     await listening.stop(1000)
     await store.close()
   }
-  return { ask, close }
+  return { searchWith, close }
 }
 
 const agent = new Agent({ keepAlive: true })
@@ -158,7 +163,7 @@ const answerOf = (url: string): Promise<string> =>
     sent.on('error', reject).end()
   })
 
-/** The server of the expert: each path answers with the rows of one function. */
+/** The expert's server: it answers each path with the rows that the function of this path returns. */
 async function expertServer(paths: Readonly<Record<string, (search: string) => unknown>>) {
   const server = createServer(async (incoming, outgoing) => {
     const { pathname, searchParams } = new URL(incoming.url ?? '', 'http://localhost')
@@ -167,11 +172,11 @@ async function expertServer(paths: Readonly<Record<string, (search: string) => u
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const ask =
-    (path: string): Ask =>
-    (search) =>
-      answerOf(`http://127.0.0.1:${port}${path}?search=${encodeURIComponent(search)}`)
-  return { ask, close: () => server.close() }
+  const searchWith =
+    (path: string): Search =>
+    (text) =>
+      answerOf(`http://127.0.0.1:${port}${path}?search=${encodeURIComponent(text)}`)
+  return { searchWith, close: () => server.close() }
 }
 
 const took = (about: string, since: number) =>

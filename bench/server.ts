@@ -1,9 +1,9 @@
-/** Servers as processes of their own, on one core, from their first line to their end. */
+/** Starts servers as processes, each on one core, measures their memory and CPU time, and stops them. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 
-export interface Served {
+export interface RunningServer {
   readonly url: string
   /** Megabytes of memory it holds now. */
   readonly memory: () => number
@@ -14,9 +14,9 @@ export interface Served {
 
 const hasTaskset = spawnSync('taskset', ['--version']).error === undefined
 
-/** A command on one core, where the system can do that. */
-export const pinned = (core: number, ...words: readonly string[]): readonly string[] =>
-  hasTaskset ? ['taskset', '-c', String(core), ...words] : words
+/** The command that runs on one core only, if the system has `taskset`. */
+export const pinned = (core: number, ...args: readonly string[]): readonly string[] =>
+  hasTaskset ? ['taskset', '-c', String(core), ...args] : args
 
 export async function freePort(): Promise<number> {
   const server = createServer()
@@ -26,22 +26,28 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Runs a file with Node.js on one core until it answers; what it writes goes into a file, as a log does. */
-export async function serve(words: readonly string[], port: number, log: string, env = {}, core = 0): Promise<Served> {
+/** Starts a file with Node.js on one core, and waits until it answers; its output is appended to the log file. */
+export async function serve(
+  args: readonly string[],
+  port: number,
+  log: string,
+  env = {},
+  core = 0,
+): Promise<RunningServer> {
   const out = openSync(log, 'a')
-  const [command, ...rest] = pinned(core, process.execPath, ...words) as [string, ...string[]]
+  const [command, ...rest] = pinned(core, process.execPath, ...args) as [string, ...string[]]
   const child = spawn(command, rest, { stdio: ['ignore', out, out], env: { ...process.env, ...env } })
   const url = `http://127.0.0.1:${port}`
-  await answers(url, child, log)
+  await waitForAnswer(url, child, log)
   return {
     url,
     memory: () => memoryOf(child.pid as number),
     cpu: () => cpuOf(child.pid as number),
-    stop: () => stopped(child),
+    stop: () => stopChild(child),
   }
 }
 
-async function answers(url: string, child: ChildProcess, log: string): Promise<void> {
+async function waitForAnswer(url: string, child: ChildProcess, log: string): Promise<void> {
   for (const until = Date.now() + 60_000; ; ) {
     try {
       await (await fetch(`${url}/healthz`)).arrayBuffer()
@@ -58,13 +64,13 @@ function memoryOf(pid: number): number {
   return Math.round(Number(stdout) / 1024)
 }
 
-/** By the clock of the scheduler, in ticks of 10 ms. */
+/** Milliseconds of CPU time, from the scheduler's counters, which have a resolution of 10 ms. */
 export function cpuOf(pid: number): number {
   const [user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13) ?? []
   return 10 * (Number(user) + Number(system))
 }
 
-async function stopped(child: ChildProcess): Promise<void> {
+async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise((done) => child.once('exit', done))
   child.kill('SIGTERM')
@@ -73,8 +79,8 @@ async function stopped(child: ChildProcess): Promise<void> {
   clearTimeout(late)
 }
 
-/** A request of the bench itself; a connection that ended while this process was waiting for the load is no failure. */
-export async function ask(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+/** A request by the benchmark itself. It is sent again if it fails, because its connection may have been closed during the load. */
+export async function getWithRetry(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
   try {
     return await fetch(url, { headers })
   } catch {

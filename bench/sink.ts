@@ -1,4 +1,4 @@
-/** A server that receives deliveries and answers 204; a GET is answered with how many there were. */
+/** A server that receives deliveries and answers 204; to a GET it answers with the number of deliveries so far. */
 import { createServer } from 'node:http'
 
 let received = 0

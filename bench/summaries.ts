@@ -41,7 +41,7 @@ const shop = service({
   },
 })
 
-/** A row of both tables, by its number, as SQL. */
+/** SQL for the values of a row, from its number; the same in both tables. */
 const parts = {
   status: (n: string) =>
     `CASE ${n} % 5 WHEN 0 THEN 'draft' WHEN 1 THEN 'paid' WHEN 2 THEN 'sent' WHEN 3 THEN 'lost' ELSE 'back' END`,
@@ -66,8 +66,8 @@ const expertIndexes = [
   'CREATE INDEX expert_by_created ON expert_orders (created_at, total, id)',
 ]
 
-/** The same questions: the URL of the summary, and the statement of the expert; both with a filter that differs each time. */
-const questions = [
+/** Pairs of a summary's URL and the expert's statement with the same result; each request has another value in its filter. */
+const queries = [
   [
     'by status',
     '/orders/summaries/by-status',
@@ -80,15 +80,15 @@ const questions = [
   ],
 ] as const
 
-type Ask = (least: number) => Promise<unknown>
+type Query = (least: number) => Promise<unknown>
 
-/** The median times of both, in turn, and the fastest, which depend less on other programs. */
-async function measure(name: string, own: Ask, expert: Ask): Promise<void> {
+/** Runs both in turn, and prints the median times and the fastest ones, which depend less on other programs. */
+async function measure(name: string, own: Query, expert: Query): Promise<void> {
   const times: [number[], number[]] = [[], []]
   for (let i = 0; i < rounds + 3; i++)
-    for (const [side, ask] of [own, expert].entries()) {
+    for (const [side, query] of [own, expert].entries()) {
       const started = performance.now()
-      await ask(i + 1)
+      await query(i + 1)
       if (i >= 3) times[side as 0 | 1].push(performance.now() - started)
     }
   const at = (share: number) =>
@@ -112,13 +112,13 @@ async function served(url: string) {
     log,
     open: () => true,
   })
-  const ask = (path: string) => async (least: number) => {
+  const query = (path: string) => async (least: number) => {
     const total = `${Math.floor(least / 100)}.${String(least % 100).padStart(2, '0')}`
     const answer = await door(new Request(`http://localhost${path}?total[gte]=${total}`))
     if (answer.status !== 200) throw new Error(await answer.text())
     return answer.text()
   }
-  return { ask, close: () => store.close() }
+  return { query, close: () => store.close() }
 }
 
 async function onSqlite(): Promise<void> {
@@ -133,9 +133,11 @@ async function onSqlite(): Promise<void> {
   for (const text of expertIndexes) db.exec(text)
   db.exec('ANALYZE')
   const own = await served(url)
-  for (const [name, path, text] of questions) {
+  for (const [name, path, text] of queries) {
     const statement = db.prepare(text.replace('$1', '?'))
-    await measure(`SQLite, ${rows} rows ${name}`, own.ask(path), async (least) => JSON.stringify(statement.all(least)))
+    await measure(`SQLite, ${rows} rows ${name}`, own.query(path), async (least) =>
+      JSON.stringify(statement.all(least)),
+    )
   }
   await own.close()
   db.close()
@@ -152,8 +154,8 @@ async function onPostgres(): Promise<void> {
     await client.query(text)
   await client.query('VACUUM ANALYZE')
   const own = await served(url)
-  for (const [name, path, text] of questions)
-    await measure(`PostgreSQL, ${rows} rows ${name}`, own.ask(path), async (least) =>
+  for (const [name, path, text] of queries)
+    await measure(`PostgreSQL, ${rows} rows ${name}`, own.query(path), async (least) =>
       JSON.stringify((await client.query({ name, text, values: [least] })).rows),
     )
   await own.close()

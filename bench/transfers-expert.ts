@@ -1,4 +1,4 @@
-/** The expert's transfers: Fastify, and one transaction that reads both accounts, changes both and adds the transfer. */
+/** The expert's transfers: Fastify, and one transaction that reads both accounts, changes them and inserts the transfer. */
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import Fastify from 'fastify'
@@ -12,8 +12,8 @@ interface Transfer {
 
 interface Bank {
   readonly open: (id: string, balance: number, at: string) => unknown
-  /** Whether the payer had enough. */
-  readonly transfer: (id: string, asked: Transfer, at: string) => boolean | Promise<boolean>
+  /** Moves the amount, if the payer has enough; returns whether it did. */
+  readonly transfer: (id: string, transfer: Transfer, at: string) => boolean | Promise<boolean>
 }
 
 const tables = `CREATE TABLE accounts (id text PRIMARY KEY, balance bigint NOT NULL, created_at text NOT NULL, updated_at text NOT NULL);
@@ -84,22 +84,23 @@ async function main(database: string, port: number): Promise<void> {
   const app = Fastify({ logger: false })
   const text = { type: 'string', maxLength: 100 } as const
   const amount = { type: 'integer', minimum: 1 } as const
-  const given = { type: 'object', required: ['from', 'to', 'amount'], additionalProperties: false } as const
+  const transferSchema = { type: 'object', required: ['from', 'to', 'amount'], additionalProperties: false } as const
   app.get('/healthz', () => 'ok')
   app.post('/accounts', async (request, reply) => {
     const id = newId('acc')
     await bank.open(id, (request.body as { balance: number }).balance, new Date().toISOString())
     return reply.status(201).send({ id })
   })
-  const schema = { body: { ...given, properties: { from: text, to: text, amount } } }
+  const schema = { body: { ...transferSchema, properties: { from: text, to: text, amount } } }
   app.post('/transfers', { schema }, async (request, reply) => {
-    const asked = request.body as Transfer
+    const transfer = request.body as Transfer
     const [id, createdAt] = [newId('trf'), new Date().toISOString()]
-    if (!(await bank.transfer(id, asked, createdAt))) return reply.status(409).send({ message: 'Too little is left.' })
+    if (!(await bank.transfer(id, transfer, createdAt)))
+      return reply.status(409).send({ message: 'Too little is left.' })
     return reply
       .status(201)
       .header('location', `/transfers/${id}`)
-      .send({ id, ...asked, createdAt })
+      .send({ id, ...transfer, createdAt })
   })
   await app.listen({ port, host: '127.0.0.1' })
 }

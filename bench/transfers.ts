@@ -1,4 +1,4 @@
-/** Accounts and transfers between them: a handler reads both accounts, and changes both. The handler of an audit takes 5 s. */
+/** Accounts and transfers: a handler of transfers reads both accounts and changes them. The handler of an audit takes 5 s. */
 import { setTimeout } from 'node:timers/promises'
 import { f, service } from 'bylaw'
 

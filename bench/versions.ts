@@ -20,9 +20,9 @@ const ask = async (path: string, json?: object) => {
 }
 
 const account = JSON.parse(await ask('/v4/accounts', { country: 'IT' })).id
-const made: { id: string }[] = []
+const customers: { id: string }[] = []
 for (let i = 0; i < 100; i++)
-  made.push(
+  customers.push(
     JSON.parse(
       await ask('/v4/customers', {
         name: `Ann Lee ${i}`,
@@ -34,24 +34,24 @@ for (let i = 0; i < 100; i++)
     ),
   )
 
-/** Stands in a path in the place of a star, so that what was answered before is no answer. */
-let asked = 1000
+/** Replaces `*` in a path, so that each request is a new one, which no cache can answer. */
+let requestNumber = 1000
 
-/** The times of two requests, taken in short turns so that what else the machine does falls on both. */
+/** The ratio of the CPU times of two requests, measured in short turns, so that other load of the machine affects both. */
 async function ratio(newest: string, older: string, turns: number): Promise<number> {
   const spent = [0, 0]
   for (let turn = 0; turn < turns; turn++)
     for (const [i, path] of [newest, older].entries()) {
       const started = process.cpuUsage()
-      for (let n = 0; n < 20; n++) await ask(path.replace('*', String(++asked)))
+      for (let n = 0; n < 20; n++) await ask(path.replace('*', String(++requestNumber)))
       const { user, system } = process.cpuUsage(started)
       spent[i] = (spent[i] ?? 0) + user + system
     }
   return (spent[1] ?? 0) / (spent[0] ?? 1)
 }
 
-const id = made[0]?.id
-const works = [
+const id = customers[0]?.id
+const comparisons = [
   ['an item', `/customers/${id}`, `/clients/${id}`, 100, 2],
   ['a list of 50', '/customers?limit=50&cursor=', '/clients?limit=50&cursor=', 20, 3],
   [
@@ -62,7 +62,7 @@ const works = [
     3,
   ],
 ] as const
-for (const [what, now, old, turns, target] of works) {
+for (const [what, now, old, turns, target] of comparisons) {
   for (const label of ['v3', 'v1']) {
     const older = `/${label}${label === 'v1' ? old : now}`
     await ratio(`/v4${now}`, older, turns)

@@ -1,4 +1,4 @@
-/** The expert's shipments: Fastify, a table of typed columns, and an index for each field that ours has one for. */
+/** The expert's shipments: Fastify, a table of typed columns, and an index on each column that has one in our service. */
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import Fastify from 'fastify'
@@ -26,7 +26,7 @@ function onSqlite(file: string): Insert {
   )
   db.exec(`${table.replaceAll('boolean', 'integer')} STRICT; ${indexes.join('; ')}`)
   const insert = db.prepare(`${head} (${names.map(() => '?').join(', ')})`)
-  return (values) => insert.run(...values) // a statement alone is a transaction
+  return (values) => insert.run(...values) // a single statement is a transaction
 }
 
 async function onPostgres(url: string): Promise<Insert> {
@@ -56,23 +56,32 @@ async function main(database: string, port: number): Promise<void> {
   const insert = isPostgres ? await onPostgres(database) : onSqlite(database.replace('sqlite:', ''))
   const app = Fastify({ logger: false })
   app.get('/healthz', () => 'ok')
-  const given = { type: 'object', required: Object.keys(members), additionalProperties: false, properties: members }
-  const made = { type: 'object', properties: { id: text, ...members, createdAt: text, updatedAt: text } }
-  app.post('/shipments', { schema: { body: given, response: { 201: made } } }, async (request, reply) => {
-    const id = `shp_${Date.now().toString(16).padStart(12, '0')}${randomBytes(8).toString('hex')}`
-    const [shipment, at] = [request.body as Shipment, new Date().toISOString()]
-    const { status, kind, express, country, currency, city, customer, reference, email } = shipment
-    const { priority, parcels, weight, total, tax, insured, pickedUpAt, dueAt, note } = shipment
-    const values = [
-      ...[id, 1, note, status, kind, isPostgres ? express : Number(express), country, currency, city, customer],
-      ...[reference, email, priority, parcels, weight, total, tax, insured, pickedUpAt, dueAt, at, at],
-    ]
-    await insert(values as SQLInputValue[])
-    return reply
-      .code(201)
-      .header('location', `/shipments/${id}`)
-      .send({ id, ...shipment, createdAt: at, updatedAt: at })
-  })
+  const newShipment = {
+    type: 'object',
+    required: Object.keys(members),
+    additionalProperties: false,
+    properties: members,
+  }
+  const storedShipment = { type: 'object', properties: { id: text, ...members, createdAt: text, updatedAt: text } }
+  app.post(
+    '/shipments',
+    { schema: { body: newShipment, response: { 201: storedShipment } } },
+    async (request, reply) => {
+      const id = `shp_${Date.now().toString(16).padStart(12, '0')}${randomBytes(8).toString('hex')}`
+      const [shipment, at] = [request.body as Shipment, new Date().toISOString()]
+      const { status, kind, express, country, currency, city, customer, reference, email } = shipment
+      const { priority, parcels, weight, total, tax, insured, pickedUpAt, dueAt, note } = shipment
+      const values = [
+        ...[id, 1, note, status, kind, isPostgres ? express : Number(express), country, currency, city, customer],
+        ...[reference, email, priority, parcels, weight, total, tax, insured, pickedUpAt, dueAt, at, at],
+      ]
+      await insert(values as SQLInputValue[])
+      return reply
+        .code(201)
+        .header('location', `/shipments/${id}`)
+        .send({ id, ...shipment, createdAt: at, updatedAt: at })
+    },
+  )
   await app.listen({ port, host: '127.0.0.1' })
 }
 

@@ -1,4 +1,4 @@
-/** Shipments with 17 fields to filter or to sort by, as the benchmark of many indexes serves them. */
+/** The service of the benchmark of many indexes: shipments with 17 fields to filter or to sort by. */
 import { f, service } from 'bylaw'
 
 export default service({
