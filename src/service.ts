@@ -59,7 +59,12 @@ import {
 import { changeMistakes } from './review/change-mistakes.ts'
 import { standardOperations } from './routing/operations.ts'
 import { type PagePaths, pagePaths } from './routing/page-paths.ts'
-import { type ServiceLists, type ServiceRoute, servedVersions, type VersionScenes } from './routing/served-versions.ts'
+import {
+  type ServiceLists,
+  type ServiceRoute,
+  servedVersions,
+  type VersionContexts,
+} from './routing/served-versions.ts'
 import { type RuledResources, ruledResources } from './rules/row-rules.ts'
 import { type DeclaredSettings, readSettings, type Settings } from './settings.ts'
 import { timerMakers } from './timers/timer-maker.ts'
@@ -396,8 +401,8 @@ function serviceRoutesOf(
   const batches: ServiceRoute[] = most === null ? [] : [[batchPath, batchRoute(batchResource, most)]]
   const events = made('events', unstored('The changes of items, in their order.', 'evt'))
   const reactionsResource = made('reactions', unstored('The functions of the service that follow events.', 'evt'))
-  return ({ label, scenes }: VersionScenes): readonly ServiceRoute[] => {
-    const scope = eventScope(service, label, scenes.values())
+  return ({ label, contexts }: VersionContexts): readonly ServiceRoute[] => {
+    const scope = eventScope(service, label, contexts.values())
     scopes.set(label, scope)
     if (scope.sources.length === 0) return batches
     const reactions = around.settings.events.reactions ? reactionRoutes(scope, reactionsResource) : []

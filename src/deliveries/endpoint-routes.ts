@@ -22,32 +22,32 @@ export const scopeOf = ({ service, versions }: EndpointContext, version: string)
   eventScope(service, version, versions.get(version)?.values() ?? [])
 
 /** A route as it is, unless it writes endpoints. */
-export function endpointRoute(route: Route, scene: EndpointContext): Route {
-  if (!isOfEndpoints(scene)) return route
-  return route.operation === 'create' ? creatingRoute(route, scene) : changingRoute(route, scene)
+export function endpointRoute(route: Route, context: EndpointContext): Route {
+  if (!isOfEndpoints(context)) return route
+  return route.operation === 'create' ? creatingRoute(route, context) : changingRoute(route, context)
 }
 
-function creatingRoute(route: Route, scene: EndpointContext): Route {
+function creatingRoute(route: Route, context: EndpointContext): Route {
   return {
     ...route,
     parse: (asked) => {
       const intent = route.parse(asked)
       const document = intent.document as Document
       const given = membersIn(document, 'camel') as unknown as WebhookEndpoint & { signature: string }
-      judgeEndpoint(scene, { ...given, version: scene.version }, null, asked.world)
+      judgeEndpoint(context, { ...given, version: context.version }, null, asked.world)
       const { secret, publicKey } = newSecret(given.signature, asked.world)
       const { caller, world } = asked
       const madeBy = caller.key === undefined ? caller.id : `${keyMark}${caller.key}`
-      const own = { version: scene.version, scopes: [...caller.scopes], madeBy, publicKey }
+      const own = { version: context.version, scopes: [...caller.scopes], madeBy, publicKey }
       const sealed = sealFirst(secret, intent.key.id, world)
-      Object.assign(document, ownMembers(scene.resource, { ...own, sealed }))
+      Object.assign(document, ownMembers(context.resource, { ...own, sealed }))
       return { ...intent, secret }
     },
     render: (intent, outcome) => withSecret(route.render(intent, outcome), intent, outcome),
   }
 }
 
-function changingRoute(route: Route, scene: EndpointContext): Route {
+function changingRoute(route: Route, context: EndpointContext): Route {
   return {
     ...route,
     plan: (intent) => {
@@ -59,7 +59,12 @@ function changingRoute(route: Route, scene: EndpointContext): Route {
           const write = plan.decide(seen)
           if (write.do !== 'update' || seen.is !== 'found') return write
           const [before, after] = [seen.doc, write.row.doc].map((doc) => membersIn(JSON.parse(doc), 'camel'))
-          judgeEndpoint(scene, after as unknown as WebhookEndpoint, before as unknown as WebhookEndpoint, intent.world)
+          judgeEndpoint(
+            context,
+            after as unknown as WebhookEndpoint,
+            before as unknown as WebhookEndpoint,
+            intent.world,
+          )
           return write
         },
       }
@@ -75,7 +80,7 @@ export function withSecret(reply: Reply, { secret }: Intent, { is }: Outcome): R
 
 /** Refuses a URL that deliveries may not go to, and types that the version does not have. */
 function judgeEndpoint(
-  scene: EndpointContext,
+  context: EndpointContext,
   after: WebhookEndpoint,
   before: WebhookEndpoint | null,
   world: ServiceWorld,
@@ -86,15 +91,15 @@ function judgeEndpoint(
   const fault = after.url === before?.url ? null : targetFault(after.url, webhookTerms(world))
   if (fault !== null) say('url', `url ${fault}`)
   if (JSON.stringify(after.eventTypes) !== JSON.stringify(before?.eventTypes)) {
-    faults.push(...typeFaults(scene, after.version, after.eventTypes))
+    faults.push(...typeFaults(context, after.version, after.eventTypes))
   }
   if (faults.length > 0) throw invalidBody(faults)
 }
 
 /** The types that a version does not have. */
-export function typeFaults(scene: EndpointContext, version: string, wanted: readonly string[]): readonly Violation[] {
-  const name = toCase('eventTypes', scene.resource.settings.naming)
-  const scope = scopeOf(scene, version)
+export function typeFaults(context: EndpointContext, version: string, wanted: readonly string[]): readonly Violation[] {
+  const name = toCase('eventTypes', context.resource.settings.naming)
+  const scope = scopeOf(context, version)
   const allowed = scope.sources.flatMap((one) => [`${one.prefix}.*`, ...eventTypesOf(one)])
   return unknownTypes(scope, wanted).map((type) => ({
     message: `There are no events of the type ${JSON.stringify(type)} in ${version}, the version of the endpoint. ${typeHint(type, allowed)}`,

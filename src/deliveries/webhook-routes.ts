@@ -36,10 +36,10 @@ import { isOfEndpoints, scopeOf, typeFaults, withSecret } from './endpoint-route
 import { newSecret, sealNext } from './webhook-terms.ts'
 
 /** The routes below items of endpoints and deliveries; none for other resources. */
-export function webhookRoutes(scene: EndpointContext): readonly Route[] {
-  if (isOfEndpoints(scene)) return [rotationRoute(scene), testRoute(scene), replayRoute(scene)]
-  const { name, declaration } = scene.resource
-  return name === deliveryResource && isWebhookResource(declaration) ? [retryRoute(scene)] : []
+export function webhookRoutes(context: EndpointContext): readonly Route[] {
+  if (isOfEndpoints(context)) return [rotationRoute(context), testRoute(context), replayRoute(context)]
+  const { name, declaration } = context.resource
+  return name === deliveryResource && isWebhookResource(declaration) ? [retryRoute(context)] : []
 }
 
 type Input = ReadonlyMap<string, unknown>
@@ -55,18 +55,18 @@ interface WebhookAction {
 }
 
 /** A POST below an item, with the conditions and keys of other writes. */
-function actionRoute(scene: EndpointContext, { name, summary, input: given = {}, ...own }: WebhookAction): Route {
-  const { resource } = scene
+function actionRoute(context: EndpointContext, { name, summary, input: given = {}, ...own }: WebhookAction): Route {
+  const { resource } = context
   const rule = writeEndpoints
   const naming = resource.settings.naming
   const named = Object.fromEntries(Object.entries(given).map(([member, field]) => [toCase(member, naming), field]))
   const input = inputFields(named, {}, resource.rules)
-  const route = writeItemRoute(scene, {
+  const route = writeItemRoute(context, {
     ...{ operation: name, method: 'POST', at: `item/${name}`, rule, content: ['application/json'] },
-    ...{ contentOptional: true, claims: 'replayed', headers: () => ({}), admit: admitUnlessKeyed(scene) },
-    claiming: (asked: RequestContext) => claimOfTransition(asked, scene.representation.today, { name, rule }),
+    ...{ contentOptional: true, claims: 'replayed', headers: () => ({}), admit: admitUnlessKeyed(context) },
+    claiming: (asked: RequestContext) => claimOfTransition(asked, context.representation.today, { name, rule }),
     decide: (intent, seen) => {
-      admitItem(scene, intent, seen)
+      admitItem(context, intent, seen)
       const read = readInput(input, intent.body ?? {}, resource.settings)
       return own.decide(intent, seen as FoundRow, new Map([...read].map(([at, value]) => [toCase(at, 'camel'), value])))
     },
@@ -85,20 +85,20 @@ const renderBase = (route: Route, intent: Intent, outcome: Outcome): Reply =>
   outcome.is === 'answered' || outcome.is === 'claimed' ? nothing : route.render(intent, outcome)
 
 /** An answer of the route's own, also where a key repeats it. */
-function ownAnswer(scene: EndpointContext, intent: Intent, outcome: Outcome, reply: (doc: string) => Reply): Reply {
-  if (outcome.is === 'claimed') return replayReply(scene, intent, outcome, (_, { doc }) => reply(doc))
+function ownAnswer(context: EndpointContext, intent: Intent, outcome: Outcome, reply: (doc: string) => Reply): Reply {
+  if (outcome.is === 'claimed') return replayReply(context, intent, outcome, (_, { doc }) => reply(doc))
   if (outcome.is === 'answered') return reply(outcome.doc)
-  throw writeRefusal(scene, outcome, intent.key)
+  throw writeRefusal(context, outcome, intent.key)
 }
 
 const replayed = ['Idempotency-Replayed']
 
-function rotationRoute(scene: EndpointContext): Route {
-  const { resource } = scene
-  const today = scene.representation.today
+function rotationRoute(context: EndpointContext): Route {
+  const { resource } = context
+  const today = context.representation.today
   const secretOf = ({ secret: seed = '' }: Intent, signature: unknown) =>
     newSecret(signature, { fillRandom: () => Buffer.from(seed, 'base64') })
-  const route = actionRoute(scene, {
+  const route = actionRoute(context, {
     ...{ name: 'secret-rotations', summary: 'Makes a new secret; the former one signs meanwhile' },
     answers: [describedItem(200, 'The endpoint, with the new secret.', resource, replayed)],
     input: { overlap: f.duration({ default: 'P1D' }) },
@@ -110,11 +110,11 @@ function rotationRoute(scene: EndpointContext): Route {
       const until = time + durationFrom(input.get('overlap'))
       const next = sealNext(secret, sealed, { id: key.id, until }, world)
       const after = { ...before, ...ownMembers(today, { sealed: next, publicKey }) }
-      return scene.writer.update(today, after, { key, time, seen, before, always: true })
+      return context.writer.update(today, after, { key, time, seen, before, always: true })
     },
     render: (intent, outcome, base) => {
       if (outcome.is === 'claimed')
-        return replayReply(scene, intent, outcome, (_, row) => itemReply(scene, intent, 200, row))
+        return replayReply(context, intent, outcome, (_, row) => itemReply(context, intent, 200, row))
       if (intent.secret === undefined || typeof base.body !== 'string') return base
       const { signature } = JSON.parse(base.body)
       return withSecret(base, { ...intent, secret: secretOf(intent, signature).secret }, outcome)
@@ -133,14 +133,14 @@ function durationFrom(text: unknown): number {
   return found
 }
 
-function testRoute(scene: EndpointContext): Route {
-  const deliveries = deliveriesIn(scene.resources)
-  return actionRoute(scene, {
+function testRoute(context: EndpointContext): Route {
+  const deliveries = deliveriesIn(context.resources)
+  return actionRoute(context, {
     ...{ name: 'tests', summary: 'Sends a sample of an event', answers: [deliveryAnswer(deliveries)] },
     answered: deliveries,
     decide: (intent, seen) => {
       const { key, time, world } = intent
-      const today = scene.representation.today
+      const today = context.representation.today
       const own = readMembers<WebhookEndpoint>(today, seen)
       const account = today.collection.account === null ? null : key.account
       const {
@@ -149,21 +149,27 @@ function testRoute(scene: EndpointContext): Route {
         create,
         send,
       } = storedDelivery(
-        { deliveries: deliveriesIn(scene.stored), writer: scene.writer, time, due: world.due(), newId: world.newId },
-        { endpoint: { id: key.id, url: own.url, account }, ...sampleEvent(scene, own, intent), item: '' },
+        {
+          deliveries: deliveriesIn(context.stored),
+          writer: context.writer,
+          time,
+          due: world.due(),
+          newId: world.newId,
+        },
+        { endpoint: { id: key.id, url: own.url, account }, ...sampleEvent(context, own, intent), item: '' },
       )
       const change = { collection: deliveries.name, key: made, time, change: () => create }
       return { do: 'keep', answer: doc, effects: [change, send] }
     },
-    render: (intent, outcome) => ownAnswer(scene, intent, outcome, (doc) => deliveryReply(scene, intent, doc)),
+    render: (intent, outcome) => ownAnswer(context, intent, outcome, (doc) => deliveryReply(context, intent, doc)),
   })
 }
 
 const deliveryAnswer = (deliveries: Resource): DescribedAnswer =>
   describedItem(202, 'The delivery, which will be sent.', deliveries, ['Location', ...replayed])
 
-function deliveryReply({ scenes }: EndpointContext, intent: Intent, doc: string): Reply {
-  const deliveries = scenes.get(deliveryResource) as EndpointContext
+function deliveryReply({ contexts }: EndpointContext, intent: Intent, doc: string): Reply {
+  const deliveries = contexts.get(deliveryResource) as EndpointContext
   const { id } = JSON.parse(doc) as { id: string }
   const { body } = itemReply(deliveries, intent, 202, { doc, revision: 1 })
   const headers = { Location: itemPath(deliveries.resource, { id, parent: null }, intent.carried) }
@@ -171,11 +177,11 @@ function deliveryReply({ scenes }: EndpointContext, intent: Intent, doc: string)
 }
 
 /** An event as the endpoint would get it, of an item that does not exist. */
-function sampleEvent(scene: EndpointContext, own: WebhookEndpoint, { time, world, caller }: Intent) {
-  const scope = scopeOf(scene, own.version)
+function sampleEvent(context: EndpointContext, own: WebhookEndpoint, { time, world, caller }: Intent) {
+  const scope = scopeOf(context, own.version)
   const source = scope.sources.find((one) => eventTypesOf(one).some((type) => includesType(own.eventTypes, type)))
   if (!source) throw new Problem('conflict', 'The endpoint asks for no type of event that there is.')
-  const { today } = source.scene.representation
+  const { today } = source.context.representation
   const [action = 'created'] =
     [...source.actions].find(([, name]) => includesType(own.eventTypes, `${source.prefix}.${name}`)) ?? []
   const [sample = {}] = samples(today)
@@ -202,16 +208,16 @@ function sampleEvent(scene: EndpointContext, own: WebhookEndpoint, { time, world
   }
 }
 
-function replayRoute(scene: EndpointContext): Route {
+function replayRoute(context: EndpointContext): Route {
   const types = f.list(f.text({ max: 200, pattern: eventTypePattern }), { max: 100, optional: true })
-  return actionRoute(scene, {
+  return actionRoute(context, {
     ...{ name: 'replays', summary: 'Sends the events of a time again' },
     input: { since: f.timestamp(), until: f.timestamp({ optional: true }), eventTypes: types },
-    answers: [describedItem(202, 'The events will be sent.', scene.resource, replayed)],
+    answers: [describedItem(202, 'The events will be sent.', context.resource, replayed)],
     decide: (intent, { doc, hidden }, input) => {
       const { key, world } = intent
-      const own = readMembers<WebhookEndpoint>(scene.representation.today, { doc, hidden })
-      const faults = typeFaults(scene, own.version, (input.get('eventTypes') as string[] | null) ?? [])
+      const own = readMembers<WebhookEndpoint>(context.representation.today, { doc, hidden })
+      const faults = typeFaults(context, own.version, (input.get('eventTypes') as string[] | null) ?? [])
       if (faults.length > 0) throw invalidBody(faults)
       if (own.status !== 'enabled') throw new Problem('conflict', 'The endpoint is disabled; enable it first.')
       const free = { taken: 0, holder: '', failing: 0, enabled: 1, position: 0 }
@@ -230,24 +236,24 @@ function replayRoute(scene: EndpointContext): Route {
       }
     },
     render: (intent, outcome) =>
-      ownAnswer(scene, intent, outcome, (doc) => ({
-        ...itemReply(scene, intent, 202, { doc, revision: 1 }),
+      ownAnswer(context, intent, outcome, (doc) => ({
+        ...itemReply(context, intent, 202, { doc, revision: 1 }),
         headers: {},
       })),
   })
 }
 
-function retryRoute(scene: EndpointContext): Route {
-  const today = scene.representation.today
-  return actionRoute(scene, {
+function retryRoute(context: EndpointContext): Route {
+  const today = context.representation.today
+  return actionRoute(context, {
     ...{ name: 'retries', summary: 'Sends a delivery again' },
-    answers: [describedItem(202, 'The delivery, which will be sent.', scene.resource, replayed)],
+    answers: [describedItem(202, 'The delivery, which will be sent.', context.resource, replayed)],
     decide: ({ key, time, world }, seen) => {
       const before = decodeDocument(today, seen.doc, seen.hidden)
       const due = { state: 'pending', due: world.due(), tries: 0, holder: retriedHolder }
       const again = tablePlan(retrySend, { id: key.id, ...due })
       const guard = { reads: [again], admit: () => {} }
-      return scene.writer.update(
+      return context.writer.update(
         today,
         { ...before, status: 'pending' },
         { key, time, seen, before, always: true, guard },
@@ -255,7 +261,7 @@ function retryRoute(scene: EndpointContext): Route {
     },
     render: (intent, outcome, base) =>
       outcome.is === 'claimed'
-        ? replayReply(scene, intent, outcome, (_, row) => itemReply(scene, intent, 202, row))
+        ? replayReply(context, intent, outcome, (_, row) => itemReply(context, intent, 202, row))
         : { ...base, status: 202 },
   })
 }

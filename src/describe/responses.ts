@@ -29,12 +29,12 @@ export interface ResponseContext {
 type SharedHeaders = ReadonlyMap<string | undefined, readonly string[]>
 
 /** The answers of a route. */
-export function responsesOf(scene: ResponseContext, place: Endpoint, route: Route): DocumentPart {
-  const { service, version, corridor } = scene
+export function responsesOf(context: ResponseContext, place: Endpoint, route: Route): DocumentPart {
+  const { service, version, corridor } = context
   const own = refusalsOf({ service, version, place, route }, corridor).filter((one) => !isAlike(one, route))
-  const refused = own.map((refusal) => [refusal.status, refusalRef(scene, refusal, route)])
-  const done = Object.entries(successResponses(scene, route))
-  const alike = scene.around.components.bodies.form('Error4XX', () => alikeRef(scene))
+  const refused = own.map((refusal) => [refusal.status, refusalRef(context, refusal, route)])
+  const done = Object.entries(successResponses(context, route))
+  const alike = context.around.components.bodies.form('Error4XX', () => alikeRef(context))
   return Object.fromEntries([...done, ...refused, ['4XX', alike]])
 }
 
@@ -44,8 +44,8 @@ const isAlike = ({ status }: StatusRefusal, { safe, about }: Route): boolean =>
   alikeStatuses.includes(status) || (status === 412 && (safe || !about.headers.includes('match')))
 
 /** These refusals of all operations are described together: for each operation, they would be a third of the document. */
-function alikeRef(scene: ResponseContext): ComponentRef {
-  const { service, version, corridor, around, headers } = scene
+function alikeRef(context: ResponseContext): ComponentRef {
+  const { service, version, corridor, around, headers } = context
   const all = version.endpoints.flatMap((place) =>
     [...place.methods.values()].flatMap((route) =>
       refusalsOf({ service, version, place, route }, corridor)
@@ -64,14 +64,14 @@ function alikeRef(scene: ResponseContext): ComponentRef {
 }
 
 /** Many operations have the same refusals, so each is stored once. */
-function refusalRef(scene: ResponseContext, refusal: StatusRefusal, route: Route): ComponentRef {
-  const { around, headers, refusals } = scene
+function refusalRef(context: ResponseContext, refusal: StatusRefusal, route: Route): ComponentRef {
+  const { around, headers, refusals } = context
   const minimal = route.resource.settings.idempotency.conflictBody === 'minimal'
   // An import of which every line is wrong is refused with its report; other refusals of an import have other errors, or none.
   const { errors, ...counts } = importMembers
   const reported = { ...counts, errors: { items: { properties: errors.items.properties } } }
   const more = route.importing && refusal.status === 400 ? reported : {}
-  const content = refusalContent(refusal, minimal, refusalExamples(refusal, scene), more)
+  const content = refusalContent(refusal, minimal, refusalExamples(refusal, context), more)
   const part = { description: statusTitle(refusal.status), ...headers(refusalHeaders(refusal, route)), content }
   const key = JSON.stringify(part)
   const ref = refusals.get(key) ?? around.components.put('responses', refusalNames(refusal, route), part)

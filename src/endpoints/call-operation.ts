@@ -29,63 +29,67 @@ import { appliedOfAsync, preferredWait } from './prefer.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** The routes of the operations of a version. */
-export const ownOperationRoutes = (scene: EndpointContext): Route[] =>
-  scene.operations.map((served) =>
-    served.own.at === 'item' ? itemOperationRoute(scene, served) : collectionOperationRoute(scene, served),
+export const ownOperationRoutes = (context: EndpointContext): Route[] =>
+  context.operations.map((served) =>
+    served.own.at === 'item' ? itemOperationRoute(context, served) : collectionOperationRoute(context, served),
   )
 
-function callParts(scene: EndpointContext, served: ServedOperation) {
+function callParts(context: EndpointContext, served: ServedOperation) {
   const { name, rule, input, asynchronous } = served.own
   return {
     ...{ operation: name, method: 'POST', rule, content: ['application/json'] },
     contentOptional: input.every(({ absent }) => absent !== undefined),
     claims: 'replayed',
     inputNames: inputNamesOf(served),
-    query: (call: Call) => refuseParameters(call, scene.resource.settings, !asynchronous),
+    query: (call: Call) => refuseParameters(call, context.resource.settings, !asynchronous),
     render: (intent: Intent, outcome: Outcome) =>
-      renderAnswer(scene, intent, outcome, (doc) =>
-        asynchronous ? statusReply(scene, served, intent, doc) : outputReply(served, doc),
+      renderAnswer(context, intent, outcome, (doc) =>
+        asynchronous ? statusReply(context, served, intent, doc) : outputReply(served, doc),
       ),
     ...(asynchronous && { settle: awaitEnd }),
   } as const
 }
 
-function itemOperationRoute(scene: EndpointContext, served: ServedOperation): Route {
+function itemOperationRoute(context: EndpointContext, served: ServedOperation): Route {
   const { own, older } = served
-  const { today } = scene.representation
-  const { render, query, settle, inputNames, ...parts } = callParts(scene, served)
-  const route = writeItemRoute(scene, {
+  const { today } = context.representation
+  const { render, query, settle, inputNames, ...parts } = callParts(context, served)
+  const route = writeItemRoute(context, {
     ...parts,
     rowRule: rowRuleWith(today, served.today.rowRule),
     at: `item/${own.name}`,
     claiming: (asked) => claimOfTransition(asked, today, served.today, older),
     headers: () => ({}),
     admit: (asked, seen) => {
-      admitUnlessKeyed(scene)(asked, seen)
+      admitUnlessKeyed(context)(asked, seen)
       admitCarriedOut(served)
     },
     decide: (intent, seen) => {
-      admitItem(scene, intent, seen)
-      if (own.asynchronous) return planStart(scene, served, intent, intent.key)
+      admitItem(context, intent, seen)
+      if (own.asynchronous) return planStart(context, served, intent, intent.key)
       const { doc, hidden, revision } = seen as FoundRow
-      return planCall(scene, served, intent, { key: intent.key, revision, before: decodeDocument(today, doc, hidden) })
+      return planCall(context, served, intent, {
+        key: intent.key,
+        revision,
+        before: decodeDocument(today, doc, hidden),
+      })
     },
-    about: { ...callDescription(scene, served), headers: [...itemConditions, ...waitHeaders(own)] },
+    about: { ...callDescription(context, served), headers: [...itemConditions, ...waitHeaders(own)] },
   })
   return { ...route, render, query, inputNames, ...(settle && { settle }) }
 }
 
-function collectionOperationRoute(scene: EndpointContext, served: ServedOperation): Route {
+function collectionOperationRoute(context: EndpointContext, served: ServedOperation): Route {
   const { own, older } = served
-  const { resource } = scene
-  const { today } = scene.representation
-  const { refusals, ...about } = callDescription(scene, served)
+  const { resource } = context
+  const { today } = context.representation
+  const { refusals, ...about } = callDescription(context, served)
   const admit = ({ call, world }: Pick<RequestContext, 'call' | 'world'>) => {
     admitConditionalCreate(preconditionsOf(call, world))
     admitCarriedOut(served)
   }
   return {
-    ...callParts(scene, served),
+    ...callParts(context, served),
     ...{ at: `collection/${own.name}`, safe: false, resource },
     target: (asked: RequestContext) => ({ read: null, admit: () => admit(asked) }),
     parse: (asked) => ({
@@ -100,7 +104,8 @@ function collectionOperationRoute(scene: EndpointContext, served: ServedOperatio
       read: { do: 'none', collection: today.name, key: intent.key },
       claim: intent.claim,
       admit: () => admit(intent),
-      decide: () => (own.asynchronous ? planStart(scene, served, intent, null) : planCall(scene, served, intent, null)),
+      decide: () =>
+        own.asynchronous ? planStart(context, served, intent, null) : planCall(context, served, intent, null),
     }),
     about: {
       ...{ notes: [], headers: waitHeaders(own), ...about },
@@ -134,17 +139,17 @@ function planCall(
 const waitHeaders = ({ asynchronous }: OwnOperation) => (asynchronous ? (['wait'] as const) : [])
 
 /** Stores the status of an operation that a worker will run; the status is the answer. R28, R228. */
-function planStart(scene: EndpointContext, served: ServedOperation, intent: Intent, item: RowKey | null): RowWrite {
+function planStart(context: EndpointContext, served: ServedOperation, intent: Intent, item: RowKey | null): RowWrite {
   const { caller, time, world } = intent
-  const { settings } = scene.resource
+  const { settings } = context.resource
   const input = readServedInput(served, intent.body ?? {}, settings)
-  const call = { resource: scene.representation.today, operation: served.today, item, input }
+  const call = { resource: context.representation.today, operation: served.today, item, input }
   const account = caller.account
-  const queued = queueOperation(call, { resources: scene.stored, caller, account, time, newId: world.newId })
+  const queued = queueOperation(call, { resources: context.stored, caller, account, time, newId: world.newId })
   return {
     do: 'keep',
     answer: encodeDocument(queued.statuses.collection, queued.document).doc,
-    effects: [effectOfQueued(scene.writer, queued)],
+    effects: [effectOfQueued(context.writer, queued)],
   }
 }
 
@@ -175,10 +180,10 @@ function withDocument(outcome: Outcome, { doc, revision }: FoundRow): Outcome {
 }
 
 /** The output if the client waited for it and the operation has ended well, otherwise its status. */
-function statusReply({ scenes }: EndpointContext, served: ServedOperation, intent: Intent, doc: string): Reply {
+function statusReply({ contexts }: EndpointContext, served: ServedOperation, intent: Intent, doc: string): Reply {
   const { id, status, result } = JSON.parse(doc) as { id: string; status: string; result: unknown }
   if (status === 'succeeded' && preferredWait(intent.call) > 0) return outputReply(served, JSON.stringify(result))
-  const statuses = scenes.get(statusResource) as EndpointContext
+  const statuses = contexts.get(statusResource) as EndpointContext
   const { body } = itemReply(statuses, intent, 202, { doc, revision: 1 })
   const applied = appliedOfAsync(intent.call)
   const headers = {
@@ -189,10 +194,15 @@ function statusReply({ scenes }: EndpointContext, served: ServedOperation, inten
   return { status: 202, headers, body }
 }
 
-function renderAnswer(scene: EndpointContext, intent: Intent, outcome: Outcome, reply: (doc: string) => Reply): Reply {
-  if (outcome.is === 'claimed') return replayReply(scene, intent, outcome, (_, { doc }) => reply(doc))
+function renderAnswer(
+  context: EndpointContext,
+  intent: Intent,
+  outcome: Outcome,
+  reply: (doc: string) => Reply,
+): Reply {
+  if (outcome.is === 'claimed') return replayReply(context, intent, outcome, (_, { doc }) => reply(doc))
   if (outcome.is === 'answered') return reply(outcome.doc)
-  throw callRefusal(scene, intent, outcome)
+  throw callRefusal(context, intent, outcome)
 }
 
 const outputReply = ({ answer }: ServedOperation, output: string): Reply => ({
@@ -201,13 +211,13 @@ const outputReply = ({ answer }: ServedOperation, output: string): Reply => ({
 })
 
 /** The refusal of a write of a handler. A reference to a missing row is reported at the input that it came from. */
-function callRefusal(scene: EndpointContext, { body, key }: Intent, outcome: Outcome): Error {
-  if (outcome.is !== 'unmet') return writeRefusal(scene, outcome, key)
+function callRefusal(context: EndpointContext, { body, key }: Intent, outcome: Outcome): Error {
+  if (outcome.is !== 'unmet') return writeRefusal(context, outcome, key)
   const inputOf = (id: string) =>
     Object.entries(body ?? {}).find(([, value]) => JSON.stringify(value).includes(JSON.stringify(id)))?.[0]
   const references = outcome.references.map((one) => ({ ...one, field: `/${inputOf(one.id)}` }))
-  const representation = { ...scene.representation, names: (field: string) => [field] }
-  return writeRefusal({ ...scene, representation }, { ...outcome, references }, key)
+  const representation = { ...context.representation, names: (field: string) => [field] }
+  return writeRefusal({ ...context, representation }, { ...outcome, references }, key)
 }
 
 const queuedAnswer: DescribedAnswer = {

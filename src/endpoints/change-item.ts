@@ -35,39 +35,39 @@ import {
 /** In the order of `Accept-Patch`. R115. */
 const patchTypes: readonly string[] = [mergePatchType, 'application/json']
 
-export function changeItemRoute(scene: EndpointContext): Route {
-  const { resource, view, representation } = scene
-  const concealed = restrictedFields(scene)
-  const updated = updatePlanner(scene, 'change')
+export function changeItemRoute(context: EndpointContext): Route {
+  const { resource, view, representation } = context
+  const concealed = restrictedFields(context)
+  const updated = updatePlanner(context, 'change')
   const claims = resource.settings.idempotency.methods.includes('PATCH') ? 'optional' : null
-  return writeItemRoute(scene, {
+  return writeItemRoute(context, {
     operation: 'change',
     method: 'PATCH',
     rule: ruleFor(resource.access, 'change') as string,
-    rowRule: rowRuleOf(scene.representation.today, 'change'),
+    rowRule: rowRuleOf(context.representation.today, 'change'),
     content: resource.settings.patch.jsonPatch ? [...patchTypes, jsonPatchType] : patchTypes,
     claiming: (asked) => claimOfChange(asked, representation.today, concealed),
     headers: () => ({}),
     admit: (asked, seen) => {
-      if (seen.is !== 'found') throw absentItem(scene, seen)
-      admitConditions(scene, asked, seen)
+      if (seen.is !== 'found') throw absentItem(context, seen)
+      admitConditions(context, asked, seen)
     },
-    judgeState: judgeWrite(scene, 'change'),
+    judgeState: judgeWrite(context, 'change'),
     decide: (asked, seen) => {
       const found = seen as FoundRow
-      const intent = asked.patch ? { ...asked, body: fieldsByPatch(scene, asked, found, concealed) } : asked
+      const intent = asked.patch ? { ...asked, body: fieldsByPatch(context, asked, found, concealed) } : asked
       const merge = asked.patch ? takeWhole : mergePatch
       const before = decodeDocument(representation.today, found.doc, found.hidden)
       const { body, key } = intent
       const rows = maskJoined(view(intent.caller), found.joined)
-      const after = representation.change(body as Document, before, key, itemPermissions(scene, intent), rows, merge)
+      const after = representation.change(body as Document, before, key, itemPermissions(context, intent), rows, merge)
       const leads = representation.joined.every(({ by }) => before[by] === after[by])
-      const moved = movedFieldWrites(scene, intent, after, { rows: leads ? rows : [], merge })
+      const moved = movedFieldWrites(context, intent, after, { rows: leads ? rows : [], merge })
       return { ...updated(intent, found, before, after), ...moved }
     },
-    furtherRules: writeRules(scene),
+    furtherRules: writeRules(context),
     claims,
-    about: changeDescription(scene, claims),
+    about: changeDescription(context, claims),
   })
 }
 
@@ -76,14 +76,14 @@ export function changeItemRoute(scene: EndpointContext): Route {
  * applied to the item as the caller sees it in this version, so that no `test` depends on a value that it cannot read. R118.
  */
 function fieldsByPatch(
-  scene: EndpointContext,
+  context: EndpointContext,
   intent: Intent,
   found: FoundRow,
   concealed: ReadonlySet<string>,
 ): Document {
-  const { resource, representation } = scene
+  const { resource, representation } = context
   const { limits, body } = resource.settings
-  const seen = mayRead(intent.caller, representation.today) ? String(itemReply(scene, intent, 200, found).body) : '{}'
+  const seen = mayRead(intent.caller, representation.today) ? String(itemReply(context, intent, 200, found).body) : '{}'
   const bounds = { depth: body.maxDepth, size: limits.body }
   const changes = changesByPatch(JSON.parse(seen), intent.patch ?? [], bounds, concealed).flatMap(([name, value]) => {
     if (value !== undefined) return [[name, value] as const]
@@ -93,8 +93,8 @@ function fieldsByPatch(
   return Object.fromEntries(changes)
 }
 
-function changeDescription(scene: EndpointContext, claims: Route['claims']): WriteDescription {
-  const { resource } = scene
+function changeDescription(context: EndpointContext, claims: Route['claims']): WriteDescription {
+  const { resource } = context
   const replayed = replayHeaders(resource, claims)
   return {
     id: 'update',
@@ -106,9 +106,9 @@ function changeDescription(scene: EndpointContext, claims: Route['claims']): Wri
     ],
     refusals: [
       ...scopeTypes(resource, writesRestricted),
-      ...totalTypes(scene),
-      ...stateTypes(scene, 'change'),
-      ...uniqueTypes(scene),
+      ...totalTypes(context),
+      ...stateTypes(context, 'change'),
+      ...uniqueTypes(context),
       ...(resource.settings.patch.jsonPatch ? ['patch-conflict'] : []),
     ],
   }

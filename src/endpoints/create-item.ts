@@ -44,10 +44,10 @@ import { preferMinimal } from './prefer.ts'
 import { enterWrittenState, operationsOfCreation, stateGuard, timed } from './state-refusal.ts'
 import { movedFieldWrites } from './write-item.ts'
 
-export function createItemRoute(scene: EndpointContext): Route {
-  const { resource } = scene
-  const concealed = restrictedFields(scene)
-  const owner = (asked: RequestContext) => ownerOf(scene, asked.params[0] ?? null)
+export function createItemRoute(context: EndpointContext): Route {
+  const { resource } = context
+  const concealed = restrictedFields(context)
+  const owner = (asked: RequestContext) => ownerOf(context, asked.params[0] ?? null)
   return {
     operation: 'create',
     method: 'POST',
@@ -55,34 +55,34 @@ export function createItemRoute(scene: EndpointContext): Route {
     safe: false,
     resource,
     rule: ruleFor(resource.access, 'create') as string,
-    rowRule: rowRuleOf(scene.representation.today, 'create'),
+    rowRule: rowRuleOf(context.representation.today, 'create'),
     content: ['application/json'],
     query: (call) => refuseParameters(call, resource.settings),
     target: (asked) => ({
       read: readOfOwner(owner(asked), asked),
       admit: (seen) => {
-        admitPresent(scene, seen)
+        admitPresent(context, seen)
         admitConditionalCreate(preconditionsOf(asked.call, asked.world))
       },
     }),
-    judgeState: ({ id }, asked) => stateGuard(scene, scene.representation.today, { owner: id }, timed(asked)),
-    parse: (asked) => parseCreate(scene, asked, concealed),
-    plan: (intent) => planCreate(scene, intent, owner(intent)),
+    judgeState: ({ id }, asked) => stateGuard(context, context.representation.today, { owner: id }, timed(asked)),
+    parse: (asked) => parseCreate(context, asked, concealed),
+    plan: (intent) => planCreate(context, intent, owner(intent)),
     render: (intent, outcome) => {
       if (outcome.is === 'claimed')
-        return replayReply(scene, intent, outcome, (...it) => createdReply(scene, intent, ...it))
-      if (outcome.is !== 'created') throw creationFailure(scene, intent, outcome)
-      return createdReply(scene, intent, intent.key, outcome)
+        return replayReply(context, intent, outcome, (...it) => createdReply(context, intent, ...it))
+      if (outcome.is !== 'created') throw creationFailure(context, intent, outcome)
+      return createdReply(context, intent, intent.key, outcome)
     },
-    claim: (asked) => claimOfCreate(asked, scene.representation.today, concealed).claim,
-    furtherRules: writeRules(scene),
+    claim: (asked) => claimOfCreate(asked, context.representation.today, concealed).claim,
+    furtherRules: writeRules(context),
     claims: resource.settings.idempotency.required ? 'required' : 'optional',
-    about: createDescription(scene),
+    about: createDescription(context),
   }
 }
 
-function createDescription(scene: EndpointContext): OperationDescription {
-  const { resource } = scene
+function createDescription(context: EndpointContext): OperationDescription {
+  const { resource } = context
   const { settings, key, title, collection } = resource
   const { minimalOnCreate } = settings.prefer
   const chosen = key !== null || settings.resource.id === 'client'
@@ -103,32 +103,32 @@ function createDescription(scene: EndpointContext): OperationDescription {
       ...(chosen && settings.deleted.status === 410 ? ['resource-deleted'] : []),
       ...(collection.account === null ? [] : ['resource-not-found']),
       ...['precondition-failed', 'invalid-precondition'],
-      ...totalTypes(scene),
-      ...stateTypes(scene, 'create'),
-      ...uniqueTypes(scene, key !== null || settings.resource.id !== 'typeid'),
+      ...totalTypes(context),
+      ...stateTypes(context, 'create'),
+      ...uniqueTypes(context, key !== null || settings.resource.id !== 'typeid'),
     ],
   }
 }
 
-function createdReply(scene: EndpointContext, intent: Intent, key: ItemAddress, row: StoredText): Reply {
-  const { resource } = scene
-  const reply = itemReply(scene, intent, 201, row)
+function createdReply(context: EndpointContext, intent: Intent, key: ItemAddress, row: StoredText): Reply {
+  const { resource } = context
+  const reply = itemReply(context, intent, 201, row)
   const path = itemPath(resource, key, intent.carried)
   Object.assign(reply.headers, { Location: path, 'Content-Location': path })
   return resource.settings.prefer.minimalOnCreate ? preferMinimal(intent.call, reply, 201) : reply
 }
 
-function parseCreate(scene: EndpointContext, asked: RequestContext, concealed: ReadonlySet<string>): Intent {
-  const resource = scene.representation.today
+function parseCreate(context: EndpointContext, asked: RequestContext, concealed: ReadonlySet<string>): Intent {
+  const resource = context.representation.today
   admitConditionalCreate(preconditionsOf(asked.call, asked.world))
   const { claim, body } = claimOfCreate(asked, resource, concealed)
-  const document = scene.representation.create(body, itemPermissions(scene, asked))
+  const document = context.representation.create(body, itemPermissions(context, asked))
   const time = asked.world.now()
   const key = newRowKey(resource, document, asked, claim)
   const intent = { ...asked, key, time, claim, document }
-  enterWrittenState(scene, intent, null, document)
+  enterWrittenState(context, intent, null, document)
   stampDocument(resource, document, key, asked.params[0] ?? null, time)
-  admitConvertible(scene, asked.caller, document)
+  admitConvertible(context, asked.caller, document)
   return intent
 }
 
@@ -151,32 +151,32 @@ function newRowKey(
   return { id, parent, account }
 }
 
-function planCreate(scene: EndpointContext, intent: Intent, owner: Create['parent']): Create {
+function planCreate(context: EndpointContext, intent: Intent, owner: Create['parent']): Create {
   const { key, time, claim } = intent
-  const { today, joined } = scene.representation
+  const { today, joined } = context.representation
   const document = intent.document as Document
-  const guard = stateGuard(scene, today, { owner: owner?.id }, intent)
-  const birth = scene.writer.create(today, document, {
+  const guard = stateGuard(context, today, { owner: owner?.id }, intent)
+  const birth = context.writer.create(today, document, {
     key,
     parent: owner,
     time,
     claim,
     guard,
-    handled: handledBy(intent, () => operationsOfCreation(scene, document)),
+    handled: handledBy(intent, () => operationsOfCreation(context, document)),
   })
-  return joined.length === 0 ? birth : { ...birth, joined, ...movedFieldWrites(scene, intent, document) }
+  return joined.length === 0 ? birth : { ...birth, joined, ...movedFieldWrites(context, intent, document) }
 }
 
 /** Why a creation failed. An id of a custom generator that is or was in use is an internal error. R36, R152. */
-function creationFailure(scene: EndpointContext, { key }: Intent, outcome: Outcome): Error {
-  const { name, settings } = scene.representation.today
+function creationFailure(context: EndpointContext, { key }: Intent, outcome: Outcome): Error {
+  const { name, settings } = context.representation.today
   const clash =
     outcome.is === 'duplicate' ? (outcome.fields[0] ?? 'id') === 'id' : isAbsent(outcome) && outcome.collection === name
   if (clash && typeof settings.resource.id === 'function')
     return new Error(`The generator of ${name} made ${key.id}, which is or was in use.`)
   // If deletions are secret, a deleted id is refused like one in use. R134
   const secret = outcome.is === 'gone' && outcome.collection === name && settings.deleted.status === 404
-  return writeRefusal(scene, secret ? { is: 'duplicate', fields: ['id'] } : outcome, key)
+  return writeRefusal(context, secret ? { is: 'duplicate', fields: ['id'] } : outcome, key)
 }
 
 /** The text of a row and its revision. */

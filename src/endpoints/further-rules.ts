@@ -31,21 +31,23 @@ export function changeRules({ resources }: EndpointContext, today: Resource): re
 
 /** Whether a caller may write a field that a later version moved to another resource. */
 export function mayWriteMovedField(
-  scene: EndpointContext,
+  context: EndpointContext,
   caller: Caller,
   { today, fields }: EndpointContext['representation']['moved'][number],
 ): boolean {
   const scopes = fields.flatMap((name) => today.byName.get(name)?.write ?? [])
-  return scopes.every((one) => caller.scopes.has(one)) && changeRules(scene, today).some((one) => permits(caller, one))
+  return (
+    scopes.every((one) => caller.scopes.has(one)) && changeRules(context, today).some((one) => permits(caller, one))
+  )
 }
 
 /** The rules and scopes that a write of fields can require besides the rule of its operation, for descriptions. */
-export function writeRules(scene: EndpointContext): readonly RuleOrNone[] {
-  const { representation } = scene
+export function writeRules(context: EndpointContext): readonly RuleOrNone[] {
+  const { representation } = context
   const moved = representation.moved.flatMap(({ today, fields }) => [
-    ...(changeRules(scene, today).length > 0 ? changeRules(scene, today) : [undefined]),
+    ...(changeRules(context, today).length > 0 ? changeRules(context, today) : [undefined]),
     ...fields.flatMap((name) => today.byName.get(name)?.write ?? []),
   ])
-  const states = (scene.byValue ?? []).map(({ rule }) => rule)
+  const states = (context.byValue ?? []).map(({ rule }) => rule)
   return [...new Set([...representation.today.members.flatMap(({ write }) => write), ...moved, ...states])]
 }

@@ -28,7 +28,7 @@ import { isSettled, lastChange } from './preconditions.ts'
 export interface EndpointContext extends EmbeddingResource {
   readonly version: string
   /** The contexts of all resources of the version; complete when the first request arrives. */
-  readonly scenes: ReadonlyMap<string, EndpointContext>
+  readonly contexts: ReadonlyMap<string, EndpointContext>
   /** Those of all versions, by their names. */
   readonly versions: ReadonlyMap<string, ReadonlyMap<string, EndpointContext>>
   readonly service: string
@@ -58,11 +58,11 @@ export function itemKey({ resource }: EndpointContext, { params, caller }: Reque
   return { id, parent, account: caller.account }
 }
 
-export function itemRead(scene: EndpointContext, asked: RequestContext): Read {
-  const key = itemKey(scene, asked)
-  ownerOf(scene, key.parent)
-  const { joined } = scene.representation
-  const own: Read = { do: 'read', collection: scene.resource.collection.name, key, time: asked.world.now() }
+export function itemRead(context: EndpointContext, asked: RequestContext): Read {
+  const key = itemKey(context, asked)
+  ownerOf(context, key.parent)
+  const { joined } = context.representation
+  const own: Read = { do: 'read', collection: context.resource.collection.name, key, time: asked.world.now() }
   return joined.length === 0 ? own : { ...own, joined }
 }
 
@@ -129,20 +129,20 @@ interface ItemRow extends Pick<FoundRow, 'doc' | 'revision'> {
 
 /** An answer with an item: the stored text, or its conversion to the version. */
 export function itemReply(
-  scene: EndpointContext,
+  context: EndpointContext,
   { caller, world, carried }: Pick<RequestContext, 'caller' | 'world' | 'carried'>,
   status: number,
   row: ItemRow,
 ): Reply {
-  const { linker } = scene
-  const view = viewNow(scene, caller, world)
+  const { linker } = context
+  const view = viewNow(context, caller, world)
   const { doc, joined = [] } = row
   const changed = lastChange(doc, joined)
   const headers: Record<string, string> = {}
   const date = httpDate(changed, world.now())
   if (date !== null) headers['Last-Modified'] = date
   if (view.mode !== 'off') headers.ETag = etag(view, row, tagKeyOf(world))
-  const seen = shownDocument(scene, carried, view, row)
+  const seen = shownDocument(context, carried, view, row)
   return { status, headers, body: linker ? linker(view, carried, doc, seen) : seen, changed }
 }
 
@@ -160,14 +160,14 @@ export function shownDocument(
 
 /** Throws before the write if the version cannot show the new document, so that nothing is stored after a 500. */
 export function admitConvertible(
-  scene: EndpointContext,
+  context: EndpointContext,
   caller: Caller,
   document: Document,
   joined: ItemRow['joined'] = [],
 ): void {
-  const { representation } = scene
+  const { representation } = context
   if (representation.answer === null) return
-  const view = scene.view(caller)
+  const view = context.view(caller)
   representation.answer(
     maskDocuments(view, encodeDocument(representation.today.collection, document).doc),
     maskJoined(view, joined),
@@ -193,8 +193,8 @@ function httpDate(text: string, now: number): string | null {
 }
 
 /** The refusal of an item that does not exist or was deleted. R132, R135. */
-export function absentItem(scene: EndpointContext, { is, collection, id }: AbsentRow): Problem {
-  const resource = resourceByCollection(scene, collection) as Resource
+export function absentItem(context: EndpointContext, { is, collection, id }: AbsentRow): Problem {
+  const resource = resourceByCollection(context, collection) as Resource
   if (is === 'missing' || resource.settings.deleted.status === 404) return missingItem(resource, id)
   return new Problem('resource-deleted', `${resource.title} ${shortId(id)} was deleted.`)
 }
@@ -209,16 +209,16 @@ const shortId = (id: string): string => (id.length > 100 ? `${id.slice(0, 100)}â
 export const isAbsent = (outcome: Outcome): outcome is AbsentRow => outcome.is === 'missing' || outcome.is === 'gone'
 
 /** The store's refusal of a write as a Problem. */
-export function writeRefusal(scene: EndpointContext, outcome: Outcome, { id }: ItemAddress): Problem {
-  if (isAbsent(outcome)) return absentItem(scene, outcome)
+export function writeRefusal(context: EndpointContext, outcome: Outcome, { id }: ItemAddress): Problem {
+  if (isAbsent(outcome)) return absentItem(context, outcome)
   // R110: an id that another account uses does not exist for the caller.
-  if (outcome.is === 'duplicate' && outcome.fields.length === 0) return missingItem(scene.resource, id)
-  if (outcome.is === 'duplicate') return duplicateProblem(scene, outcome)
-  if (outcome.is === 'unmet') return missingReferencesProblem(scene, outcome)
+  if (outcome.is === 'duplicate' && outcome.fields.length === 0) return missingItem(context.resource, id)
+  if (outcome.is === 'duplicate') return duplicateProblem(context, outcome)
+  if (outcome.is === 'unmet') return missingReferencesProblem(context, outcome)
   if (outcome.is === 'used') {
     return new Problem(
       'has-dependents',
-      `${scene.resource.title} cannot be deleted while ${resourceByCollection(scene, outcome.collection)?.name ?? outcome.collection} depend on it or on items that would be deleted with it. Delete those first.`,
+      `${context.resource.title} cannot be deleted while ${resourceByCollection(context, outcome.collection)?.name ?? outcome.collection} depend on it or on items that would be deleted with it. Delete those first.`,
     )
   }
   throw new Error(`The store answered ${outcome.is} to a write.`)
@@ -240,36 +240,39 @@ function duplicateProblem({ resource, representation }: EndpointContext, duplica
   return new Problem('already-exists', message, { violations })
 }
 
-function missingReferencesProblem(scene: EndpointContext, { references, collection: own }: MissingReferences): Problem {
+function missingReferencesProblem(
+  context: EndpointContext,
+  { references, collection: own }: MissingReferences,
+): Problem {
   return invalidBody(
     references.flatMap(({ field, collection, id }) => {
-      const message = `${resourceByCollection(scene, collection)?.title ?? 'What'} ${shortId(id)} does not exist.`
+      const message = `${resourceByCollection(context, collection)?.title ?? 'What'} ${shortId(id)} does not exist.`
       const violation: Violation = { message, type: 'invalid-value', in: 'body', pointer: field }
-      return renameViolation(violation, (name) => scene.representation.names(name, own))
+      return renameViolation(violation, (name) => context.representation.names(name, own))
     }),
   )
 }
 
 /** The refusal of a reused idempotency key, with the URL of the item that was created. R96 */
 export function repeatProblem(
-  scene: Pick<EndpointContext, 'resource' | 'resources'>,
+  context: Pick<EndpointContext, 'resource' | 'resources'>,
   own: Claim,
   known: PriorClaim,
   carried: CarriedVersion,
 ): Problem {
-  const made = known.id === '' ? undefined : resourceByCollection(scene, known.collection) // a key of an operation has no item
-  return keyReuseProblem(known, own, made ? itemPath(made, known, carried) : null, scene.resource.settings)
+  const made = known.id === '' ? undefined : resourceByCollection(context, known.collection) // a key of an operation has no item
+  return keyReuseProblem(known, own, made ? itemPath(made, known, carried) : null, context.resource.settings)
 }
 
 /** Replays the first answer if it is kept, otherwise refuses the repeat. R98 */
 export function replayReply(
-  scene: EndpointContext,
+  context: EndpointContext,
   { claim, carried }: Intent,
   known: PriorClaim,
   render: (key: ItemAddress, row: ItemRow) => Reply,
 ): Reply {
   const answer = keptAnswer(known, claim as Claim)
-  if (answer === null) throw repeatProblem(scene, claim as Claim, known, carried)
+  if (answer === null) throw repeatProblem(context, claim as Claim, known, carried)
   const reply = render(known, answer)
   reply.headers['Idempotency-Replayed'] = 'true'
   delete reply.headers['Last-Modified'] // the first answer did not have it, as it was made in the second of the change
@@ -277,6 +280,6 @@ export function replayReply(
 }
 
 /** Refuses the request if its item, or the owner in its path, does not exist. */
-export function admitPresent(scene: EndpointContext, target: ReadResult | null): void {
-  if (target && isAbsent(target)) throw absentItem(scene, target)
+export function admitPresent(context: EndpointContext, target: ReadResult | null): void {
+  if (target && isAbsent(target)) throw absentItem(context, target)
 }

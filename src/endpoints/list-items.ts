@@ -39,52 +39,52 @@ export interface PairedList {
   readonly complete: (list: ListRows, intent: Intent) => ListRows
 }
 
-export function listItemsRoute(scene: EndpointContext, paired: PairedList | null = null): Route {
-  const { resource } = scene
-  const accepted = listRulesOf(scene)
+export function listItemsRoute(context: EndpointContext, paired: PairedList | null = null): Route {
+  const { resource } = context
+  const accepted = listRulesOf(context)
   const read = listQueryReader(accepted)
-  const admitFilters = filterAdmission(scene)
-  const embedder = embedderOf(scene)
-  const { owner, complete } = paired ?? childrenOf(scene)
+  const admitFilters = filterAdmission(context)
+  const embedder = embedderOf(context)
+  const { owner, complete } = paired ?? childrenOf(context)
   return {
     ...{ operation: 'list', method: 'GET', at: 'collection', safe: true, resource },
     rule: ruleFor(resource.access, 'list') as string,
-    rowRule: rowRuleOf(scene.representation.today, 'list'),
+    rowRule: rowRuleOf(context.representation.today, 'list'),
     content: [],
     query: ({ target }, world, { inPath }) => read(target.slice(inPath.length), world),
-    target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),
+    target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(context, seen) }),
     parse: (asked) => {
       admitFilters(asked)
       if (resource.hasScopedFields)
-        admitSelection((asked.query as ListQuery).fields, asked.caller, resource, scene.challenge)
+        admitSelection((asked.query as ListQuery).fields, asked.caller, resource, context.challenge)
       admitEmbeds(embedder, asked)
       const key = { id: '', parent: null, account: null }
       return { ...asked, key, time: 0, document: null, claim: null }
     },
-    plan: (intent) => complete(withEmbeds(planList(scene, intent, owner(intent)), embedder, intent), intent),
+    plan: (intent) => complete(withEmbeds(planList(context, intent, owner(intent)), embedder, intent), intent),
     render: (intent, outcome) => {
-      if (isAbsent(outcome)) throw absentItem(scene, outcome)
+      if (isAbsent(outcome)) throw absentItem(context, outcome)
       const page = outcome as Page
-      const cut = contextOfFields(scene, (intent.query as ListQuery).fields)
+      const cut = contextOfFields(context, (intent.query as ListQuery).fields)
       const parts = { embedder, paired }
-      return orBrokenPage(scene.representation.today, intent, page, () => pageReply(cut, intent, page, parts))
+      return orBrokenPage(context.representation.today, intent, page, () => pageReply(cut, intent, page, parts))
     },
     offer: () => listOffer(accepted),
     ...selectableIn(resource),
     ...embeddableBy(embedder),
     claims: null,
-    about: listDescription(scene),
+    about: listDescription(context),
   }
 }
 
 /** A list of all items, or of the children of an owner. */
-const childrenOf = (scene: EndpointContext): Omit<PairedList, 'pairing'> => ({
-  owner: ({ params }) => ownerOf(scene, params[0] ?? null),
+const childrenOf = (context: EndpointContext): Omit<PairedList, 'pairing'> => ({
+  owner: ({ params }) => ownerOf(context, params[0] ?? null),
   complete: (list) => list,
 })
 
-function listDescription(scene: EndpointContext): OperationDescription {
-  const { resource } = scene
+function listDescription(context: EndpointContext): OperationDescription {
+  const { resource } = context
   const { name, settings, declaration } = resource
   return {
     id: 'list',
@@ -93,7 +93,7 @@ function listDescription(scene: EndpointContext): OperationDescription {
     body: null,
     headers: [...itemConditions, 'modifiedSince'],
     answers: [describedPage(resource), describedUnchanged(resource)],
-    refusals: [...listRefusals(scene), 'precondition-failed'],
+    refusals: [...listRefusals(context), 'precondition-failed'],
   }
 }
 
@@ -173,14 +173,14 @@ export function readOfOwner(owner: ListRows['parent'], { caller, world }: Reques
 
 type PageParts = { readonly embedder: Embedder; readonly paired: PairedList | null }
 
-function pageReply(scene: EndpointContext, intent: Intent, found: Page, parts: PageParts): Reply {
+function pageReply(context: EndpointContext, intent: Intent, found: Page, parts: PageParts): Reply {
   const { call, caller, world, query } = intent
-  const { resource } = scene
-  const view = viewNow(scene, caller, world)
+  const { resource } = context
+  const view = viewNow(context, caller, world)
   const asked = query as ListQuery
   const { embed } = asked
   const isPlain = (found.embedded ?? []).length === 0
-  const data = isPlain ? shownItems(scene, intent, found) : itemsWithEmbedded(scene, intent, found, parts)
+  const data = isPlain ? shownItems(context, intent, found) : itemsWithEmbedded(context, intent, found, parts)
   const page = { ...found, data }
   const { settings } = resource
   const { basePath } = settings.server
@@ -197,21 +197,21 @@ function pageReply(scene: EndpointContext, intent: Intent, found: Page, parts: P
 }
 
 /** The items of a page as the version shows them to the caller, joined by commas. */
-export function shownItems(scene: EndpointContext, { caller, carried, world }: Intent, found: Page): string {
-  const view = viewNow(scene, caller, world)
-  if (scene.linker) return shownRows(scene, view, carried, found, found.documents).join(',')
-  return seenRows(scene, view, carried, found, found.documents)
+export function shownItems(context: EndpointContext, { caller, carried, world }: Intent, found: Page): string {
+  const view = viewNow(context, caller, world)
+  if (context.linker) return shownRows(context, view, carried, found, found.documents).join(',')
+  return seenRows(context, view, carried, found, found.documents)
 }
 
 /** The same with what they embed, and with the fields of their pairs. R232. */
 function itemsWithEmbedded(
-  scene: EndpointContext,
+  context: EndpointContext,
   intent: Intent,
   found: Page,
   { embedder, paired }: PageParts,
 ): string {
   const { caller, carried, world, query } = intent
-  const rows = shownRows(scene, viewNow(scene, caller, world), carried, found, found.documents)
+  const rows = shownRows(context, viewNow(context, caller, world), carried, found, found.documents)
   const { embed } = query as ListQuery
   const embedded = found.embedded ?? []
   const members = embed && embedder.texts(embed, intent, embedded, rows.length)
@@ -252,7 +252,7 @@ export function listTag(
 const queryMediaType = 'application/x-www-form-urlencoded'
 
 /** QUERY: the same list as GET, with the parameters in the content. R15. */
-export function queryItemsRoute(scene: EndpointContext, route = listItemsRoute(scene)): Route {
+export function queryItemsRoute(context: EndpointContext, route = listItemsRoute(context)): Route {
   const { about, resource } = route
   return {
     ...route,
@@ -265,7 +265,7 @@ export function queryItemsRoute(scene: EndpointContext, route = listItemsRoute(s
       body: 'form',
       headers: [],
       answers: [describedPage(resource)],
-      refusals: listRefusals(scene),
+      refusals: listRefusals(context),
     },
     query: () => null,
     parse: (asked) => {

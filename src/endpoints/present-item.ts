@@ -10,12 +10,12 @@ import { absentItem, type EndpointContext, missingItem } from './item.ts'
 
 /** The item of a request. Throws if it does not exist, or the caller may not see it. */
 export function presentItem(
-  scene: EndpointContext,
+  context: EndpointContext,
   { caller }: Pick<RequestContext, 'caller'>,
   seen: ReadResult,
 ): FoundRow {
-  if (seen.is !== 'found') throw absentItem(scene, seen)
-  if (isStatusResource(scene.resource.declaration)) admitStatus(scene, caller, seen)
+  if (seen.is !== 'found') throw absentItem(context, seen)
+  if (isStatusResource(context.resource.declaration)) admitStatus(context, caller, seen)
   return seen
 }
 

@@ -19,11 +19,11 @@ import { absenceTypes, describedItem, describedUnchanged, itemConditions, scopeT
 import { admitPresent, type EndpointContext, itemKey, itemRead, itemReply } from './item.ts'
 import { presentItem } from './present-item.ts'
 
-export function readItemRoute(scene: EndpointContext): Route {
-  const { resource } = scene
-  const readQuery = itemQueryReader(resource, scene.resources)
+export function readItemRoute(context: EndpointContext): Route {
+  const { resource } = context
+  const readQuery = itemQueryReader(resource, context.resources)
   const selected = ({ query }: Pick<RequestContext, 'query'>) => query?.fields ?? null
-  const embedder = embedderOf(scene)
+  const embedder = embedderOf(context)
   return {
     operation: 'read',
     method: 'GET',
@@ -31,19 +31,19 @@ export function readItemRoute(scene: EndpointContext): Route {
     safe: true,
     resource,
     rule: ruleFor(resource.access, 'read') as string,
-    rowRule: rowRuleOf(scene.representation.today, 'read'),
+    rowRule: rowRuleOf(context.representation.today, 'read'),
     content: [],
     query: ({ target }) => readQuery(target),
-    target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),
+    target: (asked) => ({ read: itemRead(context, asked), admit: (seen) => admitPresent(context, seen) }),
     parse: (asked) => {
-      admitSelection(selected(asked), asked.caller, resource, scene.challenge)
+      admitSelection(selected(asked), asked.caller, resource, context.challenge)
       admitEmbeds(embedder, asked)
-      return { ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }
+      return { ...asked, key: itemKey(context, asked), time: 0, document: null, claim: null }
     },
-    plan: (intent) => withEmbeds(itemRead(scene, intent), embedder, intent),
+    plan: (intent) => withEmbeds(itemRead(context, intent), embedder, intent),
     render: (intent, outcome) => {
-      const row = presentItem(scene, intent, outcome as ReadResult)
-      const reply = itemReply(contextOfFields(scene, selected(intent)), intent, 200, row)
+      const row = presentItem(context, intent, outcome as ReadResult)
+      const reply = itemReply(contextOfFields(context, selected(intent)), intent, 200, row)
       const embed = intent.query?.embed
       return embed ? replyWithEmbedded(reply, embedder, { embed, intent, row }) : reply
     },
@@ -96,8 +96,8 @@ export const selectableIn = (resource: Resource): Pick<Route, 'fields'> =>
   resource.settings.list.fields ? { fields: selectableFields(resource) } : {}
 
 /** The context for an answer with the selected fields alone, which has no links. R233. */
-export const contextOfFields = (scene: EndpointContext, fields: FieldSelection | null): EndpointContext =>
-  fields === null ? scene : { ...scene, linker: null, view: (caller) => viewOfFields(scene.view(caller), fields) }
+export const contextOfFields = (context: EndpointContext, fields: FieldSelection | null): EndpointContext =>
+  fields === null ? context : { ...context, linker: null, view: (caller) => viewOfFields(context.view(caller), fields) }
 
 const readDescription = (resource: Resource): OperationDescription => ({
   id: 'get',

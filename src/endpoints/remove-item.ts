@@ -16,61 +16,61 @@ import { absentItem, type EndpointContext, writeRefusal } from './item.ts'
 import { judgeWrite, stateGuard } from './state-refusal.ts'
 import { admitConditions, type WriteDescription, writeItemRoute } from './write-item.ts'
 
-export function removeItemRoute(scene: EndpointContext): Route {
-  const { resource } = scene
-  const going = cascadeRules(scene)
+export function removeItemRoute(context: EndpointContext): Route {
+  const { resource } = context
+  const going = cascadeRules(context)
   return {
-    ...writeItemRoute(scene, {
+    ...writeItemRoute(context, {
       operation: 'remove',
       method: 'DELETE',
       rule: ruleFor(resource.access, 'remove') as string,
-      rowRule: rowRuleOf(scene.representation.today, 'remove'),
+      rowRule: rowRuleOf(context.representation.today, 'remove'),
       content: [],
       headers: () => ({}),
-      admit: (asked, seen) => admitRemoval(scene, asked, seen),
-      judgeState: judgeWrite(scene, 'remove'),
-      decide: (intent, seen) => (seen.is === 'found' ? planRemoval(scene, intent, seen, going) : { do: 'keep' }),
+      admit: (asked, seen) => admitRemoval(context, asked, seen),
+      judgeState: judgeWrite(context, 'remove'),
+      decide: (intent, seen) => (seen.is === 'found' ? planRemoval(context, intent, seen, going) : { do: 'keep' }),
       furtherRules: [...new Set(going.values())],
       claims: null,
-      about: removeDescription(scene),
+      about: removeDescription(context),
     }),
     render: ({ key, caller }, outcome) => {
-      if (outcome.is === 'withheld') throw cascadeRefusal(scene, going, outcome.collection, caller)
-      if (outcome.is !== 'removed' && outcome.is !== 'kept') throw writeRefusal(scene, outcome, key)
+      if (outcome.is === 'withheld') throw cascadeRefusal(context, going, outcome.collection, caller)
+      if (outcome.is !== 'removed' && outcome.is !== 'kept') throw writeRefusal(context, outcome, key)
       return { status: 204, headers: {}, body: null }
     },
   }
 }
 
 function planRemoval(
-  scene: EndpointContext,
+  context: EndpointContext,
   intent: Intent,
   seen: FoundRow,
   going: ReturnType<typeof cascadeRules>,
 ): RowWrite {
-  const { today } = scene.representation
+  const { today } = context.representation
   const before = JSON.parse(seen.doc) as Document
   const { caller, key, time } = intent
   const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
   const own = { operation: 'remove', document: before } as const
-  const guard = stateGuard(scene, today, { own, owner: before[today.parent?.field ?? ''] }, intent)
-  return scene.writer.remove(today, { key, time, takes, guard, handled: handledBy(intent, () => ['remove']) }, seen)
+  const guard = stateGuard(context, today, { own, owner: before[today.parent?.field ?? ''] }, intent)
+  return context.writer.remove(today, { key, time, takes, guard, handled: handledBy(intent, () => ['remove']) }, seen)
 }
 
 /** With `delete.repeat: no-content` a repeated removal succeeds, whatever its preconditions. R133. */
-function admitRemoval(scene: EndpointContext, asked: RequestContext, seen: ReadResult): void {
-  if (seen.is === 'found') admitConditions(scene, asked, seen)
-  const { collection, settings } = scene.resource
+function admitRemoval(context: EndpointContext, asked: RequestContext, seen: ReadResult): void {
+  if (seen.is === 'found') admitConditions(context, asked, seen)
+  const { collection, settings } = context.resource
   const repeated = seen.is === 'gone' && seen.collection === collection.name && settings.delete.repeat === 'no-content'
-  if (seen.is !== 'found' && !repeated) throw absentItem(scene, seen)
+  if (seen.is !== 'found' && !repeated) throw absentItem(context, seen)
 }
 
-function removeDescription(scene: EndpointContext): WriteDescription {
+function removeDescription(context: EndpointContext): WriteDescription {
   const {
     title,
     settings,
     collection: { dependents },
-  } = scene.resource
+  } = context.resource
   return {
     id: 'delete',
     summary: () => `Removes one ${titleInSentence(title)}`,
@@ -81,8 +81,8 @@ function removeDescription(scene: EndpointContext): WriteDescription {
     body: null,
     answers: [{ status: 204, says: 'It is no longer there.', body: null, headers: [], name: 'Removed' }],
     refusals: [
-      ...totalTypes(scene, cascadeRules(scene).keys()),
-      ...stateTypes(scene, 'remove'),
+      ...totalTypes(context, cascadeRules(context).keys()),
+      ...stateTypes(context, 'remove'),
       ...(dependents.some(({ pairs }) => !pairs) ? ['has-dependents'] : []),
     ],
   }

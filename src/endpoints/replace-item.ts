@@ -34,31 +34,31 @@ import {
   writeItemRoute,
 } from './write-item.ts'
 
-export function replaceItemRoute(scene: EndpointContext): Route {
-  const { resource } = scene
-  const updated = updatePlanner(scene, 'replace')
-  return writeItemRoute(scene, {
+export function replaceItemRoute(context: EndpointContext): Route {
+  const { resource } = context
+  const updated = updatePlanner(context, 'replace')
+  return writeItemRoute(context, {
     operation: 'replace',
     method: 'PUT',
     rule: ruleFor(resource.access, 'replace') as string,
-    rowRule: rowRuleOf(scene.representation.today, 'replace'),
+    rowRule: rowRuleOf(context.representation.today, 'replace'),
     content: ['application/json'],
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
     admit: (asked, seen) => {
-      if (seen.is !== 'found') admitPutCreate(scene, seen, asked.caller)
-      admitConditions(scene, asked, seen.is === 'found' ? seen : null)
+      if (seen.is !== 'found') admitPutCreate(context, seen, asked.caller)
+      admitConditions(context, asked, seen.is === 'found' ? seen : null)
     },
-    judgeState: judgeWrite(scene, 'change'),
+    judgeState: judgeWrite(context, 'change'),
     decide: (intent, seen) =>
-      seen.is === 'found' ? planReplace(scene, intent, seen, updated) : planPutCreate(scene, intent, seen),
-    furtherRules: writeRules(scene),
+      seen.is === 'found' ? planReplace(context, intent, seen, updated) : planPutCreate(context, intent, seen),
+    furtherRules: writeRules(context),
     claims: null,
-    about: replaceDescription(scene),
+    about: replaceDescription(context),
   })
 }
 
-function replaceDescription(scene: EndpointContext): WriteDescription {
-  const { resource } = scene
+function replaceDescription(context: EndpointContext): WriteDescription {
+  const { resource } = context
   const { title, access } = resource
   const [own, creating] = [ruleFor(access, 'replace'), ruleFor(access, 'create')]
   const creates = createsOnPut(resource)
@@ -78,34 +78,34 @@ function replaceDescription(scene: EndpointContext): WriteDescription {
     refusals: [
       ...scopeTypes(resource, writesRestricted),
       ...(typeof access === 'object' ? ['insufficient-scope'] : []),
-      ...totalTypes(scene),
-      ...stateTypes(scene, 'change'),
-      ...uniqueTypes(scene),
+      ...totalTypes(context),
+      ...stateTypes(context, 'change'),
+      ...uniqueTypes(context),
     ],
   }
 }
 
 export function planReplace(
-  scene: EndpointContext,
+  context: EndpointContext,
   intent: Intent,
   seen: FoundRow,
   updated: ReturnType<typeof updatePlanner>,
 ): RowWrite {
-  const { representation, view } = scene
+  const { representation, view } = context
   const before = decodeDocument(representation.today, seen.doc, seen.hidden)
-  const body = { ...omittedMovedFields(scene, intent), ...(intent.body as Document) }
+  const body = { ...omittedMovedFields(context, intent), ...(intent.body as Document) }
   const rows = maskJoined(view(intent.caller), seen.joined)
-  const after = representation.replace(body, before, intent.key, itemPermissions(scene, intent), rows)
-  return { ...updated(intent, seen, before, after), ...movedFieldWrites(scene, { ...intent, body }, after) }
+  const after = representation.replace(body, before, intent.key, itemPermissions(context, intent), rows)
+  return { ...updated(intent, seen, before, after), ...movedFieldWrites(context, { ...intent, body }, after) }
 }
 
 /** The defaults of moved fields that a PUT leaves out, if the caller may write them: as for fields of the own row. R111. */
-function omittedMovedFields(scene: EndpointContext, { caller }: Intent): Document {
-  const { resource, representation } = scene
+function omittedMovedFields(context: EndpointContext, { caller }: Intent): Document {
+  const { resource, representation } = context
   const { scopes } = caller
   const own = resource.members.filter(
     ({ name, absent, writeOnly, immutable, read, write }) =>
-      representation.moved.some((one) => one.name === name && mayWriteMovedField(scene, caller, one)) &&
+      representation.moved.some((one) => one.name === name && mayWriteMovedField(context, caller, one)) &&
       absent !== undefined &&
       !writeOnly &&
       !immutable &&
@@ -119,19 +119,19 @@ const createsOnPut = ({ settings, methods, collection, parent }: Resource): bool
   settings.resource.putCreates && methods.includes('create') && (collection.composite || !parent)
 
 /** PUT may create only what this caller could create with POST, and a deleted item only with `putRevives`. R110, R136. */
-function admitPutCreate(scene: EndpointContext, seen: AbsentRow, caller: Caller): void {
-  const { resource } = scene
+function admitPutCreate(context: EndpointContext, seen: AbsentRow, caller: Caller): void {
+  const { resource } = context
   const own = seen.collection === resource.collection.name
   if (!own || !createsOnPut(resource) || (seen.is === 'gone' && !resource.settings.resource.putRevives))
-    throw absentItem(scene, seen)
-  allow(caller, ruleFor(resource.access, 'create') as string, scene.challenge)
+    throw absentItem(context, seen)
+  allow(caller, ruleFor(resource.access, 'create') as string, context.challenge)
 }
 
-export function planPutCreate(scene: EndpointContext, intent: Intent, seen: AbsentRow): RowWrite {
-  const { representation } = scene
+export function planPutCreate(context: EndpointContext, intent: Intent, seen: AbsentRow): RowWrite {
+  const { representation } = context
   const resource = representation.today
-  const document = representation.replace(intent.body as Document, null, intent.key, itemPermissions(scene, intent))
-  enterWrittenState(scene, intent, null, document)
+  const document = representation.replace(intent.body as Document, null, intent.key, itemPermissions(context, intent))
+  enterWrittenState(context, intent, null, document)
   if (resource.key !== null)
     document[resource.key] = keyValue(
       (resource.byName.get(resource.key) as Member).field,
@@ -139,13 +139,13 @@ export function planPutCreate(scene: EndpointContext, intent: Intent, seen: Abse
       intent.key.id,
     )
   stampDocument(resource, document, intent.key, intent.key.parent, intent.time)
-  admitConvertible(scene, intent.caller, document)
+  admitConvertible(context, intent.caller, document)
   const { key, time } = intent
   const id = seen.is === 'gone' ? 'revived' : 'chosen'
-  const guard = stateGuard(scene, resource, { owner: key.parent }, intent)
-  const birth = scene.writer.create(resource, document, {
-    ...{ key, parent: ownerOf(scene, key.parent), time, id, guard },
-    handled: handledBy(intent, () => operationsOfCreation(scene, document)),
+  const guard = stateGuard(context, resource, { owner: key.parent }, intent)
+  const birth = context.writer.create(resource, document, {
+    ...{ key, parent: ownerOf(context, key.parent), time, id, guard },
+    handled: handledBy(intent, () => operationsOfCreation(context, document)),
   })
-  return { ...birth, ...movedFieldWrites(scene, intent, document) }
+  return { ...birth, ...movedFieldWrites(context, intent, document) }
 }

@@ -31,12 +31,12 @@ export function admitOpen(
 
 /** Refuses a transition that is not possible in the state of the item, or that a later version withdrew. R50. */
 export function admitTransition(
-  scene: EndpointContext,
+  context: EndpointContext,
   { own: { name }, today: { from }, refused }: ServedTransition,
   document: Document,
 ): void {
-  const { today: stored } = scene.representation
-  const { title, state, is, words } = stateWords(scene, stored, document)
+  const { today: stored } = context.representation
+  const { title, state, is, words } = stateWords(context, stored, document)
   if (refused) {
     const now = stored.machine === null ? 'has no states' : `is ${words([state])}`
     throw new Problem(
@@ -55,10 +55,10 @@ interface OwnWrite {
 }
 
 /** Refuses a change or a removal that the state of the item does not allow. R222. */
-function admitWritable(scene: EndpointContext, today: Resource, { operation, document }: OwnWrite): void {
+function admitWritable(context: EndpointContext, today: Resource, { operation, document }: OwnWrite): void {
   const allowed = today.machine?.writable[operation] ?? null
   if (allowed !== null)
-    admitState(scene, today, document, { allowed, refused: operation === 'change' ? 'changed' : 'removed' })
+    admitState(context, today, document, { allowed, refused: operation === 'change' ? 'changed' : 'removed' })
 }
 
 /**
@@ -66,22 +66,22 @@ function admitWritable(scene: EndpointContext, today: Resource, { operation, doc
  * old nodes do not have refuses nothing yet, unless the second phase begins before the write is committed.
  */
 export function stateGuard(
-  scene: EndpointContext,
+  context: EndpointContext,
   today: Resource,
   { own, owner }: { readonly own?: OwnWrite; readonly owner: unknown },
   intent: Pick<Intent, 'caller' | 'time' | 'world'>,
 ): RowGuard | undefined {
-  const guard = ownerGuard(scene, today, owner, intent)
+  const guard = ownerGuard(context, today, owner, intent)
   const waiting = intent.world.waiting(today.name)?.guards
   if (!waiting?.size) {
-    if (own) admitWritable(scene, today, own)
+    if (own) admitWritable(context, today, own)
     return guard
   }
   return {
     reads: [{ do: 'waiting', collection: today.name }, ...(guard?.reads ?? [])],
     admit: ([first, ...seen]) => {
       const waits = (first?.is === 'waiting' && first.parts?.guards) || new Set()
-      if (own && !waits.has(own.operation)) admitWritable(scene, today, own)
+      if (own && !waits.has(own.operation)) admitWritable(context, today, own)
       if (!waits.has('while')) guard?.admit(seen)
     },
   }
@@ -89,11 +89,11 @@ export function stateGuard(
 
 /** Judges a write of an existing item for an explanation. */
 export const judgeWrite =
-  (scene: EndpointContext, operation: OwnWrite['operation']): NonNullable<Route['judgeState']> =>
+  (context: EndpointContext, operation: OwnWrite['operation']): NonNullable<Route['judgeState']> =>
   (document, asked) => {
-    const { today } = scene.representation
+    const { today } = context.representation
     const owner = document[today.parent?.field ?? '']
-    return stateGuard(scene, today, { own: { operation, document }, owner }, timed(asked))
+    return stateGuard(context, today, { own: { operation, document }, owner }, timed(asked))
   }
 
 export const timed = <A extends RequestContext>(asked: A): A & Pick<Intent, 'time'> => ({
@@ -103,14 +103,14 @@ export const timed = <A extends RequestContext>(asked: A): A & Pick<Intent, 'tim
 
 /** Checks, under a lock, that the state of the owner allows a write of its child; undefined if all states do. */
 function ownerGuard(
-  scene: EndpointContext,
+  context: EndpointContext,
   { name, parent }: Resource,
   id: unknown,
   { caller, time }: Pick<Intent, 'caller' | 'time'>,
 ): RowGuard | undefined {
   const allowed = parent?.while ?? null
   if (parent === null || allowed === null || typeof id !== 'string') return undefined
-  const owner = scene.stored.get(parent.resource) as Resource
+  const owner = context.stored.get(parent.resource) as Resource
   const key = { id, parent: null, account: caller.account }
   const isTotalled = owner.collection.aggregates.some(({ collection }) => collection === name)
   // If the write also changes the owner, a shared lock would have to be upgraded to an exclusive one.
@@ -118,18 +118,18 @@ function ownerGuard(
   return {
     reads: [{ do: 'read', collection: parent.resource, key, time, lock }],
     admit: ([seen]) => {
-      if (seen?.is === 'found') admitState(scene, owner, JSON.parse(seen.doc), { allowed, refused: 'written below' })
+      if (seen?.is === 'found') admitState(context, owner, JSON.parse(seen.doc), { allowed, refused: 'written below' })
     },
   }
 }
 
 function admitState(
-  scene: EndpointContext,
+  context: EndpointContext,
   today: Resource,
   document: Document,
   { allowed, refused }: { readonly allowed: readonly string[]; readonly refused: Refused },
 ): void {
-  const { title, state, is, words } = stateWords(scene, today, document)
+  const { title, state, is, words } = stateWords(context, today, document)
   if (allowed.includes(state)) return
   const what = refused === 'written below' ? `what belongs to it cannot be written` : `cannot be ${refused}`
   throw stateProblem(title, is(allowed), what, words(allowed))
@@ -153,14 +153,14 @@ interface StateWords {
 }
 
 /** A version with the contexts of its resources. */
-type Version = Pick<EndpointContext, 'version' | 'scenes'>
+type Version = Pick<EndpointContext, 'version' | 'contexts'>
 
-const ownContext = ({ scenes }: Version, { name }: Resource): EndpointContext | undefined =>
-  [...scenes.values()].find(({ representation }) => representation.today.name === name)
+const ownContext = ({ contexts }: Version, { name }: Resource): EndpointContext | undefined =>
+  [...contexts.values()].find(({ representation }) => representation.today.name === name)
 
-function stateWords(scene: Version, today: Resource, document: Document): StateWords {
+function stateWords(context: Version, today: Resource, document: Document): StateWords {
   const field = today.machine?.field ?? ''
-  const own = ownContext(scene, today)
+  const own = ownContext(context, today)
   const shown = (state: string) => stateInVersion(own, { ...document, [field]: state }, field)
   const state = String(document[field])
   return {
@@ -169,19 +169,19 @@ function stateWords(scene: Version, today: Resource, document: Document): StateW
     is: (allowed) => {
       const name = shown(state)
       const isOther = allowed.some((one) => shown(one) === name)
-      return isOther ? `only shown as ${name} (${scene.version} does not have its state)` : name
+      return isOther ? `only shown as ${name} (${context.version} does not have its state)` : name
     },
     words: (states) => listInWords([...new Set(states.map(shown))]),
   }
 }
 
 /** The name of a state in a version; its stored name if the version does not have the resource. */
-function stateInVersion(scene: EndpointContext | undefined, document: Document, field: string): string {
+function stateInVersion(context: EndpointContext | undefined, document: Document, field: string): string {
   const stored = String(document[field])
-  if (!scene?.representation.answer) return stored
+  if (!context?.representation.answer) return stored
   try {
-    const shown = JSON.parse(scene.representation.answer(JSON.stringify(document), [])) as Document
-    return String(shown[scene.representation.names(field)[0] ?? field] ?? stored)
+    const shown = JSON.parse(context.representation.answer(JSON.stringify(document), [])) as Document
+    return String(shown[context.representation.names(field)[0] ?? field] ?? stored)
   } catch {
     return stored // a function of a change may not take this item in another state
   }
@@ -192,16 +192,16 @@ function stateInVersion(scene: EndpointContext | undefined, document: Document, 
  * state stays. Refuses a state without a transition to it. `before` is null for a new item. R220, R222.
  */
 export function enterWrittenState(
-  scene: EndpointContext,
+  context: EndpointContext,
   { caller, time, world }: Pick<Intent, 'caller' | 'time' | 'world'>,
   before: Document | null,
   document: Document,
 ): string | null {
-  const { representation, byValue, challenge, resource } = scene
+  const { representation, byValue, challenge, resource } = context
   const { machine } = representation.today
   if (byValue === null || machine === null) return null
   const [first, wanted] = [machine.states[0] as string, String(document[machine.field])]
-  const { state, words } = stateWords(scene, representation.today, before ?? { ...document, [machine.field]: first })
+  const { state, words } = stateWords(context, representation.today, before ?? { ...document, [machine.field]: first })
   if (state === wanted) return null
   const possible = byValue.filter(({ from }) => from.includes(state))
   const move = possible.find(({ to }) => to === wanted)
@@ -218,7 +218,7 @@ export function enterWrittenState(
     const doing = `set ${field} to ${words([wanted])}`
     throw otherRowsRefusal(doing, move.rule, { caller, challenge, auth: resource.settings.auth })
   }
-  admitOpen(scene, move.to, { world })
+  admitOpen(context, move.to, { world })
   const values = move.values({ time, caller: caller.id === '' ? null : caller.id, input: absentInput(move) })
   Object.assign(document, values)
   return move.name

@@ -17,68 +17,73 @@ import { admitOpen, admitTransition } from './state-refusal.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** The routes of the transitions of a resource, as its version names them. */
-export const transitionRoutes = (scene: EndpointContext): Route[] =>
-  scene.transitions.map((served) => transitionRoute(scene, served))
+export const transitionRoutes = (context: EndpointContext): Route[] =>
+  context.transitions.map((served) => transitionRoute(context, served))
 
-function transitionRoute(scene: EndpointContext, served: ServedTransition): Route {
-  const { resource } = scene
+function transitionRoute(context: EndpointContext, served: ServedTransition): Route {
+  const { resource } = context
   const { own, today, older } = served
-  const route = writeItemRoute(namedByInputs(scene, served), {
+  const route = writeItemRoute(namedByInputs(context, served), {
     operation: own.name,
     method: 'POST',
     at: `item/${own.name}`,
     rule: own.rule,
-    rowRule: rowRuleWith(scene.representation.today, today.rowRule),
+    rowRule: rowRuleWith(context.representation.today, today.rowRule),
     content: ['application/json'],
     contentOptional: own.input.every(({ absent }) => absent !== undefined),
-    claiming: (asked) => claimOfTransition(asked, scene.representation.today, today, older),
+    claiming: (asked) => claimOfTransition(asked, context.representation.today, today, older),
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
     admit: (asked, seen) => {
-      admitOpen(scene, today.to, asked)
-      admitUnlessKeyed(scene)(asked, seen)
+      admitOpen(context, today.to, asked)
+      admitUnlessKeyed(context)(asked, seen)
     },
     judgeState: (stored) => {
-      admitTransition(scene, served, stored)
+      admitTransition(context, served, stored)
       return undefined
     },
-    decide: (intent, seen) => planTransition(scene, served, intent, seen),
+    decide: (intent, seen) => planTransition(context, served, intent, seen),
     claims: 'replayed',
-    about: transitionDescription(scene, served),
+    about: transitionDescription(context, served),
   })
   return { ...route, inputNames: inputNamesOf(served) }
 }
 
-function planTransition(scene: EndpointContext, served: ServedTransition, intent: Intent, seen: ReadResult): RowWrite {
+function planTransition(
+  context: EndpointContext,
+  served: ServedTransition,
+  intent: Intent,
+  seen: ReadResult,
+): RowWrite {
   const { today } = served
-  admitItem(scene, intent, seen)
+  admitItem(context, intent, seen)
   const found = seen as FoundRow
   const { caller, key, time, body } = intent
-  const { settings } = scene.resource
+  const { settings } = context.resource
   const input = readServedInput(served, body ?? {}, settings)
-  const stored = scene.representation.today
+  const stored = context.representation.today
   const before = decodeDocument(stored, found.doc, found.hidden)
-  admitTransition(scene, served, before)
+  admitTransition(context, served, before)
   const after = { ...before, ...today.values({ time, caller: caller.id === '' ? null : caller.id, input }) }
-  const write = scene.writer.update(stored, after, {
+  const write = context.writer.update(stored, after, {
     ...{ key, time, seen: found, before, always: true, entered: true },
     handled: handledBy(intent, () => [today.name], input),
   })
-  admitConvertible(scene, caller, after, found.joined)
+  admitConvertible(context, caller, after, found.joined)
   return write
 }
 
 /** Refusals name the inputs that fields are set from, in place of the fields. */
-function namedByInputs(scene: EndpointContext, { today: { inputs }, older }: ServedTransition): EndpointContext {
-  const { representation } = scene
+function namedByInputs(context: EndpointContext, { today: { inputs }, older }: ServedTransition): EndpointContext {
+  const { representation } = context
   const names: typeof representation.names = (field, collection = representation.today.name) => {
     const input = collection === representation.today.name ? inputs.get(field) : undefined
     return input === undefined ? representation.names(field, collection) : (older?.names(input) ?? [input])
   }
-  return inputs.size === 0 ? scene : { ...scene, representation: { ...representation, names } }
+  return inputs.size === 0 ? context : { ...context, representation: { ...representation, names } }
 }
 
-function transitionDescription(scene: EndpointContext, { own, refused }: ServedTransition): WriteDescription {
-  const { resource } = scene
+function transitionDescription(context: EndpointContext, { own, refused }: ServedTransition): WriteDescription {
+  const { resource } = context
   const { name, from, to, input } = own
   const replayed = ['Idempotency-Replayed']
   return {
@@ -98,8 +103,8 @@ function transitionDescription(scene: EndpointContext, { own, refused }: ServedT
     refusals: [
       refused?.status === 410 ? 'gone' : 'invalid-state',
       'maintenance',
-      ...totalTypes(scene),
-      ...uniqueTypes(scene),
+      ...totalTypes(context),
+      ...uniqueTypes(context),
     ],
   }
 }

@@ -53,10 +53,10 @@ interface WriteOperation
 }
 
 export function writeItemRoute(
-  scene: EndpointContext,
+  context: EndpointContext,
   { claiming, headers, admit, decide, about, ...operation }: WriteOperation,
 ): Route {
-  const { resource } = scene
+  const { resource } = context
   return {
     at: 'item',
     ...operation,
@@ -64,24 +64,24 @@ export function writeItemRoute(
     resource,
     query: (call) => refuseParameters(call, resource.settings),
     target: (asked) => ({
-      read: itemRead(scene, asked),
+      read: itemRead(context, asked),
       admit: (seen) => admit(asked, seen as ReadResult),
     }),
     parse: (asked) => ({
       ...asked,
-      key: itemKey(scene, asked),
+      key: itemKey(context, asked),
       time: asked.world.now(),
       document: null,
       ...(claiming?.(asked) ?? { claim: null }),
     }),
     plan: (intent): Decide => ({
       do: 'decide',
-      read: itemRead(scene, intent),
+      read: itemRead(context, intent),
       claim: intent.claim,
       admit: (seen) => admit(intent, seen),
       decide: (seen) => decide(intent, seen),
     }),
-    render: (intent, outcome) => renderWrite(scene, intent, outcome, headers(intent)),
+    render: (intent, outcome) => renderWrite(context, intent, outcome, headers(intent)),
     about: {
       notes: [],
       headers: about.body === null ? itemConditions : [...itemConditions, 'prefer'],
@@ -92,38 +92,43 @@ export function writeItemRoute(
 }
 
 /** Checks the preconditions of a request. */
-export const admitConditions = (scene: EndpointContext, asked: RequestContext, seen: FoundRow | null): void =>
-  admitConditionalWrite(preconditionsOf(asked.call, asked.world), seen, viewNow(scene, asked.caller, asked.world))
+export const admitConditions = (context: EndpointContext, asked: RequestContext, seen: FoundRow | null): void =>
+  admitConditionalWrite(preconditionsOf(asked.call, asked.world), seen, viewNow(context, asked.caller, asked.world))
 
 /** Refuses a request whose item is missing or does not meet its preconditions. */
-export function admitItem(scene: EndpointContext, asked: RequestContext, seen: ReadResult): void {
-  admitConditions(scene, asked, presentItem(scene, asked, seen))
+export function admitItem(context: EndpointContext, asked: RequestContext, seen: ReadResult): void {
+  admitConditions(context, asked, presentItem(context, asked, seen))
 }
 
 /** The same, but a repeated key is answered before the item and its state are checked. */
 export const admitUnlessKeyed =
-  (scene: EndpointContext): WriteOperation['admit'] =>
+  (context: EndpointContext): WriteOperation['admit'] =>
   (asked, seen) => {
-    if (!hasKey(asked)) admitItem(scene, asked, seen)
+    if (!hasKey(asked)) admitItem(context, asked, seen)
   }
 
 const hasKey = (asked: RequestContext & Partial<Intent>): boolean =>
   asked.claim === undefined ? asked.call.headers['idempotency-key'] !== undefined : asked.claim !== null
 
-function renderWrite(scene: EndpointContext, intent: Intent, outcome: Outcome, headers: Record<string, string>): Reply {
+function renderWrite(
+  context: EndpointContext,
+  intent: Intent,
+  outcome: Outcome,
+  headers: Record<string, string>,
+): Reply {
   if (outcome.is === 'claimed')
-    return replayReply(scene, intent, outcome, (_, row) => {
-      const reply = itemReply(scene, intent, 200, row)
+    return replayReply(context, intent, outcome, (_, row) => {
+      const reply = itemReply(context, intent, 200, row)
       Object.assign(reply.headers, headers)
-      return changedReply(scene, intent, reply)
+      return changedReply(context, intent, reply)
     })
   const written = outcome.is === 'kept' ? outcome.seen : outcome
   if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created')
-    throw writeRefusal(scene, written, intent.key)
-  const reply = itemReply(scene, intent, written.is === 'created' ? 201 : 200, written)
+    throw writeRefusal(context, written, intent.key)
+  const reply = itemReply(context, intent, written.is === 'created' ? 201 : 200, written)
   Object.assign(reply.headers, headers)
-  if (intent.call.method === 'PUT') dropUnstoredTags(scene.resource, intent, reply)
-  if (written.is !== 'created') return changedReply(scene, intent, reply)
+  if (intent.call.method === 'PUT') dropUnstoredTags(context.resource, intent, reply)
+  if (written.is !== 'created') return changedReply(context, intent, reply)
   reply.headers.Location = reply.headers['Content-Location'] as string
   return reply
 }
@@ -149,19 +154,19 @@ interface PatchedRows {
 
 /** The writes to other rows for fields of an older version that have moved to other resources. */
 export function movedFieldWrites(
-  scene: EndpointContext,
+  context: EndpointContext,
   intent: Intent,
   document: Document,
   { rows = [], merge }: PatchedRows = {},
 ): { effects?: readonly RowChange[] } {
-  const others = scene.representation.joinedWrites(intent.body as Document, document, rows, merge)
+  const others = context.representation.joinedWrites(intent.body as Document, document, rows, merge)
   if (others.length === 0) return {}
   const effects = others.flatMap(({ by, today, patch }): RowChange[] => {
     const id = document[by]
     if (typeof id !== 'string') return [] // without a linked row, the row itself keeps the moved values
     const key = { id, parent: null, account: intent.caller.account }
-    const names = (field: string) => scene.representation.names(field, today.name)
-    const hand = versionPermissions({ names }, itemPermissions(scene, intent, today))
+    const names = (field: string) => context.representation.names(field, today.name)
+    const hand = versionPermissions({ names }, itemPermissions(context, intent, today))
     const { time } = intent
     return [
       {
@@ -174,13 +179,13 @@ export function movedFieldWrites(
           )
           const [first] = Object.keys(wanted)
           if (first === undefined && !hand.blind) return { do: 'keep' }
-          admitMovedField(scene, intent, today, names(first ?? '')[0] ?? '')
-          const guard = stateGuard(scene, today, changeOf(today, before), intent)
+          admitMovedField(context, intent, today, names(first ?? '')[0] ?? '')
+          const guard = stateGuard(context, today, changeOf(today, before), intent)
           const after = withOlderNames({ names }, () => changeDocument(today, wanted, before, key, hand))
           const always =
             hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
           const row = { key, time, seen, before, always, guard, handled: handledBy(intent, () => ['change']) }
-          return scene.writer.update(today, after, row)
+          return context.writer.update(today, after, row)
         },
       },
     ]
@@ -189,10 +194,10 @@ export function movedFieldWrites(
 }
 
 /** Refuses to write a moved field to a row that the caller could not change directly. R169. */
-function admitMovedField(scene: EndpointContext, { caller }: Intent, today: Resource, field: string): void {
-  const rules = changeRules(scene, today)
+function admitMovedField(context: EndpointContext, { caller }: Intent, today: Resource, field: string): void {
+  const rules = changeRules(context, today)
   if (rules.some((one) => permits(caller, one))) return
-  const { challenge, resource } = scene
+  const { challenge, resource } = context
   const doing = `write ${field}, now a field of ${today.name},`
   throw otherRowsRefusal(doing, rules[0], { caller, challenge, auth: resource.settings.auth })
 }
@@ -205,22 +210,22 @@ const changeOf = ({ parent }: Resource, document: Document) =>
  * value (or a field converted to one), or the caller may not read the item: an unchanged tag would confirm a guessed value.
  */
 export function updatePlanner(
-  scene: EndpointContext,
+  context: EndpointContext,
   operation: 'change' | 'replace',
 ): (intent: Intent, seen: FoundRow, before: Document, document: Document) => RowWrite {
-  const hidden = restrictedFields(scene, (member) => member.writeOnly)
+  const hidden = restrictedFields(context, (member) => member.writeOnly)
   return (intent, seen, before, document) => {
     const always =
-      !mayRead(intent.caller, scene.representation.today) ||
+      !mayRead(intent.caller, context.representation.today) ||
       Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
     const { key, time } = intent
-    const { today } = scene.representation
+    const { today } = context.representation
     // A body that only writes the state carries out a transition, which `writable` does not restrict.
-    const others = scene.byValue === null || changesOthers(today, before, document)
-    const entered = enterWrittenState(scene, intent, before, document)
+    const others = context.byValue === null || changesOthers(today, before, document)
+    const entered = enterWrittenState(context, intent, before, document)
     const { own, owner } = changeOf(today, before)
-    const guard = stateGuard(scene, today, { owner, ...((entered === null || others) && { own }) }, intent)
-    const write = scene.writer.update(today, document, {
+    const guard = stateGuard(context, today, { owner, ...((entered === null || others) && { own }) }, intent)
+    const write = context.writer.update(today, document, {
       key,
       time,
       seen,
@@ -230,7 +235,7 @@ export function updatePlanner(
       guard,
       handled: handledBy(intent, () => [...(others ? [operation] : []), ...(entered === null ? [] : [entered])]),
     })
-    if (write.do === 'update') admitConvertible(scene, intent.caller, document, seen.joined)
+    if (write.do === 'update') admitConvertible(context, intent.caller, document, seen.joined)
     return write
   }
 }

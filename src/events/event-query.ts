@@ -49,7 +49,9 @@ export function readEventQuery(
 
 /** Refuses readers while nodes of the former declaration write without events. */
 function admitBegun({ sources }: EventScope, { waiting }: EventContext['world']): void {
-  const late = sources.filter(({ scene }) => waiting(scene.representation.today.name)?.events).map(({ name }) => name)
+  const late = sources
+    .filter(({ context }) => waiting(context.representation.today.name)?.events)
+    .map(({ name }) => name)
   if (late.length === 0) return
   throw new Problem(
     'maintenance',
@@ -67,7 +69,7 @@ function admitSources(
   const seen = asked.filter((one) => maySee(one, caller))
   if (seen.length > 0) return seen
   if (caller.id === nobody.id) throw missingCredentials(challenge, auth)
-  const rule = asked.map(({ scene }) => ruleFor(scene.resource.access, 'read')).find((one) => one !== undefined)
+  const rule = asked.map(({ context }) => ruleFor(context.resource.access, 'read')).find((one) => one !== undefined)
   if (rule !== undefined) allow(caller, rule, challenge)
   throw new Problem(
     'access-denied',

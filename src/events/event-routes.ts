@@ -33,7 +33,7 @@ export const eventRoutes = (
   [`${eventPath}/{id}`, readEventRoute(scope, resource)],
 ]
 
-const readRules = ({ sources }: EventScope) => sources.map(({ scene }) => ruleFor(scene.resource.access, 'read'))
+const readRules = ({ sources }: EventScope) => sources.map(({ context }) => ruleFor(context.resource.access, 'read'))
 
 /** The rule for events: what a caller sees depends on the resources that it may read. */
 const ruleOf = (scope: EventScope): AccessRule => (readRules(scope).includes('public') ? 'public' : 'authenticated')
@@ -140,7 +140,7 @@ function readEventRoute(scope: EventScope, resource: Resource): Route {
 
 /** The events of a version, for its description. */
 const describedEvents = ({ sources }: EventScope): NonNullable<OperationDescription['events']> =>
-  sources.map((one) => ({ resource: one.scene.resource, types: eventTypesOf(one) }))
+  sources.map((one) => ({ resource: one.context.resource, types: eventTypesOf(one) }))
 
 const streamNote =
   'With `Accept: text/event-stream` events are sent as they happen: from now on, or from `since`, `cursor` or `Last-Event-ID`.'

@@ -11,7 +11,7 @@ import { hasRowRules, visibleRows } from '../rules/row-rules.ts'
 
 /** The events of a resource, by the names of a version. */
 export interface EventSource {
-  readonly scene: EndpointContext
+  readonly context: EndpointContext
   /** The name of the resource in the version. */
   readonly name: string
   /** The name of the stored collection. */
@@ -32,16 +32,16 @@ export interface EventScope {
 }
 
 /** The resources of a version whose changes are events. */
-export function eventScope(service: string, label: string, scenes: Iterable<EndpointContext>): EventScope {
-  const sources = [...scenes].flatMap((scene): EventSource[] => {
-    const { resource, representation } = scene
+export function eventScope(service: string, label: string, contexts: Iterable<EndpointContext>): EventScope {
+  const sources = [...contexts].flatMap((context): EventSource[] => {
+    const { resource, representation } = context
     if (representation.today.collection.eventPrefix === undefined) return []
     const { name, declaration, settings } = resource
     const collection = representation.today.name
     const { transitions = [], timed = [] } = representation.today.machine ?? {}
     const current = new Set([...plainActions, ...[...transitions, ...timed].map(({ to }) => to)])
     const prefix = eventPrefixOf(name, declaration, settings)
-    return [{ scene, name, collection, prefix, actions: actionsOf(scene), current }]
+    return [{ context, name, collection, prefix, actions: actionsOf(context), current }]
   })
   return { label, service, sources }
 }
@@ -90,7 +90,7 @@ export function addFormerActions<S extends ReadonlyMap<string, EventScope>>(scop
 }
 
 /** Whether a caller may read the events of a resource: those whose items it may read. */
-export const maySee = ({ scene: { resource } }: EventSource, caller: Caller): boolean =>
+export const maySee = ({ context: { resource } }: EventSource, caller: Caller): boolean =>
   permits(caller, ruleFor(resource.access, 'read')) && (resource.collection.account === null || caller.account !== null)
 
 /** The events of resources that a caller may read. */
@@ -100,22 +100,24 @@ export function visibleEvents(
 ): Pick<ReadEvents, 'open' | 'owned' | 'account' | 'visible'> {
   const seen = sources.filter((one) => maySee(one, caller))
   const namesOf = (own: boolean) =>
-    seen.filter(({ scene }) => (scene.resource.collection.account !== null) === own).map(({ collection }) => collection)
+    seen
+      .filter(({ context }) => (context.resource.collection.account !== null) === own)
+      .map(({ collection }) => collection)
   const visible = rowsOfEvents(sources, caller)
   return { open: namesOf(false), owned: namesOf(true), account: caller.account, ...(visible && { visible }) }
 }
 
 /** The rows whose events a caller may read; undefined for those of all rows. An event is that of the row as the change left it. */
 function rowsOfEvents(sources: readonly EventSource[], caller: Caller): VisibleRows | undefined {
-  const stored = sources[0]?.scene.stored
-  return stored && sources.some(({ scene }) => hasRowRules(scene.representation.today))
+  const stored = sources[0]?.context.stored
+  return stored && sources.some(({ context }) => hasRowRules(context.representation.today))
     ? visibleRows(stored, caller)
     : undefined
 }
 
 /** Whether a caller may read an event that was found by its id. */
 export function maySeeEvent(source: EventSource, { key, doc, collection }: StoredEvent, caller: Caller): boolean {
-  const { account } = source.scene.resource.collection
+  const { account } = source.context.resource.collection
   const isOwn = account === null || key.account === caller.account
   return maySee(source, caller) && isOwn && (rowsOfEvents([source], caller)?.of(collection)?.matches(doc) ?? true)
 }

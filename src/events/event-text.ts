@@ -19,12 +19,12 @@ export function eventText(
   caller: Caller,
   world: ServiceWorld,
 ): string {
-  const { settings } = source.scene.resource
+  const { settings } = source.context.resource
   const type = eventTypeOf(source, event)
   const data =
     settings.events.payload === 'thin'
       ? JSON.stringify({ id: event.key.id })
-      : recordedDocument(source.scene, event, viewNow(source.scene, caller, world))
+      : recordedDocument(source.context, event, viewNow(source.context, caller, world))
   const form =
     settings.events.format === 'cloudevents' ? cloudEvent(scope, source, event, type) : plainEvent(scope, event, type)
   return `${JSON.stringify(form).slice(0, -1)},"data":${data}}`
@@ -35,9 +35,9 @@ export const eventMediaType = (format: string): string =>
   format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json'
 
 /** The document of an event as it was at the change. */
-export function recordedDocument(scene: EndpointContext, event: StoredEvent, view: View): string {
-  const joined = joinedRows(scene.representation, event)
-  return shownDocument(scene, versionInPath(scene), view, { doc: event.doc, joined })
+export function recordedDocument(context: EndpointContext, event: StoredEvent, view: View): string {
+  const joined = joinedRows(context.representation, event)
+  return shownDocument(context, versionInPath(context), view, { doc: event.doc, joined })
 }
 
 /** The version as the paths in events name it: no request has carried it. */

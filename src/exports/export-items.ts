@@ -20,9 +20,9 @@ const csvType = 'text/csv'
 const exportTypes = ['application/x-ndjson', csvType]
 
 /** The route of a list that also answers with all of its items, if its resource declares exports. */
-export function withExport(scene: EndpointContext, route: Route): Route {
-  if (!scene.resource.exports) return route
-  const { parameterNames, ...rules } = listRulesOf(scene)
+export function withExport(context: EndpointContext, route: Route): Route {
+  if (!context.resource.exports) return route
+  const { parameterNames, ...rules } = listRulesOf(context)
   const names = parameterNames.filter((name) => name !== 'embed') // CSV could not show the rows
   const read = listQueryReader({ ...rules, parameterNames: names, whole: true })
   const typeFor = (call: Call) => preferredStream(call, exportTypes)
@@ -43,7 +43,7 @@ export function withExport(scene: EndpointContext, route: Route): Route {
       const type = typeFor(intent.call)
       return type === null || isAbsent(outcome)
         ? route.render(intent, outcome)
-        : exportReply(scene, intent, type, outcome as Page | PageStream)
+        : exportReply(context, intent, type, outcome as Page | PageStream)
     },
     about: { ...route.about, notes: [...route.about.notes, exportNote] },
   }
@@ -53,8 +53,8 @@ const exportNote =
   'With `Accept: application/x-ndjson` or `text/csv` it answers with all items that match, without pages, from one state of the data.'
 
 /** A page of another request than GET is read only to see whether there is a list. The first page may still be refused. */
-function exportReply(scene: EndpointContext, intent: Intent, type: string, found: Page | PageStream): Reply {
-  const own = contextOfFields(scene, (intent.query as ListQuery).fields)
+function exportReply(context: EndpointContext, intent: Intent, type: string, found: Page | PageStream): Reply {
+  const own = contextOfFields(context, (intent.query as ListQuery).fields)
   const textOf = type === csvType ? csvWriter(own, intent) : (page: Page) => jsonLines(shownItems(own, intent, page))
   const headers = { 'Content-Type': type === csvType ? `${csvType}; charset=utf-8` : type }
   if (found.is === 'page') return { status: 200, headers, body: null, stream: { open: () => () => {} } }
@@ -78,9 +78,9 @@ const linesOf = (items: string): string =>
 const parsed = (items: string): unknown[] => JSON.parse(`[${items}]`)
 
 /** Writes pages as CSV, the first one with the names of the columns. Items have no links there. */
-function csvWriter(scene: EndpointContext, intent: Intent): (page: Page) => string {
-  const own = { ...scene, linker: null }
-  const columns = csvColumns(scene.resource, viewNow(scene, intent.caller, intent.world))
+function csvWriter(context: EndpointContext, intent: Intent): (page: Page) => string {
+  const own = { ...context, linker: null }
+  const columns = csvColumns(context.resource, viewNow(context, intent.caller, intent.world))
   let header = csvHeader(columns)
   return (page) => {
     const text = header + csvLines(columns, parsed(shownItems(own, intent, page)))

@@ -28,21 +28,21 @@ import {
   servedFiles,
 } from './served-file.ts'
 
-export const fileRoutes = (scene: EndpointContext): readonly Route[] => {
-  const { methods } = scene.resource
-  const [, revision] = revisionRoutes(scene)
-  return servedFiles(scene).flatMap((file) => [
-    ...(revision ? [readRevisionRoute(scene, file, revision)] : []),
-    ...(methods.includes('read') ? [readRoute(scene, file)] : []),
-    ...(methods.includes('change') ? [uploadRoute(scene, file), removeRoute(scene, file)] : []),
+export const fileRoutes = (context: EndpointContext): readonly Route[] => {
+  const { methods } = context.resource
+  const [, revision] = revisionRoutes(context)
+  return servedFiles(context).flatMap((file) => [
+    ...(revision ? [readRevisionRoute(context, file, revision)] : []),
+    ...(methods.includes('read') ? [readRoute(context, file)] : []),
+    ...(methods.includes('change') ? [uploadRoute(context, file), removeRoute(context, file)] : []),
   ])
 }
 
-function readRoute(scene: EndpointContext, file: ServedFile): Route {
-  const { resource } = scene
+function readRoute(context: EndpointContext, file: ServedFile): Route {
+  const { resource } = context
   const { settings } = resource
   const found = (asked: RequestContext, seen: ReadResult) => {
-    const row = presentItem(scene, asked, seen)
+    const row = presentItem(context, asked, seen)
     const member = fileIn(file, row)
     if (member === null) throw missingFile(resource, file, asked.params.at(-1) as string)
     return member
@@ -50,17 +50,17 @@ function readRoute(scene: EndpointContext, file: ServedFile): Route {
   return {
     ...{ operation: file.segment, method: 'GET', at: `item/${file.segment}`, safe: true, resource },
     ...{ rule: ruleFor(resource.access, 'read') as string, content: [], claims: null, answersContent: true },
-    rowRule: rowRuleOf(scene.representation.today, 'read'),
+    rowRule: rowRuleOf(context.representation.today, 'read'),
     query: ({ target }) => refuseParameters({ method: 'GET', target }, settings),
     // Not whether there is a file: callers that may not read the field would learn it.
-    target: (asked) => ({ read: itemRead(scene, asked), admit: (seen) => admitPresent(scene, seen) }),
+    target: (asked) => ({ read: itemRead(context, asked), admit: (seen) => admitPresent(context, seen) }),
     parse: (asked) => {
-      admitFileCaller(scene, file, 'read', asked)
-      return { ...asked, key: itemKey(scene, asked), time: 0, document: null, claim: null }
+      admitFileCaller(context, file, 'read', asked)
+      return { ...asked, key: itemKey(context, asked), time: 0, document: null, claim: null }
     },
-    plan: (intent) => itemRead(scene, intent),
-    render: (intent, outcome) => contentReply(found(intent, outcome as ReadResult), intent, replyTerms(scene, file)),
-    about: readDescription(scene, file),
+    plan: (intent) => itemRead(context, intent),
+    render: (intent, outcome) => contentReply(found(intent, outcome as ReadResult), intent, replyTerms(context, file)),
+    about: readDescription(context, file),
   }
 }
 
@@ -69,28 +69,28 @@ const replyTerms = ({ resource: { settings } }: EndpointContext, { segment }: Se
 })
 
 /** The content that an item had at a revision: revisions keep theirs. R237. */
-function readRevisionRoute(scene: EndpointContext, file: ServedFile, revision: Route): Route {
+function readRevisionRoute(context: EndpointContext, file: ServedFile, revision: Route): Route {
   const { about, answersPatch, ...own } = revision
-  const described = readDescription(scene, file)
+  const described = readDescription(context, file)
   return {
     ...own,
     ...{ operation: `${revision.operation}-${file.segment}`, at: `${revision.at}/${file.segment}` as Route['at'] },
     answersContent: true,
     parse: (asked) => {
-      refuseParameters(asked.call, scene.resource.settings) // the revision itself takes `against`
-      admitFileCaller(scene, file, 'read', asked)
+      refuseParameters(asked.call, context.resource.settings) // the revision itself takes `against`
+      admitFileCaller(context, file, 'read', asked)
       return revision.parse(asked)
     },
     render: (intent, outcome) => {
       revision.render(intent, outcome) // throws the refusals
       const [found] = (outcome as RevisionPage).revisions
       const member = found ? fileIn(file, found.event) : null
-      if (member === null) throw missingFile(scene.resource, file, intent.key.id)
-      return contentReply(member, intent, replyTerms(scene, file))
+      if (member === null) throw missingFile(context.resource, file, intent.key.id)
+      return contentReply(member, intent, replyTerms(context, file))
     },
     about: {
       ...described,
-      ...{ id: `revision-${file.segment}`, summary: () => `Reads the ${fileInWords(scene, file)}, as it was` },
+      ...{ id: `revision-${file.segment}`, summary: () => `Reads the ${fileInWords(context, file)}, as it was` },
       refusals: [...about.refusals, ...described.refusals],
     },
   }
@@ -98,23 +98,23 @@ function readRevisionRoute(scene: EndpointContext, file: ServedFile, revision: R
 
 /** The write of the member of a file: that of an upload, or null. */
 function writeRoute(
-  scene: EndpointContext,
+  context: EndpointContext,
   file: ServedFile,
   own: Pick<Route, 'method' | 'content'> & { readonly about: OperationDescription },
   memberOf: (intent: Intent) => Document | null,
 ): Route {
-  const { resource, representation } = scene
-  const updated = updatePlanner(scene, 'change')
-  const judge = judgeWrite(scene, 'change')
-  return writeItemRoute(scene, {
+  const { resource, representation } = context
+  const updated = updatePlanner(context, 'change')
+  const judge = judgeWrite(context, 'change')
+  return writeItemRoute(context, {
     ...own,
     ...{ operation: file.segment, at: `item/${file.segment}`, claims: null, headers: () => ({}) },
     rule: ruleFor(resource.access, 'change') as string,
     rowRule: rowRuleOf(representation.today, 'change'),
     admit: (asked, seen) => {
-      if (seen.is !== 'found') throw absentItem(scene, seen)
-      admitFileCaller(scene, file, 'write', asked)
-      admitFileConditions(scene, asked, fileIn(file, seen))
+      if (seen.is !== 'found') throw absentItem(context, seen)
+      admitFileCaller(context, file, 'write', asked)
+      admitFileConditions(context, asked, fileIn(file, seen))
       // Before a large content is taken in, not only when it is written.
       judge(JSON.parse(seen.doc) as Document, asked)
     },
@@ -128,12 +128,12 @@ function writeRoute(
   })
 }
 
-function uploadRoute(scene: EndpointContext, file: ServedFile): Route {
-  const { representation } = scene
+function uploadRoute(context: EndpointContext, file: ServedFile): Route {
+  const { representation } = context
   /** Uploads whose item had no file before. */
   const first = new WeakSet<object>()
-  const about = uploadDescription(scene, file)
-  const route = writeRoute(scene, file, { method: 'PUT', content: file.types ?? ['*/*'], about }, ({ uploaded }) => ({
+  const about = uploadDescription(context, file)
+  const route = writeRoute(context, file, { method: 'PUT', content: file.types ?? ['*/*'], about }, ({ uploaded }) => ({
     ...uploaded,
   }))
   return {
@@ -141,7 +141,7 @@ function uploadRoute(scene: EndpointContext, file: ServedFile): Route {
     upload: {
       most: file.most,
       admit: (call) => admitUpload(call, file),
-      receive: (asked, store) => receiveFile(scene, file, asked, store),
+      receive: (asked, store) => receiveFile(context, file, asked, store),
     },
     plan: (intent) => {
       const plan = route.plan(intent)
@@ -158,7 +158,7 @@ function uploadRoute(scene: EndpointContext, file: ServedFile): Route {
     render: (intent, outcome) => {
       const reply = route.render({ ...intent, call: withoutPreference(intent.call) }, outcome)
       if (!mayRead(intent.caller, representation.today)) return reply
-      return memberReply(scene, file, intent, { reply, isFirst: first.has(intent.uploaded as object) })
+      return memberReply(context, file, intent, { reply, isFirst: first.has(intent.uploaded as object) })
     },
   }
 }
@@ -168,23 +168,23 @@ const withoutPreference = ({ headers: { prefer, ...headers }, ...call }: Call): 
 
 /** The member of the file, as the item has it. */
 function memberReply(
-  scene: EndpointContext,
+  context: EndpointContext,
   { name }: ServedFile,
   { uploaded }: Intent,
   { reply, isFirst }: { readonly reply: Reply; readonly isFirst: boolean },
 ): Reply {
   const member = (JSON.parse(String(reply.body)) as Record<string, { href: string } | undefined>)[name]
   const headers: Record<string, string> = {}
-  if (scene.resource.settings.etag.mode !== 'off' && uploaded) headers.ETag = fileTag(uploaded)
+  if (context.resource.settings.etag.mode !== 'off' && uploaded) headers.ETag = fileTag(uploaded)
   if (isFirst && member) headers.Location = member.href
   return { status: isFirst ? 201 : 200, headers, body: JSON.stringify(member) }
 }
 
-function removeRoute(scene: EndpointContext, file: ServedFile): Route {
+function removeRoute(context: EndpointContext, file: ServedFile): Route {
   const route = writeRoute(
-    scene,
+    context,
     file,
-    { method: 'DELETE', content: [], about: removeDescription(scene, file) },
+    { method: 'DELETE', content: [], about: removeDescription(context, file) },
     () => null,
   )
   return {
@@ -202,8 +202,8 @@ const memberAnswer = (status: number, says: string, headers: readonly string[] =
 
 const fileHeaders = ['ETag', 'Accept-Ranges', 'Content-Disposition', 'Content-Security-Policy'] as const
 
-const readDescription = (scene: EndpointContext, file: ServedFile): OperationDescription => ({
-  ...{ id: `get-${file.segment}`, summary: () => `Reads the ${fileInWords(scene, file)}`, body: null },
+const readDescription = (context: EndpointContext, file: ServedFile): OperationDescription => ({
+  ...{ id: `get-${file.segment}`, summary: () => `Reads the ${fileInWords(context, file)}`, body: null },
   notes: ['`Accept` has no effect: the content has the type that it was uploaded with.'],
   ...{ headers: ['match', 'noneMatch', 'range'], file: file.own.field },
   answers: [
@@ -212,21 +212,21 @@ const readDescription = (scene: EndpointContext, file: ServedFile): OperationDes
     { status: 304, says: 'It is as the client has it.', body: null, headers: ['ETag'], name: 'SameContent' },
   ],
   refusals: [
-    ...absenceTypes(scene.resource),
+    ...absenceTypes(context.resource),
     ...['resource-not-found', 'range-not-satisfiable', 'precondition-failed'],
-    ...scopeTypes(scene.resource, ({ name, read }) => name === file.name && read !== null),
+    ...scopeTypes(context.resource, ({ name, read }) => name === file.name && read !== null),
   ],
 })
 
-const writeTypes = (scene: EndpointContext, file: ServedFile) => [
-  ...absenceTypes(scene.resource),
-  ...conditionTypes(scene.resource),
-  ...stateTypes(scene, 'change'),
-  ...scopeTypes(scene.resource, ({ name, write }) => name === file.name && write.length > 0),
+const writeTypes = (context: EndpointContext, file: ServedFile) => [
+  ...absenceTypes(context.resource),
+  ...conditionTypes(context.resource),
+  ...stateTypes(context, 'change'),
+  ...scopeTypes(context.resource, ({ name, write }) => name === file.name && write.length > 0),
 ]
 
-const uploadDescription = (scene: EndpointContext, file: ServedFile): OperationDescription => ({
-  ...{ id: `put-${file.segment}`, summary: () => `Uploads the ${fileInWords(scene, file)}` },
+const uploadDescription = (context: EndpointContext, file: ServedFile): OperationDescription => ({
+  ...{ id: `put-${file.segment}`, summary: () => `Uploads the ${fileInWords(context, file)}` },
   notes: [
     `At most ${file.most} bytes. \`Content-Type\` says what it is, and has to agree with its first bytes.`,
     'The tags of `If-Match` and `If-None-Match` are those of the content.',
@@ -243,12 +243,12 @@ const uploadDescription = (scene: EndpointContext, file: ServedFile): OperationD
       name: 'Uploaded',
     },
   ],
-  refusals: [...writeTypes(scene, file), 'conflict'],
+  refusals: [...writeTypes(context, file), 'conflict'],
 })
 
-const removeDescription = (scene: EndpointContext, file: ServedFile): OperationDescription => ({
-  ...{ id: `delete-${file.segment}`, summary: () => `Removes the ${fileInWords(scene, file)}`, body: null },
+const removeDescription = (context: EndpointContext, file: ServedFile): OperationDescription => ({
+  ...{ id: `delete-${file.segment}`, summary: () => `Removes the ${fileInWords(context, file)}`, body: null },
   ...{ notes: [], headers: itemConditions.slice(0, 2), file: file.own.field },
   answers: [{ status: 204, says: 'The item has no such file any more.', body: null, headers: [], name: 'FileRemoved' }],
-  refusals: writeTypes(scene, file),
+  refusals: writeTypes(context, file),
 })

@@ -67,12 +67,12 @@ function unsupportedType({ headers }: Call, types: readonly string[] = []): Prob
 
 /** Stores the content of an upload; a dry run only checks it. */
 export async function receiveFile(
-  scene: EndpointContext,
+  context: EndpointContext,
   file: ServedFile,
   asked: RequestContext,
   store: Store,
 ): Promise<FileMember> {
-  const { resource, representation } = scene
+  const { resource, representation } = context
   const { call, params, world } = asked
   const { contents } = world
   if (contents === null) throw new Error('There is no place for files.')
@@ -97,7 +97,7 @@ export async function receiveFile(
   const { length, sha256 } = content.end()
   const sent = nameInHeader(call.headers['content-disposition']) ?? null
   const member = { href: name, type, length, sha256, name: sent }
-  const seen = await store.execute(itemRead(scene, asked))
+  const seen = await store.execute(itemRead(context, asked))
   const present = seen.is === 'found' ? fileIn(file, seen) : null
   // The same file again changes nothing, unless its content was lost. R112.
   const isSame = present && fileTag(present) === fileTag(member) && (await lengthIn(contents, present.href)) === length

@@ -54,18 +54,18 @@ export function admitFileCaller(
 ): void {
   const needs = [own, stored].flatMap(({ read, write }) => (doing === 'write' ? write : (read ?? [])))
   const lacks = needs.filter((one) => !caller.scopes.has(one))
-  const context = { caller, challenge, auth: resource.settings.auth }
-  if (lacks.length > 0) throw restrictedFieldRefusal(name, doing, [...new Set(lacks)], context)
+  const refusal = { caller, challenge, auth: resource.settings.auth }
+  if (lacks.length > 0) throw restrictedFieldRefusal(name, doing, [...new Set(lacks)], refusal)
 }
 
 /** Checks the preconditions of a write against the tag of the content. R124 to R129. */
 export function admitFileConditions(
-  scene: EndpointContext,
+  context: EndpointContext,
   { call, world }: Pick<RequestContext, 'call' | 'world'>,
   member: FileMember | null,
 ): void {
   const { match = null, noneMatch = null } = preconditionsOf(call, world) ?? {}
-  const { concurrency } = scene.resource.settings
+  const { concurrency } = context.resource.settings
   if (member && concurrency.required && match === null && noneMatch === null)
     throw new Problem(
       'precondition-required',

@@ -18,25 +18,25 @@ import { ruleFor } from '../resources/declaration.ts'
 import { revisionSegment as segment } from '../resources/own-operations.ts'
 import { revisionActions, revisionView } from './revision-view.ts'
 
-export function revisionRoutes(scene: EndpointContext): Route[] {
-  const { history } = scene.resource.declaration
+export function revisionRoutes(context: EndpointContext): Route[] {
+  const { history } = context.resource.declaration
   if (!history) return []
   let known: ReadonlyMap<string, string> | undefined
   const viewFor = (asked: Pick<RequestContext, 'caller' | 'world'>) => {
-    known ??= revisionActions(scene)
-    return revisionView(scene, known, asked)
+    known ??= revisionActions(context)
+    return revisionView(context, known, asked)
   }
-  return [listRoute(scene, history.read, viewFor), readRoute(scene, history.read, viewFor)]
+  return [listRoute(context, history.read, viewFor), readRoute(context, history.read, viewFor)]
 }
 
 type ViewFor = (asked: Pick<RequestContext, 'caller' | 'world'>) => ReturnType<typeof revisionView>
 
 /** What both routes share. Revisions stay after their item, so no row has to exist. */
 function routeOf(
-  scene: EndpointContext,
+  context: EndpointContext,
   rule: string,
 ): Omit<Route, 'at' | 'operation' | 'parse' | 'plan' | 'render' | 'about'> {
-  const { resource } = scene
+  const { resource } = context
   return {
     ...{ method: 'GET', safe: true, resource, rule, content: [], claims: null },
     query: () => null,
@@ -60,24 +60,24 @@ function admit({ resource, representation, challenge }: EndpointContext, { calle
     )
 }
 
-function planOf(scene: EndpointContext, intent: Intent, viewFor: ViewFor): Omit<ReadRevisions, 'before' | 'limit'> {
+function planOf(context: EndpointContext, intent: Intent, viewFor: ViewFor): Omit<ReadRevisions, 'before' | 'limit'> {
   const { key, world } = intent
   const { isShown } = viewFor(intent)
-  return { do: 'revisions', collection: scene.representation.today.name, key, time: world.now(), isShown }
+  return { do: 'revisions', collection: context.representation.today.name, key, time: world.now(), isShown }
 }
 
-function intentOf(scene: EndpointContext, asked: RequestContext, params: readonly string[]): Intent {
-  admit(scene, asked)
-  const key = itemKey(scene, { ...asked, params })
-  ownerOf(scene, key.parent)
+function intentOf(context: EndpointContext, asked: RequestContext, params: readonly string[]): Intent {
+  admit(context, asked)
+  const key = itemKey(context, { ...asked, params })
+  ownerOf(context, key.parent)
   return { ...asked, key, time: 0, document: null, claim: null }
 }
 
-function listRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Route {
-  const { resource } = scene
+function listRoute(context: EndpointContext, rule: string, viewFor: ViewFor): Route {
+  const { resource } = context
   const { settings } = resource
   const bindingOf = ({ key, caller }: Pick<Intent, 'key' | 'caller'>) => ({
-    ...{ list: `/${scene.representation.today.name}/${segment}`, ttl: settings.list.cursor.ttl },
+    ...{ list: `/${context.representation.today.name}/${segment}`, ttl: settings.list.cursor.ttl },
     bound: JSON.stringify([resource.collection.account === null ? null : caller.account, key.parent, key.id]),
   })
   const readQuery = (intent: Intent): RevisionQuery => {
@@ -90,15 +90,15 @@ function listRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
     return { limit, before: read === null || typeof read === 'string' ? null : Number(read.position[0]) }
   }
   return {
-    ...routeOf(scene, rule),
+    ...routeOf(context, rule),
     ...{ operation: segment, at: `item/${segment}` },
     parse: (asked) => {
-      const intent = intentOf(scene, asked, asked.params)
+      const intent = intentOf(context, asked, asked.params)
       return { ...intent, revisions: readQuery(intent) }
     },
-    plan: (intent) => ({ ...planOf(scene, intent, viewFor), ...(intent.revisions as RevisionQuery) }),
+    plan: (intent) => ({ ...planOf(context, intent, viewFor), ...(intent.revisions as RevisionQuery) }),
     render: (intent, outcome) => {
-      if (isAbsent(outcome)) throw absentItem(scene, outcome)
+      if (isAbsent(outcome)) throw absentItem(context, outcome)
       const { revisions, next: before } = outcome as RevisionPage
       const data = revisions.map(viewFor(intent).entry)
       const place = { position: [String(before)], back: false, including: false }
@@ -107,14 +107,14 @@ function listRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
       const information = cursorInformation(settings, { limit, next, hasMore: before !== null })
       return digestedReply(resource, intent.world, `{"data":${JSON.stringify(data)},${information}}`)
     },
-    about: listDescription(scene),
+    about: listDescription(context),
   }
 }
 
-const listDescription = (scene: EndpointContext): OperationDescription => ({
+const listDescription = (context: EndpointContext): OperationDescription => ({
   ...{
     id: segment,
-    summary: () => `Lists the revisions of one ${titleInSentence(scene.resource.title)}, the newest first`,
+    summary: () => `Lists the revisions of one ${titleInSentence(context.resource.title)}, the newest first`,
   },
   ...{ body: null, headers: itemConditions },
   notes: [
@@ -122,10 +122,10 @@ const listDescription = (scene: EndpointContext): OperationDescription => ({
     '`by` is the id of the caller; null if the service itself has made the change, or a caller without credentials.',
   ],
   answers: [
-    { status: 200, says: 'A page of revisions.', body: 'revisions', headers: tagHeaders(scene.resource) },
-    describedUnchanged(scene.resource),
+    { status: 200, says: 'A page of revisions.', body: 'revisions', headers: tagHeaders(context.resource) },
+    describedUnchanged(context.resource),
   ],
-  refusals: [...absenceTypes(scene.resource), ...furtherTypes, 'precondition-failed'],
+  refusals: [...absenceTypes(context.resource), ...furtherTypes, 'precondition-failed'],
 })
 
 const furtherTypes = ['credentials-missing', 'insufficient-scope', 'maintenance'] as const
@@ -133,8 +133,8 @@ const furtherTypes = ['credentials-missing', 'insufficient-scope', 'maintenance'
 const numberPattern = '^[1-9][0-9]{0,15}$'
 const numberForm = new RegExp(numberPattern)
 
-function readRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Route {
-  const { resource } = scene
+function readRoute(context: EndpointContext, rule: string, viewFor: ViewFor): Route {
+  const { resource } = context
   const numbersIn = ({ call, params }: RequestContext): readonly string[] => {
     const { values, faults } = namedParameters(call.target, ['against'], resource.settings)
     const against = values.get('against')
@@ -146,44 +146,49 @@ function readRoute(scene: EndpointContext, rule: string, viewFor: ViewFor): Rout
     return [params.at(-1) as string, ...(against === undefined ? [] : [against])]
   }
   return {
-    ...routeOf(scene, rule),
+    ...routeOf(context, rule),
     ...{ operation: segment, at: `item/${segment}/{revision}`, pathPatterns: { revision: numberPattern } },
     answersPatch: ({ target }) => /[?&]against=/.test(target),
     parse: (asked) => {
-      const intent = intentOf(scene, asked, asked.params.slice(0, -1))
+      const intent = intentOf(context, asked, asked.params.slice(0, -1))
       const [number = ''] = numbersIn(intent)
-      if (!numberForm.test(number)) throw missingRevision(scene, intent, number)
+      if (!numberForm.test(number)) throw missingRevision(context, intent, number)
       return intent
     },
     plan: (intent) => ({
-      ...planOf(scene, intent, viewFor),
+      ...planOf(context, intent, viewFor),
       ...{ before: null, limit: 1, numbers: numbersIn(intent).map(Number) },
     }),
     render: (intent, outcome) => {
       const view = viewFor(intent)
-      const [to, from] = numbersIn(intent).map((one) => revisionIn(scene, intent, outcome, one).event)
+      const [to, from] = numbersIn(intent).map((one) => revisionIn(context, intent, outcome, one).event)
       if (!to) throw new Error('A request for a revision names none.')
       if (!from) return digestedReply(resource, intent.world, view.text(to))
       return digestedReply(resource, intent.world, JSON.stringify(view.between(from, to)), mergePatchType)
     },
-    about: readDescription(scene),
+    about: readDescription(context),
   }
 }
 
-const readDescription = (scene: EndpointContext): OperationDescription => ({
-  ...{ id: 'revision', summary: () => `Reads one ${titleInSentence(scene.resource.title)} as it was` },
+const readDescription = (context: EndpointContext): OperationDescription => ({
+  ...{ id: 'revision', summary: () => `Reads one ${titleInSentence(context.resource.title)} as it was` },
   ...{ body: null, headers: itemConditions },
   notes: ['With `against`, the number of another revision, the answer is the merge patch from that one to this one.'],
   answers: [
-    { status: 200, says: `${scene.resource.title}, as it was.`, body: 'revision', headers: tagHeaders(scene.resource) },
-    describedUnchanged(scene.resource),
+    {
+      status: 200,
+      says: `${context.resource.title}, as it was.`,
+      body: 'revision',
+      headers: tagHeaders(context.resource),
+    },
+    describedUnchanged(context.resource),
   ],
-  refusals: [...absenceTypes(scene.resource), ...furtherTypes, 'precondition-failed'],
+  refusals: [...absenceTypes(context.resource), ...furtherTypes, 'precondition-failed'],
 })
 
-function revisionIn(scene: EndpointContext, intent: Intent, outcome: Outcome, number: string): StoredRevision {
+function revisionIn(context: EndpointContext, intent: Intent, outcome: Outcome, number: string): StoredRevision {
   const found = (outcome as RevisionPage).revisions.find(({ event }) => event.sequence === Number(number))
-  if (!found) throw missingRevision(scene, intent, number)
+  if (!found) throw missingRevision(context, intent, number)
   return found
 }
 

@@ -34,16 +34,16 @@ export interface RevisionView {
 
 /** `actions` are the stored actions with their names in the version. */
 export function revisionView(
-  scene: EndpointContext,
+  context: EndpointContext,
   actions: ReadonlyMap<string, string>,
   { caller, world }: Pick<RequestContext, 'caller' | 'world'>,
 ): RevisionView {
-  const { resource, representation } = scene
-  const view = viewNow(scene, caller, world)
+  const { resource, representation } = context
+  const view = viewNow(context, caller, world)
   const { today } = representation
   const hidesStates = view.unreadable.has(resource.machine?.field ?? '') || view.masked.has(today.machine?.field ?? '')
   const seesPersonal = !today.collection.fields.some((one) => hasPersonal([one]) && view.masked.has(one.name))
-  const text = (event: StoredEvent): string => recordedDocument(scene, event, view)
+  const text = (event: StoredEvent): string => recordedDocument(context, event, view)
   const document = (event: StoredEvent) => JSON.parse(text(event)) as JsonObject
   const typeOf = ({ action }: StoredEvent): string => {
     const name = actions.get(action) ?? 'updated'
@@ -69,12 +69,12 @@ export function revisionView(
 const plainActions: readonly string[] = ['created', 'updated', 'deleted']
 
 /** The stored actions of a resource with their names in a version, also those that states had in other versions. */
-export function revisionActions(scene: EndpointContext): ReadonlyMap<string, string> {
-  const own = actionsOf(scene)
+export function revisionActions(context: EndpointContext): ReadonlyMap<string, string> {
+  const own = actionsOf(context)
   const known = new Map(own)
-  for (const scenes of scene.versions.values())
-    for (const other of scenes.values())
-      if (other.representation.today === scene.representation.today)
+  for (const contexts of context.versions.values())
+    for (const other of contexts.values())
+      if (other.representation.today === context.representation.today)
         for (const [stored, name] of actionsOf(other))
           if (!known.has(name)) known.set(name, own.get(stored) ?? 'updated')
   return known

@@ -14,10 +14,10 @@ import { csvType } from './row-reader.ts'
 
 const importTypes = ['application/x-ndjson', csvType]
 
-export function importRoutes(scene: EndpointContext): Route[] {
-  const { imports, methods, settings } = scene.resource
+export function importRoutes(context: EndpointContext): Route[] {
+  const { imports, methods, settings } = context.resource
   if (!imports || !methods.includes('create')) return []
-  const importing = createItemRoute(scene)
+  const importing = createItemRoute(context)
   const { resource, rule, rowRule, target, furtherRules } = importing
   return [
     {

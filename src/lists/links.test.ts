@@ -6,7 +6,7 @@ import type { Page } from '../flow/outcome.ts'
 import { linkHeader, pageLinks } from './links.ts'
 import { parsePairs } from './query-string.ts'
 
-interface Scene {
+interface PageSituation {
   readonly query?: string
   readonly offset?: number
   readonly limit?: number
@@ -18,7 +18,7 @@ interface Scene {
 
 function around(
   style: PaginationStyle,
-  { query = '', offset = 0, limit = 10, total = 41, after, next = null, prev = null }: Scene,
+  { query = '', offset = 0, limit = 10, total = 41, after, next = null, prev = null }: PageSituation,
 ) {
   const more = after ?? (total !== null && offset + limit < total)
   const asked = {
@@ -29,11 +29,11 @@ function around(
   return pageLinks('/orders', asked, { total, hasAfter: more } as Page, { next, prev }, 100)
 }
 
-const rels = (style: PaginationStyle, scene: Scene) =>
-  Object.fromEntries(Object.entries(around(style, scene)).map(([rel, url]) => [rel, url.replace('/orders', '')]))
+const rels = (style: PaginationStyle, situation: PageSituation) =>
+  Object.fromEntries(Object.entries(around(style, situation)).map(([rel, url]) => [rel, url.replace('/orders', '')]))
 
 test('pages are numbered from 1 to the last', () => {
-  const table: [scene: Scene, links: Record<string, string>][] = [
+  const table: [situation: PageSituation, links: Record<string, string>][] = [
     [{}, { self: '', first: '?page=1', next: '?page=2', last: '?page=5' }],
     [
       { query: 'page=2', offset: 10 },
@@ -72,11 +72,12 @@ test('pages are numbered from 1 to the last', () => {
       },
     ],
   ]
-  for (const [scene, expected] of table) assert.deepEqual(rels('page', scene), expected, JSON.stringify(scene))
+  for (const [situation, expected] of table)
+    assert.deepEqual(rels('page', situation), expected, JSON.stringify(situation))
 })
 
 test('offsets keep the step of the current one', () => {
-  const table: [scene: Scene, links: Record<string, string>][] = [
+  const table: [situation: PageSituation, links: Record<string, string>][] = [
     [
       { query: 'limit=10' },
       { self: '?limit=10', first: '?limit=10&offset=0', next: '?limit=10&offset=10', last: '?limit=10&offset=40' },
@@ -114,7 +115,8 @@ test('offsets keep the step of the current one', () => {
       { self: '?offset=5', first: '?offset=0', prev: '?offset=0', next: '?offset=15' },
     ],
   ]
-  for (const [scene, expected] of table) assert.deepEqual(rels('offset', scene), expected, JSON.stringify(scene))
+  for (const [situation, expected] of table)
+    assert.deepEqual(rels('offset', situation), expected, JSON.stringify(situation))
 })
 
 test('no link leads beyond maxOffset', () => {

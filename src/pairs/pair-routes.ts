@@ -19,14 +19,14 @@ import { linkPairRoute, unlinkPairRoute } from './write-pair.ts'
 type RoutesAt = readonly [template: string, routes: readonly Route[]]
 
 /** The routes of pairs by their paths; null for a resource that is not one of pairs. */
-export function pairRoutes(scene: EndpointContext): readonly RoutesAt[] | null {
-  const sides = pairSides(scene.resource)
+export function pairRoutes(context: EndpointContext): readonly RoutesAt[] | null {
+  const sides = pairSides(context.resource)
   if (!sides) return null
-  const [first, second] = sides.map((name) => scene.scenes.get(name)) as [EndpointContext, EndpointContext]
-  const fields = [scene.resource.parent?.field, scene.resource.key] as [string, string]
+  const [first, second] = sides.map((name) => context.contexts.get(name)) as [EndpointContext, EndpointContext]
+  const fields = [context.resource.parent?.field, context.resource.key] as [string, string]
   return [
-    ...routesBelow({ pair: scene, from: first, to: second, isFirst: true, fields }),
-    ...routesBelow({ pair: scene, from: second, to: first, isFirst: false, fields: [fields[1], fields[0]] }),
+    ...routesBelow({ pair: context, from: first, to: second, isFirst: true, fields }),
+    ...routesBelow({ pair: context, from: second, to: first, isFirst: false, fields: [fields[1], fields[0]] }),
   ]
 }
 

@@ -97,8 +97,8 @@ const objectKeys = [
   ...['states', 'transitions', 'operations', 'writable', 'deprecations', 'errors', 'filters', 'sorts'],
 ]
 
-function checkChange(scene: ChangeCheck): void {
-  const { change, path, found } = scene
+function checkChange(check: ChangeCheck): void {
+  const { change, path, found } = check
   const given = change as unknown as UncheckedObject
   const known = [...changeKeys, 'version', 'resource'] as readonly string[]
   for (const key of Object.keys(given).filter((one) => given[one] !== undefined && !known.includes(one)))
@@ -123,19 +123,19 @@ function checkChange(scene: ChangeCheck): void {
         `It is ${valueInWords(given[key])}.`,
         'Write a function from one document to the other.',
       )
-  checkRevision(given.revision, scene)
+  checkRevision(given.revision, check)
   if (change.begins && change.ends)
     report({ found }, path, '`begins` and `ends` exclude each other.', 'Leave one of the two out.')
-  checkFieldParts(scene)
-  checkSearch(scene)
-  checkMethods(scene)
-  checkChangedStates(scene, checkFieldParts)
-  checkChangedOperations(scene, checkFieldParts)
-  checkErrorRenames(scene)
-  checkMovedFields(scene)
-  checkValueSources(scene)
-  if (scene.found.length === 0) checkDroppedPromises(scene)
-  checkUnseenFields(scene)
+  checkFieldParts(check)
+  checkSearch(check)
+  checkMethods(check)
+  checkChangedStates(check, checkFieldParts)
+  checkChangedOperations(check, checkFieldParts)
+  checkErrorRenames(check)
+  checkMovedFields(check)
+  checkValueSources(check)
+  if (check.found.length === 0) checkDroppedPromises(check)
+  checkUnseenFields(check)
 }
 
 function checkRevision(revision: unknown, { path, found }: ChangeCheck): void {
@@ -145,14 +145,14 @@ function checkRevision(revision: unknown, { path, found }: ChangeCheck): void {
 }
 
 /** The parts that name fields or their values. */
-function checkFieldParts(scene: ChangeCheck): void {
-  checkNames(scene)
-  checkValues(scene)
+function checkFieldParts(check: ChangeCheck): void {
+  checkNames(check)
+  checkValues(check)
 }
 
 /** Named fields must exist, and no field may appear twice in the version before. */
-function checkNames(scene: ChangeCheck): void {
-  const { change, path, own, found } = scene
+function checkNames(check: ChangeCheck): void {
+  const { change, path, own, found } = check
   const {
     added = [],
     renamed = {},

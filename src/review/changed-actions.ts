@@ -73,9 +73,9 @@ export function unmetInputFault(
   by: string,
   needed: Fields,
   given: Fields,
-  scene: ChangeCheck,
+  check: ChangeCheck,
 ): DeclarationFault | undefined {
-  const lost = unmetValues(needed, given, scene)
+  const lost = unmetValues(needed, given, check)
   const needs = `Its requests do not give \`${by}\` what it needs: \`${lost.join('`, `')}\`.`
   return lost.length === 0 ? undefined : [needs, 'Make these inputs optional there, or write refused: 410.']
 }
@@ -83,25 +83,25 @@ export function unmetInputFault(
 /** Inputs change as the fields of items do, except that they are never answered; outputs are only answered. */
 export function checkForm(
   path: DeclarationPath,
-  scene: ChangeCheck,
+  check: ChangeCheck,
   form: object,
   checkFields: (form: ChangeCheck) => void,
   isOutput = false,
 ): void {
-  const { version, resource, about } = scene.change
-  const { states: _, derived: __, uniques: ___, ...own } = scene.own
-  const sent = { ...scene, own, path, change: { version, resource, about, ...form } }
+  const { version, resource, about } = check.change
+  const { states: _, derived: __, uniques: ___, ...own } = check.own
+  const sent = { ...check, own, path, change: { version, resource, about, ...form } }
   checkFields(sent)
   // Nobody is answered an input or sends an output, so that direction needs no values.
   const oneWay = isOutput ? { request: () => ({}) } : { response: () => ({}) }
   checkValueSources({ ...sent, change: { ...sent.change, ...oneWay } })
-  const { retyped = {}, request, response } = sent.change as typeof scene.change
+  const { retyped = {}, request, response } = sent.change as typeof check.change
   const known = Object.fromEntries(Object.keys(retyped).map((name) => [name, own.fields[name]])) as Fields
-  if ((isOutput ? response : request) !== undefined || scene.found.length > 0) return
+  if ((isOutput ? response : request) !== undefined || check.found.length > 0) return
   const [needed, given, way] = isOutput ? [retyped, known, 'response: (now)'] : [known, retyped, 'request: (old)']
-  for (const name of unmetValues(needed, given, scene))
+  for (const name of unmetValues(needed, given, check))
     report(
-      scene,
+      check,
       [...path, 'retyped', name],
       isOutput
         ? `Values of \`${name}\` may not fit the old output.`

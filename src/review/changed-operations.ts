@@ -17,15 +17,15 @@ import type { ChangeCheck } from './value-sources.ts'
 const operationParts = ['added', 'renamed', 'withdrawn', 'changed']
 
 /** `checkFields` checks the parts of a change that name fields, for inputs and outputs too. */
-export function checkChangedOperations(scene: ChangeCheck, checkFields: (form: ChangeCheck) => void): void {
-  const { change, path, own, found } = scene
+export function checkChangedOperations(check: ChangeCheck, checkFields: (form: ChangeCheck) => void): void {
+  const { change, path, own, found } = check
   const parts = change.operations ?? {}
   const at = [...path, 'operations']
   if (!checkParts(at, parts, operationParts, found)) return
   const all = own.operations ?? {}
-  checkActionNames(scene, 'operations', Object.keys(all))
+  checkActionNames(check, 'operations', Object.keys(all))
   for (const [name, one] of Object.entries(parts.withdrawn ?? {})) {
-    const fault = withdrawnFault(one, scene)
+    const fault = withdrawnFault(one, check)
     if (fault) report({ found }, [...at, 'withdrawn', name], ...fault)
   }
   for (const [name, forms] of Object.entries(parts.changed ?? {})) {
@@ -34,24 +34,24 @@ export function checkChangedOperations(scene: ChangeCheck, checkFields: (form: C
       const fields = all[name]?.[key] ?? {}
       const form = forms[key]
       const place = [...at, 'changed', name, key]
-      if (form) checkForm(place, { ...scene, own: { ...own, fields } }, form, checkFields, key === 'output')
+      if (form) checkForm(place, { ...check, own: { ...own, fields } }, form, checkFields, key === 'output')
     }
   }
 }
 
-function withdrawnFault(gone: WithdrawnOperation, scene: ChangeCheck): DeclarationFault | undefined {
+function withdrawnFault(gone: WithdrawnOperation, check: ChangeCheck): DeclarationFault | undefined {
   if (!isObject(gone)) return [`It is ${valueInWords(gone)}.`, "Write an object, as { at: 'item', refused: 410 }."]
   if (gone.at !== 'item' && gone.at !== 'collection')
     return [`\`at\` is ${valueInWords(gone.at)}.`, "Write at: 'collection' or at: 'item', as it was declared."]
-  return withdrawnActionFault(gone, (by) => replacedFault({ ...gone, by }, scene))
+  return withdrawnActionFault(gone, (by) => replacedFault({ ...gone, by }, check))
 }
 
 /** The mistake if an operation cannot be carried out as another one. */
 function replacedFault(
   { by, at, input = {}, output = {}, asynchronous }: WithdrawnOperation & { readonly by: string },
-  scene: ChangeCheck,
+  check: ChangeCheck,
 ): DeclarationFault | undefined {
-  const all = scene.own.operations ?? {}
+  const all = check.own.operations ?? {}
   const other = hasMember(all, by) ? all[by] : undefined
   if (!other) return [`There is no operation ${valueInWords(by)}.`, withdrawnMend]
   if (other.at !== at || other.asynchronous !== asynchronous)
@@ -59,13 +59,13 @@ function replacedFault(
       `It was ${wayOf(at, asynchronous)}, but \`${by}\` is ${wayOf(other.at, other.asynchronous)}.`,
       'Write refused: 410.',
     ]
-  const lost = unmetValues(output, other.output ?? {}, scene)
+  const lost = unmetValues(output, other.output ?? {}, check)
   if (lost.length > 0)
     return [
       `\`${by}\` does not answer what its consumers expect: \`${lost.join('`, `')}\`.`,
       'Add this to its output, or write refused: 410.',
     ]
-  return unmetInputFault(by, other.input ?? {}, input, scene)
+  return unmetInputFault(by, other.input ?? {}, input, check)
 }
 
 const wayOf = (at: string, asynchronous: true | undefined): string =>

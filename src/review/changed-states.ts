@@ -23,28 +23,28 @@ import {
 import type { ChangeCheck } from './value-sources.ts'
 
 /** `checkFields` checks the parts of a change that name fields, for inputs too. */
-export function checkChangedStates(scene: ChangeCheck, checkFields: (inputs: ChangeCheck) => void): void {
-  const { change, path, own, found } = scene
+export function checkChangedStates(check: ChangeCheck, checkFields: (inputs: ChangeCheck) => void): void {
+  const { change, path, own, found } = check
   const parts = change.transitions ?? {}
   const at = [...path, 'transitions']
   const isKnown = checkParts(at, parts, transitionParts, found)
-  checkFormerAllowance(scene)
-  checkFormerStates(scene)
+  checkFormerAllowance(check)
+  checkFormerStates(check)
   const states = own.states ?? (isFormerStates(change.states) ? { ...change.states, transitions: {} } : undefined)
   if (!isKnown || (!states && Object.keys(parts).length === 0)) return
   const all = states?.transitions ?? {}
-  checkActionNames(scene, 'transitions', Object.keys(all))
+  checkActionNames(check, 'transitions', Object.keys(all))
   if (!states) return
-  if (own.states) checkNewStates(scene, own.states)
+  if (own.states) checkNewStates(check, own.states)
   for (const [name, one] of Object.entries(parts.withdrawn ?? {})) {
-    const fault = withdrawnFault(one, scene)
+    const fault = withdrawnFault(one, check)
     if (fault) report({ found }, [...at, 'withdrawn', name], ...fault)
   }
   for (const [name, { input: inputs }] of Object.entries(parts.changed ?? {})) {
     const fields = all[name]?.input ?? {}
-    if (inputs) checkForm([...at, 'changed', name, 'input'], { ...scene, own: { ...own, fields } }, inputs, checkFields)
+    if (inputs) checkForm([...at, 'changed', name, 'input'], { ...check, own: { ...own, fields } }, inputs, checkFields)
   }
-  checkWritten([...at, 'written'], scene, states)
+  checkWritten([...at, 'written'], check, states)
 }
 
 const transitionParts = ['added', 'renamed', 'withdrawn', 'changed', 'written']
@@ -78,7 +78,7 @@ function checkFormerStates({ change, path, own, found }: ChangeCheck): void {
 }
 
 /** A withdrawn transition of callers is carried out as another one, or refused: older versions never lose it silently. */
-function withdrawnFault(gone: WithdrawnTransition, scene: ChangeCheck): DeclarationFault | undefined {
+function withdrawnFault(gone: WithdrawnTransition, check: ChangeCheck): DeclarationFault | undefined {
   if (!isObject(gone))
     return [`It is ${valueInWords(gone)}.`, "Write an object, as { from: ['open'], to: 'closed', refused: 410 }."]
   const { by, refused, after, at } = gone
@@ -86,24 +86,24 @@ function withdrawnFault(gone: WithdrawnTransition, scene: ChangeCheck): Declarat
     const reason = 'It took place by the clock, so no request is refused or carried out.'
     return by === undefined && refused === undefined ? undefined : [reason, 'Leave out `by` and `refused`.']
   }
-  return withdrawnActionFault(gone, (by) => replacedFault({ ...gone, by }, scene))
+  return withdrawnActionFault(gone, (by) => replacedFault({ ...gone, by }, check))
 }
 
 /** The mistake if a transition cannot be carried out as another one. */
 function replacedFault(
   { by, to, input = {} }: WithdrawnTransition & { readonly by: string },
-  scene: ChangeCheck,
+  check: ChangeCheck,
 ): DeclarationFault | undefined {
-  const states = scene.own.states ?? { field: '', initial: '', transitions: {} }
+  const states = check.own.states ?? { field: '', initial: '', transitions: {} }
   const other = callable(states, by)
   if (!other) return [`There is no transition ${valueInWords(by)} that callers carry out.`, withdrawnMend]
-  const [end] = oldStates(states, scene.change)([other.to])
+  const [end] = oldStates(states, check.change)([other.to])
   if (end !== to)
     return [
       `It leads to ${to}, but \`${by}\` leads to ${end}.`,
       'Name one that leads to the same state, or write refused: 410.',
     ]
-  return unmetInputFault(by, other.input ?? {}, input, scene)
+  return unmetInputFault(by, other.input ?? {}, input, check)
 }
 
 /** A transition that callers carry out. */
@@ -113,8 +113,8 @@ function callable({ transitions }: StatesDeclaration, name: unknown): Transition
 }
 
 /** A state that older versions write is carried out as a transition that leads to it and needs no input. */
-function checkWritten(path: DeclarationPath, scene: ChangeCheck, states: StatesDeclaration): void {
-  const { change, found } = scene
+function checkWritten(path: DeclarationPath, check: ChangeCheck, states: StatesDeclaration): void {
+  const { change, found } = check
   const { written = {} } = change.transitions ?? {}
   if (Object.keys(written).length > 0 && !beginsStates(states, change))
     report(
@@ -128,7 +128,7 @@ function checkWritten(path: DeclarationPath, scene: ChangeCheck, states: StatesD
     const one = callable(states, name)
     const wanted = change.mapped?.[states.field]?.[value] ?? value
     if (!one) refuse(`\`${name}\` is not a transition that callers carry out.`, 'Name one that they do.')
-    else if (unmetValues(one.input ?? {}, {}, scene).length > 0)
+    else if (unmetValues(one.input ?? {}, {}, check).length > 0)
       refuse(
         `\`${name}\` needs input, which no write of a value has.`,
         'Leave the value out: then writing it is refused with 409.',

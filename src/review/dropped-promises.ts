@@ -32,20 +32,20 @@ interface ConversionTrial {
   readonly down: (document: Document) => Document | null
 }
 
-export function checkDroppedPromises(scene: ChangeCheck): void {
-  const { change, found } = scene
-  if (change.begins || change.ends || !promisesAnything(scene)) return
-  const trial = trialOf(scene)
-  for (const one of convertedFields(scene, trial)) {
+export function checkDroppedPromises(check: ChangeCheck): void {
+  const { change, found } = check
+  if (change.begins || change.ends || !promisesAnything(check)) return
+  const trial = trialOf(check)
+  for (const one of convertedFields(check, trial)) {
     const { name, field, path } = one
-    if (field.options.unique && !staysUnique(one, scene))
+    if (field.options.unique && !staysUnique(one, check))
       report(
         { found },
         path,
         `\`${name}\` is unique before ${change.version}, but no unique field of ${change.version} keeps it so: two items could get the same value.`,
         `Declare a unique field in ${change.version} that \`request\` computes from \`${name}\` alone, or use \`renamed\` for \`${name}\`.`,
       )
-    if (jointUniques(one, scene).some((names) => !staysUnique(one, scene, [names])))
+    if (jointUniques(one, check).some((names) => !staysUnique(one, check, [names])))
       report(
         { found },
         path,
@@ -157,11 +157,11 @@ function uniquenessKeepers(
 }
 
 /** Whether unique fields of the new version depend on the old field alone, or on it and those that are unique with it. */
-function staysUnique(one: ConvertedField, scene: ChangeCheck, sets = uniquenessKeepers(one, scene)): boolean {
+function staysUnique(one: ConvertedField, check: ChangeCheck, sets = uniquenessKeepers(one, check)): boolean {
   const { name, field, trial } = one
   const first = sampleDocument(trial.old, trial.plain)
-  const joint = jointUniques(one, scene).flat()
-  const kept = joint.map((now) => oldName(scene.change, now)).map((old) => [old, first[old]])
+  const joint = jointUniques(one, check).flat()
+  const kept = joint.map((now) => oldName(check.change, now)).map((old) => [old, first[old]])
   const [own1, others, own2] = [
     first,
     { ...sampleDocument(trial.old, trial.other), ...Object.fromEntries(kept), [name]: first[name] },

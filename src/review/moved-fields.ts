@@ -14,8 +14,8 @@ import type { ChangeCheck } from './value-sources.ts'
  * Checks that moved fields have a target that later versions keep, that old clients can write and query it, and that files stay
  * files.
  */
-export function checkMovedFields(scene: ChangeCheck): void {
-  const { change, path, own, around, found, rules } = scene
+export function checkMovedFields(check: ChangeCheck): void {
+  const { change, path, own, around, found, rules } = check
   for (const [name, { by, to, field }] of Object.entries(change.moved ?? {})) {
     const target = referencedResource(own.fields, by, own.parent, around.concepts ?? {})
     const there = target === undefined ? undefined : around.resources[target]
@@ -25,13 +25,13 @@ export function checkMovedFields(scene: ChangeCheck): void {
     else if (!hasMember(there.fields, to))
       refuse(
         `\`${target}\` has no field ${valueInWords(to)}.`,
-        scene.later.some(
+        check.later.some(
           (one) => one.version === change.version && one.resource === target && namesFromChange(one).includes(to),
         )
           ? orderMend(target as string, 'adds it')
           : nameHint(to, Object.keys(there.fields)),
       )
-    else if (scene.later.some((one) => one.version === change.version && changesField(one, target as string, to)))
+    else if (check.later.some((one) => one.version === change.version && changesField(one, target as string, to)))
       refuse(
         `It has to be the field of ${change.version}, but a change of \`${target}\` before this one already replaces it by its older form.`,
         orderMend(target as string, 'changes it'),
@@ -39,16 +39,16 @@ export function checkMovedFields(scene: ChangeCheck): void {
     else if (isFile(there.fields[to], around.concepts))
       refuse('It is a file, whose content stays at its item.', 'Leave the file where it was.')
     else {
-      const ends = [lostTrackFault(scene, change.resource, by), lostTrackFault(scene, target as string, to)]
+      const ends = [lostTrackFault(check, change.resource, by), lostTrackFault(check, target as string, to)]
       const whole = (one: Field) => resolveConcepts(one, around.concepts ?? {})
-      const closed = unwritableFault(scene, { by, to, ...(field && { field }) }, target as string)
+      const closed = unwritableFault(check, { by, to, ...(field && { field }) }, target as string)
       const asked =
         field &&
         unqueryableFault(whole(field), whole(there.fields[to] as Field), `\`${to}\` of \`${target}\``, rules.kinds)
       for (const end of [...ends, closed, asked]) if (end) refuse(end.reason, end.mend)
     }
   }
-  checkRetypedFiles(scene)
+  checkRetypedFiles(check)
 }
 
 const isFile = (field: Field | undefined, concepts: Fields = {}): boolean =>
@@ -69,8 +69,8 @@ function checkRetypedFiles({ change, path, own, around, found }: ChangeCheck): v
 type FieldMove = NonNullable<Change['moved']>[string]
 
 /** The mistake if old clients cannot write a field where it is now; undefined if they can. */
-function unwritableFault(scene: ChangeCheck, moved: FieldMove, target: string): ReturnType<typeof lostTrackFault> {
-  if (!isClosed(scene, moved, target)) return undefined
+function unwritableFault(check: ChangeCheck, moved: FieldMove, target: string): ReturnType<typeof lostTrackFault> {
+  if (!isClosed(check, moved, target)) return undefined
   return {
     reason: `Old clients write it, but \`${target}\` offers neither \`change\` nor \`replace\`, so nobody can write it there.`,
     mend: "Offer one of them there, or make it read-only for old clients, as field: f.text({ readOnly: true, default: '' }), with the kind of the field.",

@@ -33,8 +33,8 @@ export const isOmittable = ({ kind, options }: Field, { kinds }: ValueRules): bo
   options.optional === true || options.default !== undefined || fieldKind(kind, kinds).empty !== undefined
 
 /** Checks that every required value of old requests and old answers has a source. */
-export function checkValueSources(scene: ChangeCheck): void {
-  const { change, path, own, around, found, rules } = scene
+export function checkValueSources(check: ChangeCheck): void {
+  const { change, path, own, around, found, rules } = check
   const { added = [], removed = {}, moved = {}, required = {}, request, response, begins, ends } = change
   if (begins || ends) return
   const concepts = around.concepts ?? {}
@@ -57,7 +57,7 @@ export function checkValueSources(scene: ChangeCheck): void {
         'Old answers need a value for it.',
         'Write response: (now) => ({ … }), or give the field a default.',
       )
-  checkKinds(scene)
+  checkKinds(check)
   for (const name of fields(Object.keys(required))) {
     const field = whole(own.fields[name] as Field)
     const at = [...path, 'required', name]
@@ -67,7 +67,7 @@ export function checkValueSources(scene: ChangeCheck): void {
     valueCheckOf(field, rules)(required[name], `/${name}`, faults)
     if (faults[0]) report({ found }, at, `The field refuses it: ${faults[0].message}`, 'Write a value that it allows.')
   }
-  checkScopedFields(scene)
+  checkScopedFields(check)
 }
 
 function checkKinds({ change, path, own, around, found }: ChangeCheck): void {
@@ -86,8 +86,8 @@ function checkKinds({ change, path, own, around, found }: ChangeCheck): void {
 }
 
 /** An older version must not show values that need a scope to callers without it. R169. */
-function checkScopedFields(scene: ChangeCheck): void {
-  const { change, path, own, around, found } = scene
+function checkScopedFields(check: ChangeCheck): void {
+  const { change, path, own, around, found } = check
   const { added = [], removed = {}, moved = {} } = change
   const scopes = [...new Set(added.flatMap((name) => own.fields[name]?.options.read ?? []))]
   for (const [name, field] of Object.entries(removed))
@@ -100,7 +100,7 @@ function checkScopedFields(scene: ChangeCheck): void {
       )
   for (const [name, { by, to, field }] of Object.entries(moved)) {
     const target = referencedResource(own.fields, by, own.parent, around.concepts ?? {})
-    if (target !== undefined) checkReaders(scene, name, target)
+    if (target !== undefined) checkReaders(check, name, target)
     const read = target === undefined ? undefined : around.resources[target]?.fields[to]?.options.read
     if (read !== undefined && field && field.options.read !== read)
       report(

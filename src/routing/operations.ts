@@ -29,11 +29,11 @@ const offered =
 
 /** A new kind of operation is one more entry. */
 export const standardOperations: readonly OperationRoutes[] = [
-  offered('list', (scene) => withExport(scene, listItemsRoute(scene))),
+  offered('list', (context) => withExport(context, listItemsRoute(context))),
   offered('read', readItemRoute),
-  offered('create', (scene) => endpointRoute(createItemRoute(scene), scene)),
+  offered('create', (context) => endpointRoute(createItemRoute(context), context)),
   offered('replace', replaceItemRoute),
-  offered('change', (scene) => endpointRoute(changeItemRoute(scene), scene)),
+  offered('change', (context) => endpointRoute(changeItemRoute(context), context)),
   offered('remove', removeItemRoute),
   (context) => (context.resource.machine === null ? [] : transitionRoutes(context)),
   ownOperationRoutes,

@@ -34,11 +34,11 @@ type ServedResource = Pick<EndpointContext, 'resource' | 'representation' | 'ope
 /** The representation of the statuses, if the version has other names or results of asynchronous operations; else null. */
 export function statusForm(
   statuses: ServedResource,
-  scenes: readonly ServedResource[],
+  resources: readonly ServedResource[],
   errors: ReadonlyMap<string, string>,
 ): EndpointContext['representation'] | null {
   const all = new Map<string, ShownOperation>()
-  for (const { resource, representation, operations } of scenes)
+  for (const { resource, representation, operations } of resources)
     for (const { own, today, answer, refused } of operations) {
       const name = `${representation.today.name}.${today.name}`
       if (!refused && !all.has(name)) all.set(name, { name: `${resource.name}.${own.name}`, answer })

@@ -28,12 +28,12 @@ import { allMethods, endpointOf } from './options.ts'
 import { servedTransitions, statusForm, transitionsByValue } from './served-actions.ts'
 
 /** R4: a child with an id of its own has top-level item URLs and a flat list; with a composite key it has neither. */
-function resourceEndpoints(scene: EndpointContext, operations: readonly OperationRoutes[]): Endpoint[] {
-  const paired = pairRoutes(scene)
+function resourceEndpoints(context: EndpointContext, operations: readonly OperationRoutes[]): Endpoint[] {
+  const paired = pairRoutes(context)
   if (paired) return paired.map(([path, routes]) => endpointOf(path, routes))
-  const { name, parent, key, collection } = scene.resource
-  const otherCollections = scene.representation.joined.map((one) => one.collection)
-  const all = operations.flatMap((routesOf) => routesOf(scene)).map((route) => ({ ...route, otherCollections }))
+  const { name, parent, key, collection } = context.resource
+  const otherCollections = context.representation.joined.map((one) => one.collection)
+  const all = operations.flatMap((routesOf) => routesOf(context)).map((route) => ({ ...route, otherCollections }))
   const onCollection = all.filter(({ at }) => at === 'collection')
   const below = parent && `/${parent.resource}/{${parent.field}}/${name}`
   const item = collection.composite ? `${below}/{${key}}` : `/${name}/{id}`
@@ -69,9 +69,9 @@ export interface ServiceLists {
 }
 
 /** A version with the contexts of its resources. */
-export interface VersionScenes {
+export interface VersionContexts {
   readonly label: string
-  readonly scenes: ReadonlyMap<string, EndpointContext>
+  readonly contexts: ReadonlyMap<string, EndpointContext>
 }
 
 /** A route that belongs to no resource, with its path. */
@@ -86,7 +86,7 @@ interface DeclaredService extends Omit<ServiceLists, 'effects'> {
   readonly today: ReadonlyMap<string, Resource>
   readonly settings: Settings
   /** Makes the routes of a version that belong to no resource. */
-  readonly serviceRoutes: (version: VersionScenes) => readonly ServiceRoute[]
+  readonly serviceRoutes: (version: VersionContexts) => readonly ServiceRoute[]
   /** The challenge (WWW-Authenticate) for callers without the rights. R169. */
   readonly challenge: string
 }
@@ -111,18 +111,17 @@ function servedVersion(
   const found = [...histories].map(([name, way]) =>
     contextOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
   )
-  const scenes = withStatusForm(found, past, declared)
-  const resources = new Map(scenes.map(({ resource }) => [resource.name, resource]))
+  const served = withStatusForm(found, past, declared)
+  const resources = new Map(served.map(({ resource }) => [resource.name, resource]))
   const shared = { versions, service: declared.declaration.name, stored, writer, challenge }
-  const endpoints = scenes.flatMap(({ source, ...scene }) => {
-    const seen = viewAndLinks(source, scene, resources)
-    const context = { ...scene, ...seen, ...shared, version: label, scenes: contexts, resources }
-    contexts.set(scene.resource.name, context)
+  const endpoints = served.flatMap(({ source, ...own }) => {
+    const view = viewAndLinks(source, own, resources)
+    const context = { ...own, ...view, ...shared, version: label, contexts, resources }
+    contexts.set(own.resource.name, context)
     return resourceEndpoints(context, declared.operations)
   })
-  for (const [path, route] of declared.serviceRoutes({ label, scenes: contexts }))
-    endpoints.push(endpointOf(path, [route]))
-  const forms = new Map(scenes.map(({ resource, representation }) => [resource.name, representation]))
+  for (const [path, route] of declared.serviceRoutes({ label, contexts })) endpoints.push(endpointOf(path, [route]))
+  const forms = new Map(served.map(({ resource, representation }) => [resource.name, representation]))
   return {
     label,
     resources,
@@ -131,7 +130,7 @@ function servedVersion(
       if (collection === form?.today.name) return form.names(field)
       return form?.joined.some((one) => one.collection === collection) ? form.names(field, collection) : []
     },
-    stateProblem: (refused) => handledStateProblem({ version: label, scenes: contexts }, refused),
+    stateProblem: (refused) => handledStateProblem({ version: label, contexts }, refused),
     unlinked: (name) => unlinkedFields(forms.get(name), resources.get(name)),
     endpoints,
     tree: routeTreeOf(endpoints),

@@ -20,18 +20,18 @@ import { describedMembers } from './described-members.ts'
 import { shownGroups } from './shown-groups.ts'
 import { summaryColumns } from './summary-columns.ts'
 
-export const summaryRoutes = (scene: EndpointContext): Route[] =>
-  scene.resource.methods.includes('list') ? scene.summaries.map((served) => summaryRoute(scene, served)) : []
+export const summaryRoutes = (context: EndpointContext): Route[] =>
+  context.resource.methods.includes('list') ? context.summaries.map((served) => summaryRoute(context, served)) : []
 
-function summaryRoute(scene: EndpointContext, served: ServedSummary): Route {
-  const { resource, representation } = scene
+function summaryRoute(context: EndpointContext, served: ServedSummary): Route {
+  const { resource, representation } = context
   const { today } = representation
   const columns = summaryColumns(today, served.today)
-  const accepted = listRulesOf(scene)
+  const accepted = listRulesOf(context)
   const read = summaryQueryReader(accepted, columns.order, mostGroups)
-  const admitFilters = filterAdmission(scene)
-  const needed = neededScopes(scene, served)
-  const owner = (asked: Pick<RequestContext, 'params'>) => ownerOf(scene, asked.params[0] ?? null)
+  const admitFilters = filterAdmission(context)
+  const needed = neededScopes(context, served)
+  const owner = (asked: Pick<RequestContext, 'params'>) => ownerOf(context, asked.params[0] ?? null)
   const show = shownGroups(served, columns, resource.rules)
   return {
     operation: summarySegment,
@@ -43,22 +43,22 @@ function summaryRoute(scene: EndpointContext, served: ServedSummary): Route {
     rowRule: rowRuleOf(today, 'list'),
     content: [],
     query: ({ target }) => read(target),
-    target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(scene, seen) }),
+    target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(context, seen) }),
     parse: (asked) => {
-      admitScopes(asked, needed, resource, scene.challenge)
+      admitScopes(asked, needed, resource, context.challenge)
       admitFilters(asked)
       return { ...asked, key: { id: '', parent: null, account: null }, time: 0, document: null, claim: null }
     },
     plan: (intent) => ({ ...planSummary(today, intent, owner(intent)), summary: columns.summary }),
     render: (intent, outcome) => {
-      if (isAbsent(outcome)) throw absentItem(scene, outcome)
+      if (isAbsent(outcome)) throw absentItem(context, outcome)
       const { groups } = outcome as RowGroups
       if (groups.length > mostGroups) throw tooManyGroups(served)
       return digestedReply(resource, intent.world, JSON.stringify({ data: show(groups) }))
     },
     offer: () => summaryOffer(accepted),
     claims: null,
-    about: summaryDescription(scene, served),
+    about: summaryDescription(context, served),
   }
 }
 

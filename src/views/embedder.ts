@@ -19,7 +19,7 @@ import { listRulesOf, restrictedColumns } from './version-lists.ts'
 
 /** A resource that embeds others, and the resources of its version, which are complete when the first request arrives. */
 export interface EmbeddingResource extends ShownResource {
-  readonly scenes: ReadonlyMap<string, ShownResource>
+  readonly contexts: ReadonlyMap<string, ShownResource>
   /** The challenge (WWW-Authenticate) for callers without the rights. R169. */
   readonly challenge: string
 }
@@ -58,16 +58,16 @@ export interface Embedder {
   readonly reach: (tree: EmbedTree) => { readonly resources: readonly string[]; readonly isPersonal: boolean }
 }
 
-export function embedderOf(scene: EmbeddingResource): Embedder {
-  const names = embeddableNames(scene.resource, scene.resources)
-  const level = levelOf(scene, scene)
+export function embedderOf(context: EmbeddingResource): Embedder {
+  const names = embeddableNames(context.resource, context.resources)
+  const level = levelOf(context, context)
   const all = () => names.map((name) => embeddedAt(level, name))
   return {
     names,
-    rules: names.flatMap((name) => rulesAt(scene.resource, name.split('.'), scene.resources)),
+    rules: names.flatMap((name) => rulesAt(context.resource, name.split('.'), context.resources)),
     collections: () => [...new Set(all().flatMap(collectionsOf))],
-    admit: (tree, caller) => admitNames(level, tree, '', { caller, scene }),
-    plan: (tree, asked) => planLevel(level, scene, tree, asked),
+    admit: (tree, caller) => admitNames(level, tree, '', { caller, context }),
+    plan: (tree, asked) => planLevel(level, context, tree, asked),
     texts: (tree, asked, found, count) => embeddedTexts(level, tree, asked, found, count),
     reach: (tree) => {
       const own = embeddedIn(level, tree)
@@ -88,8 +88,8 @@ function levelOf(from: ShownResource, root: EmbeddingResource): EmbedLevel {
 
 function embeddedOf({ resource, resources }: ShownResource, root: EmbeddingResource, name: string): Embedded {
   const relation = relationAt(resource, name, resources)
-  const shown = root.scenes.get(relation.resource) as ShownResource
-  const pairing = relation.pair ? pairingFrom(resource, root.scenes.get(relation.pair) as ShownResource) : null
+  const shown = root.contexts.get(relation.resource) as ShownResource
+  const pairing = relation.pair ? pairingFrom(resource, root.contexts.get(relation.pair) as ShownResource) : null
   const list = relation.by === 'list' ? firstPage(shown, resource, pairing) : null
   const restricted = restrictedColumns(shown.representation)
   const sorted = list?.order.flatMap(({ column }) => restricted.get(column)?.[1] ?? []) ?? []
@@ -170,9 +170,9 @@ function admitNames(
   level: EmbedLevel,
   tree: EmbedTree,
   before: string,
-  { caller, scene }: { readonly caller: Caller; readonly scene: EmbeddingResource },
+  { caller, context }: { readonly caller: Caller; readonly context: EmbeddingResource },
 ): void {
-  const asking = { caller, challenge: scene.challenge, auth: scene.resource.settings.auth }
+  const asking = { caller, challenge: context.challenge, auth: context.resource.settings.auth }
   for (const [name, below] of tree) {
     const path = before + name
     const { rule, scopes, shown, pairing, below: next } = level(name)
@@ -181,7 +181,7 @@ function admitNames(
     const refused = [rule, ...(pairing ? [pairing.rule] : [])].filter((one) => !permits(caller, one))
     if (refused.length > 0) throw otherRowsRefusal(`embed ${path}`, refused[0], asking)
     for (const one of pairing ? [shown, pairing.shown] : [shown]) allowAccount(caller, one.resource)
-    admitNames(next, below, `${path}.`, { caller, scene })
+    admitNames(next, below, `${path}.`, { caller, context })
   }
 }
 

@@ -93,8 +93,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'endpoints/transition-item.ts',
-        from: '  admitTransition(scene, served, before)',
-        to: '  if (!Object.hasOwn(intent, "compared")) admitTransition(scene, served, before)\n  Object.assign(intent, { compared: true })',
+        from: '  admitTransition(context, served, before)',
+        to: '  if (!Object.hasOwn(intent, "compared")) admitTransition(context, served, before)\n  Object.assign(intent, { compared: true })',
       },
     ],
     tests: ['test/store/states.test.ts'],
