@@ -391,12 +391,12 @@ const unstored = (description: string, prefix?: string): ResourceDeclaration => 
 /** Makes the routes of each version that belong to no resource. */
 function serviceRoutesOf(
   service: string,
-  around: DeclarationContext,
+  context: DeclarationContext,
   challenge: string,
   scopes: Map<string, EventScope>,
 ) {
-  const { batches: most } = around.settings
-  const made = (name: string, declared: ResourceDeclaration) => makeResource(name, declared, around)
+  const { batches: most } = context.settings
+  const made = (name: string, declared: ResourceDeclaration) => makeResource(name, declared, context)
   const batchResource = made('batches', unstored('Several operations, all or none.'))
   const batches: ServiceRoute[] = most === null ? [] : [[batchPath, batchRoute(batchResource, most)]]
   const events = made('events', unstored('The changes of items, in their order.', 'evt'))
@@ -405,7 +405,7 @@ function serviceRoutesOf(
     const scope = eventScope(service, label, contexts.values())
     scopes.set(label, scope)
     if (scope.sources.length === 0) return batches
-    const reactions = around.settings.events.reactions ? reactionRoutes(scope, reactionsResource) : []
+    const reactions = context.settings.events.reactions ? reactionRoutes(scope, reactionsResource) : []
     return [...batches, ...eventRoutes(scope, events, challenge), ...reactions]
   }
 }
@@ -425,15 +425,15 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const rules = { settings, kinds: lists.kinds }
   const { resources: all, concepts = {}, events = false, versions = {} } = declaration
-  const around = { resources: all, concepts, events, ...rules }
-  const made = new Map(Object.entries(all).map(([name, one]) => [name, makeResource(name, one, around)]))
+  const context = { resources: all, concepts, events, ...rules }
+  const made = new Map(Object.entries(all).map(([name, one]) => [name, makeResource(name, one, context)]))
   const resources = withStoredVersions(made, { declaration, changes, rules })
   const writer = rowWriter(resources, [...lists.effects, ...standardMakers(resources, settings)])
   const { tokens } = settings.auth
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)
   const challenge = challengeOf(declaration.name, issued?.url ?? null)
   const scopes = new Map<string, EventScope>()
-  const serviceRoutes = serviceRoutesOf(declaration.name, around, challenge, scopes)
+  const serviceRoutes = serviceRoutesOf(declaration.name, context, challenge, scopes)
   const shared = { declaration, changes, today: resources, settings, challenge, writer, serviceRoutes }
   const editions = servedVersions({ ...shared, ...lists })
   const served = editions.flatMap(({ label }) => (versions[label]?.retired === undefined ? [label] : []))

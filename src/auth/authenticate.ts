@@ -31,7 +31,7 @@ export interface AuthDeps {
   /** Verifies an access token; null if tokens are not accepted. */
   readonly tokens: ((token: string) => Promise<AuthVerdict>) | null
   /** Callers known from the start, by their API key. */
-  readonly known?: ReadonlyMap<string, Caller>
+  readonly fixedCallers?: ReadonlyMap<string, Caller>
   readonly world: ServiceWorld
 }
 
@@ -61,7 +61,15 @@ function brieflyCached(look: () => string | null, now: () => number): () => stri
 
 /** Caches callers by the digest of their credential for a short while; a cached one needs no query and no verification. */
 // long because: its functions share the caches
-export function makeAuthenticate({ auth, challenge, store, peppers, tokens, known, world }: AuthDeps): Authenticate {
+export function makeAuthenticate({
+  auth,
+  challenge,
+  store,
+  peppers,
+  tokens,
+  fixedCallers,
+  world,
+}: AuthDeps): Authenticate {
   const { due: now } = world
   /** Callers, with the mark of the store; null if the store cannot give one synchronously. */
   const remembered = new Remembered<RememberedCaller, string | null>(mostCallers)
@@ -96,7 +104,7 @@ export function makeAuthenticate({ auth, challenge, store, peppers, tokens, know
     digest: string,
     address: string | null,
   ): AuthVerdict | Promise<AuthVerdict> {
-    const fixed = known?.get(text)
+    const fixed = fixedCallers?.get(text)
     if (fixed) return { caller: fixed, until: Number.POSITIVE_INFINITY }
     if (!isApiKey(text) && (inKeyHeader || tokens === null))
       return { refused: 'The credential is not an API key of this service.', guessed: true }

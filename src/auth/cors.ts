@@ -28,19 +28,19 @@ type CorsRequest = Pick<Call, 'method' | 'headers'>
 
 /** Adds the CORS headers for the origin of a call. Never allows the browser's credentials. R174 to R176. */
 export function addCorsHeaders(
-  { method, headers: asked }: CorsRequest,
+  { method, headers: requestHeaders }: CorsRequest,
   { status, headers }: Reply,
   { cors, auth, rateLimit }: Settings,
 ): void {
   if (cors.origins.length === 0) return
   const all = cors.origins.includes('*')
   if (!all) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin` // R145
-  const { origin } = asked
+  const { origin } = requestHeaders
   if (origin === undefined || !(all || cors.origins.includes(origin))) return
   headers['Access-Control-Allow-Origin'] = all ? '*' : origin
   headers['Access-Control-Expose-Headers'] =
     rateLimit.headers === 'x-ratelimit' ? `${exposedHeaders}, ${exposedLegacyHeaders}` : exposedHeaders
-  if (method !== 'OPTIONS' || status !== 204 || asked['access-control-request-method'] === undefined) return
+  if (method !== 'OPTIONS' || status !== 204 || requestHeaders['access-control-request-method'] === undefined) return
   const own = auth.apiKeyHeader === null ? [] : [auth.apiKeyHeader.toLowerCase()]
   headers['Access-Control-Allow-Methods'] = headers.Allow as string
   headers['Access-Control-Allow-Headers'] = [...new Set([...cors.headers, ...own])].join(', ')

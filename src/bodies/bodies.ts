@@ -23,47 +23,47 @@ import {
 } from './schemas.ts'
 
 /** The schema of an item in answers. */
-export function itemRef(resource: Resource, around: SchemaContext): ComponentRef {
-  const links = linksProperty(resource, around)
-  if (embeddableNames(resource, around.resources).length === 0)
-    return putBodySchema(resource, '', around, shownSchema(resource, links, around))
-  const { bodies, putRecursive } = around.components
+export function itemRef(resource: Resource, context: SchemaContext): ComponentRef {
+  const links = linksProperty(resource, context)
+  if (embeddableNames(resource, context.resources).length === 0)
+    return putBodySchema(resource, '', context, shownSchema(resource, links, context))
+  const { bodies, putRecursive } = context.components
   return putRecursive('schemas', schemaNames(resource, ''), (ref) => {
     bodies.form(bodyName(itemRef, resource), () => ref) // known before it is made, as what it embeds may embed it
-    const item = (one: Resource) => cachedBodyRef(itemRef, one, around)
-    const embedded = embeddedProperty(resource, around.resources, { item, pair: (one) => pairProperty(one, around) })
-    return shownSchema(resource, { ...links, ...embedded }, around)
+    const item = (one: Resource) => cachedBodyRef(itemRef, one, context)
+    const embedded = embeddedProperty(resource, context.resources, { item, pair: (one) => pairProperty(one, context) })
+    return shownSchema(resource, { ...links, ...embedded }, context)
   })
 }
 
 /** The property `_pair` of items that are answered as one side of a pair; empty if pairs have no fields. */
-export function pairProperty(pair: Resource, around: SchemaContext): DocumentPart {
+export function pairProperty(pair: Resource, context: SchemaContext): DocumentPart {
   const names = pairFields(pair)
   const shown = pair.members.filter(({ name }) => names.includes(name))
   if (shown.length === 0) return {}
-  const schema = putBodySchema(pair, 'Pair', around, {
+  const schema = putBodySchema(pair, 'Pair', context, {
     title: `${pair.title}: what belongs to the pair`,
     ...{ type: 'object', readOnly: true },
-    properties: propertySchemas(shown, (member) => answeredSchema(pair, member, around)),
+    properties: propertySchemas(shown, (member) => answeredSchema(pair, member, context)),
     ...requiredNames(shown.filter(({ read }) => read === null).map(({ name }) => name)),
   })
   return { _pair: schema }
 }
 
 /** The schema of an item as an event carries it, without links and without what reads embed. */
-export const recordedRef = (resource: Resource, around: SchemaContext): ComponentRef => {
-  const hasMore = linksProperty(resource, around) !== null || embeddableNames(resource, around.resources).length > 0
-  if (!hasMore) return itemRef(resource, around)
-  return putBodySchema(resource, 'Recorded', around, shownSchema(resource, null, around))
+export const recordedRef = (resource: Resource, context: SchemaContext): ComponentRef => {
+  const hasMore = linksProperty(resource, context) !== null || embeddableNames(resource, context.resources).length > 0
+  if (!hasMore) return itemRef(resource, context)
+  return putBodySchema(resource, 'Recorded', context, shownSchema(resource, null, context))
 }
 
-function shownSchema(resource: Resource, more: DocumentPart | null, around: SchemaContext): DocumentPart {
+function shownSchema(resource: Resource, more: DocumentPart | null, context: SchemaContext): DocumentPart {
   const seen = resource.members.filter(({ writeOnly }) => !writeOnly)
   return {
     title: resource.title,
     description: resource.declaration.description,
     type: 'object',
-    properties: { ...propertySchemas(seen, (member) => answeredSchema(resource, member, around)), ...more },
+    properties: { ...propertySchemas(seen, (member) => answeredSchema(resource, member, context)), ...more },
     ...requiredNames([
       ...seen.filter(({ read }) => read === null).map(({ name }) => name),
       ...(more?._links ? ['_links'] : []),
@@ -71,7 +71,7 @@ function shownSchema(resource: Resource, more: DocumentPart | null, around: Sche
   }
 }
 
-export function createRef(resource: Resource, around: SchemaContext): ComponentRef {
+export function createRef(resource: Resource, context: SchemaContext): ComponentRef {
   const { settings, key } = resource
   const taken = resource.members.filter(
     (member) =>
@@ -80,18 +80,18 @@ export function createRef(resource: Resource, around: SchemaContext): ComponentR
       (member.name === 'id' && key === null && settings.resource.id === 'client'),
   )
   const needed = taken.filter(({ name, absent }) => absent === undefined && name !== 'id')
-  return putBodySchema(resource, 'Create', around, {
+  return putBodySchema(resource, 'Create', context, {
     type: 'object',
     properties: {
       ...propertySchemas(taken, ({ name }) => {
-        const sent = name === 'id' ? idForm(resource, around) : declaredSchema(resource, name, 'sent', around)
+        const sent = name === 'id' ? idForm(resource, context) : declaredSchema(resource, name, 'sent', context)
         return name === key ? addressSchema(sent) : sent
       }),
-      ...keyProperty(resource, 'create', around),
+      ...keyProperty(resource, 'create', context),
     },
     ...requiredNames(needed.map(({ name }) => name)),
     ...unnamedMembers(settings),
-    ...listedExample(createExample(resource, exampleIds(around))),
+    ...listedExample(createExample(resource, exampleIds(context))),
   })
 }
 
@@ -99,46 +99,46 @@ export function createRef(resource: Resource, around: SchemaContext): ComponentR
  * A PUT may leave out the fields that then keep their value: write-only ones, those with scopes, and immutable ones if not
  * every caller that may replace an item may read it. R111.
  */
-export function replaceRef(resource: Resource, around: SchemaContext): ComponentRef {
+export function replaceRef(resource: Resource, context: SchemaContext): ComponentRef {
   const isRead = isReadByWriters(resource)
   const stays = ({ writeOnly, write, immutable }: Member) => writeOnly || write.length > 0 || (immutable && !isRead)
   const needed = resource.members.filter((one) => one.from === 'caller' && one.absent === undefined && !stays(one))
-  return putBodySchema(resource, 'Replace', around, {
+  return putBodySchema(resource, 'Replace', context, {
     type: 'object',
     properties: {
-      ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'sent', around)),
+      ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'sent', context)),
       ...ignoredMembers(resource),
     },
     ...requiredNames(needed.map(({ name }) => name)),
     ...unnamedMembers(resource.settings),
-    ...listedExample(changeExample(resource, exampleIds(around), false)),
+    ...listedExample(changeExample(resource, exampleIds(context), false)),
   })
 }
 
-export function changeRef(resource: Resource, around: SchemaContext): ComponentRef {
-  return putBodySchema(resource, 'Update', around, {
+export function changeRef(resource: Resource, context: SchemaContext): ComponentRef {
+  return putBodySchema(resource, 'Update', context, {
     type: 'object',
     properties: {
-      ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'patched', around)),
+      ...propertySchemas(resource.members, (member) => returnedSchema(resource, member, 'patched', context)),
       ...ignoredMembers(resource),
-      ...keyProperty(resource, 'change', around),
+      ...keyProperty(resource, 'change', context),
     },
     ...unnamedMembers(resource.settings),
-    ...listedExample(changeExample(resource, exampleIds(around), true)),
+    ...listedExample(changeExample(resource, exampleIds(context), true)),
   })
 }
 
-export function listRef(resource: Resource, around: SchemaContext): ComponentRef {
+export function listRef(resource: Resource, context: SchemaContext): ComponentRef {
   const { settings } = resource
   const { pagination, maxPageSize, links } = settings.list
   const inside = links === 'body' || links === 'both'
   const url = { type: 'string', format: 'uri-reference' }
   const relations = ['self', 'first', 'prev', 'next', 'last'].map((relation) => [relation, url])
-  return putBodySchema(resource, 'List', around, {
+  return putBodySchema(resource, 'List', context, {
     type: 'object',
     properties: {
-      data: { type: 'array', items: cachedBodyRef(itemRef, resource, around), maxItems: maxPageSize },
-      [pagination.field]: around.components.put(
+      data: { type: 'array', items: cachedBodyRef(itemRef, resource, context), maxItems: maxPageSize },
+      [pagination.field]: context.components.put(
         'schemas',
         ['PageInformation', `${schemaName(resource)}PageInformation`],
         {
@@ -156,19 +156,19 @@ export function listRef(resource: Resource, around: SchemaContext): ComponentRef
 export function inputRef(
   resource: Resource,
   { name, input }: Pick<Transition, 'name' | 'input'>,
-  around: SchemaContext,
+  context: SchemaContext,
 ): ComponentRef {
   const needed = input.filter(({ absent }) => absent === undefined).map((one) => one.name)
-  return putBodySchema(resource, pascalCase(name), around, {
+  return putBodySchema(resource, pascalCase(name), context, {
     title: `${resource.title}: the input of ${name}`,
     type: 'object',
     properties: {
-      ...bodySchemas(resource, input, 'sent', around),
-      ...keyProperty(resource, 'transition', around),
+      ...bodySchemas(resource, input, 'sent', context),
+      ...keyProperty(resource, 'transition', context),
     },
     ...requiredNames(needed),
     ...unnamedMembers(resource.settings),
-    ...listedExample(exampleInput(input, resource, exampleIds(around))),
+    ...listedExample(exampleInput(input, resource, exampleIds(context))),
   })
 }
 
@@ -176,12 +176,12 @@ export function inputRef(
 export function outputRef(
   resource: Resource,
   { name, output }: Pick<OwnOperation, 'name' | 'output'>,
-  around: SchemaContext,
+  context: SchemaContext,
 ): ComponentRef {
-  return putBodySchema(resource, `${pascalCase(name)}Output`, around, {
+  return putBodySchema(resource, `${pascalCase(name)}Output`, context, {
     title: `${resource.title}: the output of ${name}`,
     type: 'object',
-    properties: bodySchemas(resource, output, 'answered', around),
+    properties: bodySchemas(resource, output, 'answered', context),
     ...requiredNames(output.map((one) => one.name)),
   })
 }
@@ -190,11 +190,11 @@ export function outputRef(
 export function outputsRef(
   resource: Resource,
   operation: Pick<OwnOperation, 'name' | 'output'>,
-  around: SchemaContext,
+  context: SchemaContext,
 ): ComponentRef {
   const { maxPageSize, pagination } = resource.settings.list
-  const data = { type: 'array', items: outputRef(resource, operation, around), maxItems: maxPageSize }
-  return putBodySchema(resource, `${pascalCase(operation.name)}Page`, around, {
+  const data = { type: 'array', items: outputRef(resource, operation, context), maxItems: maxPageSize }
+  return putBodySchema(resource, `${pascalCase(operation.name)}Page`, context, {
     ...{ title: `${resource.title}: a page of ${operation.name}`, type: 'object' },
     properties: { data, [pagination.field]: cursorInformationSchema(resource.settings) },
     ...{ required: ['data', pagination.field], additionalProperties: false },
@@ -206,7 +206,7 @@ const bodySchemas = (
   { rules }: Resource,
   fields: readonly Pick<InputField, 'name' | 'field'>[],
   way: 'answered' | 'sent',
-  around: SchemaContext,
+  context: SchemaContext,
 ): DocumentPart =>
   Object.fromEntries(
     fields.map(({ name, field }) => [
@@ -214,7 +214,7 @@ const bodySchemas = (
       fieldSchema(
         termsOf(field, rules, () => undefined, name),
         way,
-        around,
+        context,
       ),
     ]),
   )
@@ -243,23 +243,23 @@ const declaredSchema = (
   { name }: Resource,
   own: string,
   way: 'answered' | 'sent' | 'patched',
-  around: SchemaContext,
-): DocumentPart => fieldSchema(around.termsOf(name)[own] as FieldTerms, way, around)
+  context: SchemaContext,
+): DocumentPart => fieldSchema(context.termsOf(name)[own] as FieldTerms, way, context)
 
 /** The schema of a stored value, also of one that does not fit the declaration: for answers, PUT and PATCH. */
 const storedSchema = (
   { name }: Resource,
   own: string,
   way: 'answered' | 'sent' | 'patched',
-  around: SchemaContext,
-): DocumentPart => fieldSchema(around.storedTermsOf(name)[own] as FieldTerms, way, around)
+  context: SchemaContext,
+): DocumentPart => fieldSchema(context.storedTermsOf(name)[own] as FieldTerms, way, context)
 
-function answeredSchema(resource: Resource, member: Member, around: SchemaContext): DocumentPart {
+function answeredSchema(resource: Resource, member: Member, context: SchemaContext): DocumentPart {
   const { name, field } = member
-  const owner = name === resource.parent?.field ? around.resources.get(resource.parent.resource) : undefined
-  if (name === 'id') return { ...idSchema(resource, around), readOnly: true }
-  if (owner) return { ...idSchema(owner, around), readOnly: true }
-  const schema = storedSchema(resource, name, 'answered', around)
+  const owner = name === resource.parent?.field ? context.resources.get(resource.parent.resource) : undefined
+  if (name === 'id') return { ...idSchema(resource, context), readOnly: true }
+  if (owner) return { ...idSchema(owner, context), readOnly: true }
+  const schema = storedSchema(resource, name, 'answered', context)
   const example = field.kind === 'text' ? exampleValue(member, resource.rules.kinds) : undefined
   return example === undefined ? schema : { examples: [example], ...schema }
 }
@@ -269,24 +269,24 @@ function returnedSchema(
   resource: Resource,
   member: Member,
   way: 'sent' | 'patched',
-  around: SchemaContext,
+  context: SchemaContext,
 ): DocumentPart {
   const { name, from } = member
-  if (from === 'caller') return storedSchema(resource, name, way, around)
+  if (from === 'caller') return storedSchema(resource, name, way, context)
   if (from === 'service') return ignoredSchema
   const {
     default: _,
     description: __,
     ...schema
-  } = name === resource.key ? declaredSchema(resource, name, way, around) : answeredSchema(resource, member, around)
+  } = name === resource.key ? declaredSchema(resource, name, way, context) : answeredSchema(resource, member, context)
   return { ...schema, readOnly: true }
 }
 
-type BodyMaker = (resource: Resource, around: SchemaContext) => ComponentRef
+type BodyMaker = (resource: Resource, context: SchemaContext) => ComponentRef
 
 /** The schema of a body, made once for each OpenAPI document. */
-export const cachedBodyRef = (make: BodyMaker, resource: Resource, around: SchemaContext): ComponentRef =>
-  around.components.bodies.form(bodyName(make, resource), () => make(resource, around))
+export const cachedBodyRef = (make: BodyMaker, resource: Resource, context: SchemaContext): ComponentRef =>
+  context.components.bodies.form(bodyName(make, resource), () => make(resource, context))
 
 const bodyName = (make: BodyMaker, { name }: Resource): string => `${make.name} ${name}`
 

@@ -7,7 +7,7 @@ import { type ComponentRef, type DocumentPart, pascalCase } from './components.t
 import { fieldSchema, type SchemaContext } from './schemas.ts'
 
 /** A page of the revisions of an item. */
-export function revisionsRef(resource: Resource, around: SchemaContext): ComponentRef {
+export function revisionsRef(resource: Resource, context: SchemaContext): ComponentRef {
   const { settings, singular, title, machine } = resource
   const entered = machine === null ? [] : [...machine.transitions, ...machine.timed].map(({ to }) => to)
   const properties = {
@@ -15,11 +15,11 @@ export function revisionsRef(resource: Resource, around: SchemaContext): Compone
     at: { type: 'string', format: 'date-time' },
     by: { type: ['string', 'null'] },
     type: { type: 'string', enum: [...new Set(['created', 'updated', 'deleted', ...entered])] },
-    changes: changesRef(resource, around),
+    changes: changesRef(resource, context),
   }
   const entry = { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
   const { field } = settings.list.pagination
-  return around.components.put(
+  return context.components.put(
     'schemas',
     [`${pascalCase(singular)}Revisions`, `${pascalCase(resource.name)}Revisions`],
     {
@@ -34,22 +34,22 @@ export function revisionsRef(resource: Resource, around: SchemaContext): Compone
 }
 
 /** The difference between two revisions. */
-function changesRef(resource: Resource, around: SchemaContext): ComponentRef {
+function changesRef(resource: Resource, context: SchemaContext): ComponentRef {
   const { members, name, singular, title } = resource
-  const terms = around.storedTermsOf(name)
+  const terms = context.storedTermsOf(name)
   const seen = members.flatMap(({ name: own, writeOnly }) => (writeOnly ? [] : [[own, terms[own]] as const]))
   const schemaOf = (one: FieldTerms): DocumentPart => {
-    const { readOnly: _, default: __, ...value } = fieldSchema({ ...one, nullable: true }, 'patched', around)
+    const { readOnly: _, default: __, ...value } = fieldSchema({ ...one, nullable: true }, 'patched', context)
     return value
   }
   const properties = Object.fromEntries(seen.map(([own, one]) => [own, one ? schemaOf(one) : { type: 'string' }]))
-  return around.components.put('schemas', [`${pascalCase(singular)}Changes`, `${pascalCase(name)}Changes`], {
+  return context.components.put('schemas', [`${pascalCase(singular)}Changes`, `${pascalCase(name)}Changes`], {
     ...{ title: `${title}: what a revision has changed`, type: 'object', properties },
     description: 'A merge patch from an earlier revision; null empties a field.',
   })
 }
 
 /** The content of a difference. */
-export const patchContent = (resource: Resource, around: SchemaContext): DocumentPart => ({
-  [mergePatchType]: { schema: changesRef(resource, around) },
+export const patchContent = (resource: Resource, context: SchemaContext): DocumentPart => ({
+  [mergePatchType]: { schema: changesRef(resource, context) },
 })

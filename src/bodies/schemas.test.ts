@@ -48,7 +48,7 @@ function judges({ resources, settings }: Service, way: SchemaUse) {
   const things = resources.get('things')
   assert.ok(things)
   const terms = fieldTermsOf(things, resources)
-  const around = {
+  const context = {
     kinds: things.rules.kinds,
     settings,
     components: parts,
@@ -59,7 +59,7 @@ function judges({ resources, settings }: Service, way: SchemaUse) {
   const ajv = new Ajv2020({ strict: false })
   addFormats.default(ajv)
   return (name: string) => {
-    const schema = fieldSchema(terms[name] as never, way, around)
+    const schema = fieldSchema(terms[name] as never, way, context)
     const fits = ajv.compile({ ...schema, components: parts.all() })
     const check = things.byName.get(name)?.check
     return {

@@ -23,8 +23,8 @@ export function termsAt(all: Readonly<Record<string, FieldTerms>>, path: string)
 }
 
 /** The schema of a field. */
-export function fieldSchema(terms: FieldTerms, use: SchemaUse, around: SchemaContext): DocumentPart {
-  const { description, ...value } = valueSchema(terms, use, around)
+export function fieldSchema(terms: FieldTerms, use: SchemaUse, context: SchemaContext): DocumentPart {
+  const { description, ...value } = valueSchema(terms, use, context)
   const examples = use === 'asked' || terms.example === undefined ? undefined : [terms.example]
   const whole = terms.nullable && use !== 'asked' ? nullableSchema(value) : value
   const usual = use === 'sent' ? { default: terms.default } : {}
@@ -48,13 +48,13 @@ function nullableSchema(schema: DocumentPart): DocumentPart {
   return { type: [type, 'null'], ...rest, ...values }
 }
 
-function valueSchema(terms: FieldTerms, use: SchemaUse, around: SchemaContext): DocumentPart {
+function valueSchema(terms: FieldTerms, use: SchemaUse, context: SchemaContext): DocumentPart {
   const { min, max, pattern, ...endless } = terms
-  const { settings, components, kinds, resources } = around
+  const { settings, components, kinds, resources } = context
   return fieldKind(terms.kind, kinds).schema(use === 'asked' ? endless : terms, use, {
     zone: use === 'answered' ? 'written' : settings.dates.acceptOffsets ? 'any' : 'utc',
-    fieldSchema: (one, own) => fieldSchema(one, own, around),
-    idSchema: (to) => idSchema(resources.get(to) as Resource, around),
+    fieldSchema: (one, own) => fieldSchema(one, own, context),
+    idSchema: (to) => idSchema(resources.get(to) as Resource, context),
     shared: (name, schema) => ({ ...components.put('schemas', [name], schema) }),
     open: settings.body.unknownFields !== 'reject',
   })
@@ -67,22 +67,22 @@ export const unnamedMembers = ({ body }: Settings): DocumentPart =>
   body.unknownFields === 'reject' ? { additionalProperties: false } : {}
 
 /** The schema of the ids or keys of a resource, as texts. Ids are a component. */
-export function idSchema(resource: Resource, around: SchemaContext): DocumentPart {
+export function idSchema(resource: Resource, context: SchemaContext): DocumentPart {
   const { key, singular } = resource
-  const schema = idForm(resource, around)
-  return key === null ? { ...around.components.put('schemas', [`${pascalCase(singular)}Id`], schema) } : schema
+  const schema = idForm(resource, context)
+  return key === null ? { ...context.components.put('schemas', [`${pascalCase(singular)}Id`], schema) } : schema
 }
 
 /** The schema of the ids or keys itself. */
-export function idForm(resource: Resource, around: SchemaContext): DocumentPart {
+export function idForm(resource: Resource, context: SchemaContext): DocumentPart {
   const { key, prefix, settings, name } = resource
   if (key === null) {
     const isTypeId = settings.resource.id === 'typeid'
     const form = isTypeId ? typeIdPattern(prefix as string) : chosenIdPattern(prefix as string)
     return { type: 'string', pattern: form.source, examples: [exampleId(resource)] }
   }
-  const { default: _, ...terms } = around.termsOf(name)[key] as FieldTerms
-  const { description: __, ...value } = valueSchema(terms, 'sent', around)
+  const { default: _, ...terms } = context.termsOf(name)[key] as FieldTerms
+  const { description: __, ...value } = valueSchema(terms, 'sent', context)
   if (value.type === 'integer')
     return { type: 'string', pattern: wholeNumberPattern(Number(value.minimum), Number(value.maximum)) }
   return addressSchema(value)

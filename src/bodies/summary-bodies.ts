@@ -10,13 +10,13 @@ export function summaryRef(
   resource: Resource,
   name: string,
   members: readonly DescribedMember[],
-  around: SchemaContext,
+  context: SchemaContext,
 ): ComponentRef {
   const { singular, rules, title } = resource
   const own = members.map((one): [string, DocumentPart] =>
     'as' in one
-      ? [one.name, nullableValue(resource, one.as, around)]
-      : [one.name, fieldSchema(termsOf(one.field, rules, undefined, one.name), 'answered', around)],
+      ? [one.name, nullableValue(resource, one.as, context)]
+      : [one.name, fieldSchema(termsOf(one.field, rules, undefined, one.name), 'answered', context)],
   )
   const group = {
     type: 'object',
@@ -25,7 +25,7 @@ export function summaryRef(
     additionalProperties: false,
   }
   const names = [singular, `${resource.name}-item`].map((one) => pascalCase(`${one}-${name}`)) as [string, string]
-  return around.components.put('schemas', names, {
+  return context.components.put('schemas', names, {
     title: `${title}: the groups of ${name}`,
     type: 'object',
     properties: { data: { type: 'array', items: group, maxItems: mostGroups } },
@@ -35,10 +35,10 @@ export function summaryRef(
 }
 
 /** The schema of the values of a field, which may be null where no row of a group has one. */
-function nullableValue(resource: Resource, path: string, around: SchemaContext): DocumentPart {
-  const owner = path === resource.parent?.field ? around.resources.get(resource.parent.resource) : undefined
-  if (owner) return idSchema(owner, around)
-  const terms = termsAt(around.storedTermsOf(resource.name), path)
+function nullableValue(resource: Resource, path: string, context: SchemaContext): DocumentPart {
+  const owner = path === resource.parent?.field ? context.resources.get(resource.parent.resource) : undefined
+  if (owner) return idSchema(owner, context)
+  const terms = termsAt(context.storedTermsOf(resource.name), path)
   const { readOnly: _, title: __, description: ___, ...value } = terms
-  return fieldSchema({ ...value, nullable: true }, 'answered', around)
+  return fieldSchema({ ...value, nullable: true }, 'answered', context)
 }

@@ -36,11 +36,11 @@ const preparedOf = ({ prepared, rights }: ListRows): Prepared => rights?.visible
 function resolveListAt(
   cellar: StoreContext,
   own: PreparedCollection,
-  { collection, where: asked, order, rights }: ListRows,
+  { collection, where: conditions, order, rights }: ListRows,
   at: readonly unknown[],
 ): ResolvedList {
   const { nonNullColumns, columnName } = own
-  const where = rights ? [...asked, ...rights.visible.conditionsFor(collection)] : asked
+  const where = rights ? [...conditions, ...rights.visible.conditionsFor(collection)] : conditions
   const isFull = (column: string, i: number) => nonNullColumns.has(column) && at[i] !== null
   return {
     prepared: new Prepared(),

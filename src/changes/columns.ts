@@ -110,8 +110,8 @@ export function withVersionColumns(today: Resource, past: ServedHistory, elsewhe
 }
 
 /** The resource in the version before a step. */
-function resourceBefore({ change, around }: ChangeStep, { rules }: ServedHistory): Resource {
-  const made = declarationBefore(around, change as Change)
+function resourceBefore({ change, declaration }: ChangeStep, { rules }: ServedHistory): Resource {
+  const made = declarationBefore(declaration, change as Change)
   const name = change.was ?? (change.resource as string)
   const { resources, concepts = {} } = made
   return makeResource(name, resources[name] as NonNullable<(typeof resources)[string]>, {

@@ -18,7 +18,7 @@ export interface ChangeStep {
   readonly concepts: Concepts
   readonly kinds: FieldKinds
   /** The whole declaration of that version. */
-  readonly around: VersionedDeclaration
+  readonly declaration: VersionedDeclaration
   /** Identifies the step in its resource: the version, with a number if it made several, counted from the newest. */
   readonly place: string
 }

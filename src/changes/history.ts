@@ -72,20 +72,20 @@ export function versionHistory<D extends VersionedDeclaration>(
 function historyBefore(
   { name, steps }: ResourceHistory,
   change: Change,
-  around: VersionedDeclaration,
+  declaration: VersionedDeclaration,
   kinds: FieldKinds,
 ): ResourceHistory {
-  const own = around.resources[name] as ResourceDeclaration
-  const { concepts = {} } = around
+  const own = declaration.resources[name] as ResourceDeclaration
+  const { concepts = {} } = declaration
   const nth = steps.filter((one) => one.change.version === change.version && one.change.resource).length + 1
   const place = nth === 1 ? change.version : `${change.version}.${nth}`
   if (own && change.resource === name && !change.begins && !change.ends)
-    return { name: change.was ?? name, steps: [...steps, { change, own, concepts, kinds, around, place }] }
+    return { name: change.was ?? name, steps: [...steps, { change, own, concepts, kinds, declaration, place }] }
   const sides = own && (pairDeclarationOf(own)?.between ?? [parentDeclarationOf(own)?.resource])
   if (own && change.was !== undefined && sides?.includes(change.resource as string)) {
-    const { old, now } = parentFieldRenaming(around, change.resource, change.was)
+    const { old, now } = parentFieldRenaming(declaration, change.resource, change.was)
     const linked = { version: change.version, renamed: { [old]: now } }
-    return { name, steps: [...steps, { change: linked, own, concepts, kinds, around, place }] }
+    return { name, steps: [...steps, { change: linked, own, concepts, kinds, declaration, place }] }
   }
   return { name, steps }
 }

@@ -75,8 +75,8 @@ function checkLink(
   context: DeclarationCheck,
 ): void {
   const { resources, settings, rules } = context
-  const around = { resources, settings, kinds: rules.kinds, concepts: Object.fromEntries(context.soundConcepts) }
-  const ways = linkingFields(resource, name, around as unknown as DeclarationContext)
+  const declared = { resources, settings, kinds: rules.kinds, concepts: Object.fromEntries(context.soundConcepts) }
+  const ways = linkingFields(resource, name, declared as unknown as DeclarationContext)
   if (ways.length === 0)
     report(
       context,

@@ -287,7 +287,7 @@ function conceptsIn(given: unknown, depth = 0): string[] {
 }
 
 /** `around` are the settings that the service declares. */
-function checkResources(around: unknown, context: DeclarationCheck): void {
+function checkResources(declaration: unknown, context: DeclarationCheck): void {
   for (const [name, given] of Object.entries(context.resources)) {
     const path = ['resources', name]
     if (!isObject(given)) {
@@ -304,7 +304,7 @@ function checkResources(around: unknown, context: DeclarationCheck): void {
       continue
     }
     if (isObject(given.settings) && (given.settings.list || given.settings.idempotency))
-      checkSettingContradictions(path, [given.settings, around], settings, context)
+      checkSettingContradictions(path, [given.settings, declaration], settings, context)
     checkResource(judged, context)
     checkParentStates(judged, context)
     checkOperations(judged, context)

@@ -60,7 +60,7 @@ export async function devServer(given: CommandInput): Promise<number> {
     hasAccessRules(service) && process.env.NODE_ENV !== 'production'
       ? apiKeyFromSeed(store.secret, 'development')
       : null
-  const known = new Map(key === null ? [] : [[key, developer(service)]])
+  const fixedCallers = new Map(key === null ? [] : [[key, developer(service)]])
   const numbers = () => versionNumbersOf(given.arguments[0] as string, service)
   const place = { port: portOf(given), host: hostOf(given), ...(socket && { socket }) }
   const { url, stop } = await startService(service, {
@@ -68,7 +68,7 @@ export async function devServer(given: CommandInput): Promise<number> {
     contents,
     place,
     log,
-    known,
+    fixedCallers,
     numbers,
     preview: 'all',
     privateTargets: 'loopback',

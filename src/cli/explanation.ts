@@ -105,11 +105,11 @@ function explainedWay(
   const match = findEndpoint(call, passage, service)
   if ('status' in match) throw new Problem('route-not-found', `It is redirected to ${match.headers.Location}.`)
   const route = findRoute(call, match.endpoint, passage.version, service.settings)
-  const asked: RequestContext = {
+  const request: RequestContext = {
     ...{ call, caller: who, world, params: match.params },
     carried: passage.carried,
     query: null,
     body: null,
   }
-  return { way: { ...question, ...context, service, world, route, asked }, place: match.endpoint }
+  return { way: { ...question, ...context, service, world, route, request }, place: match.endpoint }
 }

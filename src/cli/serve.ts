@@ -120,7 +120,7 @@ async function run(given: CommandInput): Promise<number> {
   if (production) await requireSchema(given, service, database)
   const exposed = exposedOf(given)
   const privateTargets = privateTargetsOf(given)
-  const around = {
+  const options = {
     ...hostsOf(given),
     ...trustedProxiesOf(given),
     preview: previewOf(given, service),
@@ -159,7 +159,7 @@ async function run(given: CommandInput): Promise<number> {
     exposed,
     privateTargets,
     counting,
-    ...around,
+    ...options,
   })
   const stop = () =>
     untilReplaced()

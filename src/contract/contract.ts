@@ -157,12 +157,12 @@ function resourceContract(
   resource: Resource,
   resources: ReadonlyMap<string, Resource>,
   places: readonly Endpoint[],
-  around: Settings,
+  serviceSettings: Settings,
 ): ResourceContract {
   const { prefix, key, parent, declaration, methods, settings } = resource
   const own = places.filter(({ methods }) => [...methods.values()][0]?.resource.name === resource.name)
   const differing = noticeableSettings(settings).filter(
-    (path) => !isSameValue(contractSetting(settings, path), contractSetting(around, path)),
+    (path) => !isSameValue(contractSetting(settings, path), contractSetting(serviceSettings, path)),
   )
   const embeds = embeddableNames(resource, resources)
   return {

@@ -12,12 +12,12 @@ export const accessRulePhase = check({
   explains: [
     {
       step: 'rule',
-      check: ({ route: { rule, rowRule }, asked, service }) => {
-        allow(asked.caller, rule, service.challenge)
+      check: ({ route: { rule, rowRule }, request, service }) => {
+        allow(request.caller, rule, service.challenge)
         if (rowRule)
-          return rowTest(rowRule, asked.caller) === null
+          return rowTest(rowRule, request.caller) === null
             ? `the caller may use all items: ${rowRuleText(rowRule)}`
-            : `the caller may use some of the items: ${rowRuleText(rowRule)}; its id is ${JSON.stringify(asked.caller.id)}`
+            : `the caller may use some of the items: ${rowRuleText(rowRule)}; its id is ${JSON.stringify(request.caller.id)}`
         if (rule === 'public') return 'public: for all callers'
         return rule === 'authenticated' ? 'for all authenticated callers' : `the caller has the required scope ${rule}`
       },
@@ -36,7 +36,7 @@ export const accountPhase = check({
   explains: [
     {
       step: 'account',
-      check: ({ route: { resource }, asked: { caller } }) => {
+      check: ({ route: { resource }, request: { caller } }) => {
         const { account } = resource.collection
         if (account === null) return null
         allowAccount(caller, resource)

@@ -30,7 +30,7 @@ export const cachePhase = phase({
   },
 })
 
-const noLookup: CacheLookup = { key: '', mark: null, collection: null, query: null, known: null }
+const noLookup: CacheLookup = { key: '', mark: null, collection: null, query: null, cached: null }
 
 /** The parsed query of an outdated answer can still be used, as the request is the same. */
 function lookupOf(way: CacheableWay, read: readonly string[], mark: string | null): CacheLookup {
@@ -38,11 +38,11 @@ function lookupOf(way: CacheableWay, read: readonly string[], mark: string | nul
   const { store, service } = way.context
   const { answers, callerNames } = way.context.world.state.of(makeAnswerCache, null)
   const key = cacheKeyOf(way, callerNames)
-  const known = answers.get(key, mark, (since, answer) => isStill(store, answer, since)) ?? null
-  if (known) known.repeated = true
+  const cached = answers.get(key, mark, (since, answer) => isStill(store, answer, since)) ?? null
+  if (cached) cached.repeated = true
   const isAlone = read.length === 1 && way.route.operation === 'list' && !service.ruled
   const collection = isAlone ? (read[0] as string) : null
-  return { key, mark, collection, query: answers.latest(key)?.query ?? null, known }
+  return { key, mark, collection, query: answers.latest(key)?.query ?? null, cached }
 }
 
 /** The columns that choose the rows of a list; null if the list is read from others too. */
@@ -70,11 +70,11 @@ export const recallPhase = phase({
   name: 'recall',
   needs: ['lookup'],
   gives: 'answer',
-  pass: ({ call, admission, lookup: { known } }) => {
-    if (!known) return null
-    const bytes = known.reply.body?.length ?? 0
+  pass: ({ call, admission, lookup: { cached } }) => {
+    if (!cached) return null
+    const bytes = cached.reply.body?.length ?? 0
     const room = bytes > smallAnswer ? waitForMemory({ call, admission }, () => bytes) : null
-    return room ? room.then(() => copyReply(known.reply)) : copyReply(known.reply)
+    return room ? room.then(() => copyReply(cached.reply)) : copyReply(cached.reply)
   },
 })
 
@@ -84,8 +84,8 @@ export const conditionsPhase = check({
   needs: ['route', 'identified', 'versioned', 'lookup', 'answer'],
   pass: (way) => {
     const { call, route, context, lookup, query, answer } = way
-    const known =
-      lookup.known ??
+    const cached =
+      lookup.cached ??
       (lookup.mark === null
         ? null
         : rememberAnswer(
@@ -102,7 +102,7 @@ export const conditionsPhase = check({
         way.reply = part
       })
     if (coding === null || applied !== answer) return null
-    return encodeReply(call, answer, coding, { kept: known?.encoded }).then((encoded) => {
+    return encodeReply(call, answer, coding, { kept: cached?.encoded }).then((encoded) => {
       way.reply = encoded
     })
   },

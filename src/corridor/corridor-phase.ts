@@ -19,7 +19,7 @@ export interface ExplainedWay {
   /** Why the credential is invalid; null if it is valid or missing. */
   readonly invalid: string | null
   readonly route: Route
-  readonly asked: RequestContext
+  readonly request: RequestContext
 }
 
 /** One line of an explanation. */

@@ -43,7 +43,7 @@ export async function executeBatch(way: Way & BatchWay, most: number, dryRun: bo
 
 /** A member with its references resolved: its route, and its intent. */
 interface ReadMember {
-  readonly asked: string
+  readonly resolved: string
   readonly route: Route
   readonly intent: Intent
 }
@@ -170,8 +170,9 @@ class Batch {
     this.#inBody = false
     const member = this.#members[index] as BatchMember
     const { path, body } = resolveMember(member, bodies)
-    const asked = JSON.stringify([path, body])
-    if (this.#read[index]?.asked !== asked) this.#read[index] = { asked, ...this.#readMember(member, path, body) }
+    const resolved = JSON.stringify([path, body])
+    if (this.#read[index]?.resolved !== resolved)
+      this.#read[index] = { resolved, ...this.#readMember(member, path, body) }
     this.#inBody = true
     const { route, intent } = this.#read[index] as ReadMember
     const decisions = this.#runs[index]
@@ -181,7 +182,7 @@ class Batch {
   }
 
   /** The checks of a request, from its path to its body. R1. */
-  #readMember({ method, headers }: BatchMember, path: string, body: Document | null): Omit<ReadMember, 'asked'> {
+  #readMember({ method, headers }: BatchMember, path: string, body: Document | null): Omit<ReadMember, 'resolved'> {
     const { context, versioned, identified, intent: own } = this.#way
     const { caller } = identified
     const match = locate(versioned.version.tree, path)
@@ -208,11 +209,11 @@ class Batch {
     }
     const world = { ...own.world, now: () => time }
     this.#inBody = true
-    const asked: RequestContext = {
+    const request: RequestContext = {
       ...{ call, caller, carried: versioned.carried, params: match.params, query: null, world },
       body: route.content.length === 0 ? null : (body ?? {}),
     }
-    refuseCredentialsInBody(asked, route)
-    return { route, intent: route.parse(asked) }
+    refuseCredentialsInBody(request, route)
+    return { route, intent: route.parse(request) }
   }
 }

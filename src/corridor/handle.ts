@@ -73,7 +73,7 @@ export function handle(call: Call, context: ServerContext): Promise<Reply> {
 
 const observed = ({ match, lookup }: Way): ObservedRequest => ({
   route: match?.endpoint.template ?? 'other',
-  cached: lookup && (lookup.mark === null ? null : lookup.known !== null),
+  cached: lookup && (lookup.mark === null ? null : lookup.cached !== null),
 })
 
 async function answer(call: Call, way: Way): Promise<Reply> {

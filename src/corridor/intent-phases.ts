@@ -55,10 +55,10 @@ export const queryPhase = phase({
   explains: [{ step: 'query', check: explainQuery }],
 })
 
-function explainQuery({ route, asked, target, world }: ExplainedWay): string | null {
-  const read = route.query(asked.call, world, asked.carried)
+function explainQuery({ route, request, target, world }: ExplainedWay): string | null {
+  const read = route.query(request.call, world, request.carried)
   const isRead = route.safe && route.at === 'collection' // parameters of events are parsed with the caller
-  if (read || isRead) route.parse({ ...asked, query: read })
+  if (read || isRead) route.parse({ ...request, query: read })
   const own = new Set(
     (read && 'where' in read
       ? [...read.where.flatMap(columnsOfCondition), ...read.order.map(({ column }) => column)]
@@ -68,7 +68,7 @@ function explainQuery({ route, asked, target, world }: ExplainedWay): string | n
       .flatMap((column) => (column?.of ? column.field : [])),
   )
   const by = own.size === 0 ? '' : `; fields of older versions use columns of their own: ${[...own].join(', ')}`
-  const dry = isDryRun(asked.call, route.resource.settings) ? '; the request is checked, and changes nothing' : ''
+  const dry = isDryRun(request.call, route.resource.settings) ? '; the request is checked, and changes nothing' : ''
   const embedded = read?.embed ? `; it embeds ${pathsIn(read.embed).join(', ')}` : ''
   return target.includes('?') ? `the parameters are in order${dry}${by}${embedded}` : null
 }
@@ -93,35 +93,35 @@ export const intentPhase = phase({
 
 /** The target is checked first only if parsing fails or the client waits for 100 Continue. R1, R19. */
 function parseIntent(
-  asked: RequestContext,
+  request: RequestContext,
   route: Route,
   context: Pick<ServerContext, 'service' | 'store'>,
   version: ServedVersion,
 ): Intent | Promise<Intent> {
-  const { content, headers } = asked.call
+  const { content, headers } = request.call
   if (content !== null || headers.expect !== undefined || route.content.length > 0)
-    return parseWithContent(asked, route, context, version)
+    return parseWithContent(request, route, context, version)
   try {
-    return route.parse(asked) //                                           400
+    return route.parse(request) //                                           400
   } catch (problem) {
-    return admitTargetFirst(asked, route, context, version).then(() => Promise.reject(problem))
+    return admitTargetFirst(request, route, context, version).then(() => Promise.reject(problem))
   }
 }
 
 /** Parses a call that has content, or should have. */
 async function parseWithContent(
-  asked: RequestContext,
+  request: RequestContext,
   route: Route,
   context: Pick<ServerContext, 'service' | 'store'>,
   version: ServedVersion,
 ): Promise<Intent> {
   const { upload } = route
-  if (upload || asked.call.headers.expect !== undefined) await admitTargetFirst(asked, route, context, version)
-  if (upload) return route.parse({ ...asked, body: {}, uploaded: await upload.receive(asked, context.store) })
-  let given = asked
+  if (upload || request.call.headers.expect !== undefined) await admitTargetFirst(request, route, context, version)
+  if (upload) return route.parse({ ...request, body: {}, uploaded: await upload.receive(request, context.store) })
+  let given = request
   try {
-    const payload = await readPayload(asked.call, route) //                    400, 413
-    if (payload !== null) given = { ...asked, ...payload }
+    const payload = await readPayload(request.call, route) //                    400, 413
+    if (payload !== null) given = { ...request, ...payload }
     refuseCredentialsInBody(given, route) //                                             400
     return route.parse(given) //                                           400, every mistake at once
   } catch (problem) {
@@ -131,21 +131,22 @@ async function parseWithContent(
 }
 
 async function admitTargetFirst(
-  asked: RequestContext,
+  request: RequestContext,
   route: Route,
   context: Pick<ServerContext, 'service' | 'store'>,
   version: ServedVersion,
 ): Promise<void> {
   const { store, service } = context
   const { resources } = version
-  const { read, admit } = route.target(asked) //                           404
-  const rights = rowRightsOf(service.ruled, version, route, asked.caller)
-  const seen = read && ((await store.execute(withRights(read, rights))) as ReadResult)
-  if (seen && read?.collection === route.resource.collection.name) rights?.admit(seen) // 403
-  admit(seen) //                                                           404, 410, 412, 428
-  const claim = asked.body && route.claim?.(asked) //                      400
+  const { read, admit } = route.target(request) //                           404
+  const rights = rowRightsOf(service.ruled, version, route, request.caller)
+  const current = read && ((await store.execute(withRights(read, rights))) as ReadResult)
+  if (current && read?.collection === route.resource.collection.name) rights?.admit(current) // 403
+  admit(current) //                                                           404, 410, 412, 428
+  const claim = request.body && route.claim?.(request) //                      400
   if (!claim) return
   const recall = { do: 'recall', claim } as const
-  const known = await executeInTurn(recall, { store, world: asked.world }, route.resource.settings.idempotency) // 409
-  if (known.is === 'claimed') throw repeatProblem({ resources, resource: route.resource }, claim, known, asked.carried)
+  const prior = await executeInTurn(recall, { store, world: request.world }, route.resource.settings.idempotency) // 409
+  if (prior.is === 'claimed')
+    throw repeatProblem({ resources, resource: route.resource }, claim, prior, request.carried)
 }

@@ -51,7 +51,7 @@ export interface CacheLookup {
   /** The query of the last answer to the same request. */
   readonly query: RequestContext['query']
   /** That answer, if it is still valid. */
-  readonly known: CachedAnswer | null
+  readonly cached: CachedAnswer | null
 }
 
 /** The parts of a request; each is added by one phase. */

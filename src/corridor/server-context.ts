@@ -49,7 +49,7 @@ export interface CallerSources {
   /** The secrets that API keys are hashed with; the first one hashes new keys. Empty if keys are not accepted. */
   readonly peppers?: readonly string[]
   /** Fixed callers by their API key. */
-  readonly known?: ReadonlyMap<string, Caller>
+  readonly fixedCallers?: ReadonlyMap<string, Caller>
 }
 
 /** Makes the function that identifies the callers of a service. */
@@ -57,11 +57,11 @@ export function callerGate(
   { settings, challenge }: Service,
   store: Store,
   world: ServiceWorld,
-  { peppers = [store.secret], known }: CallerSources = {},
+  { peppers = [store.secret], fixedCallers }: CallerSources = {},
 ): Authenticate {
   const { auth } = settings
   const tokens = auth.tokens && lazyTokenJudge(auth.tokens, world)
-  return makeAuthenticate({ auth, challenge, store, peppers, tokens, world, ...(known && { known }) })
+  return makeAuthenticate({ auth, challenge, store, peppers, tokens, world, ...(fixedCallers && { fixedCallers }) })
 }
 
 /** The context of handlers; undefined if the service has none. Throws if an operation has no handler. */

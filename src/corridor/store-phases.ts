@@ -231,8 +231,8 @@ function routeRefusals(
   ]
 }
 
-const versionOf = ({ service, asked }: ExplainedWay): ServedVersion =>
-  service.editions.get(asked.carried.label) as ServedVersion
+const versionOf = ({ service, request }: ExplainedWay): ServedVersion =>
+  service.editions.get(request.carried.label) as ServedVersion
 
 /** Whether writes of a resource can be refused because of the item. */
 const isRuled = ({ ruled }: Service, { collection: { name } }: Resource): boolean => {
@@ -241,12 +241,12 @@ const isRuled = ({ ruled }: Service, { collection: { name } }: Resource): boolea
 }
 
 async function explainItem(way: ExplainedWay, note: (says: string) => void): Promise<string | null> {
-  const { route, asked, store } = way
-  const { read, admit } = route.target(asked)
+  const { route, request, store } = way
+  const { read, admit } = route.target(request)
   const there = read && ((await store.execute(read)) as ReadResult)
   const others = read && there?.is === 'missing' ? await otherAccounts(way, read) : []
   if (read && there && there.is !== 'found') note(absenceText(read, there, others))
-  const rights = rowRightsOf(way.service.ruled, versionOf(way), route, asked.caller)
+  const rights = rowRightsOf(way.service.ruled, versionOf(way), route, request.caller)
   const found = read && there && rights ? ((await store.execute(withRights(read, rights))) as ReadResult) : there
   if (there?.is === 'found' && found?.is !== 'found')
     note(`${read?.key.id} exists, but not for this caller: no rule of ${read?.collection} allows it to read it`)
@@ -254,7 +254,7 @@ async function explainItem(way: ExplainedWay, note: (says: string) => void): Pro
   admit(found)
   if (!read) return explainUnkeyedRead(way)
   if (found?.is === 'found') {
-    const guard = route.judgeState?.(JSON.parse(found.doc), asked)
+    const guard = route.judgeState?.(JSON.parse(found.doc), request)
     if (guard) guard.admit(await Promise.all(guard.reads.map((one) => store.execute(one) as Promise<EffectReadResult>)))
     return `${read.key.id} exists`
   }
@@ -266,21 +266,21 @@ async function explainItem(way: ExplainedWay, note: (says: string) => void): Pro
 
 /** Reads without a row to check first, of revisions and of an event: only their answer tells whether there is one. */
 async function explainUnkeyedRead(way: ExplainedWay): Promise<string | null> {
-  const { route, asked, store } = way
+  const { route, request, store } = way
   if (!route.safe || !route.at.startsWith('item')) return null
-  const intent = route.parse(asked)
+  const intent = route.parse(request)
   const plan = planOf(way, versionOf(way), route, intent)
   return `it is answered with ${route.render(intent, await store.execute(plan)).status}`
 }
 
 /** What a removal deletes, or the items that prevent it. Handlers do not run. */
-async function explainRemoval({ route, asked, store }: ExplainedWay): Promise<string | null> {
+async function explainRemoval({ route, request, store }: ExplainedWay): Promise<string | null> {
   if (route.operation !== 'remove') return null
-  const intent = route.parse(asked)
+  const intent = route.parse(request)
   const plan = route.plan(intent)
   if (plan.do !== 'decide') throw new Error(`The plan of a removal is ${plan.do}.`)
-  const seen = (await store.execute(plan.read as Read)) as ReadResult
-  const remove = plan.decide(seen)
+  const current = (await store.execute(plan.read as Read)) as ReadResult
+  const remove = plan.decide(current)
   if (remove.do !== 'remove') return null
   const outcome = await store.execute({ do: 'removed', collection: remove.collection, key: remove.key, remove })
   if (outcome.is !== 'removable') route.render(intent, outcome) // throws the refusal
@@ -319,7 +319,7 @@ function explainWaiting({ world, route: { resource } }: ExplainedWay): string | 
   return `until \`bylaw migrate apply\` has finished the change of the database: ${rules.join('; ')}`
 }
 
-function explainFields({ route: { resource, safe }, asked: { caller } }: ExplainedWay): string | null {
+function explainFields({ route: { resource, safe }, request: { caller } }: ExplainedWay): string | null {
   const lacking = (scopes: readonly string[]) => scopes.filter((one) => !caller.scopes.has(one))
   const lines = resource.members.flatMap(({ name, read, write }) => {
     if (lacking(read === null ? [] : [read]).length > 0) return [`${name} is not shown: it needs ${read}`]

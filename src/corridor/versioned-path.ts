@@ -129,7 +129,8 @@ export const versionPhase = phase({
     {
       step: 'version',
       informs: true,
-      check: ({ service, asked: { carried } }) => (service.declaration.versions ? `served by ${carried.label}` : null),
+      check: ({ service, request: { carried } }) =>
+        service.declaration.versions ? `served by ${carried.label}` : null,
     },
   ],
   completes: addNotices,

@@ -33,9 +33,9 @@ export class Courier {
 
   /** Looks for the deliveries of an endpoint soon. */
   wake(endpoint: string, account: string): void {
-    const known = this.#endpoints.get(endpoint) ?? new EndpointCourier({ endpoint, account }, this.#terms)
-    this.#endpoints.set(endpoint, known)
-    known.wake()
+    const courier = this.#endpoints.get(endpoint) ?? new EndpointCourier({ endpoint, account }, this.#terms)
+    this.#endpoints.set(endpoint, courier)
+    courier.wake()
   }
 
   /** Wakes endpoints whose deliveries are due and that no process has: after a retry by hand, or the death of a process. */

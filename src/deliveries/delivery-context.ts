@@ -88,13 +88,13 @@ export function changePlan(
   const read = readOf(context, resource, key)
   return {
     ...{ do: 'decide', read },
-    decide: (seen) => {
-      if (seen.is !== 'found') return { do: 'keep' }
-      const before = decodeDocument(resource, seen.doc, seen.hidden)
-      return context.writer.update(resource, act(before, seen.revision), {
+    decide: (current) => {
+      if (current.is !== 'found') return { do: 'keep' }
+      const before = decodeDocument(resource, current.doc, current.hidden)
+      return context.writer.update(resource, act(before, current.revision), {
         key,
         time: read.time,
-        seen,
+        current,
         before,
         always: false,
       })

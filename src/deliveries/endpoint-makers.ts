@@ -26,7 +26,7 @@ export function endpointMakers(resources: ReadonlyMap<string, Resource>): Effect
   const { settings } = resources.get(endpointResource) as Resource
   const reason = toCase('disabledReason', settings.naming)
   return [
-    { resource: endpointResource, reads: readsOf, decide: (write, { seen }) => decide(write, seen, reason) },
+    { resource: endpointResource, reads: readsOf, decide: (write, { results }) => decide(write, results, reason) },
     {
       resource: deliveryResource,
       decide: ({ key, after }) => (after === null ? [tablePlan(removeSend, { id: key.id })] : []),
@@ -51,13 +51,13 @@ const siblingReads = (account: string): readonly EffectRead[] => [
 ]
 
 /** May set the reason of the document, which is gone when the endpoint is enabled again. */
-function decide(write: DocumentWrite, seen: readonly EffectReadResult[], reason: string): readonly Effect[] {
+function decide(write: DocumentWrite, results: readonly EffectReadResult[], reason: string): readonly Effect[] {
   const { key, before, after } = write
   const { id } = key
   if (after === null) return [tablePlan(removeCursors, { endpoint: id })]
-  const position = begins(write) ? positionOf(seen.at(-1)) : 0
+  const position = begins(write) ? positionOf(results.at(-1)) : 0
   if (before === null) {
-    admitAnother(seen[1])
+    admitAnother(results[1])
     const free = { taken: 0, holder: '', failing: 0, last: 0, terms: null }
     const enabled = after.status === 'enabled' ? 1 : 0
     return [tablePlan(addCursor, { ...free, id, endpoint: id, account: key.account ?? '', position, enabled })]

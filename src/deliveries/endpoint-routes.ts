@@ -30,13 +30,13 @@ export function endpointRoute(route: Route, context: EndpointContext): Route {
 function creatingRoute(route: Route, context: EndpointContext): Route {
   return {
     ...route,
-    parse: (asked) => {
-      const intent = route.parse(asked)
+    parse: (request) => {
+      const intent = route.parse(request)
       const document = intent.document as Document
       const given = membersIn(document, 'camel') as unknown as WebhookEndpoint & { signature: string }
-      judgeEndpoint(context, { ...given, version: context.version }, null, asked.world)
-      const { secret, publicKey } = newSecret(given.signature, asked.world)
-      const { caller, world } = asked
+      judgeEndpoint(context, { ...given, version: context.version }, null, request.world)
+      const { secret, publicKey } = newSecret(given.signature, request.world)
+      const { caller, world } = request
       const madeBy = caller.key === undefined ? caller.id : `${keyMark}${caller.key}`
       const own = { version: context.version, scopes: [...caller.scopes], madeBy, publicKey }
       const sealed = sealFirst(secret, intent.key.id, world)
@@ -55,10 +55,10 @@ function changingRoute(route: Route, context: EndpointContext): Route {
       if (plan.do !== 'decide') return plan
       return {
         ...plan,
-        decide: (seen) => {
-          const write = plan.decide(seen)
-          if (write.do !== 'update' || seen.is !== 'found') return write
-          const [before, after] = [seen.doc, write.row.doc].map((doc) => membersIn(JSON.parse(doc), 'camel'))
+        decide: (current) => {
+          const write = plan.decide(current)
+          if (write.do !== 'update' || current.is !== 'found') return write
+          const [before, after] = [current.doc, write.row.doc].map((doc) => membersIn(JSON.parse(doc), 'camel'))
           judgeEndpoint(
             context,
             after as unknown as WebhookEndpoint,

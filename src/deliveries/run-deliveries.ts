@@ -79,7 +79,7 @@ export class DeliveryRun {
     const removed = { key, time: read.time, takes: new Set<string>() }
     const outcome = await store.execute({
       ...{ do: 'decide', read },
-      decide: (seen) => (seen.is === 'found' ? writer.remove(deliveries, removed, seen) : { do: 'keep' }),
+      decide: (current) => (current.is === 'found' ? writer.remove(deliveries, removed, current) : { do: 'keep' }),
     })
     if (outcome.is === 'kept') await rowsOf(this.#context, tablePlan(removeSend, { id }))
   }

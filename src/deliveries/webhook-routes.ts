@@ -50,7 +50,7 @@ interface WebhookAction {
   readonly input?: Fields
   readonly answers: readonly DescribedAnswer[]
   readonly answered?: Resource
-  readonly decide: (intent: Intent, seen: FoundRow, input: Input) => RowWrite
+  readonly decide: (intent: Intent, current: FoundRow, input: Input) => RowWrite
   readonly render: (intent: Intent, outcome: Outcome, base: Reply) => Reply
 }
 
@@ -64,11 +64,15 @@ function actionRoute(context: EndpointContext, { name, summary, input: given = {
   const route = writeItemRoute(context, {
     ...{ operation: name, method: 'POST', at: `item/${name}`, rule, content: ['application/json'] },
     ...{ contentOptional: true, claims: 'replayed', headers: () => ({}), admit: admitUnlessKeyed(context) },
-    claiming: (asked: RequestContext) => claimOfTransition(asked, context.representation.today, { name, rule }),
-    decide: (intent, seen) => {
-      admitItem(context, intent, seen)
+    claiming: (request: RequestContext) => claimOfTransition(request, context.representation.today, { name, rule }),
+    decide: (intent, current) => {
+      admitItem(context, intent, current)
       const read = readInput(input, intent.body ?? {}, resource.settings)
-      return own.decide(intent, seen as FoundRow, new Map([...read].map(([at, value]) => [toCase(at, 'camel'), value])))
+      return own.decide(
+        intent,
+        current as FoundRow,
+        new Map([...read].map(([at, value]) => [toCase(at, 'camel'), value])),
+      )
     },
     about: {
       ...{ id: name, summary: () => summary, body: 'input', input, headers: itemConditions, answers: own.answers },
@@ -102,15 +106,15 @@ function rotationRoute(context: EndpointContext): Route {
     ...{ name: 'secret-rotations', summary: 'Makes a new secret; the former one signs meanwhile' },
     answers: [describedItem(200, 'The endpoint, with the new secret.', resource, replayed)],
     input: { overlap: f.duration({ default: 'P1D' }) },
-    decide: (intent, seen, input) => {
+    decide: (intent, current, input) => {
       const { key, time, world } = intent
-      const before = decodeDocument(today, seen.doc, seen.hidden)
-      const { sealed, signature } = readMembers<WebhookEndpoint & { signature: string }>(today, seen)
+      const before = decodeDocument(today, current.doc, current.hidden)
+      const { sealed, signature } = readMembers<WebhookEndpoint & { signature: string }>(today, current)
       const { secret, publicKey } = secretOf(intent, signature)
       const until = time + durationFrom(input.get('overlap'))
       const next = sealNext(secret, sealed, { id: key.id, until }, world)
       const after = { ...before, ...ownMembers(today, { sealed: next, publicKey }) }
-      return context.writer.update(today, after, { key, time, seen, before, always: true })
+      return context.writer.update(today, after, { key, time, current, before, always: true })
     },
     render: (intent, outcome, base) => {
       if (outcome.is === 'claimed')
@@ -122,7 +126,7 @@ function rotationRoute(context: EndpointContext): Route {
   })
   // The random part of the secret is drawn once, as the decision may run again.
   const drawn = ({ world }: RequestContext) => Buffer.from(world.fillRandom(new Uint8Array(32))).toString('base64')
-  return { ...route, parse: (asked) => ({ ...route.parse(asked), secret: drawn(asked) }) }
+  return { ...route, parse: (request) => ({ ...route.parse(request), secret: drawn(request) }) }
 }
 
 function durationFrom(text: unknown): number {
@@ -138,10 +142,10 @@ function testRoute(context: EndpointContext): Route {
   return actionRoute(context, {
     ...{ name: 'tests', summary: 'Sends a sample of an event', answers: [deliveryAnswer(deliveries)] },
     answered: deliveries,
-    decide: (intent, seen) => {
+    decide: (intent, current) => {
       const { key, time, world } = intent
       const today = context.representation.today
-      const own = readMembers<WebhookEndpoint>(today, seen)
+      const own = readMembers<WebhookEndpoint>(today, current)
       const account = today.collection.account === null ? null : key.account
       const {
         doc,
@@ -248,15 +252,15 @@ function retryRoute(context: EndpointContext): Route {
   return actionRoute(context, {
     ...{ name: 'retries', summary: 'Sends a delivery again' },
     answers: [describedItem(202, 'The delivery, which will be sent.', context.resource, replayed)],
-    decide: ({ key, time, world }, seen) => {
-      const before = decodeDocument(today, seen.doc, seen.hidden)
+    decide: ({ key, time, world }, current) => {
+      const before = decodeDocument(today, current.doc, current.hidden)
       const due = { state: 'pending', due: world.due(), tries: 0, holder: retriedHolder }
       const again = tablePlan(retrySend, { id: key.id, ...due })
       const guard = { reads: [again], admit: () => {} }
       return context.writer.update(
         today,
         { ...before, status: 'pending' },
-        { key, time, seen, before, always: true, guard },
+        { key, time, current, before, always: true, guard },
       )
     },
     render: (intent, outcome, base) =>

@@ -16,20 +16,20 @@ const text = { type: 'string' }
 const moment = { type: 'string', format: 'date-time' }
 
 /** An event of any of the resources. */
-export function eventRef(events: DescribedEvents, resource: Resource, around: SchemaContext): ComponentRef {
-  const anyOf = events.map((one) => resourceEventRef(one, resource, around))
+export function eventRef(events: DescribedEvents, resource: Resource, context: SchemaContext): ComponentRef {
+  const anyOf = events.map((one) => resourceEventRef(one, resource, context))
   const [only] = anyOf as [ComponentRef]
   return anyOf.length === 1
     ? only
-    : around.components.put('schemas', ['Event'], { title: 'The event of a change', anyOf })
+    : context.components.put('schemas', ['Event'], { title: 'The event of a change', anyOf })
 }
 
 /** A page of events. */
-export function eventsRef(events: DescribedEvents, resource: Resource, around: SchemaContext): ComponentRef {
+export function eventsRef(events: DescribedEvents, resource: Resource, context: SchemaContext): ComponentRef {
   const { settings } = resource
-  const data = { type: 'array', items: eventRef(events, resource, around), maxItems: settings.list.maxPageSize }
+  const data = { type: 'array', items: eventRef(events, resource, context), maxItems: settings.list.maxPageSize }
   const { field } = settings.list.pagination
-  return around.components.put('schemas', ['EventList'], {
+  return context.components.put('schemas', ['EventList'], {
     ...{ title: 'A page of events', type: 'object' },
     properties: { data, [field]: cursorInformationSchema(settings) },
     ...{ required: ['data', field], additionalProperties: false },
@@ -87,14 +87,17 @@ export const streamContent: DocumentPart = {
 }
 
 /** The webhooks of a version: the delivery of each type of event. R209. */
-export function webhookItems({ endpoints, resources }: ServedVersion, around: SchemaContext): DocumentPart | undefined {
+export function webhookItems(
+  { endpoints, resources }: ServedVersion,
+  context: SchemaContext,
+): DocumentPart | undefined {
   if (!resources.has(endpointResource)) return undefined
   const route = endpoints.flatMap(({ methods }) => [...methods.values()]).find(({ about }) => about.events)
   return (
     route &&
     Object.fromEntries(
       (route.about.events ?? []).flatMap((one) =>
-        one.types.map((type) => [type, webhookItem(type, one, route, around)]),
+        one.types.map((type) => [type, webhookItem(type, one, route, context)]),
       ),
     )
   )
@@ -104,9 +107,9 @@ function webhookItem(
   type: string,
   events: DescribedEvents[number],
   { resource }: Route,
-  around: SchemaContext,
+  context: SchemaContext,
 ): DocumentPart {
-  const event = resourceEventRef(events, resource, around)
+  const event = resourceEventRef(events, resource, context)
   const schema = { allOf: [event, { type: 'object', properties: { type: { const: type } } }] }
   const media = resource.settings.events.format === 'cloudevents' ? 'application/cloudevents+json' : 'application/json'
   const post = {
@@ -115,7 +118,7 @@ function webhookItem(
     tags: [events.resource.name],
     security: [],
     parameters: webhookHeaders.map(([name, description, schema]) => ({
-      ...around.components.put('parameters', [pascalCase(name)], {
+      ...context.components.put('parameters', [pascalCase(name)], {
         ...{ name, in: 'header', required: true, description, schema },
       }),
     })),
@@ -142,11 +145,11 @@ const webhookHeaders: readonly (readonly [name: string, description: string, sch
 function resourceEventRef(
   { resource, types }: DescribedEvents[number],
   { settings }: Resource,
-  around: SchemaContext,
+  context: SchemaContext,
 ): ComponentRef {
   const thin = resource.settings.events.payload === 'thin'
   const id = { type: 'object', properties: { id: text }, required: ['id'], additionalProperties: false }
-  const data = thin ? id : recordedRef(resource, around)
+  const data = thin ? id : recordedRef(resource, context)
   const type = { type: 'string', enum: types }
   const own: DocumentPart =
     settings.events.format === 'cloudevents'
@@ -155,7 +158,7 @@ function resourceEventRef(
           ...{ time: moment, datacontenttype: { const: 'application/json' }, dataschema: text, sequence: text, data },
         }
       : { id: text, type, timestamp: moment, version: text, sequence: { type: 'integer', minimum: 1 }, data }
-  return around.components.put('schemas', [`${pascalCase(resource.singular)}Event`], {
+  return context.components.put('schemas', [`${pascalCase(resource.singular)}Event`], {
     ...{ type: 'object', properties: own, required: Object.keys(own), additionalProperties: false },
   })
 }

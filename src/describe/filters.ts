@@ -32,14 +32,14 @@ const likeSchema = {
 export function filterParameters(
   { field, operators: all }: ListOffer['filters'][number],
   resource: Resource,
-  around: SchemaContext,
+  context: SchemaContext,
 ): DocumentPart[] {
-  const terms = termsAt(around.termsOf(resource.name), field)
-  const value = valueSchema(resource, field, terms, around)
-  const { length } = fieldKind(terms.kind, around.kinds)
+  const terms = termsAt(context.termsOf(resource.name), field)
+  const value = valueSchema(resource, field, terms, context)
+  const { length } = fieldKind(terms.kind, context.kinds)
   const schemaFor = (operator: string): DocumentPart => {
     if (operator === 'null') return { type: 'boolean' }
-    if (operator === 'like') return { ...around.components.put('schemas', ['Like'], likeSchema) }
+    if (operator === 'like') return { ...context.components.put('schemas', ['Like'], likeSchema) }
     return length !== undefined && operator !== 'eq' && operator !== 'ne' ? textSchema : value
   }
   const formed = all
@@ -47,28 +47,28 @@ export function filterParameters(
     .map((operator) => ({ name: `${field}[${operator}]`, in: 'query', schema: schemaFor(operator) }))
   if (filterParameter(field) !== field || !(all.includes('eq') || all.includes('in'))) return formed
   if (!all.includes('in')) return [{ name: field, in: 'query', schema: value }, ...formed]
-  return [{ name: field, in: 'query', schema: valueOrSet(resource, field, terms, around) }, ...formed]
+  return [{ name: field, in: 'query', schema: valueOrSet(resource, field, terms, context) }, ...formed]
 }
 
 /** The schema of a value or a set of values; it is shared, unless the values are those of an enum. */
-function valueOrSet(resource: Resource, field: string, terms: FieldTerms, around: SchemaContext): DocumentPart {
-  const value = valueSchema(resource, field, terms, around)
-  const itself = valueSchema(resource, field, terms, unshared(around))
-  const named = namedResource(resource, field, around)
+function valueOrSet(resource: Resource, field: string, terms: FieldTerms, context: SchemaContext): DocumentPart {
+  const value = valueSchema(resource, field, terms, context)
+  const itself = valueSchema(resource, field, terms, unshared(context))
+  const named = namedResource(resource, field, context)
   const isTypeId = named?.key === null && named.settings.resource.id === 'typeid' // such an id needs no quotes in a set
-  const bare = isTypeId || fieldKind(terms.kind, around.kinds).bare
-  const set = setRef(bare, itself, resource.settings.list.maxSetSize, around)
+  const bare = isTypeId || fieldKind(terms.kind, context.kinds).bare
+  const set = setRef(bare, itself, resource.settings.list.maxSetSize, context)
   const isPlainText = terms.kind === 'text' && value.pattern === textSchema.pattern
   const either = { anyOf: [isPlainText ? { ...textSchema, pattern: notASetPattern } : value, set] }
   if (value.enum !== undefined) return either
   const name = typeof value.$ref === 'string' ? String(value.$ref.split('/').at(-1)) : pascalCase(terms.kind)
-  return { ...around.components.put('schemas', [`${name.replace(/Input$/, '')}OrSet`], either) }
+  return { ...context.components.put('schemas', [`${name.replace(/Input$/, '')}OrSet`], either) }
 }
 
 /** A context in which shared schemas stand where they are used. */
-const unshared = (around: SchemaContext): SchemaContext => ({
-  ...around,
-  components: { ...around.components, put: (_, __, part) => part as unknown as ComponentRef },
+const unshared = (context: SchemaContext): SchemaContext => ({
+  ...context,
+  components: { ...context.components, put: (_, __, part) => part as unknown as ComponentRef },
 })
 
 /** A text that begins like a set is read as a set. */
@@ -80,10 +80,10 @@ function namedResource(resource: Resource, field: string, { resources }: SchemaC
   return field === resource.parent?.field ? resources.get(resource.parent.resource) : undefined
 }
 
-function valueSchema(resource: Resource, field: string, terms: FieldTerms, around: SchemaContext): DocumentPart {
-  const named = namedResource(resource, field, around)
-  if (named) return idSchema(named, around)
-  return terms.kind === 'text' ? textSchema : fieldSchema(terms, 'asked', around)
+function valueSchema(resource: Resource, field: string, terms: FieldTerms, context: SchemaContext): DocumentPart {
+  const named = namedResource(resource, field, context)
+  if (named) return idSchema(named, context)
+  return terms.kind === 'text' ? textSchema : fieldSchema(terms, 'asked', context)
 }
 
 const bareMember = '[^,()"\\\\ \\u0000](?:[^,()"\\\\\\u0000]*[^,()"\\\\ \\u0000])?'

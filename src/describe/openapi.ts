@@ -44,12 +44,12 @@ export function openapiDocument(
   const openapiVersion = openapi ?? settings.openapi.version
   const parts = openComponents()
   putErrorSchemas(parts, settings)
-  const around = schemaContextOf(service, edition, parts, (terms) => storedTerms(edition, terms, misfits, unfilled))
+  const context = schemaContextOf(service, edition, parts, (terms) => storedTerms(edition, terms, misfits, unfilled))
   const paths = pathItems({
     service,
     version: edition,
     corridor,
-    around,
+    schemas: context,
     headers: headerRefs(service, edition, parts),
     shared: sharedHeaders(edition),
     security: operationSecurity(service, parts),
@@ -64,7 +64,7 @@ export function openapiDocument(
     tags: taggedResources(edition).map((one) => tagPart(one, service.settings.openapi.version)),
     security: [], // operations that are not public name their own
     paths,
-    webhooks: webhookItems(edition, around),
+    webhooks: webhookItems(edition, context),
     components: parts.all(),
   })
 }

@@ -60,19 +60,19 @@ function operationScope({ template }: Endpoint, { name, collection, parent }: Re
 }
 
 function operationPart(telling: OperationContext, place: Endpoint, route: Route): DocumentPart {
-  const { around, security, version, service } = telling
+  const { schemas: context, security, version, service } = telling
   const { resource, about } = route
   const own = resource.declaration.deprecations?.[route.operation as Operation]
   const below = isBelowOwner(place, resource) ? ` of one of ${resource.parent?.resource}` : ''
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
-  const listed = [...listQueryParameters(route, around), ...fieldsParameters(route), ...describedEmbeds(route)]
+  const listed = [...listQueryParameters(route, context), ...fieldsParameters(route), ...describedEmbeds(route)]
   const parameters = [
     // Swagger UI does not resolve references in the parameters of a path.
-    ...endpointParameters(service, version, place, around),
-    ...(about.body === 'form' ? [] : listed.map((one) => sharedParameter(one, resource, around.components))),
+    ...endpointParameters(service, version, place, context),
+    ...(about.body === 'form' ? [] : listed.map((one) => sharedParameter(one, resource, context.components))),
     ...eventQueryParameters(route),
-    ...dryRunParameters(route, around.components),
-    ...headerParameters(route, around.components),
+    ...dryRunParameters(route, context.components),
+    ...headerParameters(route, context.components),
   ]
   const needed = security(route)
   const summary = declaredAction(route)?.title ?? about.summary(below)
@@ -117,7 +117,7 @@ function operationNotes(route: Route, { namesOf }: Pick<ServedVersion, 'namesOf'
 const bodyRefs = { create: createRef, replace: replaceRef, change: changeRef, batch: batchRef }
 
 function requestBody(
-  { around, service }: OperationContext,
+  { schemas: context, service }: OperationContext,
   route: Route,
   listed: readonly DocumentPart[],
 ): DocumentPart | undefined {
@@ -138,15 +138,15 @@ function requestBody(
     body === 'form'
       ? queryForm(listed)
       : body === 'input'
-        ? inputRef(resource, { name: id, input }, around)
-        : cachedBodyRef(bodyRefs[body as keyof typeof bodyRefs], resource, around)
+        ? inputRef(resource, { name: id, input }, context)
+        : cachedBodyRef(bodyRefs[body as keyof typeof bodyRefs], resource, context)
   return withoutUndefined({
     description,
     required: contentOptional !== true,
     content: Object.fromEntries(
       content.map((type) => [
         type,
-        { schema: type === jsonPatchType ? jsonPatchRef(resource, around) : schema, ...(example && { example }) },
+        { schema: type === jsonPatchType ? jsonPatchRef(resource, context) : schema, ...(example && { example }) },
       ]),
     ),
   })

@@ -19,7 +19,7 @@ export function endpointParameters(
   service: Service,
   edition: ServedVersion,
   { template, methods }: Endpoint,
-  around: SchemaContext,
+  context: SchemaContext,
 ): DocumentPart[] {
   const [{ resource, pathPatterns = {}, pathItems = {} }] = [...methods.values()] as [Route]
   const inPath = [...template.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => {
@@ -37,10 +37,10 @@ export function endpointParameters(
     const named = owner ?? resource
     const names = [pascalCase(`${named.singular} ${owner ? 'parent' : ''} ${name}`)] as const
     return {
-      ...around.components.put('parameters', names, part(`The id of one of ${named.name}.`, idSchema(named, around))),
+      ...context.components.put('parameters', names, part(`The id of one of ${named.name}.`, idSchema(named, context))),
     }
   })
-  return [...inPath, ...versionParameters(service, edition.label, around.components)]
+  return [...inPath, ...versionParameters(service, edition.label, context.components)]
 }
 
 /** The parameters that can name the version, where `servers` does not; one is required if it is not the default. R188, R192. */
@@ -168,7 +168,7 @@ function keyParameter({ resource: { settings, name }, claims }: Route, component
 }
 
 /** The query parameters of a list. R216. */
-export function listQueryParameters({ offer, resource }: Route, around: SchemaContext): DocumentPart[] {
+export function listQueryParameters({ offer, resource }: Route, context: SchemaContext): DocumentPart[] {
   if (!offer) return []
   const offered = offer()
   const own = (name: string, description: string, schema: DocumentPart): DocumentPart => ({
@@ -178,7 +178,7 @@ export function listQueryParameters({ offer, resource }: Route, around: SchemaCo
     schema,
   })
   return [
-    ...offered.filters.flatMap((one) => filterParameters(one, resource, around)),
+    ...offered.filters.flatMap((one) => filterParameters(one, resource, context)),
     ...offered.parameters.flatMap((name) => listParameter(name, offered, resource, own)),
   ]
 }

@@ -19,7 +19,7 @@ export interface ResponseContext {
   readonly service: Service
   readonly version: ServedVersion
   readonly corridor: DescribedCorridor
-  readonly around: SchemaContext
+  readonly schemas: SchemaContext
   readonly headers: HeaderRefs
   readonly shared: SharedHeaders
   /** The refusals that are already stored, by their content. */
@@ -34,7 +34,7 @@ export function responsesOf(context: ResponseContext, place: Endpoint, route: Ro
   const own = refusalsOf({ service, version, place, route }, corridor).filter((one) => !isAlike(one, route))
   const refused = own.map((refusal) => [refusal.status, refusalRef(context, refusal, route)])
   const done = Object.entries(successResponses(context, route))
-  const alike = context.around.components.bodies.form('Error4XX', () => alikeRef(context))
+  const alike = context.schemas.components.bodies.form('Error4XX', () => alikeRef(context))
   return Object.fromEntries([...done, ...refused, ['4XX', alike]])
 }
 
@@ -45,7 +45,7 @@ const isAlike = ({ status }: StatusRefusal, { safe, about }: Route): boolean =>
 
 /** These refusals of all operations are described together: for each operation, they would be a third of the document. */
 function alikeRef(context: ResponseContext): ComponentRef {
-  const { service, version, corridor, around, headers } = context
+  const { service, version, corridor, schemas, headers } = context
   const all = version.endpoints.flatMap((place) =>
     [...place.methods.values()].flatMap((route) =>
       refusalsOf({ service, version, place, route }, corridor)
@@ -56,7 +56,7 @@ function alikeRef(context: ResponseContext): ComponentRef {
   const byStatus = [...Map.groupBy(all, ({ status }) => status)].toSorted(([a], [b]) => a - b)
   const statuses = byStatus.map(([status]) => status).join(', ')
   const types = byStatus.flatMap(([, own]) => [...new Set(own.flatMap((one) => one.types))].toSorted())
-  return around.components.put('responses', ['Error4XX'], {
+  return schemas.components.put('responses', ['Error4XX'], {
     description: `The request itself is refused, whatever it asks for: ${statuses}. 413 and 415 are for content.`,
     ...headers(all.flatMap((one) => one.headers)),
     content: refusalContent({ types, violations: [], repeats: false }, false, refusalExample(types, version)),
@@ -65,7 +65,7 @@ function alikeRef(context: ResponseContext): ComponentRef {
 
 /** Many operations have the same refusals, so each is stored once. */
 function refusalRef(context: ResponseContext, refusal: StatusRefusal, route: Route): ComponentRef {
-  const { around, headers, refusals } = context
+  const { schemas, headers, refusals } = context
   const minimal = route.resource.settings.idempotency.conflictBody === 'minimal'
   // An import of which every line is wrong is refused with its report; other refusals of an import have other errors, or none.
   const { errors, ...counts } = importMembers
@@ -74,7 +74,7 @@ function refusalRef(context: ResponseContext, refusal: StatusRefusal, route: Rou
   const content = refusalContent(refusal, minimal, refusalExamples(refusal, context), more)
   const part = { description: statusTitle(refusal.status), ...headers(refusalHeaders(refusal, route)), content }
   const key = JSON.stringify(part)
-  const ref = refusals.get(key) ?? around.components.put('responses', refusalNames(refusal, route), part)
+  const ref = refusals.get(key) ?? schemas.components.put('responses', refusalNames(refusal, route), part)
   refusals.set(key, ref)
   return ref
 }
@@ -116,19 +116,19 @@ const bodyRefs = { item: itemRef, page: listRef, batch: batchResultRef, import: 
 function answerSchema(
   body: DescribedAnswer['body'],
   { resource, about: { id, output = [], events = [], summarized = [], answered = resource, paired } }: Route,
-  around: SchemaContext,
+  context: SchemaContext,
 ): object | null {
-  if (body === 'outputs') return outputsRef(resource, { name: id, output }, around)
-  if (body === 'output') return outputRef(resource, { name: id, output }, around)
-  if (body === 'summary') return summaryRef(resource, id, summarized, around)
-  if (body === 'revision') return recordedRef(resource, around)
-  if (body === 'revisions') return revisionsRef(resource, around)
-  if (body === 'event') return eventRef(events, resource, around)
-  if (body === 'events') return eventsRef(events, resource, around)
-  if (body === 'file') return fieldSchema({ kind: 'file' }, 'answered', around)
-  const schema = body && body !== 'content' ? { ...cachedBodyRef(bodyRefs[body], answered, around) } : null
+  if (body === 'outputs') return outputsRef(resource, { name: id, output }, context)
+  if (body === 'output') return outputRef(resource, { name: id, output }, context)
+  if (body === 'summary') return summaryRef(resource, id, summarized, context)
+  if (body === 'revision') return recordedRef(resource, context)
+  if (body === 'revisions') return revisionsRef(resource, context)
+  if (body === 'event') return eventRef(events, resource, context)
+  if (body === 'events') return eventsRef(events, resource, context)
+  if (body === 'file') return fieldSchema({ kind: 'file' }, 'answered', context)
+  const schema = body && body !== 'content' ? { ...cachedBodyRef(bodyRefs[body], answered, context) } : null
   if (!schema || !paired) return schema
-  const more = pairProperty(paired, around)
+  const more = pairProperty(paired, context)
   const part = body === 'page' ? { data: { type: 'array', items: { type: 'object', properties: more } } } : more
   return { allOf: [schema, { type: 'object', properties: part }] }
 }
@@ -148,11 +148,11 @@ function streamContents({ streams = [] }: Route, body: DescribedAnswer['body']):
 }
 
 /** The successful answers of a route. Those of a name, and those with an item, are stored once with the headers of all of them. */
-function successResponses({ headers, around, shared }: ResponseContext, route: Route): DocumentPart {
+function successResponses({ headers, schemas: context, shared }: ResponseContext, route: Route): DocumentPart {
   const { about } = route
   const response = (answer: DescribedAnswer): DocumentPart => {
     const { body, says, status } = answer
-    const schema = answerSchema(body, route, around)
+    const schema = answerSchema(body, route, context)
     const name = sharedName(answer, route)
     const part = {
       description: name !== undefined && body === 'item' && status === 200 ? 'As it is now.' : says,
@@ -164,12 +164,12 @@ function successResponses({ headers, around, shared }: ResponseContext, route: R
         content: {
           'application/json': { schema },
           ...streamContents(route, body),
-          ...(body === 'revision' && patchContent(route.resource, around)),
+          ...(body === 'revision' && patchContent(route.resource, context)),
         },
       }),
     }
     if (name === undefined) return part
-    return { ...around.components.put('responses', [name, pascalCase(about.id) + name], part) }
+    return { ...context.components.put('responses', [name, pascalCase(about.id) + name], part) }
   }
   return Object.fromEntries(about.answers.map((answer) => [answer.status, response(answer)]))
 }

@@ -30,7 +30,7 @@ function aggregateMaker(
   return {
     resource: collection,
     reads: () => waiting,
-    decide: (write, { change, seen: [first] }) => {
+    decide: (write, { change, results: [first] }) => {
       const { before, after, key } = write
       const unfilled = first?.is === 'waiting' ? first.parts?.totals : undefined
       const all = unfilled ? declared.filter(({ field }) => !unfilled.has(field)) : declared

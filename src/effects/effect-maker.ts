@@ -18,7 +18,7 @@ export interface DocumentWrite {
 /** The inputs and tools of a decision. */
 export interface EffectTools {
   /** The results of `reads`, in their order. */
-  readonly seen: readonly EffectReadResult[]
+  readonly results: readonly EffectReadResult[]
   /**
    * Changes the document of a row of a resource; does nothing if the row does not exist. Several changes of one row in a
    * request are one.
@@ -38,7 +38,7 @@ export interface DocumentAct {
 /** A document that depends on further reads, which run while its row is locked. */
 export class LaterDocument {
   readonly reads: readonly EffectRead[]
-  readonly make: (seen: readonly EffectReadResult[]) => Document
+  readonly make: (results: readonly EffectReadResult[]) => Document
 
   constructor(reads: LaterDocument['reads'], make: LaterDocument['make']) {
     this.reads = reads
@@ -70,9 +70,9 @@ export function consequencesOf(
       const after = write.after && { ...write.after }
       let at = 0
       const effects = makers.flatMap(({ decide }, i) => {
-        const seen = all.slice(at, at + (reads[i] as readonly EffectRead[]).length)
-        at += seen.length
-        return decide({ ...write, after }, { seen, change })
+        const results = all.slice(at, at + (reads[i] as readonly EffectRead[]).length)
+        at += results.length
+        return decide({ ...write, after }, { results, change })
       })
       return { ...make(after ?? {}), effects }
     },

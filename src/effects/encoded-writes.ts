@@ -20,7 +20,7 @@ export type NewRowPlan = Pick<Create, 'key' | 'parent' | 'time'> & Partial<Pick<
 
 /** An existing row, and when it is changed. */
 export interface ChangedRowPlan extends Pick<RowChange, 'key' | 'time'> {
-  readonly seen: FoundRow
+  readonly current: FoundRow
   readonly before: Document
   /** Whether a transition enters the state anew, even if it is the same one. */
   readonly entered?: boolean
@@ -43,8 +43,8 @@ export function encodedChange(
   { doc, hidden }: DocumentTexts,
   row: ChangedRowPlan,
 ): Update {
-  const { key, time, seen, before, entered } = row
-  const last = laterTime(timestampOf(time), updatedAtIn(seen.doc))
+  const { key, time, current, before, entered } = row
+  const last = laterTime(timestampOf(time), updatedAtIn(current.doc))
   document[resource.updated] = last
   const stood = cellsIn(resource.collection, before)
   const cells = cellsAfter(resource.collection, document, { before, cells: stood })
@@ -52,7 +52,7 @@ export function encodedChange(
     do: 'update',
     collection: resource.name,
     key,
-    revision: seen.revision,
+    revision: current.revision,
     time,
     row: { doc: withUpdatedAt(doc, last), hidden, cells },
     changedCells: cells.flatMap((cell, i) => (cell === stood[i] ? [] : [i])),

@@ -51,7 +51,7 @@ export interface RowWriter {
   readonly remove: (
     resource: Resource,
     row: Omit<Remove, 'do' | 'collection' | 'revision'> & Guarded,
-    seen: FoundRow,
+    current: FoundRow,
   ) => Remove
 }
 
@@ -77,12 +77,12 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
   const writer: RowWriter = {
     create: (resource, document, row) => newRow(follow, resource, document, row),
     update: (...given) => changedRow(follow, ...given),
-    remove: (resource, { guard, handled, ...row }, seen) => {
-      const gone = { ...seen, ...row }
+    remove: (resource, { guard, handled, ...row }, current) => {
+      const gone = { ...current, ...row }
       const isFollowed = ({ name }: Resource) => onRemove.has(name) || handled?.decisions.cover(name, ['remove'])
       const all = handled ? cascadeOf([...resources.values()].filter(isFollowed), follow, handled.decisions) : onRemove
       const made: Remove = {
-        ...{ do: 'remove', collection: resource.name, revision: seen.revision, held, ...row },
+        ...{ do: 'remove', collection: resource.name, revision: current.revision, held, ...row },
         onRemove: all,
       }
       if (!isCovered(resource, handled)) return guarded(made, followRemoval(follow, resource, gone, made), guard)
@@ -106,8 +106,8 @@ const decidedLater = <W extends RowWrite>(write: W, guard: RowGuard | undefined,
   ...write,
   consequences: {
     reads: guard?.reads ?? [],
-    decide: (seen) => {
-      guard?.admit(seen)
+    decide: (results) => {
+      guard?.admit(results)
       return decide()
     },
   },
@@ -141,8 +141,8 @@ const cascadeOf = (
         }
         return {
           reads,
-          decide: (seen) => {
-            const made = decide(seen)
+          decide: (results) => {
+            const made = decide(results)
             return { ...made, effects: [...(made.effects ?? []), ...(decided?.effects ?? [])] }
           },
         }
@@ -183,7 +183,7 @@ function changedRow(follow: FollowWrite, resource: Resource, document: Document,
   const { guard, handled } = row
   const { fields } = resource.collection
   const texts = encodeDocument(resource.collection, withDerivedValues(fields, document))
-  if (!row.always && texts.doc === row.seen.doc && texts.hidden === row.seen.hidden)
+  if (!row.always && texts.doc === row.current.doc && texts.hidden === row.current.hidden)
     return guarded({ do: 'keep' }, undefined, guard)
   const made = encodedChange(resource, document, texts, row)
   if (isCovered(resource, handled))
@@ -192,7 +192,7 @@ function changedRow(follow: FollowWrite, resource: Resource, document: Document,
         ...handled,
         ...row,
         resource,
-        revision: row.seen.revision,
+        revision: row.current.revision,
         after: document,
       })
       const undecided = { ...row, guard: undefined, handled: undefined }
@@ -256,10 +256,10 @@ function rowChange(
   { key, time }: Pick<RowChange, 'key' | 'time'>,
   acts: readonly DocumentAct[],
 ): RowChange {
-  const change = (seen: ReadResult): RowWrite => {
-    if (seen.is !== 'found') return { do: 'keep' }
-    const before = decodeDocument(resource, seen.doc, seen.hidden)
-    const row = { key, time, seen, before, always: acts.some(({ always }) => always) }
+  const change = (current: ReadResult): RowWrite => {
+    if (current.is !== 'found') return { do: 'keep' }
+    const before = decodeDocument(resource, current.doc, current.hidden)
+    const row = { key, time, current, before, always: acts.some(({ always }) => always) }
     const checked = (document: Document) => acts.reduce((made, { check }) => check?.(made) ?? made, document)
     const from = (i: number, document: Document): RowWrite => {
       const act = acts[i]

@@ -21,7 +21,7 @@ export function toNode(app: App): NodeHandler {
   const { world, service } = context
   const answer = requestListener(context, connectionQueues(world))
   const readers = world.state.of(makeAnswerReaders, context)
-  const known = new WeakSet<object>()
+  const lingering = new WeakSet<object>()
   return (request, response, next) => {
     if (next && targetBelow(parseTarget(requestTarget(request)).target, service) === null) return next()
     if (request.httpVersionMajor > 1) {
@@ -29,8 +29,8 @@ export function toNode(app: App): NodeHandler {
       return void response.writeHead(505).end()
     }
     const { socket } = request
-    if (!known.has(socket)) Object.assign(socket, { destroySoon: () => linger(socket, world) })
-    known.add(socket)
+    if (!lingering.has(socket)) Object.assign(socket, { destroySoon: () => linger(socket, world) })
+    lingering.add(socket)
     response.on('timeout', () => readers.close(socket))
     response.on('close', enter())
     answer({ call: callOf(request, context, response, 'host'), request, response })

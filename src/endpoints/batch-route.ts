@@ -15,9 +15,9 @@ export function batchRoute(resource: Resource, most: number): Route {
     content: ['application/json'],
     query: (call) => refuseParameters(call, resource.settings),
     target: () => ({ read: null, admit: () => {} }),
-    parse: (asked) => {
-      const key = { id: '', parent: null, account: asked.caller.account }
-      return { ...asked, key, time: asked.world.now(), document: null, ...claimOfBatch(asked, resource) }
+    parse: (request) => {
+      const key = { id: '', parent: null, account: request.caller.account }
+      return { ...request, key, time: request.world.now(), document: null, ...claimOfBatch(request, resource) }
     },
     plan: () => {
       throw new Error('The plan of a batch is made of those of its members.')
@@ -25,9 +25,9 @@ export function batchRoute(resource: Resource, most: number): Route {
     render: ({ claim }, outcome) => {
       if (outcome.is === 'answered') return { status: 200, headers: {}, body: outcome.doc }
       if (outcome.is !== 'claimed') throw new Error(`The store answered ${outcome.is} to a batch.`)
-      const known = keptAnswer(outcome, claim as Claim)
-      if (known === null) throw keyReuseProblem(outcome, claim as Claim, null, resource.settings)
-      return { status: 200, headers: { 'Idempotency-Replayed': 'true' }, body: known.doc }
+      const kept = keptAnswer(outcome, claim as Claim)
+      if (kept === null) throw keyReuseProblem(outcome, claim as Claim, null, resource.settings)
+      return { status: 200, headers: { 'Idempotency-Replayed': 'true' }, body: kept.doc }
     },
     claims: 'replayed',
     about: {

@@ -23,11 +23,11 @@ export function orBrokenPage(today: Resource, intent: Intent, page: Page, make: 
 
 /** Refuses the whole page: leaving out the item would contradict the total. */
 function brokenPageProblem(failure: ConversionError, today: Resource, intent: Intent, page: Page): Problem {
-  const around = linkHeader(linksAround(failure.at, today, intent, page))
+  const links = linkHeader(linksAround(failure.at, today, intent, page))
   const message =
     'One item of this page cannot be shown in this version. The links lead to the items before and after it.'
   return new Problem('version-conversion-failed', message, {
-    headers: around === '' ? {} : { Link: around },
+    headers: links === '' ? {} : { Link: links },
     extra: { pointer: `/data/${failure.at}` },
     cause: failure,
   })

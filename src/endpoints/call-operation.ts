@@ -58,16 +58,16 @@ function itemOperationRoute(context: EndpointContext, served: ServedOperation): 
     ...parts,
     rowRule: rowRuleWith(today, served.today.rowRule),
     at: `item/${own.name}`,
-    claiming: (asked) => claimOfTransition(asked, today, served.today, older),
+    claiming: (request) => claimOfTransition(request, today, served.today, older),
     headers: () => ({}),
-    admit: (asked, seen) => {
-      admitUnlessKeyed(context)(asked, seen)
+    admit: (request, current) => {
+      admitUnlessKeyed(context)(request, current)
       admitCarriedOut(served)
     },
-    decide: (intent, seen) => {
-      admitItem(context, intent, seen)
+    decide: (intent, current) => {
+      admitItem(context, intent, current)
       if (own.asynchronous) return planStart(context, served, intent, intent.key)
-      const { doc, hidden, revision } = seen as FoundRow
+      const { doc, hidden, revision } = current as FoundRow
       return planCall(context, served, intent, {
         key: intent.key,
         revision,
@@ -91,13 +91,13 @@ function collectionOperationRoute(context: EndpointContext, served: ServedOperat
   return {
     ...callParts(context, served),
     ...{ at: `collection/${own.name}`, safe: false, resource },
-    target: (asked: RequestContext) => ({ read: null, admit: () => admit(asked) }),
-    parse: (asked) => ({
-      ...asked,
-      key: { id: '', parent: null, account: asked.caller.account },
-      time: asked.world.now(),
+    target: (request: RequestContext) => ({ read: null, admit: () => admit(request) }),
+    parse: (request) => ({
+      ...request,
+      key: { id: '', parent: null, account: request.caller.account },
+      time: request.world.now(),
       document: null,
-      ...claimOfTransition(asked, today, served.today, older),
+      ...claimOfTransition(request, today, served.today, older),
     }),
     plan: (intent): Decide => ({
       do: 'decide',

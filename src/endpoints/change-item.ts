@@ -46,17 +46,19 @@ export function changeItemRoute(context: EndpointContext): Route {
     rule: ruleFor(resource.access, 'change') as string,
     rowRule: rowRuleOf(context.representation.today, 'change'),
     content: resource.settings.patch.jsonPatch ? [...patchTypes, jsonPatchType] : patchTypes,
-    claiming: (asked) => claimOfChange(asked, representation.today, concealed),
+    claiming: (request) => claimOfChange(request, representation.today, concealed),
     headers: () => ({}),
-    admit: (asked, seen) => {
-      if (seen.is !== 'found') throw absentItem(context, seen)
-      admitConditions(context, asked, seen)
+    admit: (request, current) => {
+      if (current.is !== 'found') throw absentItem(context, current)
+      admitConditions(context, request, current)
     },
     judgeState: judgeWrite(context, 'change'),
-    decide: (asked, seen) => {
-      const found = seen as FoundRow
-      const intent = asked.patch ? { ...asked, body: fieldsByPatch(context, asked, found, concealed) } : asked
-      const merge = asked.patch ? takeWhole : mergePatch
+    decide: (requested, current) => {
+      const found = current as FoundRow
+      const intent = requested.patch
+        ? { ...requested, body: fieldsByPatch(context, requested, found, concealed) }
+        : requested
+      const merge = requested.patch ? takeWhole : mergePatch
       const before = decodeDocument(representation.today, found.doc, found.hidden)
       const { body, key } = intent
       const rows = maskJoined(view(intent.caller), found.joined)

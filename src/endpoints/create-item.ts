@@ -47,7 +47,7 @@ import { movedFieldWrites } from './write-item.ts'
 export function createItemRoute(context: EndpointContext): Route {
   const { resource } = context
   const concealed = restrictedFields(context)
-  const owner = (asked: RequestContext) => ownerOf(context, asked.params[0] ?? null)
+  const owner = (request: RequestContext) => ownerOf(context, request.params[0] ?? null)
   return {
     operation: 'create',
     method: 'POST',
@@ -58,15 +58,15 @@ export function createItemRoute(context: EndpointContext): Route {
     rowRule: rowRuleOf(context.representation.today, 'create'),
     content: ['application/json'],
     query: (call) => refuseParameters(call, resource.settings),
-    target: (asked) => ({
-      read: readOfOwner(owner(asked), asked),
-      admit: (seen) => {
-        admitPresent(context, seen)
-        admitConditionalCreate(preconditionsOf(asked.call, asked.world))
+    target: (request) => ({
+      read: readOfOwner(owner(request), request),
+      admit: (current) => {
+        admitPresent(context, current)
+        admitConditionalCreate(preconditionsOf(request.call, request.world))
       },
     }),
-    judgeState: ({ id }, asked) => stateGuard(context, context.representation.today, { owner: id }, timed(asked)),
-    parse: (asked) => parseCreate(context, asked, concealed),
+    judgeState: ({ id }, request) => stateGuard(context, context.representation.today, { owner: id }, timed(request)),
+    parse: (request) => parseCreate(context, request, concealed),
     plan: (intent) => planCreate(context, intent, owner(intent)),
     render: (intent, outcome) => {
       if (outcome.is === 'claimed')
@@ -74,7 +74,7 @@ export function createItemRoute(context: EndpointContext): Route {
       if (outcome.is !== 'created') throw creationFailure(context, intent, outcome)
       return createdReply(context, intent, intent.key, outcome)
     },
-    claim: (asked) => claimOfCreate(asked, context.representation.today, concealed).claim,
+    claim: (request) => claimOfCreate(request, context.representation.today, concealed).claim,
     furtherRules: writeRules(context),
     claims: resource.settings.idempotency.required ? 'required' : 'optional',
     about: createDescription(context),
@@ -118,17 +118,17 @@ function createdReply(context: EndpointContext, intent: Intent, key: ItemAddress
   return resource.settings.prefer.minimalOnCreate ? preferMinimal(intent.call, reply, 201) : reply
 }
 
-function parseCreate(context: EndpointContext, asked: RequestContext, concealed: ReadonlySet<string>): Intent {
+function parseCreate(context: EndpointContext, request: RequestContext, concealed: ReadonlySet<string>): Intent {
   const resource = context.representation.today
-  admitConditionalCreate(preconditionsOf(asked.call, asked.world))
-  const { claim, body } = claimOfCreate(asked, resource, concealed)
-  const document = context.representation.create(body, itemPermissions(context, asked))
-  const time = asked.world.now()
-  const key = newRowKey(resource, document, asked, claim)
-  const intent = { ...asked, key, time, claim, document }
+  admitConditionalCreate(preconditionsOf(request.call, request.world))
+  const { claim, body } = claimOfCreate(request, resource, concealed)
+  const document = context.representation.create(body, itemPermissions(context, request))
+  const time = request.world.now()
+  const key = newRowKey(resource, document, request, claim)
+  const intent = { ...request, key, time, claim, document }
   enterWrittenState(context, intent, null, document)
-  stampDocument(resource, document, key, asked.params[0] ?? null, time)
-  admitConvertible(context, asked.caller, document)
+  stampDocument(resource, document, key, request.params[0] ?? null, time)
+  admitConvertible(context, request.caller, document)
   return intent
 }
 

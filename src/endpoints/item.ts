@@ -58,11 +58,11 @@ export function itemKey({ resource }: EndpointContext, { params, caller }: Reque
   return { id, parent, account: caller.account }
 }
 
-export function itemRead(context: EndpointContext, asked: RequestContext): Read {
-  const key = itemKey(context, asked)
+export function itemRead(context: EndpointContext, request: RequestContext): Read {
+  const key = itemKey(context, request)
   ownerOf(context, key.parent)
   const { joined } = context.representation
-  const own: Read = { do: 'read', collection: context.resource.collection.name, key, time: asked.world.now() }
+  const own: Read = { do: 'read', collection: context.resource.collection.name, key, time: request.world.now() }
   return joined.length === 0 ? own : { ...own, joined }
 }
 
@@ -257,23 +257,23 @@ function missingReferencesProblem(
 export function repeatProblem(
   context: Pick<EndpointContext, 'resource' | 'resources'>,
   own: Claim,
-  known: PriorClaim,
+  prior: PriorClaim,
   carried: CarriedVersion,
 ): Problem {
-  const made = known.id === '' ? undefined : resourceByCollection(context, known.collection) // a key of an operation has no item
-  return keyReuseProblem(known, own, made ? itemPath(made, known, carried) : null, context.resource.settings)
+  const made = prior.id === '' ? undefined : resourceByCollection(context, prior.collection) // a key of an operation has no item
+  return keyReuseProblem(prior, own, made ? itemPath(made, prior, carried) : null, context.resource.settings)
 }
 
 /** Replays the first answer if it is kept, otherwise refuses the repeat. R98 */
 export function replayReply(
   context: EndpointContext,
   { claim, carried }: Intent,
-  known: PriorClaim,
+  prior: PriorClaim,
   render: (key: ItemAddress, row: ItemRow) => Reply,
 ): Reply {
-  const answer = keptAnswer(known, claim as Claim)
-  if (answer === null) throw repeatProblem(context, claim as Claim, known, carried)
-  const reply = render(known, answer)
+  const answer = keptAnswer(prior, claim as Claim)
+  if (answer === null) throw repeatProblem(context, claim as Claim, prior, carried)
+  const reply = render(prior, answer)
   reply.headers['Idempotency-Replayed'] = 'true'
   delete reply.headers['Last-Modified'] // the first answer did not have it, as it was made in the second of the change
   return reply

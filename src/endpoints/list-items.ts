@@ -34,7 +34,7 @@ import { admitEmbeds, admitSelection, contextOfFields, embeddableBy, selectableI
 /** A list of items that are paired with an owner. */
 export interface PairedList {
   readonly pairing: Pairing
-  readonly owner: (asked: Pick<RequestContext, 'params'>) => ListRows['parent']
+  readonly owner: (request: Pick<RequestContext, 'params'>) => ListRows['parent']
   /** The plan with the account of the pairs, and with the pairs of its rows. */
   readonly complete: (list: ListRows, intent: Intent) => ListRows
 }
@@ -52,14 +52,17 @@ export function listItemsRoute(context: EndpointContext, paired: PairedList | nu
     rowRule: rowRuleOf(context.representation.today, 'list'),
     content: [],
     query: ({ target }, world, { inPath }) => read(target.slice(inPath.length), world),
-    target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(context, seen) }),
-    parse: (asked) => {
-      admitFilters(asked)
+    target: (request) => ({
+      read: readOfOwner(owner(request), request),
+      admit: (current) => admitPresent(context, current),
+    }),
+    parse: (request) => {
+      admitFilters(request)
       if (resource.hasScopedFields)
-        admitSelection((asked.query as ListQuery).fields, asked.caller, resource, context.challenge)
-      admitEmbeds(embedder, asked)
+        admitSelection((request.query as ListQuery).fields, request.caller, resource, context.challenge)
+      admitEmbeds(embedder, request)
       const key = { id: '', parent: null, account: null }
-      return { ...asked, key, time: 0, document: null, claim: null }
+      return { ...request, key, time: 0, document: null, claim: null }
     },
     plan: (intent) => complete(withEmbeds(planList(context, intent, owner(intent)), embedder, intent), intent),
     render: (intent, outcome) => {
@@ -104,9 +107,9 @@ const listRefusals = ({ resource, representation }: EndpointContext): readonly R
 ]
 
 function planList({ resource, representation }: EndpointContext, intent: Intent, parent: ListRows['parent']): ListRows {
-  const asked = intent.query as ListQuery
-  const { where, order, prepared, window, countTo } = asked
-  const withPositions = showsCursors(asked, resource.settings)
+  const query = intent.query as ListQuery
+  const { where, order, prepared, window, countTo } = query
+  const withPositions = showsCursors(query, resource.settings)
   const [collection, time] = [resource.collection.name, intent.world.now()]
   const account = resource.collection.account === null ? null : intent.caller.account
   const { joined } = representation
@@ -130,8 +133,8 @@ function planList({ resource, representation }: EndpointContext, intent: Intent,
 export function filterAdmission({ resource, representation, challenge }: EndpointContext) {
   const restricted = restrictedColumns(representation)
   if (restricted.size === 0 && !resource.hasScopedFields) return () => {}
-  return (asked: Pick<RequestContext, 'caller' | 'query'>): void =>
-    admitRestrictedFields(asked, resource, restricted, challenge)
+  return (request: Pick<RequestContext, 'caller' | 'query'>): void =>
+    admitRestrictedFields(request, resource, restricted, challenge)
 }
 
 /** A caller may not filter or sort by a field it cannot read: the result would reveal its values. R169. */
@@ -177,20 +180,20 @@ function pageReply(context: EndpointContext, intent: Intent, found: Page, parts:
   const { call, caller, world, query } = intent
   const { resource } = context
   const view = viewNow(context, caller, world)
-  const asked = query as ListQuery
-  const { embed } = asked
+  const list = query as ListQuery
+  const { embed } = list
   const isPlain = (found.embedded ?? []).length === 0
   const data = isPlain ? shownItems(context, intent, found) : itemsWithEmbedded(context, intent, found, parts)
   const page = { ...found, data }
   const { settings } = resource
   const { basePath } = settings.server
   const { links: where, maxOffset } = settings.list
-  const cursors = cursorsAround(resource, asked, page, world)
+  const cursors = cursorsAround(resource, list, page, world)
   const path = basePath + targetPath(call.target)
-  const around = where === 'none' ? null : pageLinks(path, asked, page, cursors, maxOffset)
-  const body = pageText(settings, asked, page, cursors, where === 'body' || where === 'both' ? around : null)
+  const links = where === 'none' ? null : pageLinks(path, list, page, cursors, maxOffset)
+  const body = pageText(settings, list, page, cursors, where === 'body' || where === 'both' ? links : null)
   const headers: Record<string, string> = {}
-  const link = around && where !== 'body' ? linkHeader(around) : ''
+  const link = links && where !== 'body' ? linkHeader(links) : ''
   if (link !== '') headers.Link = link
   if (view.mode !== 'off') headers.ETag = listTag(view.mode, body, world)
   return { status: 200, headers, body, ...(embed && { embedded: parts.embedder.reach(embed) }) }
@@ -220,15 +223,15 @@ function itemsWithEmbedded(
   return (paired && pairs ? withPairs(items, paired.pairing, intent, pairs) : items).join(',')
 }
 
-function cursorsAround({ settings }: Resource, asked: ListQuery, page: Page, world: ServiceWorld): PageCursors {
-  if (!showsCursors(asked, settings)) return { next: null, prev: null }
-  const binding = { list: asked.list, bound: asked.bound, ttl: settings.list.cursor.ttl }
+function cursorsAround({ settings }: Resource, query: ListQuery, page: Page, world: ServiceWorld): PageCursors {
+  if (!showsCursors(query, settings)) return { next: null, prev: null }
+  const binding = { list: query.list, bound: query.bound, ttl: settings.list.cursor.ttl }
   const to = (place: Position | null, back: boolean) =>
     place ? writeCursor({ position: place, back, including: page.count === 0 }, binding, world) : null
   const { hasAfter, hasBefore, first, last } = page
   return {
     next: hasAfter ? to(last, false) : null,
-    prev: hasBefore && asked.style === 'cursor' ? to(first, true) : null,
+    prev: hasBefore && query.style === 'cursor' ? to(first, true) : null,
   }
 }
 
@@ -268,9 +271,9 @@ export function queryItemsRoute(context: EndpointContext, route = listItemsRoute
       refusals: listRefusals(context),
     },
     query: () => null,
-    parse: (asked) => {
-      const call = asGetCall(asked)
-      return route.parse({ ...asked, call, query: route.query(call, asked.world, asked.carried) })
+    parse: (request) => {
+      const call = asGetCall(request)
+      return route.parse({ ...request, call, query: route.query(call, request.world, request.carried) })
     },
   }
 }

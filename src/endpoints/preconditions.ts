@@ -55,8 +55,8 @@ const matchesTag = (given: Exclude<EntityTags, 'malformed'>, current: string | n
     : current !== null && given.some(({ tag, weak }) => (weakly || !weak) && isSameState(tag, current))
 
 /** Refuses a write if the current row does not meet its preconditions. R124 to R129. */
-export function admitConditionalWrite(given: Preconditions | null, seen: FoundRow | null, view: View): void {
-  if (seen && view.required && !given?.match && given?.unmodifiedSince == null && !given?.noneMatch)
+export function admitConditionalWrite(given: Preconditions | null, current: FoundRow | null, view: View): void {
+  if (current && view.required && !given?.match && given?.unmodifiedSince == null && !given?.noneMatch)
     throw preconditionRequired()
   if (!given) return
   for (const [name, one] of [
@@ -68,13 +68,14 @@ export function admitConditionalWrite(given: Preconditions | null, seen: FoundRo
     match: Exclude<EntityTags, 'malformed'> | null
     noneMatch: Exclude<EntityTags, 'malformed'> | null
   }
-  const current = seen && tagOf(view, seen, given)
-  const strong = view.mode === 'strong' ? current : null
-  if (match && (!seen || !matchesTag(match, strong, false))) throw preconditionFailed('If-Match', seen, view, given)
-  if (!match && seen && isChangedSince(given.unmodifiedSince, lastChange(seen.doc, seen.joined), given))
-    throw preconditionFailed('If-Unmodified-Since', seen, view, given)
-  if (noneMatch && seen && matchesTag(noneMatch, view.mode === 'off' ? null : current, true))
-    throw preconditionFailed('If-None-Match', seen, view, given)
+  const tag = current && tagOf(view, current, given)
+  const strong = view.mode === 'strong' ? tag : null
+  if (match && (!current || !matchesTag(match, strong, false)))
+    throw preconditionFailed('If-Match', current, view, given)
+  if (!match && current && isChangedSince(given.unmodifiedSince, lastChange(current.doc, current.joined), given))
+    throw preconditionFailed('If-Unmodified-Since', current, view, given)
+  if (noneMatch && current && matchesTag(noneMatch, view.mode === 'off' ? null : tag, true))
+    throw preconditionFailed('If-None-Match', current, view, given)
 }
 
 /** When a row, or a joined row of its answer, was last changed, as a timestamp of documents. */
@@ -113,14 +114,14 @@ function malformedPrecondition(name: string): Problem {
   })
 }
 
-function preconditionFailed(name: string, seen: FoundRow | null, view: View, given: Preconditions): Problem {
-  const message = seen
+function preconditionFailed(name: string, current: FoundRow | null, view: View, given: Preconditions): Problem {
+  const message = current
     ? `${name} does not hold: the resource has changed or is there already. Read it again and retry with its ETag.`
     : `${name} does not hold: there is no such resource.`
   return new Problem(
     'precondition-failed',
     message,
-    seen && view.mode !== 'off' ? { headers: { ETag: etag(view, seen, given) } } : {},
+    current && view.mode !== 'off' ? { headers: { ETag: etag(view, current, given) } } : {},
   )
 }
 

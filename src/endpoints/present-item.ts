@@ -12,11 +12,11 @@ import { absentItem, type EndpointContext, missingItem } from './item.ts'
 export function presentItem(
   context: EndpointContext,
   { caller }: Pick<RequestContext, 'caller'>,
-  seen: ReadResult,
+  current: ReadResult,
 ): FoundRow {
-  if (seen.is !== 'found') throw absentItem(context, seen)
-  if (isStatusResource(context.resource.declaration)) admitStatus(context, caller, seen)
-  return seen
+  if (current.is !== 'found') throw absentItem(context, current)
+  if (isStatusResource(context.resource.declaration)) admitStatus(context, caller, current)
+  return current
 }
 
 /**

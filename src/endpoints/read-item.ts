@@ -34,11 +34,11 @@ export function readItemRoute(context: EndpointContext): Route {
     rowRule: rowRuleOf(context.representation.today, 'read'),
     content: [],
     query: ({ target }) => readQuery(target),
-    target: (asked) => ({ read: itemRead(context, asked), admit: (seen) => admitPresent(context, seen) }),
-    parse: (asked) => {
-      admitSelection(selected(asked), asked.caller, resource, context.challenge)
-      admitEmbeds(embedder, asked)
-      return { ...asked, key: itemKey(context, asked), time: 0, document: null, claim: null }
+    target: (request) => ({ read: itemRead(context, request), admit: (current) => admitPresent(context, current) }),
+    parse: (request) => {
+      admitSelection(selected(request), request.caller, resource, context.challenge)
+      admitEmbeds(embedder, request)
+      return { ...request, key: itemKey(context, request), time: 0, document: null, claim: null }
     },
     plan: (intent) => withEmbeds(itemRead(context, intent), embedder, intent),
     render: (intent, outcome) => {

@@ -27,9 +27,10 @@ export function removeItemRoute(context: EndpointContext): Route {
       rowRule: rowRuleOf(context.representation.today, 'remove'),
       content: [],
       headers: () => ({}),
-      admit: (asked, seen) => admitRemoval(context, asked, seen),
+      admit: (request, current) => admitRemoval(context, request, current),
       judgeState: judgeWrite(context, 'remove'),
-      decide: (intent, seen) => (seen.is === 'found' ? planRemoval(context, intent, seen, going) : { do: 'keep' }),
+      decide: (intent, current) =>
+        current.is === 'found' ? planRemoval(context, intent, current, going) : { do: 'keep' },
       furtherRules: [...new Set(going.values())],
       claims: null,
       about: removeDescription(context),
@@ -45,24 +46,29 @@ export function removeItemRoute(context: EndpointContext): Route {
 function planRemoval(
   context: EndpointContext,
   intent: Intent,
-  seen: FoundRow,
+  current: FoundRow,
   going: ReturnType<typeof cascadeRules>,
 ): RowWrite {
   const { today } = context.representation
-  const before = JSON.parse(seen.doc) as Document
+  const before = JSON.parse(current.doc) as Document
   const { caller, key, time } = intent
   const takes = new Set([...going].filter(([, rule]) => permits(caller, rule)).map(([one]) => one))
   const own = { operation: 'remove', document: before } as const
   const guard = stateGuard(context, today, { own, owner: before[today.parent?.field ?? ''] }, intent)
-  return context.writer.remove(today, { key, time, takes, guard, handled: handledBy(intent, () => ['remove']) }, seen)
+  return context.writer.remove(
+    today,
+    { key, time, takes, guard, handled: handledBy(intent, () => ['remove']) },
+    current,
+  )
 }
 
 /** With `delete.repeat: no-content` a repeated removal succeeds, whatever its preconditions. R133. */
-function admitRemoval(context: EndpointContext, asked: RequestContext, seen: ReadResult): void {
-  if (seen.is === 'found') admitConditions(context, asked, seen)
+function admitRemoval(context: EndpointContext, request: RequestContext, current: ReadResult): void {
+  if (current.is === 'found') admitConditions(context, request, current)
   const { collection, settings } = context.resource
-  const repeated = seen.is === 'gone' && seen.collection === collection.name && settings.delete.repeat === 'no-content'
-  if (seen.is !== 'found' && !repeated) throw absentItem(context, seen)
+  const repeated =
+    current.is === 'gone' && current.collection === collection.name && settings.delete.repeat === 'no-content'
+  if (current.is !== 'found' && !repeated) throw absentItem(context, current)
 }
 
 function removeDescription(context: EndpointContext): WriteDescription {

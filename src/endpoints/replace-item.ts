@@ -44,13 +44,13 @@ export function replaceItemRoute(context: EndpointContext): Route {
     rowRule: rowRuleOf(context.representation.today, 'replace'),
     content: ['application/json'],
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
-    admit: (asked, seen) => {
-      if (seen.is !== 'found') admitPutCreate(context, seen, asked.caller)
-      admitConditions(context, asked, seen.is === 'found' ? seen : null)
+    admit: (request, current) => {
+      if (current.is !== 'found') admitPutCreate(context, current, request.caller)
+      admitConditions(context, request, current.is === 'found' ? current : null)
     },
     judgeState: judgeWrite(context, 'change'),
-    decide: (intent, seen) =>
-      seen.is === 'found' ? planReplace(context, intent, seen, updated) : planPutCreate(context, intent, seen),
+    decide: (intent, current) =>
+      current.is === 'found' ? planReplace(context, intent, current, updated) : planPutCreate(context, intent, current),
     furtherRules: writeRules(context),
     claims: null,
     about: replaceDescription(context),
@@ -88,15 +88,15 @@ function replaceDescription(context: EndpointContext): WriteDescription {
 export function planReplace(
   context: EndpointContext,
   intent: Intent,
-  seen: FoundRow,
+  current: FoundRow,
   updated: ReturnType<typeof updatePlanner>,
 ): RowWrite {
   const { representation, view } = context
-  const before = decodeDocument(representation.today, seen.doc, seen.hidden)
+  const before = decodeDocument(representation.today, current.doc, current.hidden)
   const body = { ...omittedMovedFields(context, intent), ...(intent.body as Document) }
-  const rows = maskJoined(view(intent.caller), seen.joined)
+  const rows = maskJoined(view(intent.caller), current.joined)
   const after = representation.replace(body, before, intent.key, itemPermissions(context, intent), rows)
-  return { ...updated(intent, seen, before, after), ...movedFieldWrites(context, { ...intent, body }, after) }
+  return { ...updated(intent, current, before, after), ...movedFieldWrites(context, { ...intent, body }, after) }
 }
 
 /** The defaults of moved fields that a PUT leaves out, if the caller may write them: as for fields of the own row. R111. */
@@ -119,15 +119,15 @@ const createsOnPut = ({ settings, methods, collection, parent }: Resource): bool
   settings.resource.putCreates && methods.includes('create') && (collection.composite || !parent)
 
 /** PUT may create only what this caller could create with POST, and a deleted item only with `putRevives`. R110, R136. */
-function admitPutCreate(context: EndpointContext, seen: AbsentRow, caller: Caller): void {
+function admitPutCreate(context: EndpointContext, current: AbsentRow, caller: Caller): void {
   const { resource } = context
-  const own = seen.collection === resource.collection.name
-  if (!own || !createsOnPut(resource) || (seen.is === 'gone' && !resource.settings.resource.putRevives))
-    throw absentItem(context, seen)
+  const own = current.collection === resource.collection.name
+  if (!own || !createsOnPut(resource) || (current.is === 'gone' && !resource.settings.resource.putRevives))
+    throw absentItem(context, current)
   allow(caller, ruleFor(resource.access, 'create') as string, context.challenge)
 }
 
-export function planPutCreate(context: EndpointContext, intent: Intent, seen: AbsentRow): RowWrite {
+export function planPutCreate(context: EndpointContext, intent: Intent, current: AbsentRow): RowWrite {
   const { representation } = context
   const resource = representation.today
   const document = representation.replace(intent.body as Document, null, intent.key, itemPermissions(context, intent))
@@ -141,7 +141,7 @@ export function planPutCreate(context: EndpointContext, intent: Intent, seen: Ab
   stampDocument(resource, document, intent.key, intent.key.parent, intent.time)
   admitConvertible(context, intent.caller, document)
   const { key, time } = intent
-  const id = seen.is === 'gone' ? 'revived' : 'chosen'
+  const id = current.is === 'gone' ? 'revived' : 'chosen'
   const guard = stateGuard(context, resource, { owner: key.parent }, intent)
   const birth = context.writer.create(resource, document, {
     ...{ key, parent: ownerOf(context, key.parent), time, id, guard },

@@ -79,10 +79,10 @@ export function stateGuard(
   }
   return {
     reads: [{ do: 'waiting', collection: today.name }, ...(guard?.reads ?? [])],
-    admit: ([first, ...seen]) => {
+    admit: ([first, ...results]) => {
       const waits = (first?.is === 'waiting' && first.parts?.guards) || new Set()
       if (own && !waits.has(own.operation)) admitWritable(context, today, own)
-      if (!waits.has('while')) guard?.admit(seen)
+      if (!waits.has('while')) guard?.admit(results)
     },
   }
 }
@@ -90,10 +90,10 @@ export function stateGuard(
 /** Judges a write of an existing item for an explanation. */
 export const judgeWrite =
   (context: EndpointContext, operation: OwnWrite['operation']): NonNullable<Route['judgeState']> =>
-  (document, asked) => {
+  (document, request) => {
     const { today } = context.representation
     const owner = document[today.parent?.field ?? '']
-    return stateGuard(context, today, { own: { operation, document }, owner }, timed(asked))
+    return stateGuard(context, today, { own: { operation, document }, owner }, timed(request))
   }
 
 export const timed = <A extends RequestContext>(asked: A): A & Pick<Intent, 'time'> => ({
@@ -117,8 +117,9 @@ function ownerGuard(
   const lock = isTotalled ? 'update' : 'share'
   return {
     reads: [{ do: 'read', collection: parent.resource, key, time, lock }],
-    admit: ([seen]) => {
-      if (seen?.is === 'found') admitState(context, owner, JSON.parse(seen.doc), { allowed, refused: 'written below' })
+    admit: ([current]) => {
+      if (current?.is === 'found')
+        admitState(context, owner, JSON.parse(current.doc), { allowed, refused: 'written below' })
     },
   }
 }

@@ -31,17 +31,17 @@ function transitionRoute(context: EndpointContext, served: ServedTransition): Ro
     rowRule: rowRuleWith(context.representation.today, today.rowRule),
     content: ['application/json'],
     contentOptional: own.input.every(({ absent }) => absent !== undefined),
-    claiming: (asked) => claimOfTransition(asked, context.representation.today, today, older),
+    claiming: (request) => claimOfTransition(request, context.representation.today, today, older),
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
-    admit: (asked, seen) => {
-      admitOpen(context, today.to, asked)
-      admitUnlessKeyed(context)(asked, seen)
+    admit: (request, current) => {
+      admitOpen(context, today.to, request)
+      admitUnlessKeyed(context)(request, current)
     },
     judgeState: (stored) => {
       admitTransition(context, served, stored)
       return undefined
     },
-    decide: (intent, seen) => planTransition(context, served, intent, seen),
+    decide: (intent, current) => planTransition(context, served, intent, current),
     claims: 'replayed',
     about: transitionDescription(context, served),
   })
@@ -52,11 +52,11 @@ function planTransition(
   context: EndpointContext,
   served: ServedTransition,
   intent: Intent,
-  seen: ReadResult,
+  current: ReadResult,
 ): RowWrite {
   const { today } = served
-  admitItem(context, intent, seen)
-  const found = seen as FoundRow
+  admitItem(context, intent, current)
+  const found = current as FoundRow
   const { caller, key, time, body } = intent
   const { settings } = context.resource
   const input = readServedInput(served, body ?? {}, settings)
@@ -65,7 +65,7 @@ function planTransition(
   admitTransition(context, served, before)
   const after = { ...before, ...today.values({ time, caller: caller.id === '' ? null : caller.id, input }) }
   const write = context.writer.update(stored, after, {
-    ...{ key, time, seen: found, before, always: true, entered: true },
+    ...{ key, time, current: found, before, always: true, entered: true },
     handled: handledBy(intent, () => [today.name], input),
   })
   admitConvertible(context, caller, after, found.joined)

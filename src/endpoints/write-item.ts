@@ -43,12 +43,12 @@ interface WriteOperation
   extends Pick<Route, 'operation' | 'method' | 'rule' | 'content' | 'furtherRules' | 'claims'>,
     Partial<Pick<Route, 'at' | 'contentOptional' | 'judgeState' | 'rowRule'>> {
   /** The claim of an idempotency key, if the method takes keys. */
-  readonly claiming?: (asked: RequestContext) => ClaimAndBody
+  readonly claiming?: (request: RequestContext) => ClaimAndBody
   readonly headers: (intent: Intent) => Record<string, string>
   /** Throws if the row does not allow the request: it is missing, or a precondition fails. */
-  readonly admit: (asked: RequestContext, seen: ReadResult) => void
+  readonly admit: (request: RequestContext, current: ReadResult) => void
   /** The write that follows from the current row, after `admit`. */
-  readonly decide: (intent: Intent, seen: ReadResult) => RowWrite
+  readonly decide: (intent: Intent, current: ReadResult) => RowWrite
   readonly about: WriteDescription
 }
 
@@ -63,23 +63,23 @@ export function writeItemRoute(
     safe: false,
     resource,
     query: (call) => refuseParameters(call, resource.settings),
-    target: (asked) => ({
-      read: itemRead(context, asked),
-      admit: (seen) => admit(asked, seen as ReadResult),
+    target: (request) => ({
+      read: itemRead(context, request),
+      admit: (current) => admit(request, current as ReadResult),
     }),
-    parse: (asked) => ({
-      ...asked,
-      key: itemKey(context, asked),
-      time: asked.world.now(),
+    parse: (request) => ({
+      ...request,
+      key: itemKey(context, request),
+      time: request.world.now(),
       document: null,
-      ...(claiming?.(asked) ?? { claim: null }),
+      ...(claiming?.(request) ?? { claim: null }),
     }),
     plan: (intent): Decide => ({
       do: 'decide',
       read: itemRead(context, intent),
       claim: intent.claim,
-      admit: (seen) => admit(intent, seen),
-      decide: (seen) => decide(intent, seen),
+      admit: (current) => admit(intent, current),
+      decide: (current) => decide(intent, current),
     }),
     render: (intent, outcome) => renderWrite(context, intent, outcome, headers(intent)),
     about: {
@@ -92,23 +92,27 @@ export function writeItemRoute(
 }
 
 /** Checks the preconditions of a request. */
-export const admitConditions = (context: EndpointContext, asked: RequestContext, seen: FoundRow | null): void =>
-  admitConditionalWrite(preconditionsOf(asked.call, asked.world), seen, viewNow(context, asked.caller, asked.world))
+export const admitConditions = (context: EndpointContext, request: RequestContext, current: FoundRow | null): void =>
+  admitConditionalWrite(
+    preconditionsOf(request.call, request.world),
+    current,
+    viewNow(context, request.caller, request.world),
+  )
 
 /** Refuses a request whose item is missing or does not meet its preconditions. */
-export function admitItem(context: EndpointContext, asked: RequestContext, seen: ReadResult): void {
-  admitConditions(context, asked, presentItem(context, asked, seen))
+export function admitItem(context: EndpointContext, request: RequestContext, current: ReadResult): void {
+  admitConditions(context, request, presentItem(context, request, current))
 }
 
 /** The same, but a repeated key is answered before the item and its state are checked. */
 export const admitUnlessKeyed =
   (context: EndpointContext): WriteOperation['admit'] =>
-  (asked, seen) => {
-    if (!hasKey(asked)) admitItem(context, asked, seen)
+  (request, current) => {
+    if (!hasKey(request)) admitItem(context, request, current)
   }
 
-const hasKey = (asked: RequestContext & Partial<Intent>): boolean =>
-  asked.claim === undefined ? asked.call.headers['idempotency-key'] !== undefined : asked.claim !== null
+const hasKey = (request: RequestContext & Partial<Intent>): boolean =>
+  request.claim === undefined ? request.call.headers['idempotency-key'] !== undefined : request.claim !== null
 
 function renderWrite(
   context: EndpointContext,
@@ -122,7 +126,7 @@ function renderWrite(
       Object.assign(reply.headers, headers)
       return changedReply(context, intent, reply)
     })
-  const written = outcome.is === 'kept' ? outcome.seen : outcome
+  const written = outcome.is === 'kept' ? outcome.current : outcome
   if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created')
     throw writeRefusal(context, written, intent.key)
   const reply = itemReply(context, intent, written.is === 'created' ? 201 : 200, written)
@@ -171,9 +175,9 @@ export function movedFieldWrites(
     return [
       {
         ...{ collection: today.name, key, time },
-        change: (seen) => {
-          if (seen.is !== 'found') return { do: 'keep' }
-          const before = decodeDocument(today, seen.doc, seen.hidden)
+        change: (current) => {
+          if (current.is !== 'found') return { do: 'keep' }
+          const before = decodeDocument(today, current.doc, current.hidden)
           const wanted = patch(
             maskConcealed({ today }, before, hand, (...it) => isConcealed(...it) || isAlwaysRefused(...it)),
           )
@@ -184,7 +188,7 @@ export function movedFieldWrites(
           const after = withOlderNames({ names }, () => changeDocument(today, wanted, before, key, hand))
           const always =
             hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
-          const row = { key, time, seen, before, always, guard, handled: handledBy(intent, () => ['change']) }
+          const row = { key, time, current, before, always, guard, handled: handledBy(intent, () => ['change']) }
           return context.writer.update(today, after, row)
         },
       },
@@ -212,9 +216,9 @@ const changeOf = ({ parent }: Resource, document: Document) =>
 export function updatePlanner(
   context: EndpointContext,
   operation: 'change' | 'replace',
-): (intent: Intent, seen: FoundRow, before: Document, document: Document) => RowWrite {
+): (intent: Intent, current: FoundRow, before: Document, document: Document) => RowWrite {
   const hidden = restrictedFields(context, (member) => member.writeOnly)
-  return (intent, seen, before, document) => {
+  return (intent, current, before, document) => {
     const always =
       !mayRead(intent.caller, context.representation.today) ||
       Object.keys(intent.body ?? {}).some((name) => hidden.has(name))
@@ -228,14 +232,14 @@ export function updatePlanner(
     const write = context.writer.update(today, document, {
       key,
       time,
-      seen,
+      current,
       before,
       always,
       entered: entered !== null,
       guard,
       handled: handledBy(intent, () => [...(others ? [operation] : []), ...(entered === null ? [] : [entered])]),
     })
-    if (write.do === 'update') admitConvertible(context, intent.caller, document, seen.joined)
+    if (write.do === 'update') admitConvertible(context, intent.caller, document, current.joined)
     return write
   }
 }

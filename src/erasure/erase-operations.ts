@@ -33,10 +33,10 @@ export async function eraseOperations(context: ErasureContext, item: ErasedItem,
 }
 
 function concerns({ item, operation, request, result }: Document, { resource, key }: ErasedItem): boolean {
-  const asked = typeof request === 'string' ? (JSON.parse(request) as QueuedRequest) : null
-  if (asked && !isOfAccount(asked, resource, key)) return false
+  const queued = typeof request === 'string' ? (JSON.parse(request) as QueuedRequest) : null
+  if (queued && !isOfAccount(queued, resource, key)) return false
   const isOwn = item === key.id && (resource.key === null || String(operation).startsWith(`${resource.name}.`))
-  return isOwn || hasText([asked?.input, result], key.id)
+  return isOwn || hasText([queued?.input, result], key.id)
 }
 
 const isOfAccount = ({ caller }: QueuedRequest, { collection }: Resource, { account }: RowKey): boolean =>

@@ -67,8 +67,8 @@ export class EventFeed {
 
   /** The text of an event. Streams of one caller in one version share it, as those of all anonymous readers do. */
   textFor(event: StoredEvent, scope: EventScope, caller: Caller, make: () => string): string {
-    const known = this.#texts.get(event)
-    if (known?.scope === scope && known.caller === caller) return known.text
+    const existing = this.#texts.get(event)
+    if (existing?.scope === scope && existing.caller === caller) return existing.text
     const text = make()
     this.#texts.set(event, { scope, caller, text })
     return text

@@ -65,15 +65,15 @@ function admitSources(
   named: readonly EventSource[] | undefined,
   { caller, challenge, auth }: ChallengeContext,
 ): readonly EventSource[] {
-  const asked = named ?? sources
-  const seen = asked.filter((one) => maySee(one, caller))
+  const requested = named ?? sources
+  const seen = requested.filter((one) => maySee(one, caller))
   if (seen.length > 0) return seen
   if (caller.id === nobody.id) throw missingCredentials(challenge, auth)
-  const rule = asked.map(({ context }) => ruleFor(context.resource.access, 'read')).find((one) => one !== undefined)
+  const rule = requested.map(({ context }) => ruleFor(context.resource.access, 'read')).find((one) => one !== undefined)
   if (rule !== undefined) allow(caller, rule, challenge)
   throw new Problem(
     'access-denied',
-    `The credentials do not permit to read ${listInWords(asked.map(({ name }) => name))}, whose events these are.`,
+    `The credentials do not permit to read ${listInWords(requested.map(({ name }) => name))}, whose events these are.`,
   )
 }
 
@@ -102,18 +102,18 @@ function namedSources(
   for (const type of types ?? [])
     if (!known.includes(type)) say('type', `There is no event type ${JSON.stringify(type)}. ${typeHint(type, known)}`)
   if (!resources && !types) return undefined
-  const asked = sources.filter(
+  const requested = sources.filter(
     (one) =>
       (resources?.includes(one.name) ?? true) && (types?.some((type) => eventTypesOf(one).includes(type)) ?? true),
   )
-  if (!types && asked.length > 0) return { sources: asked }
-  const pairs = asked.flatMap(({ collection, prefix, actions }) =>
+  if (!types && requested.length > 0) return { sources: requested }
+  const pairs = requested.flatMap(({ collection, prefix, actions }) =>
     [...actions].flatMap(([stored, name]) =>
       types?.includes(`${prefix}.${name}`) ? [[collection, stored] as const] : [],
     ),
   )
   // An empty set, or both filters together, may match no resource; then the list is empty.
-  return { sources: asked.length > 0 ? asked : sources, types: pairs }
+  return { sources: requested.length > 0 ? requested : sources, types: pairs }
 }
 
 /** The value of a parameter, or the members of its set. */

@@ -41,7 +41,7 @@ const ruleOf = (scope: EventScope): AccessRule => (readRules(scope).includes('pu
 function listEventsRoute(scope: EventScope, resource: Resource, challenge: string): Route {
   const { settings } = resource
   const rule = ruleOf(scope)
-  const queryFor = (asked: RequestContext) => readEventQuery(scope, asked, settings, challenge)
+  const queryFor = (request: RequestContext) => readEventQuery(scope, request, settings, challenge)
   const streams = settings.events.stream ? [streamType] : []
   const isStreamed = ({ call }: RequestContext) => preferredStream(call, streams) !== null
   return {
@@ -50,11 +50,11 @@ function listEventsRoute(scope: EventScope, resource: Resource, challenge: strin
     target: () => ({ read: null, admit: () => {} }),
     streams,
     furtherRules: readRules(scope),
-    parse: (asked) => {
-      const events = queryFor(asked)
-      if (isStreamed(asked) && events.lastId !== null && !isEventId(events.lastId))
+    parse: (request) => {
+      const events = queryFor(request)
+      if (isStreamed(request) && events.lastId !== null && !isEventId(events.lastId))
         throw new Problem('malformed-request', 'Last-Event-ID is not the id of an event. Send the last one unchanged.')
-      return { ...intentOf(asked), events }
+      return { ...intentOf(request), events }
     },
     plan: (intent) => (isStreamed(intent) ? { do: 'head' } : pagePlan(intent.events as EventQuery)),
     render: (intent, outcome) =>
@@ -72,8 +72,8 @@ function listEventsRoute(scope: EventScope, resource: Resource, challenge: strin
   }
 }
 
-const intentOf = (asked: RequestContext): Intent => ({
-  ...asked,
+const intentOf = (request: RequestContext): Intent => ({
+  ...request,
   ...{ key: { id: '', parent: null, account: null }, time: 0, document: null, claim: null },
 })
 
@@ -117,9 +117,9 @@ function readEventRoute(scope: EventScope, resource: Resource): Route {
     ...{ operation: 'event', method: 'GET', at: 'item', safe: true, resource, rule: ruleOf(scope), content: [] },
     query: (call) => refuseParameters(call, resource.settings),
     target: () => ({ read: null, admit: () => {} }),
-    parse: (asked) => {
-      if (!isEventId(idOf(asked))) throw missing(idOf(asked))
-      return intentOf(asked)
+    parse: (request) => {
+      if (!isEventId(idOf(request))) throw missing(idOf(request))
+      return intentOf(request)
     },
     plan: (intent) => ({ do: 'event', id: idOf(intent) }),
     render: (intent, outcome) => {

@@ -149,9 +149,9 @@ function listRoute(context: ReactionRoutesContext, read: ReactionRead): Route {
   return {
     ...route,
     query: () => null,
-    parse: (asked) => {
-      readReactionWindow(context, asked)
-      return intentOf(asked)
+    parse: (request) => {
+      readReactionWindow(context, request)
+      return intentOf(request)
     },
     about: {
       ...route.about,
@@ -160,9 +160,9 @@ function listRoute(context: ReactionRoutesContext, read: ReactionRead): Route {
   }
 }
 
-const intentOf = (asked: RequestContext): Intent => ({
-  ...asked,
-  ...{ key: { id: '', parent: null, account: asked.caller.account }, time: 0, document: null, claim: null },
+const intentOf = (request: RequestContext): Intent => ({
+  ...request,
+  ...{ key: { id: '', parent: null, account: request.caller.account }, time: 0, document: null, claim: null },
 })
 
 function textIn(outcome: Outcome): string {
@@ -182,10 +182,10 @@ function settlingRoute(context: ReactionRoutesContext, own: Settling): Route {
     ...{ operation: name, method: 'POST', at: `item/failures/item/${name}`, safe: false, rule: writeReactions },
     ...{ content: ['application/json'], contentOptional: true, claims: 'replayed' },
     query: (call) => refuseParameters(call, settings),
-    parse: (asked) => {
-      const taken = claimOfTransition(asked, resource, { name, rule: writeReactions })
+    parse: (request) => {
+      const taken = claimOfTransition(request, resource, { name, rule: writeReactions })
       readInput([], taken.body, settings)
-      return { ...intentOf(asked), ...taken, time: asked.world.now() }
+      return { ...intentOf(request), ...taken, time: request.world.now() }
     },
     render: ({ claim }, outcome) => settledReply(resource, status, claim, outcome),
     about: {
@@ -199,7 +199,7 @@ function settlingRoute(context: ReactionRoutesContext, own: Settling): Route {
 
 function settledReply({ settings }: Resource, status: number, claim: Claim | null, outcome: Outcome): Reply {
   if (outcome.is !== 'claimed') return { status, headers: {}, body: textIn(outcome) }
-  const known = keptAnswer(outcome, claim as Claim)
-  if (known === null) throw keyReuseProblem(outcome, claim as Claim, null, settings)
-  return { status, headers: { 'Idempotency-Replayed': 'true' }, body: known.doc }
+  const kept = keptAnswer(outcome, claim as Claim)
+  if (kept === null) throw keyReuseProblem(outcome, claim as Claim, null, settings)
+  return { status, headers: { 'Idempotency-Replayed': 'true' }, body: kept.doc }
 }

@@ -38,10 +38,10 @@ export type ReactionSteps = Generator<Plan, string, Outcome>
 const boundOf = ({ params }: Pick<RequestContext, 'params'>): string => ['/reactions', ...params].join('/')
 
 /** Where a page begins, and how long it is. */
-export function readReactionWindow({ resource: { settings } }: ReactionRoutesContext, asked: RequestContext) {
-  const { values, faults } = namedParameters(asked.call.target, ['limit', 'cursor'], settings)
+export function readReactionWindow({ resource: { settings } }: ReactionRoutesContext, request: RequestContext) {
+  const { values, faults } = namedParameters(request.call.target, ['limit', 'cursor'], settings)
   const limit = readPageSize(values, 'limit', settings, faults)
-  const cursor = { bound: boundOf(asked), settings, world: asked.world }
+  const cursor = { bound: boundOf(request), settings, world: request.world }
   const after = readEventCursor(values.get('cursor'), cursor, faults) ?? 0
   if (faults.length > 0) throw invalidQuery(faults)
   return { after, limit }
@@ -50,11 +50,12 @@ export function readReactionWindow({ resource: { settings } }: ReactionRoutesCon
 /** A page; `next` is the position after which the next one begins, null at the end. */
 function pageOf(
   { resource: { settings } }: ReactionRoutesContext,
-  asked: Intent,
+  intent: Intent,
   { texts, next }: { readonly texts: readonly string[]; readonly next: number | null },
   limit: number,
 ): string {
-  const cursor = next === null ? null : writeEventCursor(next, { bound: boundOf(asked), settings, world: asked.world })
+  const cursor =
+    next === null ? null : writeEventCursor(next, { bound: boundOf(intent), settings, world: intent.world })
   return `{"data":[${texts.join(',')}],${cursorInformation(settings, { limit, next: cursor, hasMore: next !== null })}}`
 }
 

@@ -45,9 +45,9 @@ function fileMaker({ name, declaration: { history } }: Resource, fields: readonl
   return {
     resource: name,
     reads: (write) => [...used(write), ...released(write)],
-    decide: (write, { seen }) => {
+    decide: (write, { results }) => {
       for (const [i] of used(write).entries()) {
-        const rows = seen[i]
+        const rows = results[i]
         if (rows?.is === 'rows' && rows.rows.length > 0) continue
         throw new Problem(
           'conflict',

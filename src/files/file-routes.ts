@@ -41,10 +41,10 @@ export const fileRoutes = (context: EndpointContext): readonly Route[] => {
 function readRoute(context: EndpointContext, file: ServedFile): Route {
   const { resource } = context
   const { settings } = resource
-  const found = (asked: RequestContext, seen: ReadResult) => {
-    const row = presentItem(context, asked, seen)
+  const found = (request: RequestContext, current: ReadResult) => {
+    const row = presentItem(context, request, current)
     const member = fileIn(file, row)
-    if (member === null) throw missingFile(resource, file, asked.params.at(-1) as string)
+    if (member === null) throw missingFile(resource, file, request.params.at(-1) as string)
     return member
   }
   return {
@@ -53,10 +53,10 @@ function readRoute(context: EndpointContext, file: ServedFile): Route {
     rowRule: rowRuleOf(context.representation.today, 'read'),
     query: ({ target }) => refuseParameters({ method: 'GET', target }, settings),
     // Not whether there is a file: callers that may not read the field would learn it.
-    target: (asked) => ({ read: itemRead(context, asked), admit: (seen) => admitPresent(context, seen) }),
-    parse: (asked) => {
-      admitFileCaller(context, file, 'read', asked)
-      return { ...asked, key: itemKey(context, asked), time: 0, document: null, claim: null }
+    target: (request) => ({ read: itemRead(context, request), admit: (current) => admitPresent(context, current) }),
+    parse: (request) => {
+      admitFileCaller(context, file, 'read', request)
+      return { ...request, key: itemKey(context, request), time: 0, document: null, claim: null }
     },
     plan: (intent) => itemRead(context, intent),
     render: (intent, outcome) => contentReply(found(intent, outcome as ReadResult), intent, replyTerms(context, file)),
@@ -76,10 +76,10 @@ function readRevisionRoute(context: EndpointContext, file: ServedFile, revision:
     ...own,
     ...{ operation: `${revision.operation}-${file.segment}`, at: `${revision.at}/${file.segment}` as Route['at'] },
     answersContent: true,
-    parse: (asked) => {
-      refuseParameters(asked.call, context.resource.settings) // the revision itself takes `against`
-      admitFileCaller(context, file, 'read', asked)
-      return revision.parse(asked)
+    parse: (request) => {
+      refuseParameters(request.call, context.resource.settings) // the revision itself takes `against`
+      admitFileCaller(context, file, 'read', request)
+      return revision.parse(request)
     },
     render: (intent, outcome) => {
       revision.render(intent, outcome) // throws the refusals
@@ -111,19 +111,19 @@ function writeRoute(
     ...{ operation: file.segment, at: `item/${file.segment}`, claims: null, headers: () => ({}) },
     rule: ruleFor(resource.access, 'change') as string,
     rowRule: rowRuleOf(representation.today, 'change'),
-    admit: (asked, seen) => {
-      if (seen.is !== 'found') throw absentItem(context, seen)
-      admitFileCaller(context, file, 'write', asked)
-      admitFileConditions(context, asked, fileIn(file, seen))
+    admit: (request, current) => {
+      if (current.is !== 'found') throw absentItem(context, current)
+      admitFileCaller(context, file, 'write', request)
+      admitFileConditions(context, request, fileIn(file, current))
       // Before a large content is taken in, not only when it is written.
-      judge(JSON.parse(seen.doc) as Document, asked)
+      judge(JSON.parse(current.doc) as Document, request)
     },
     judgeState: judge,
-    decide: (intent, seen) => {
-      const { doc, hidden } = seen as FoundRow
+    decide: (intent, current) => {
+      const { doc, hidden } = current as FoundRow
       const before = decodeDocument(representation.today, doc, hidden)
       const after = { ...before, [file.stored.name]: memberOf(intent) }
-      return updated({ ...intent, body: {} }, seen as FoundRow, before, after)
+      return updated({ ...intent, body: {} }, current as FoundRow, before, after)
     },
   })
 }

@@ -69,11 +69,11 @@ function unsupportedType({ headers }: Call, types: readonly string[] = []): Prob
 export async function receiveFile(
   context: EndpointContext,
   file: ServedFile,
-  asked: RequestContext,
+  request: RequestContext,
   store: Store,
 ): Promise<FileMember> {
   const { resource, representation } = context
-  const { call, params, world } = asked
+  const { call, params, world } = request
   const { contents } = world
   if (contents === null) throw new Error('There is no place for files.')
   const isDry = isDryRun(call, resource.settings)
@@ -97,8 +97,8 @@ export async function receiveFile(
   const { length, sha256 } = content.end()
   const sent = nameInHeader(call.headers['content-disposition']) ?? null
   const member = { href: name, type, length, sha256, name: sent }
-  const seen = await store.execute(itemRead(context, asked))
-  const present = seen.is === 'found' ? fileIn(file, seen) : null
+  const current = await store.execute(itemRead(context, request))
+  const present = current.is === 'found' ? fileIn(file, current) : null
   // The same file again changes nothing, unless its content was lost. R112.
   const isSame = present && fileTag(present) === fileTag(member) && (await lengthIn(contents, present.href)) === length
   return isSame ? present : member

@@ -189,7 +189,7 @@ export type Outcome =
   | AnsweredWrite
   | Duplicate
   | MissingReferences
-  | { readonly is: 'kept'; readonly seen: ReadResult }
+  | { readonly is: 'kept'; readonly current: ReadResult }
   | PriorClaim
   | { readonly is: 'free' }
   | SeveralOutcomes

@@ -114,14 +114,14 @@ export interface VisibleRows {
    * A row as the caller sees it: one outside of the rule does not exist. What a deleted row was is not kept, so it does not
    * exist either.
    */
-  seenAs(collection: string, seen: ReadResult): ReadResult
+  seenAs(collection: string, current: ReadResult): ReadResult
 }
 
 /** What a caller may do in a request, where that depends on rows. */
 export interface RowRights {
   readonly visible: VisibleRows
   /** Refuses a row that the caller sees and may not use for this. */
-  readonly admit: (seen: ReadResult) => void
+  readonly admit: (current: ReadResult) => void
   /** Refuses a write that would leave a row outside of the caller's rules. */
   readonly admitWritten: (write: Create | Update) => void
 }
@@ -241,7 +241,7 @@ export interface RowChange extends Pick<Read, 'collection' | 'key' | 'time'> {
   /** Throws if the row is not as it was decided from; called when it is locked, before anything is written. */
   readonly admit?: (locked: ReadResult) => void
   /** `before` is the row as it was before the transaction wrote anything. */
-  readonly change: (seen: ReadResult, before: ReadResult) => RowWrite
+  readonly change: (current: ReadResult, before: ReadResult) => RowWrite
   /** Set if it is joined with others of the same row into one, which is made when all other effects are done. */
   readonly joins?: { readonly acts: readonly unknown[]; readonly change: (acts: readonly unknown[]) => RowChange }
 }
@@ -299,7 +299,7 @@ export interface WaitingParts {
 export interface RowGuard {
   readonly reads: readonly EffectRead[]
   /** Throws to refuse the write. */
-  readonly admit: (seen: readonly EffectReadResult[]) => void
+  readonly admit: (results: readonly EffectReadResult[]) => void
 }
 
 /** A read for a decision. Rows must not change before the commit; a table operation that writes locks its rows. */
@@ -310,7 +310,7 @@ export type EffectReadResult = ReadResult | TableRows | FamilyRows | WaitingPart
 export interface Consequences {
   readonly reads: readonly EffectRead[]
   /** Pure. Returns the final write, with its effects. */
-  readonly decide: (seen: readonly EffectReadResult[]) => RowWrite
+  readonly decide: (results: readonly EffectReadResult[]) => RowWrite
 }
 
 /** Effects are committed in the transaction of their write. */
@@ -390,11 +390,11 @@ export interface Decide extends RequestedWrite {
   readonly embeds?: readonly RowEmbed[]
   readonly read: Read | NoRead
   /** Throws a refusal for the row that was read, before the idempotency key is used. R1 */
-  readonly admit?: (seen: ReadResult) => void
+  readonly admit?: (current: ReadResult) => void
   /** The idempotency key under which it runs once. */
   readonly claim?: Claim | null
   /** Pure: it is called again if the row has changed meanwhile. Throws a Problem to refuse. */
-  readonly decide: (seen: ReadResult) => RowWrite
+  readonly decide: (current: ReadResult) => RowWrite
 }
 
 /** Several plans in one transaction, all or none; each may depend on the outcomes of those before. R229. */

@@ -19,7 +19,7 @@ import type { ServiceWorld } from './world.ts'
 interface Target {
   readonly read: Read | null
   /** Throws if the row is missing or a precondition fails. */
-  readonly admit: (seen: ReadResult | null) => void
+  readonly admit: (current: ReadResult | null) => void
 }
 
 /** A rule that depends on the item, with the resource, as it is stored, that declares it. */
@@ -48,24 +48,24 @@ export interface Route {
   readonly upload?: {
     readonly most: number
     readonly admit: (call: Call) => void
-    readonly receive: (asked: RequestContext, store: Store) => Promise<FileMember>
+    readonly receive: (request: RequestContext, store: Store) => Promise<FileMember>
   }
   /** Whether it answers the content of a file, of any type, so that `Accept` chooses nothing. R30. */
   readonly answersContent?: true
   /** Reads the parameters of the query string. */
   readonly query: (call: Call, world: ServiceWorld, carried: CarriedVersion) => ListQuery | ItemQuery | null
-  readonly target: (asked: RequestContext) => Target
+  readonly target: (request: RequestContext) => Target
   /** The version's names of an input that a handler points to; undefined for what is no input. */
   readonly inputNames?: (name: string) => readonly string[] | undefined
   /** Throws if the state of the item that the target reads does not allow the operation, or returns what else decides; for explanations. */
-  readonly judgeState?: (stored: Readonly<Record<string, unknown>>, asked: RequestContext) => RowGuard | undefined
-  readonly parse: (asked: RequestContext) => Intent
+  readonly judgeState?: (stored: Readonly<Record<string, unknown>>, request: RequestContext) => RowGuard | undefined
+  readonly parse: (request: RequestContext) => Intent
   readonly plan: (intent: Intent) => Plan
   readonly render: (intent: Intent, outcome: Outcome) => Reply
   /** Waits for the end of an asynchronous operation, as long as the caller prefers; missing for other routes. R28 */
   readonly settle?: (intent: Intent, outcome: Outcome, store: Store) => Promise<Outcome>
   /** The claim of a request that cannot be parsed; missing if such keys are not looked up. R99. */
-  readonly claim?: (asked: RequestContext) => Claim | null
+  readonly claim?: (request: RequestContext) => Claim | null
   /** Further collections that are read or written, besides its own and that of the owner. */
   readonly otherCollections?: readonly string[]
   /** Further access rules and scopes that a request can require, for fields, other rows or events; undefined refuses everyone. */

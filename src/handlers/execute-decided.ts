@@ -159,10 +159,10 @@ async function decideBefore(runs: readonly HandledRun[], store: HandlerSources['
     )
       plan.consequences.decide([])
     if (plan.do !== 'decide' || plan.read.do !== 'read' || !mayDecide(plan.read.collection)) return
-    const seen = (await store.execute(withRights(plan.read, plan.rights))) as ReadResult
-    plan.rights?.admit(seen)
-    plan.admit?.(seen)
-    plan.decide(seen)
+    const current = (await store.execute(withRights(plan.read, plan.rights))) as ReadResult
+    plan.rights?.admit(current)
+    plan.admit?.(current)
+    plan.decide(current)
   } catch (error) {
     // A refusal is left to the transaction, which reads the row again.
     if (error instanceof Undecided) await error.decide()

@@ -18,7 +18,7 @@ export interface HeldRow {
   /** The revision that was read; 0 if there was no row. */
   readonly revision: number
   /** The row as a handler read it; null if there was none, or the request has read it itself. */
-  readonly seen: FoundRow | null
+  readonly current: FoundRow | null
   /** The document that was read; null if there was no row. */
   readonly before: Document | null
   /** The document with all writes so far; null if there was no row, or a handler has removed it. */
@@ -84,14 +84,23 @@ export class RequestRows {
     const name = heldName(resource, key)
     const known = this.#rows.get(name)
     if (known && (known.revision !== revision || known.part === 'written')) throw new ReadsChanged(name)
-    const row: HeldRow = { resource, key, revision, seen: null, before, now: after, part: 'requested', entered: false }
+    const row: HeldRow = {
+      resource,
+      key,
+      revision,
+      current: null,
+      before,
+      now: after,
+      part: 'requested',
+      entered: false,
+    }
     this.#rows.set(name, row)
     return row
   }
 
   /** Takes a row that the request has read itself. */
   hold({ resource, key, revision, before }: Pick<ProposedWrite, 'resource' | 'key' | 'revision' | 'before'>): HeldRow {
-    const row: HeldRow = { resource, key, revision, seen: null, before, now: before, part: 'read', entered: false }
+    const row: HeldRow = { resource, key, revision, current: null, before, now: before, part: 'read', entered: false }
     this.#rows.set(heldName(resource, key), row)
     return row
   }
@@ -160,12 +169,12 @@ export class RequestRows {
     const outlook = new Map<string, FoundRow>()
     const listed = new Set(this.#lists.map(({ list }) => list.collection))
     for (const row of this.#rows.values()) {
-      const { resource, key, seen, before, now, part, entered, revision } = row
+      const { resource, key, current, before, now, part, entered, revision } = row
       if (part === 'read') continue
       if (listed.has(resource.name)) return null // lists cannot be announced, and the next request may read this one
       if (revision === 0) continue
-      if (part === 'requested' || seen === null || before === null || now === null) return null
-      const change = { key, time: this.time, seen, before, always: entered, entered }
+      if (part === 'requested' || current === null || before === null || now === null) return null
+      const change = { key, time: this.time, current, before, always: entered, entered }
       const write = this.#sources.writer.update(resource, { ...now }, change)
       if (write.consequences) return null
       if (write.do !== 'update') continue
@@ -183,31 +192,31 @@ export class RequestRows {
     return {
       ...{ collection: resource.name, key, time: this.time, admit },
       ...(part === 'read' && !this.#sources.exclusive && { lock: 'share' }),
-      change: (seen, locked) => {
+      change: (current, locked) => {
         admit(locked) // a row that the write itself has changed was not locked before
-        return part === 'read' ? { do: 'keep' } : this.#written(row, seen, decisions)
+        return part === 'read' ? { do: 'keep' } : this.#written(row, current, decisions)
       },
     }
   }
 
   #written(
     { resource, key, revision, before, now, entered }: HeldRow,
-    seen: ReadResult,
+    current: ReadResult,
     decisions: Decisions,
   ): RowWrite {
     const { writer, resources } = this.#sources
     const time = this.time
-    if (seen.is !== 'found') {
+    if (current.is !== 'found') {
       const owner = resource.parent
       const parent = owner && { collection: owner.resource, id: String(now?.[owner.field]) }
       return now === null ? { do: 'keep' } : writer.create(resource, { ...now }, { key, parent, time })
     }
     // The handlers of the row itself have run already; handlers of rows that a cascade removes still decide.
     const handled = { decisions, operations: [] }
-    if (now === null) return writer.remove(resource, { key, time, takes: new Set(resources.keys()), handled }, seen)
-    const row = { key, time, seen, always: entered, entered }
-    if (seen.revision === revision) return writer.update(resource, { ...now }, { ...row, before: before ?? {} })
-    const stored = decodeDocument(resource, seen.doc, seen.hidden)
+    if (now === null) return writer.remove(resource, { key, time, takes: new Set(resources.keys()), handled }, current)
+    const row = { key, time, current, always: entered, entered }
+    if (current.revision === revision) return writer.update(resource, { ...now }, { ...row, before: before ?? {} })
+    const stored = decodeDocument(resource, current.doc, current.hidden)
     return writer.update(resource, { ...stored, ...changedMembers(before ?? {}, now) }, { ...row, before: stored })
   }
 
@@ -232,15 +241,24 @@ const changedMembers = (before: Document, now: Document): Document =>
     Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
   )
 
-const revisionOf = (seen: ReadResult): number => (seen.is === 'found' ? seen.revision : 0)
+const revisionOf = (current: ReadResult): number => (current.is === 'found' ? current.revision : 0)
 
 /** Whether a row is as a handler has read it: a row that was announced may have got another document with its revision. */
-const isAsRead = ({ revision, seen }: HeldRow, now: ReadResult): boolean =>
+const isAsRead = ({ revision, current }: HeldRow, now: ReadResult): boolean =>
   revisionOf(now) === revision &&
-  (seen === null || now.is !== 'found' || (now.doc === seen.doc && now.hidden === seen.hidden))
+  (current === null || now.is !== 'found' || (now.doc === current.doc && now.hidden === current.hidden))
 
-function heldRow(resource: Resource, key: RowKey, seen: ReadResult): HeldRow {
-  const found = seen.is === 'found' ? seen : null
+function heldRow(resource: Resource, key: RowKey, current: ReadResult): HeldRow {
+  const found = current.is === 'found' ? current : null
   const before = found && decodeDocument(resource, found.doc, found.hidden)
-  return { resource, key, revision: revisionOf(seen), seen: found, before, now: before, part: 'read', entered: false }
+  return {
+    resource,
+    key,
+    revision: revisionOf(current),
+    current: found,
+    before,
+    now: before,
+    part: 'read',
+    entered: false,
+  }
 }

@@ -22,14 +22,14 @@ export function revisionRoutes(context: EndpointContext): Route[] {
   const { history } = context.resource.declaration
   if (!history) return []
   let known: ReadonlyMap<string, string> | undefined
-  const viewFor = (asked: Pick<RequestContext, 'caller' | 'world'>) => {
+  const viewFor = (request: Pick<RequestContext, 'caller' | 'world'>) => {
     known ??= revisionActions(context)
-    return revisionView(context, known, asked)
+    return revisionView(context, known, request)
   }
   return [listRoute(context, history.read, viewFor), readRoute(context, history.read, viewFor)]
 }
 
-type ViewFor = (asked: Pick<RequestContext, 'caller' | 'world'>) => ReturnType<typeof revisionView>
+type ViewFor = (request: Pick<RequestContext, 'caller' | 'world'>) => ReturnType<typeof revisionView>
 
 /** What both routes share. Revisions stay after their item, so no row has to exist. */
 function routeOf(
@@ -66,11 +66,11 @@ function planOf(context: EndpointContext, intent: Intent, viewFor: ViewFor): Omi
   return { do: 'revisions', collection: context.representation.today.name, key, time: world.now(), isShown }
 }
 
-function intentOf(context: EndpointContext, asked: RequestContext, params: readonly string[]): Intent {
-  admit(context, asked)
-  const key = itemKey(context, { ...asked, params })
+function intentOf(context: EndpointContext, request: RequestContext, params: readonly string[]): Intent {
+  admit(context, request)
+  const key = itemKey(context, { ...request, params })
   ownerOf(context, key.parent)
-  return { ...asked, key, time: 0, document: null, claim: null }
+  return { ...request, key, time: 0, document: null, claim: null }
 }
 
 function listRoute(context: EndpointContext, rule: string, viewFor: ViewFor): Route {
@@ -92,8 +92,8 @@ function listRoute(context: EndpointContext, rule: string, viewFor: ViewFor): Ro
   return {
     ...routeOf(context, rule),
     ...{ operation: segment, at: `item/${segment}` },
-    parse: (asked) => {
-      const intent = intentOf(context, asked, asked.params)
+    parse: (request) => {
+      const intent = intentOf(context, request, request.params)
       return { ...intent, revisions: readQuery(intent) }
     },
     plan: (intent) => ({ ...planOf(context, intent, viewFor), ...(intent.revisions as RevisionQuery) }),
@@ -149,8 +149,8 @@ function readRoute(context: EndpointContext, rule: string, viewFor: ViewFor): Ro
     ...routeOf(context, rule),
     ...{ operation: segment, at: `item/${segment}/{revision}`, pathPatterns: { revision: numberPattern } },
     answersPatch: ({ target }) => /[?&]against=/.test(target),
-    parse: (asked) => {
-      const intent = intentOf(context, asked, asked.params.slice(0, -1))
+    parse: (request) => {
+      const intent = intentOf(context, request, request.params.slice(0, -1))
       const [number = ''] = numbersIn(intent)
       if (!numberForm.test(number)) throw missingRevision(context, intent, number)
       return intent

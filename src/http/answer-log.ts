@@ -35,8 +35,8 @@ interface LoggedCaller {
 function loggedCaller(caller: Caller, { service, store, world }: ServerContext): LoggedCaller | null {
   const how = service.settings.log.account
   if (how === 'off' || (caller.account === null && caller.key === undefined)) return null
-  const known = world.state.of(makeLoggedCallers, null)
-  const seen = known.get(caller)
+  const loggedCallers = world.state.of(makeLoggedCallers, null)
+  const seen = loggedCallers.get(caller)
   if (seen) return seen
   const shown = (text: string): string =>
     how === 'plain' ? text : createHmac('sha256', store.secret).update(`log\n${text}`).digest('base64url').slice(0, 16)
@@ -44,7 +44,7 @@ function loggedCaller(caller: Caller, { service, store, world }: ServerContext):
     ...(caller.key !== undefined && { key: shown(caller.key) }),
     ...(caller.account !== null && { account: shown(caller.account) }),
   }
-  known.set(caller, made)
+  loggedCallers.set(caller, made)
   return made
 }
 const makeLoggedCallers = () => new WeakMap<Caller, LoggedCaller>()

@@ -136,18 +136,18 @@ describe('a repeat', () => {
     keeps,
   })
   const answer = { doc: '{}', revision: 1 }
-  const known: PriorClaim = { is: 'claimed', collection: 'orders', id: 'ord_1', parent: null, fingerprint: 'f', answer }
+  const prior: PriorClaim = { is: 'claimed', collection: 'orders', id: 'ord_1', parent: null, fingerprint: 'f', answer }
 
   test('gets the first answer if it is stored and the payload is the same', () => {
-    assert.equal(keptAnswer(known, claim('f', true)), answer)
-    assert.equal(keptAnswer(known, claim('g', true)), null)
-    assert.equal(keptAnswer(known, claim('f', false)), null)
-    assert.equal(keptAnswer({ ...known, answer: null }, claim('f', true)), null)
+    assert.equal(keptAnswer(prior, claim('f', true)), answer)
+    assert.equal(keptAnswer(prior, claim('g', true)), null)
+    assert.equal(keptAnswer(prior, claim('f', false)), null)
+    assert.equal(keptAnswer({ ...prior, answer: null }, claim('f', true)), null)
   })
 
   test('is refused by its payload and the mode', () => {
     const refusalOf = (own: Claim, by = usual) => {
-      const problem = keyReuseProblem(known, own, '/orders/ord_1', by('orders').settings)
+      const problem = keyReuseProblem(prior, own, '/orders/ord_1', by('orders').settings)
       assert.ok(problem instanceof Problem)
       return [problem.type, problem.under, problem.extra.old_id, problem.bare, problem.headers.Link]
     }
@@ -158,7 +158,7 @@ describe('a repeat', () => {
     assert.deepEqual(refusalOf(claim('f', true)), ['idempotency-key-reused', undefined, 'ord_1', false, link])
     assert.deepEqual(refusalOf(claim('g', true)), [mismatch, 'unprocessable', undefined, false, undefined])
     assert.equal(refusalOf(claim('f', false), shop({ conflictBody: 'minimal' }))[3], true)
-    assert.deepEqual(keyReuseProblem(known, claim('f', false), null, usual('orders').settings).headers, {})
+    assert.deepEqual(keyReuseProblem(prior, claim('f', false), null, usual('orders').settings).headers, {})
   })
 })
 

@@ -23,8 +23,12 @@ export interface ClaimAndBody {
 }
 
 /** The claim of a creating POST; `concealed` names the fields whose values are not compared. R100, R107 */
-export function claimOfCreate(asked: RequestContext, resource: Resource, concealed: ReadonlySet<string>): ClaimAndBody {
-  const { call, body } = asked
+export function claimOfCreate(
+  request: RequestContext,
+  resource: Resource,
+  concealed: ReadonlySet<string>,
+): ClaimAndBody {
+  const { call, body } = request
   const { settings } = resource
   const { key, body: rest } = readIdempotencyKey(call, body as Document, settings)
   if (key === null && settings.idempotency.required) throw missingIdempotencyKey(settings)
@@ -36,7 +40,7 @@ export function claimOfCreate(asked: RequestContext, resource: Resource, conceal
             key,
             ['POST', claimPath(resource), omitConcealed(rest, concealed)],
             resource,
-            asked,
+            request,
             keySpace(resource, 'create'),
           ),
     body: rest,
@@ -44,14 +48,18 @@ export function claimOfCreate(asked: RequestContext, resource: Resource, conceal
 }
 
 /** The claim of a PATCH, if it accepts keys. Its payload includes the item, so a key is valid for one item only. R108 */
-export function claimOfChange(asked: RequestContext, resource: Resource, concealed: ReadonlySet<string>): ClaimAndBody {
-  const { call, body, params, patch } = asked
+export function claimOfChange(
+  request: RequestContext,
+  resource: Resource,
+  concealed: ReadonlySet<string>,
+): ClaimAndBody {
+  const { call, body, params, patch } = request
   if (!resource.settings.idempotency.methods.includes('PATCH')) return { claim: null, body: body as Document }
   const { key, body: rest } = readIdempotencyKey(call, body as Document, resource.settings)
   const content = patch ? omitConcealedOperations(patch, concealed) : omitConcealed(rest, concealed)
   const payload = ['PATCH', `${claimPath(resource)}/${params.join('/')}`, content] as const
   return {
-    claim: key === null ? null : makeClaim(key, payload, resource, asked, keySpace(resource, 'change')),
+    claim: key === null ? null : makeClaim(key, payload, resource, request, keySpace(resource, 'change')),
     body: rest,
   }
 }
@@ -61,35 +69,35 @@ export function claimOfChange(asked: RequestContext, resource: Resource, conceal
  * unless the scope is `caller`. A repeat gets the first answer in every mode. R108
  */
 export function claimOfTransition(
-  asked: RequestContext,
+  request: RequestContext,
   resource: Resource,
   { name, rule }: ClaimedAction,
   older: ServedTransition['older'] = null,
 ): ClaimAndBody {
-  const { call, body, params } = asked
+  const { call, body, params } = request
   const { key, body: rest } = readIdempotencyKey(call, body ?? {}, resource.settings)
   if (key === null) return { claim: null, body: rest }
   const space = `${claimPath(resource)}/{id}`
   const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${name}`, newestInput(rest, older)] as const
-  return { claim: { ...makeClaim(key, payload, resource, asked, { rule, space }), keeps: true }, body: rest }
+  return { claim: { ...makeClaim(key, payload, resource, request, { rule, space }), keeps: true }, body: rest }
 }
 
 /** The claim of a batch. Only the same caller gets its answer again, as the answer has items that others may not see. R229 */
-export function claimOfBatch(asked: RequestContext, resource: Resource): ClaimAndBody {
-  const { call, body, caller } = asked
+export function claimOfBatch(request: RequestContext, resource: Resource): ClaimAndBody {
+  const { call, body, caller } = request
   const { key, body: rest } = readIdempotencyKey(call, body ?? {}, resource.settings)
   if (key === null) return { claim: null, body: rest }
   const payload = ['POST', claimPath(resource), { batch: rest, caller: caller.id }] as const
   const space = { rule: 'authenticated', space: claimPath(resource) }
-  return { claim: { ...makeClaim(key, payload, resource, asked, space), keeps: true }, body: rest }
+  return { claim: { ...makeClaim(key, payload, resource, request, space), keeps: true }, body: rest }
 }
 
 /**
  * The claim of an import. Its content is not a part of the payload, as it is compared while it is read. Only a caller with the same
  * rights gets its report again: others could guess the values of fields that they do not see. R238
  */
-export function claimOfImport(asked: RequestContext, resource: Resource, type: string): Claim | null {
-  const { call, caller, carried, params } = asked
+export function claimOfImport(request: RequestContext, resource: Resource, type: string): Claim | null {
+  const { call, caller, carried, params } = request
   const { key } = readIdempotencyKey(call, {}, resource.settings)
   if (key === null) return null
   const space = `${claimPath(resource)}/${importSegment}`
@@ -97,7 +105,7 @@ export function claimOfImport(asked: RequestContext, resource: Resource, type: s
   const about = { import: type, version: carried.label, caller: caller.id, rights }
   const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${importSegment}`, about] as const
   const rule = ruleFor(resource.access, 'create')
-  return { ...makeClaim(key, payload, resource, asked, { rule, space }), keeps: true }
+  return { ...makeClaim(key, payload, resource, request, { rule, space }), keeps: true }
 }
 
 /** Bodies are compared in their newest form. One that cannot be converted is refused later. */

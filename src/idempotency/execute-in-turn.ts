@@ -74,7 +74,7 @@ async function executeAlone(
 /** The outcome for a retry of a plan; null if the plan did not use its key. */
 function priorClaimOf(plan: ClaimingPlan, { fingerprint, keeps }: Claim, outcome: Outcome): PriorClaim | null {
   if (outcome.is === 'claimed') return outcome
-  const made = outcome.is === 'kept' ? outcome.seen : outcome
+  const made = outcome.is === 'kept' ? outcome.current : outcome
   if (plan.do === 'recall' || !('doc' in made)) return null
   const { collection, key } = plan.do === 'decide' ? plan.read : plan
   const { doc, revision } = made

@@ -31,21 +31,21 @@ export function importRoutes(context: EndpointContext): Route[] {
         ...(furtherRules && { furtherRules }),
       },
       query: (call) => refuseParameters(call, settings, false), // what a dry run of several transactions would do is not known
-      parse: (asked) => ({
-        ...asked,
-        call: withoutHeaders(asked.call),
-        key: { id: '', parent: null, account: asked.caller.account },
-        ...{ time: asked.world.now(), document: null },
-        claim: claimOfImport(asked, resource, mediaTypeOf(asked.call) ?? ''),
+      parse: (request) => ({
+        ...request,
+        call: withoutHeaders(request.call),
+        key: { id: '', parent: null, account: request.caller.account },
+        ...{ time: request.world.now(), document: null },
+        claim: claimOfImport(request, resource, mediaTypeOf(request.call) ?? ''),
       }),
       plan: () => {
         throw new Error('The plans of an import are made of its lines.')
       },
       render: ({ claim }, outcome) => {
         if (outcome.is === 'answered') return { status: 200, headers: {}, body: outcome.doc }
-        const known = outcome.is === 'claimed' && keptAnswer(outcome, claim as Claim)
-        if (!known) throw new Error(`The store answered ${outcome.is} to an import.`)
-        return { status: 200, headers: { 'Idempotency-Replayed': 'true' }, body: known.doc }
+        const kept = outcome.is === 'claimed' && keptAnswer(outcome, claim as Claim)
+        if (!kept) throw new Error(`The store answered ${outcome.is} to an import.`)
+        return { status: 200, headers: { 'Idempotency-Replayed': 'true' }, body: kept.doc }
       },
       about: describedImport(resource),
     },

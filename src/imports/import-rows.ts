@@ -98,11 +98,11 @@ class Import {
   }
 
   async run(): Promise<Outcome> {
-    const known = await this.#recall()
+    const prior = await this.#recall()
     try {
       await this.#readContent()
       await this.#running
-      if (known && this.#progress.ended) return replayed(known, this.#progress)
+      if (prior && this.#progress.ended) return replayed(prior, this.#progress)
       return await this.#finish()
     } catch (error) {
       await this.#running.catch(() => {}) // it may still be committed
@@ -116,13 +116,13 @@ class Import {
   /** Finds out how far an import with the same key has come. */
   async #recall(): Promise<PriorClaim | null> {
     const { claim } = this.#intent
-    const known = claim && (await this.#tools.store.execute({ do: 'recall', claim }))
-    if (known?.is !== 'claimed') return null
-    const progress = known.fingerprint === claim?.fingerprint ? storedProgress(known) : null
-    if (!claim || !progress) throw keyReuseProblem(known, claim as Claim, null, this.#route.resource.settings)
+    const prior = claim && (await this.#tools.store.execute({ do: 'recall', claim }))
+    if (prior?.is !== 'claimed') return null
+    const progress = prior.fingerprint === claim?.fingerprint ? storedProgress(prior) : null
+    if (!claim || !progress) throw keyReuseProblem(prior, claim as Claim, null, this.#route.resource.settings)
     this.#progress = progress
     this.#stored = progress
-    return known
+    return prior
   }
 
   /** Reads all lines, and begins transactions on the way. */
@@ -164,10 +164,10 @@ class Import {
     try {
       if (document instanceof Problem) throw document
       const { call, caller, carried, params, world } = this.#intent
-      const asked: RequestContext = { call, caller, carried, params, query: null, body: document, world }
+      const request: RequestContext = { call, caller, carried, params, query: null, body: document, world }
       const creating = this.#route.importing
-      refuseCredentialsInBody(asked, creating)
-      const intent = creating.parse(asked)
+      refuseCredentialsInBody(request, creating)
+      const intent = creating.parse(request)
       return { plan: this.#planOf(intent), intent: this.#tools.isHandled ? intent : null }
     } catch (error) {
       return { line, ...this.#tools.lineError(error, line) }
@@ -286,7 +286,7 @@ class Import {
 
 const isNewItem = (made: Row['made']): made is NewItem => 'plan' in made
 
-const replayed = (known: PriorClaim, progress: ImportProgress): PriorClaim => ({
-  ...known,
+const replayed = (prior: PriorClaim, progress: ImportProgress): PriorClaim => ({
+  ...prior,
   answer: { doc: JSON.stringify(reportOf(progress)), revision: 0 },
 })

@@ -22,7 +22,7 @@ export interface JobFace {
   readonly signal: AbortSignal
   readonly takeStep: (label: string, act: HandlerFunction) => Promise<string>
   /** The results of the steps that were taken in earlier tries, as JSON. */
-  readonly known: ReadonlyMap<string, string>
+  readonly earlierResults: ReadonlyMap<string, string>
   readonly report: (progress: number) => Promise<void>
 }
 
@@ -39,17 +39,17 @@ export function jobTools(sources: HandlerSources, job: JobFace, use: unknown) {
   }
   const { refuse, newId, caller: shown } = fresh().face
   const step = async (label: string, act: HandlerFunction): Promise<unknown> => {
-    const around = steps.getStore()
-    if (around !== undefined)
+    const outer = steps.getStore()
+    if (outer !== undefined)
       throw new HandlerFault(
-        `It takes the step ${label} within ${around}, which may run again; take one after the other.`,
+        `It takes the step ${label} within ${outer}, which may run again; take one after the other.`,
       )
     if (taken.has(label)) throw new HandlerFault(`It takes the step ${label} twice; give each step a name of its own.`)
     taken.add(label)
     if (taken.size > mostSteps) throw new HandlerFault(`It takes more than ${mostSteps} steps; join some of them.`)
     signal.throwIfAborted()
     return JSON.parse(
-      job.known.get(label) ?? (await job.takeStep(label, (given) => steps.run(label, () => act(given)))),
+      job.earlierResults.get(label) ?? (await job.takeStep(label, (given) => steps.run(label, () => act(given)))),
     )
   }
   return {

@@ -115,7 +115,7 @@ export class JobRun {
     await this.#context.sources.store.execute(run)
   }
 
-  async #result(status: Document, known: ReadonlyMap<string, string>): Promise<string> {
+  async #result(status: Document, earlierResults: ReadonlyMap<string, string>): Promise<string> {
     const { sources, settings } = this.#context
     const { item, input: asked, caller: by } = JSON.parse(String(status.request)) as QueuedRequest
     const called = this.#called(status)
@@ -128,7 +128,7 @@ export class JobRun {
     const tools = jobTools(
       sources,
       {
-        ...{ id, attempt: tries, name, caller, known, signal: this.#ending.signal },
+        ...{ id, attempt: tries, name, caller, earlierResults, signal: this.#ending.signal },
         takeStep: (label, act) =>
           despiteConflicts(sources.world, () => this.#takeStep(label, [`${name}, step ${label},`, act], caller)),
         report: async (progress) => {
@@ -183,10 +183,10 @@ export class JobRun {
   /** Changes the status, if this node still has the job and it has not ended. */
   async #change(act: (document: Document) => Document, next: Partial<JobRow> = {}): Promise<void> {
     const { sources } = this.#context
-    const plan = this.#plan((seen, time) => {
-      const before = decodeDocument(this.#statuses, seen.doc, seen.hidden)
+    const plan = this.#plan((current, time) => {
+      const before = decodeDocument(this.#statuses, current.doc, current.hidden)
       const guard = { reads: [this.#keeps(next)], admit: admitKept }
-      const row = { key: this.#key, time, seen, before, always: false, guard }
+      const row = { key: this.#key, time, current, before, always: false, guard }
       return sources.writer.update(this.#statuses, act(before), row)
     })
     const outcome = await despiteConflicts(sources.world, () => sources.store.execute(plan))
@@ -194,14 +194,14 @@ export class JobRun {
     announceChange(sources.world, this.#job.id)
   }
 
-  #plan(decide: (seen: FoundRow, time: number) => RowWrite): Decide {
+  #plan(decide: (current: FoundRow, time: number) => RowWrite): Decide {
     const read = this.#statusRead()
     return {
       do: 'decide',
       read,
-      decide: (seen) => {
-        if (seen.is !== 'found' || isEnded(seen)) throw new JobLost()
-        return decide(seen, read.time)
+      decide: (current) => {
+        if (current.is !== 'found' || isEnded(current)) throw new JobLost()
+        return decide(current, read.time)
       },
     }
   }
@@ -250,8 +250,8 @@ export class JobRun {
     const { store, writer } = this.#context.sources
     const [read, { id }] = [this.#statusRead(), this.#job]
     const removed = { key: this.#key, time: read.time, takes: new Set<string>() }
-    const decide: Decide['decide'] = (seen) =>
-      seen.is === 'found' ? writer.remove(this.#statuses, removed, seen) : { do: 'keep' }
+    const decide: Decide['decide'] = (current) =>
+      current.is === 'found' ? writer.remove(this.#statuses, removed, current) : { do: 'keep' }
     if (found) await store.execute({ do: 'decide', read, decide })
     else for (const run of [removeSteps, removeJob]) await store.execute(tablePlan(run, { id }))
   }

@@ -21,12 +21,12 @@ function around(
   { query = '', offset = 0, limit = 10, total = 41, after, next = null, prev = null }: PageSituation,
 ) {
   const more = after ?? (total !== null && offset + limit < total)
-  const asked = {
+  const request = {
     style,
     parameters: parsePairs(query),
     window: { from: 'offset', offset, limit },
   } as unknown as ListQuery
-  return pageLinks('/orders', asked, { total, hasAfter: more } as Page, { next, prev }, 100)
+  return pageLinks('/orders', request, { total, hasAfter: more } as Page, { next, prev }, 100)
 }
 
 const rels = (style: PaginationStyle, situation: PageSituation) =>

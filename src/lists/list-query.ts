@@ -20,19 +20,19 @@ const [mostKnown, mostText] = [500, 500]
  * its second request: queries whose values always differ would only grow old in the cache, with their compiled statements.
  */
 export function listQueryReader(rules: ListRules): (target: string, world: ServiceWorld) => ListQuery {
-  const known = new Memo<string, ListQuery>(mostKnown)
+  const queries = new Memo<string, ListQuery>(mostKnown)
   const once = new Memo<string, true>(mostKnown)
   return (target, world) => {
     const at = splitCursor(target)
     const text = at === null ? target : at.text
-    const before = known.get(text)
+    const before = queries.get(text)
     const again = before && (at === null ? before : atCursor(before, at.cursor, rules, world))
     if (again) return again
     const found = readListQuery(parametersOf(target), rules, listName(target), world)
     const isHidden = at === null && found.parameters.some(([name]) => name === 'cursor') // percent-encoded
     if (isHidden || text.length > mostText) return found
     if (before) return found
-    if (once.get(text)) return known.set(text, found)
+    if (once.get(text)) return queries.set(text, found)
     once.set(text, true)
     return found
   }

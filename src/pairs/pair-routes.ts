@@ -104,13 +104,13 @@ function guardedRoute({ pair, from, to, fields }: PairPath, route: Route): Route
       ...needed.map(([, rule]) => rule),
       ...(account !== null && route.resource.collection.account === null ? [undefined] : []),
     ],
-    target: (asked) => {
-      admitReader(pair, asked, needed)
-      return route.target(asked)
+    target: (request) => {
+      admitReader(pair, request, needed)
+      return route.target(request)
     },
-    parse: (asked) => {
-      admitReader(pair, asked, needed)
-      return route.parse(asked)
+    parse: (request) => {
+      admitReader(pair, request, needed)
+      return route.parse(request)
     },
     render: (intent, outcome) => {
       const reply = route.render(intent, outcome)

@@ -41,11 +41,11 @@ export function admitIds({ from, to }: PairPath, { params }: Pick<Asked, 'params
   if (!to.resource.isId(other)) throw missingItem(to.resource, other)
 }
 
-export const pairRead = (path: PairPath, asked: Asked): Read => ({
+export const pairRead = (path: PairPath, request: Asked): Read => ({
   do: 'read',
   collection: path.pair.resource.collection.name,
-  key: pairKey(path, asked),
-  time: asked.world.now(),
+  key: pairKey(path, request),
+  time: request.world.now(),
 })
 
 /** Reads the item of the path; an id that cannot exist is refused without a query. R9. */
@@ -70,9 +70,9 @@ export const isOwnAbsence = ({ from, isFirst }: PairPath, { collection }: Absent
   isFirst && collection === from.resource.collection.name
 
 /** The refusal of a pair that does not exist. */
-function absentPair(path: PairPath, { params }: Pick<Asked, 'params'>, seen: AbsentRow | null): Problem {
+function absentPair(path: PairPath, { params }: Pick<Asked, 'params'>, current: AbsentRow | null): Problem {
   const { pair, from, to } = path
-  if (seen && isOwnAbsence(path, seen)) return absentItem(pair, seen)
+  if (current && isOwnAbsence(path, current)) return absentItem(pair, current)
   const [own, other] = params
   const message = `${from.resource.title} ${own} and ${titleInSentence(to.resource.title)} ${other} are not linked.`
   return new Problem(pair.resource.settings.missing.status === 410 ? 'gone' : 'resource-not-found', message)
@@ -85,24 +85,24 @@ export function readPairRoute(path: PairPath): Route {
     ...{ operation: 'read', method: 'GET', at: 'item', safe: true, resource, content: [], claims: null },
     rule: ruleFor(resource.access, 'read') as string,
     query: (call) => refuseParameters(call, resource.settings),
-    target: (asked) => {
-      admitIds(path, asked)
+    target: (request) => {
+      admitIds(path, request)
       return {
-        read: pairRead(path, asked),
-        admit: (seen) => {
-          if (seen && seen.is !== 'found') throw absentPair(path, asked, seen)
+        read: pairRead(path, request),
+        admit: (current) => {
+          if (current && current.is !== 'found') throw absentPair(path, request, current)
         },
       }
     },
-    parse: (asked) => {
-      admitIds(path, asked)
-      return { ...asked, key: pairKey(path, asked), time: 0, document: null, claim: null }
+    parse: (request) => {
+      admitIds(path, request)
+      return { ...request, key: pairKey(path, request), time: 0, document: null, claim: null }
     },
     plan: (intent) => ({ ...pairRead(path, intent), embeds: [otherRow(path, intent)] }),
     render: (intent, outcome) => {
-      const seen = outcome as ReadResult
-      if (seen.is !== 'found') throw absentPair(path, intent, seen)
-      return pairReply(path, intent, 200, seen)
+      const current = outcome as ReadResult
+      if (current.is !== 'found') throw absentPair(path, intent, current)
+      return pairReply(path, intent, 200, current)
     },
     about: {
       id: 'get',

@@ -43,15 +43,15 @@ function writeRoute(path: PairPath, operation: 'replace' | 'remove') {
     ...({ operation, at: 'item', safe: false, resource, claims: null } as const),
     rule: ruleFor(resource.access, operation) as string,
     query: (call) => refuseParameters(call, resource.settings),
-    target: (asked) => ({
-      read: readOfSide(path, asked),
-      admit: (seen) => {
-        if (seen && seen.is !== 'found') throw absentItem(path.pair, seen)
+    target: (request) => ({
+      read: readOfSide(path, request),
+      admit: (current) => {
+        if (current && current.is !== 'found') throw absentItem(path.pair, current)
       },
     }),
-    parse: (asked) => ({
-      ...asked,
-      ...{ key: pairKey(path, asked), time: asked.world.now(), document: null, claim: null },
+    parse: (request) => ({
+      ...request,
+      ...{ key: pairKey(path, request), time: request.world.now(), document: null, claim: null },
     }),
   } satisfies Partial<Route>
 }
@@ -66,20 +66,21 @@ export function linkPairRoute(path: PairPath): Route {
     content: ['application/json'],
     contentOptional: true,
     furtherRules: writeRules(pair),
-    parse: (asked) => {
-      readOfSide(path, asked) // refuses an id that cannot exist
-      if (!to.resource.isId(asked.params[1] as string)) throw unknownOther(path, asked)
-      return made.parse(asked)
+    parse: (request) => {
+      readOfSide(path, request) // refuses an id that cannot exist
+      if (!to.resource.isId(request.params[1] as string)) throw unknownOther(path, request)
+      return made.parse(request)
     },
     plan: (intent): Decide => ({
       do: 'decide',
       read: pairRead(path, intent),
       embeds: [otherRow(path, intent)],
-      admit: (seen) => {
-        if (seen.is !== 'found' && isOwnAbsence(path, seen)) throw absentItem(pair, seen)
-        admitConditions(pair, intent, seen.is === 'found' ? seen : null)
+      admit: (current) => {
+        if (current.is !== 'found' && isOwnAbsence(path, current)) throw absentItem(pair, current)
+        admitConditions(pair, intent, current.is === 'found' ? current : null)
       },
-      decide: (seen) => (seen.is === 'found' ? planReplace(pair, intent, seen, updated) : planLink(path, intent, seen)),
+      decide: (current) =>
+        current.is === 'found' ? planReplace(pair, intent, current, updated) : planLink(path, intent, current),
     }),
     render: (intent, outcome) => linkReply(path, intent, outcome),
     about: linkDescription(path),
@@ -106,10 +107,10 @@ const linkDescription = (path: PairPath): OperationDescription => ({
 })
 
 /** The write of a pair that does not exist. If its parent does not exist either, that is the item of the other side. */
-const planLink = (path: PairPath, intent: Intent, seen: AbsentRow): RowWrite =>
+const planLink = (path: PairPath, intent: Intent, current: AbsentRow): RowWrite =>
   ifPresent(path, intent, () => {
-    if (seen.collection !== path.pair.resource.collection.name) throw unknownOther(path, intent)
-    return planPutCreate(path.pair, intent, seen)
+    if (current.collection !== path.pair.resource.collection.name) throw unknownOther(path, intent)
+    return planPutCreate(path.pair, intent, current)
   })
 
 /** A write that is decided if the item of the path exists; the key of the pair does not tell for the second side. */
@@ -137,7 +138,7 @@ function linkReply(path: PairPath, intent: Intent, outcome: Outcome): Reply {
   const { pair, from, isFirst } = path
   if (outcome.is === 'unmet')
     throw isFirst ? unknownOther(path, intent) : missingItem(from.resource, String(intent.params[0]))
-  const written = outcome.is === 'kept' ? outcome.seen : outcome
+  const written = outcome.is === 'kept' ? outcome.current : outcome
   if (written.is !== 'found' && written.is !== 'changed' && written.is !== 'created')
     throw writeRefusal(pair, written, intent.key)
   const status = written.is === 'created' ? 201 : 200
@@ -166,21 +167,21 @@ export function unlinkPairRoute(path: PairPath): Route {
     ...made,
     method: 'DELETE',
     content: [],
-    parse: (asked) => {
-      admitIds(path, asked)
-      return made.parse(asked)
+    parse: (request) => {
+      admitIds(path, request)
+      return made.parse(request)
     },
     plan: (intent): Decide => ({
       do: 'decide',
       read: pairRead(path, intent),
-      admit: (seen) => {
-        if (seen.is === 'found') admitConditions(pair, intent, seen)
-        else if (isOwnAbsence(path, seen)) throw absentItem(pair, seen)
+      admit: (current) => {
+        if (current.is === 'found') admitConditions(pair, intent, current)
+        else if (isOwnAbsence(path, current)) throw absentItem(pair, current)
       },
-      decide: (seen) => {
-        if (seen.is !== 'found') return ifPresent(path, intent, () => ({ do: 'keep' }))
+      decide: (current) => {
+        if (current.is !== 'found') return ifPresent(path, intent, () => ({ do: 'keep' }))
         const row = { key: intent.key, time: intent.time, takes: new Set<string>() }
-        return pair.writer.remove(pair.representation.today, row, seen)
+        return pair.writer.remove(pair.representation.today, row, current)
       },
     }),
     render: (intent, outcome) => {

@@ -102,16 +102,16 @@ export async function migratePostgres(site: MigrationContext): Promise<Migration
     const drops = await admit(work, change)
     if (steps.length === 0) return { done: [], left: [], waitsFor: [] }
     const [first, last] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]
-    const seen = async () =>
+    const otherNodes = async () =>
       state === null ? [] : await runStepsAsync(readOtherNodes(postgresDialect, layoutName(change.after)), ask)
-    const beside = (await seen()).length > 0 ? change : withoutFormer(change)
+    const expandChange = (await otherNodes()).length > 0 ? change : withoutFormer(change)
     if (state?.layout.open !== true)
-      await runPhase({ ...work, drops }, { ...beside, steps: first }, 'expand', function* () {
+      await runPhase({ ...work, drops }, { ...expandChange, steps: first }, 'expand', function* () {
         if (change.after !== state?.layout)
           yield* writeSchemaState(postgresDialect, stateAfter(change, 'expand', last.length > 0))
       })
     if (last.length === 0) return { done: first, left: [], waitsFor: [] }
-    const waitsFor = await seen()
+    const waitsFor = await otherNodes()
     if (waitsFor.length > 0) return { done: first, left: last, waitsFor }
     await runPhase({ ...work, drops }, { ...change, steps: last }, 'contract', function* () {
       yield* writeSchemaState(postgresDialect, stateAfter(change, 'contract', false))

@@ -62,12 +62,12 @@ export function preparedStatements(wire: Wire, now: () => number): (text: string
   const prepare = (text: string, lifetime: number): PreparedStatement =>
     named.set(text, { name: `bylaw_${++count}`, columns: undefined, until: now() + lifetime, lifetime })
   return (text) => {
-    const known = named.get(text)
-    if (known && now() < known.until) return known
-    if (known) {
+    const existing = named.get(text)
+    if (existing && now() < existing.until) return existing
+    if (existing) {
       named.delete(text)
-      dropped(known)
-      return prepare(text, Math.min(4 * known.lifetime, longestLifetime))
+      dropped(existing)
+      return prepare(text, Math.min(4 * existing.lifetime, longestLifetime))
     }
     if (once.get(text)) return prepare(text, firstLifetime)
     once.set(text, true)

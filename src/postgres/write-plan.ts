@@ -269,8 +269,8 @@ async function outcomeByKey(
   if (claim === null || local) throw unknownOutcome(cause)
   for (const wait of lookupWaits) {
     await pause(world, wait)
-    const known = await pool.use(({ ask }) => readKeyOutcome(cellar, plan, claim, ask)).catch(() => null)
-    if (known) return known
+    const recalled = await pool.use(({ ask }) => readKeyOutcome(cellar, plan, claim, ask)).catch(() => null)
+    if (recalled) return recalled
   }
   throw unknownOutcome(cause)
 }
@@ -282,10 +282,10 @@ async function readKeyOutcome(
   claim: Claim,
   ask: Connection['ask'],
 ): Promise<Outcome | null> {
-  const known = await runStepsAsync(perform(cellar, { do: 'recall', claim }), ask)
-  if (known.is !== 'claimed') return null
-  if (plan.do !== 'create' || known.id !== plan.key.id) return known
+  const prior = await runStepsAsync(perform(cellar, { do: 'recall', claim }), ask)
+  if (prior.is !== 'claimed') return null
+  if (plan.do !== 'create' || prior.id !== plan.key.id) return prior
   const { collection, key, time } = plan
   const row = await runStepsAsync(perform(cellar, { do: 'read', collection, key, time }), ask)
-  return row.is === 'found' ? { is: 'created', doc: row.doc, revision: row.revision } : known
+  return row.is === 'found' ? { is: 'created', doc: row.doc, revision: row.revision } : prior
 }

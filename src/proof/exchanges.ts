@@ -46,32 +46,32 @@ export async function replayExchanges(
   ask: AskVersion,
   derived: ReadonlySet<string> = new Set(),
 ): Promise<Deviation | null> {
-  const known = new Map<string, string>()
+  const nameMap = new Map<string, string>()
   for (const exchange of exchanges) {
-    const came = await ask(version, substituteNames(exchange.request, known) as TrialRequest)
-    if (!queriesDerived(exchange.request, derived)) learnNames(exchange.answer, came, known)
-    const says = deviationText(exchange, came, known, derived)
+    const came = await ask(version, substituteNames(exchange.request, nameMap) as TrialRequest)
+    if (!queriesDerived(exchange.request, derived)) learnNames(exchange.answer, came, nameMap)
+    const says = deviationText(exchange, came, nameMap, derived)
     if (says !== null) return { ...exchange, came, says }
   }
   return null
 }
 
 /** Replaces recorded identifiers, cursors and tags by their current values. */
-function substituteNames(value: unknown, known: ReadonlyMap<string, string>): unknown {
-  if (known.size === 0) return value
-  if (typeof value === 'string') return [...known].reduce((text, [was, is]) => text.replaceAll(was, is), value)
-  if (Array.isArray(value)) return value.map((one) => substituteNames(one, known))
+function substituteNames(value: unknown, nameMap: ReadonlyMap<string, string>): unknown {
+  if (nameMap.size === 0) return value
+  if (typeof value === 'string') return [...nameMap].reduce((text, [was, is]) => text.replaceAll(was, is), value)
+  if (Array.isArray(value)) return value.map((one) => substituteNames(one, nameMap))
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, substituteNames(one, known)]))
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, substituteNames(one, nameMap)]))
 }
 
 const identifierNames = new Set(['id', 'old_id', 'nextCursor', 'prevCursor'])
 
-function learnNames(recorded: TrialAnswer, came: TrialAnswer, known: Map<string, string>): void {
+function learnNames(recorded: TrialAnswer, came: TrialAnswer, nameMap: Map<string, string>): void {
   const [tag, other] = [recorded.headers.etag, came.headers.etag]
-  if (tag !== undefined && other !== undefined && tag !== other) known.set(tag, other)
+  if (tag !== undefined && other !== undefined && tag !== other) nameMap.set(tag, other)
   forEachTextPair(recorded.body, came.body, (name, was, is) => {
-    if (identifierNames.has(name) && was !== is) known.set(was, is)
+    if (identifierNames.has(name) && was !== is) nameMap.set(was, is)
   })
 }
 
@@ -92,16 +92,16 @@ function forEachTextPair(
 function deviationText(
   { request, answer: recorded }: RecordedExchange,
   came: TrialAnswer,
-  known: ReadonlyMap<string, string>,
+  nameMap: ReadonlyMap<string, string>,
   derived: ReadonlySet<string>,
 ): string | null {
   if (recorded.status !== came.status) return `the status ${recorded.status} was recorded, and ${came.status} came`
   for (const [name, was] of Object.entries(recorded.headers)) {
     const is = came.headers[name]
-    if (!isSameHeader(name, was, is, known)) return `${name}: ${was} was recorded, and ${is ?? 'none'} came`
+    if (!isSameHeader(name, was, is, nameMap)) return `${name}: ${was} was recorded, and ${is ?? 'none'} came`
   }
   if (queriesDerived(request, derived)) return null
-  return bodyDeviation(substituteNames(recorded.body, known), came.body, '', derived)
+  return bodyDeviation(substituteNames(recorded.body, nameMap), came.body, '', derived)
 }
 
 /** Whether a list is filtered or sorted by a derived field: its result depends on the change functions. */
@@ -110,12 +110,17 @@ const queriesDerived = ({ path }: TrialRequest, derived: ReadonlySet<string>): b
     derived.has(name === 'sort' ? value : (name.split('[')[0] as string)),
   )
 
-function isSameHeader(name: string, was: string, is: string | undefined, known: ReadonlyMap<string, string>): boolean {
+function isSameHeader(
+  name: string,
+  was: string,
+  is: string | undefined,
+  nameMap: ReadonlyMap<string, string>,
+): boolean {
   if (is === undefined) return false
   if (name === 'etag') return was.startsWith('W/') === is.startsWith('W/')
   if (name === 'allow') return includesAll(was.split(', '), is.split(', '))
   if (name === 'link') return includesAll(linkRelations(was), linkRelations(is))
-  return substituteNames(was, known) === is
+  return substituteNames(was, nameMap) === is
 }
 
 const includesAll = (some: readonly string[], all: readonly string[]): boolean => some.every((one) => all.includes(one))

@@ -27,8 +27,8 @@ export class HeldPosition {
 
   /** Stores the first position, if the database does not know the name; returns the row that it knew. */
   async begin(): Promise<ReactionRow | undefined> {
-    const [known] = await this.#rows(tablePlan(findReaction, { name: this.#name }))
-    if (known) return known
+    const [existing] = await this.#rows(tablePlan(findReaction, { name: this.#name }))
+    if (existing) return existing
     const position = await this.#first()
     await this.#rows(tablePlan(addReaction, { name: this.#name, position, taken: 0, holder: '' }))
     return undefined
@@ -83,10 +83,10 @@ export class HeldPosition {
   async #take(): Promise<ReactionRow | undefined> {
     const now = this.#context.world.due()
     const until = now + lease
-    const known = await this.begin()
-    if (known?.holder === this.#holder && known.taken > now) {
-      if (this.#isFresh(known.taken)) return known
-      const [kept] = await this.#rows(tablePlan(keepReaction, { ...known, until }))
+    const existing = await this.begin()
+    if (existing?.holder === this.#holder && existing.taken > now) {
+      if (this.#isFresh(existing.taken)) return existing
+      const [kept] = await this.#rows(tablePlan(keepReaction, { ...existing, until }))
       return kept
     }
     const [taken] = await this.#rows(tablePlan(takeReaction, { name: this.#name, now, until, holder: this.#holder }))

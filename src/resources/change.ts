@@ -198,10 +198,14 @@ function withoutChange(given: VersionedDeclaration, change: Change): VersionedDe
   return { ...declaration, ...errorsBefore, ...concepts, resources: Object.fromEntries(known) }
 }
 
-function resourceBefore(own: ResourceDeclaration, change: Change, around: VersionedDeclaration): ResourceDeclaration {
+function resourceBefore(
+  own: ResourceDeclaration,
+  change: Change,
+  declaration: VersionedDeclaration,
+): ResourceDeclaration {
   const names = new Map(Object.entries(change.renamed ?? {}).map(([old, now]) => [now, old]))
   const gone = new Set(change.added)
-  const formBefore = (fields: Fields, of: Partial<Change>) => fieldsBefore({ fields }, of, around)
+  const formBefore = (fields: Fields, of: Partial<Change>) => fieldsBefore({ fields }, of, declaration)
   const states = own.states ? statesBefore(own.states, change, formBefore) : formerStates(change)
   const { states: _, derived: __, operations: all, ...rest } = own
   const parent = parentDeclarationOf(own)
@@ -212,7 +216,7 @@ function resourceBefore(own: ResourceDeclaration, change: Change, around: Versio
     ...(parent && change.while !== undefined && { parent: withFormerWhile(parent, change.while) }),
   }
   const named = renameTerms(
-    { ...stated, ...summariesBefore(own, change), fields: fieldsBefore(own, change, around) },
+    { ...stated, ...summariesBefore(own, change), fields: fieldsBefore(own, change, declaration) },
     (name) => (gone.has(name) ? null : (names.get(name) ?? name)),
   )
   if (!change.methods && !change.deprecations) return named
@@ -241,16 +245,19 @@ const summariesBefore = (
 function fieldsBefore(
   { fields, parent }: Pick<ResourceDeclaration, 'fields' | 'parent'>,
   change: Partial<Change>,
-  around: VersionedDeclaration,
+  declaration: VersionedDeclaration,
 ): Fields {
   const { renamed = {}, removed = {}, added = [], retyped = {}, moved = {} } = change
   const names = new Map(Object.entries(renamed).map(([old, now]) => [now, old]))
-  const back = Object.entries({ ...removed, ...movedFieldsBefore(fields, parent, moved, around) })
+  const back = Object.entries({ ...removed, ...movedFieldsBefore(fields, parent, moved, declaration) })
   const found: [string, Field][] = []
   for (const [name, field] of Object.entries(fields)) {
     if (added.includes(name)) found.push(...back.splice(0))
     else
-      found.push([names.get(name) ?? name, withoutMigration(retyped[name] ?? fieldBefore(name, field, change, around))])
+      found.push([
+        names.get(name) ?? name,
+        withoutMigration(retyped[name] ?? fieldBefore(name, field, change, declaration)),
+      ])
   }
   return Object.fromEntries([...found, ...back])
 }
@@ -284,19 +291,19 @@ export function fieldBefore(
   name: string,
   given: Field,
   { required = {}, mapped = {}, shown = {} }: Partial<Change>,
-  around: VersionedDeclaration,
+  declaration: VersionedDeclaration,
 ): Field {
   let field = given
   if (Object.hasOwn(mapped, name) || Object.hasOwn(shown, name)) {
-    field = resolveConcepts(field, around.concepts ?? {})
+    field = resolveConcepts(field, declaration.concepts ?? {})
     const down = oldValuesByNew(field.values ?? [], mapped[name] ?? {}, shown[name] ?? {})
     const { default: usual } = field.options
     const options = usual === undefined ? field.options : { ...field.options, default: down.get(usual as string) }
     field = { ...field, options, values: oldValues(field.values ?? [], mapped[name] ?? {}, shown[name] ?? {}) }
   }
   if (!Object.hasOwn(required, name)) return field
-  const { default: _, ...options } = resolveConcepts(field, around.concepts ?? {}).options
-  return { ...resolveConcepts(field, around.concepts ?? {}), options: { ...options, optional: true } }
+  const { default: _, ...options } = resolveConcepts(field, declaration.concepts ?? {}).options
+  return { ...resolveConcepts(field, declaration.concepts ?? {}), options: { ...options, optional: true } }
 }
 
 /** The resource that `by` leads to from a resource with these fields: the target of a reference, or the parent. */
@@ -315,11 +322,11 @@ function movedFieldsBefore(
   fields: Fields,
   parent: ResourceDeclaration['parent'],
   moved: Readonly<Record<string, FieldMove>>,
-  around: VersionedDeclaration,
+  declaration: VersionedDeclaration,
 ): Fields {
   const found = Object.entries(moved).flatMap(([name, { by, to, field }]) => {
-    const target = referencedResource(fields, by, parent, around.concepts ?? {})
-    const there = target === undefined ? undefined : around.resources[target]?.fields[to]
+    const target = referencedResource(fields, by, parent, declaration.concepts ?? {})
+    const there = target === undefined ? undefined : declaration.resources[target]?.fields[to]
     if (field) return [[name, field]]
     if (!there) return []
     const { unique: _, was: __, immutable: ___, ...options } = there.options

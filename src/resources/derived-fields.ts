@@ -32,12 +32,12 @@ export function derivedValues(
   resource: string,
   members: readonly DerivedMember[],
   { derived = {}, fields }: Pick<ResourceDeclaration, 'derived' | 'fields'>,
-  around: DeclarationContext,
+  context: DeclarationContext,
   rules: ValueRules,
 ): ReadonlyMap<string, DerivedValue> {
-  const nameOf = derivedNames(around, rules)
-  const formerName: SourceNames = (of, one) => [of, around.resources[of]?.fields[one]?.options.was ?? one]
-  const sources = sourceNames(fields, around)
+  const nameOf = derivedNames(context, rules)
+  const formerName: SourceNames = (of, one) => [of, context.resources[of]?.fields[one]?.options.was ?? one]
+  const sources = sourceNames(fields, context)
   const totals = members.filter(({ field }) => isTotal(aggregateIn(field))).map(({ name }) => name)
   return new Map(
     members.flatMap(({ name, field, check }): [string, DerivedValue][] => {
@@ -180,15 +180,15 @@ export function linkingFields(
 export function storedAggregates(
   name: string,
   members: readonly Pick<DerivedMember, 'name' | 'field'>[],
-  around: DeclarationContext,
+  context: DeclarationContext,
 ): readonly StoredAggregate[] {
   return members.flatMap(({ name: field, field: { kind, options } }) => {
     const { derived, scale = 0 } = options
-    if (typeof derived !== 'object' || !Object.hasOwn(around.resources, derived.resource)) return []
-    const { of, resource, field: source, by = linkingFields(resource, name, around)[0] as string } = derived
-    const composite = around.resources[resource]?.key !== undefined
-    const owner = parentDeclarationOf(around.resources[resource] as ResourceDeclaration)
-    const owned = owner?.resource === name && by === parentFieldName(name, around.resources[name], around.settings)
+    if (typeof derived !== 'object' || !Object.hasOwn(context.resources, derived.resource)) return []
+    const { of, resource, field: source, by = linkingFields(resource, name, context)[0] as string } = derived
+    const composite = context.resources[resource]?.key !== undefined
+    const owner = parentDeclarationOf(context.resources[resource] as ResourceDeclaration)
+    const owned = owner?.resource === name && by === parentFieldName(name, context.resources[name], context.settings)
     const column = owned && composite ? 'parent' : `by_${by}`
     return [{ field, of, collection: resource, column, by, source, kind, scale }]
   })

@@ -68,12 +68,12 @@ interface ReferringResource extends Pick<Collection, 'composite' | 'account'> {
 /** Indexes to find referring rows of all accounts and parents, as the other indexes begin with an account or a parent. */
 export function referringColumns(
   { members, composite, account, parent }: ReferringResource,
-  around: DeclarationContext,
+  context: DeclarationContext,
 ): string[][] {
   if (!composite && account === null) return []
-  const isShared = (target: string) => account === null || accountNameOf(around.resources, target) === null
+  const isShared = (target: string) => account === null || accountNameOf(context.resources, target) === null
   const refs = members.flatMap(({ name, field }) =>
-    Object.keys(around.resources).flatMap((target) =>
+    Object.keys(context.resources).flatMap((target) =>
       referenceSites(field, target, name)
         .filter(({ listed }) => !listed)
         .map(({ path }) => (isShared(target) ? [`by_${path}`] : ['account', `by_${path}`])),
@@ -87,12 +87,12 @@ export function referringColumns(
 }
 
 /** The collections that refer to a resource: its children, and those with references. */
-export function dependentsOf(name: string, around: DeclarationContext): Dependent[] {
-  return Object.entries(around.resources).flatMap(([collection, declaration]) => {
+export function dependentsOf(name: string, context: DeclarationContext): Dependent[] {
+  return Object.entries(context.resources).flatMap(([collection, declaration]) => {
     const references = Object.entries(declaration.fields).flatMap(([field, given]) =>
-      referringDependents(collection, field, resolveConcepts(given, around.concepts), name),
+      referringDependents(collection, field, resolveConcepts(given, context.concepts), name),
     )
-    const all = [...childDependents(collection, declaration, name, around), ...references]
+    const all = [...childDependents(collection, declaration, name, context), ...references]
     return all.length > 0 && pairDeclarationOf(declaration) ? all.map((one) => ({ ...one, pairs: true })) : all
   })
 }

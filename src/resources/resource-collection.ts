@@ -39,7 +39,7 @@ interface ResourceParts {
 export function collectionOf(
   { name, parent, prefix, key, members, settings, rules, isId }: ResourceParts,
   declaration: ResourceDeclaration,
-  around: DeclarationContext,
+  context: DeclarationContext,
 ): Collection {
   const composite = key !== null && parent !== null
   const orders = [...(declaration.order ? [declaration.order] : []), ...Object.values(declaration.sorts ?? {})]
@@ -47,10 +47,10 @@ export function collectionOf(
   const names = new Set([...(declaration.uniques ?? []), ...orders].flat().map(fieldOfTerm))
   const columnName = columnNamer(composite ? parent.field : null)
   const columns = columnsOf(members, { ...indexedFields(declaration, names), rules }, parent?.field, composite)
-  const derived = derivedValues(name, members, declaration, around, rules)
+  const derived = derivedValues(name, members, declaration, context, rules)
   const fields = members.map((one) => shapeField(one.name, one.field, rules, derived.get(one.name)))
   const below = parent && !composite ? orders.map((terms) => [parent.field, ...terms]) : [] // lists below a parent
-  const account = accountNameOf(around.resources, name)
+  const account = accountNameOf(context.resources, name)
   const ids = account !== null && key === null && settings.resource.id !== 'client' ? [globalId] : []
   return {
     name,
@@ -65,13 +65,13 @@ export function collectionOf(
     indexes: [...wanted, ...below].map((fields) =>
       fields.map((field) => (field.startsWith('-') ? '-' : '') + columnName(fieldOfTerm(field))),
     ),
-    referring: referringColumns({ members, composite, account, parent }, around),
-    dependents: dependentsOf(name, around),
+    referring: referringColumns({ members, composite, account, parent }, context),
+    dependents: dependentsOf(name, context),
     fields,
     shape: shapeName(fields),
-    aggregates: storedAggregates(name, members, around),
-    ...behaviourOf(declaration, around.events),
-    ...(hasEvents(declaration, around.events) && { eventPrefix: eventPrefixOf(name, declaration, settings) }),
+    aggregates: storedAggregates(name, members, context),
+    ...behaviourOf(declaration, context.events),
+    ...(hasEvents(declaration, context.events) && { eventPrefix: eventPrefixOf(name, declaration, settings) }),
     rules: fieldRulesOf(members, key, isId, rules, declaration.states?.field),
     retention: settings.deleted.retention,
   }

@@ -107,20 +107,20 @@ export const memberTable = (members: readonly Member[]): Pick<Resource, 'members
   blank: Object.fromEntries(members.map(({ name, absent }) => [name, absent ?? null])),
 })
 
-export function makeResource(name: string, declaration: ResourceDeclaration, around: DeclarationContext): Resource {
-  const settings = readSettings(declaration.settings, around.settings, true, () => {})
+export function makeResource(name: string, declaration: ResourceDeclaration, context: DeclarationContext): Resource {
+  const settings = readSettings(declaration.settings, context.settings, true, () => {})
   const own = declaration.singular ?? singularOf(name)
   const prefix = declaration.key === undefined ? (declaration.prefix ?? defaultPrefix(name, declaration)) : null
   const parent = parentDeclarationOf(declaration)
   const link = parent && {
     resource: parent.resource,
-    field: parentFieldName(parent.resource, around.resources[parent.resource], around.settings),
+    field: parentFieldName(parent.resource, context.resources[parent.resource], context.settings),
     onDelete: parent.onDelete ?? ('restrict' as const),
     while: parent.while ?? null,
   }
-  const rules: ValueRules = { settings, isId: idChecks(around), kinds: around.kinds }
+  const rules: ValueRules = { settings, isId: idChecks(context), kinds: context.kinds }
   const key = declaration.key ?? null
-  const members = membersOf({ declaration, around, rules, key, parentField: link?.field })
+  const members = membersOf({ declaration, context, rules, key, parentField: link?.field })
   const table = memberTable(members)
   const { byName } = table
   const made = {
@@ -131,31 +131,31 @@ export function makeResource(name: string, declaration: ResourceDeclaration, aro
     rules,
     ...{ prefix, parent: link ?? null, key },
     ...table,
-    isId: idCheckOf(name, around),
+    isId: idCheckOf(name, context),
   }
   return Object.freeze({
     ...made,
-    machine: machineOf(declaration, around, rules),
+    machine: machineOf(declaration, context, rules),
     hasScopedFields: members.some(({ read }) => read !== null),
-    ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, around, rules) },
+    ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, context, rules) },
     summaries: summariesOf(declaration.summaries, (path) => fieldByPath(byName, path), settings.naming),
     ...{ access: declaration.access, exports: declaration.exports === true, imports: declaration.imports === true },
-    ...{ carriesEmbedded: carriesEmbedded(name, around), isPaired: isPaired(name, around) },
-    ...{ declaration, collection: collectionOf(made, declaration, around) },
+    ...{ carriesEmbedded: carriesEmbedded(name, context), isPaired: isPaired(name, context) },
+    ...{ declaration, collection: collectionOf(made, declaration, context) },
     ...{ created: toCase('created-at', settings.naming), updated: toCase('updated-at', settings.naming) },
   })
 }
 
 /** Whether the resource declares `embed`, or another one that embeds its items declares a deep name. */
-function carriesEmbedded(name: string, around: DeclarationContext): boolean {
-  if (around.resources[name]?.embed !== undefined) return true
-  const deep = Object.entries(around.resources).flatMap(([one, { embed }]) =>
+function carriesEmbedded(name: string, context: DeclarationContext): boolean {
+  if (context.resources[name]?.embed !== undefined) return true
+  const deep = Object.entries(context.resources).flatMap(([one, { embed }]) =>
     (embed === true ? [] : (embed ?? [])).filter((path) => path.includes('.')).map((path) => [one, path] as const),
   )
   if (deep.length === 0) return false
-  const all = relatedResources(around)
+  const all = relatedResources(context)
   return deep.some(([one, path]) =>
-    relationsOf(one, all, around.settings.naming).some(
+    relationsOf(one, all, context.settings.naming).some(
       (relation) => relation.resource === name && path.startsWith(`${relation.name}.`),
     ),
   )
@@ -169,31 +169,31 @@ const isPaired = (name: string, { resources }: DeclarationContext): boolean =>
   })
 
 /** The id checks of all resources, each created on first use, as resources may refer to each other. */
-function idChecks(around: DeclarationContext): ValueRules['isId'] {
+function idChecks(context: DeclarationContext): ValueRules['isId'] {
   const made = new Map<string, IdCheck>()
   return (name, text) => {
-    const check = made.get(name) ?? idCheckOf(name, around)
+    const check = made.get(name) ?? idCheckOf(name, context)
     made.set(name, check)
     return check(text)
   }
 }
 
 /** Whether a text has the form of an id or a key of the resource. R9. */
-function idCheckOf(name: string, around: DeclarationContext): IdCheck {
-  const declaration = around.resources[name]
+function idCheckOf(name: string, context: DeclarationContext): IdCheck {
+  const declaration = context.resources[name]
   if (!declaration) return () => false
-  const settings = readSettings(declaration.settings, around.settings, true, () => {})
+  const settings = readSettings(declaration.settings, context.settings, true, () => {})
   const prefix = declaration.prefix ?? defaultPrefix(name, declaration)
   if (declaration.key === undefined)
     return settings.resource.id === 'typeid' ? typeIdCheck(prefix) : chosenIdCheck(prefix)
   const given = declaration.fields[declaration.key]
   if (!given) return () => false
-  const field = boundedKeyField(resolveConcepts(given, around.concepts))
+  const field = boundedKeyField(resolveConcepts(given, context.concepts))
   const taken = collectionSegments(declaration)
-  const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(around), kinds: around.kinds }), taken)
+  const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(context), kinds: context.kinds }), taken)
   return (text) => {
     const faults: Violation[] = []
-    const value = text.includes('\0') ? undefined : check(keyValue(field, around, text), '', faults)
+    const value = text.includes('\0') ? undefined : check(keyValue(field, context, text), '', faults)
     return faults.length === 0 && String(value) === text
   }
 }
@@ -227,13 +227,13 @@ export const keyValue = ({ kind }: Field, { kinds }: Pick<ValueRules, 'kinds'>, 
 
 interface MemberSources {
   readonly declaration: ResourceDeclaration
-  readonly around: DeclarationContext
+  readonly context: DeclarationContext
   readonly rules: ValueRules
   readonly key: string | null
   readonly parentField: string | undefined
 }
 
-function membersOf({ declaration, around, rules, key, parentField }: MemberSources): Member[] {
+function membersOf({ declaration, context, rules, key, parentField }: MemberSources): Member[] {
   const made = (name: string, field: Field, from: Member['from'], check = valueCheckOf(field, rules)): Member => ({
     name,
     field,
@@ -245,11 +245,11 @@ function membersOf({ declaration, around, rules, key, parentField }: MemberSourc
     read: field.options.read ?? null,
     write: [...new Set([field.options.read ?? [], field.options.write ?? []].flat())],
   })
-  const naming = around.settings.naming
+  const naming = context.settings.naming
   const text: Field = { kind: 'text', options: {} }
   const time: Field = { kind: 'timestamp', options: { filter: 'range', sort: true } }
   const declared = Object.entries(declaration.fields).map(([name, given]) => {
-    const field = resolveConcepts(given, around.concepts)
+    const field = resolveConcepts(given, context.concepts)
     if (name !== key) return made(name, field, field.options.readOnly ? 'service' : 'caller')
     const check = keyCheck(valueCheckOf(boundedKeyField(field), rules), collectionSegments(declaration))
     return made(name, boundedKeyField(field), 'address', check)

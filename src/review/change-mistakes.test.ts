@@ -158,10 +158,10 @@ test('a moved field is followed through later changes of both resources, as far 
     [],
   )
   const onwards = later({ resource: 'accounts', moved: { state: { by: 'countryId', to: 'name' } } })
-  const around = { ...declaration.resources.accounts, fields: { countryId: f.ref('countries') } }
+  const accounts = { ...declaration.resources.accounts, fields: { countryId: f.ref('countries') } }
   const resources = {
     ...declaration.resources,
-    accounts: around,
+    accounts: accounts,
     countries: { fields: { name: f.text() }, access: 'public' },
   }
   const found = changeMistakes(

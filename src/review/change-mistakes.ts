@@ -35,22 +35,22 @@ export function changeMistakes(
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const rules = { settings, isId: () => true, kinds }
   const found: Finding[] = []
-  let around = declaration
+  let versioned = declaration
   for (const [i, change] of changes.entries()) {
     const path = ['changes', change.version, change.resource]
     checkVersionOfChange(declaration, change, changes[i - 1], path, found)
-    const own = hasMember(around.resources, change.resource) ? around.resources[change.resource] : undefined
+    const own = hasMember(versioned.resources, change.resource) ? versioned.resources[change.resource] : undefined
     const clean = found.length
-    if (own) checkChange({ change, path, around, rules, own, found, later: changes.slice(0, i) })
+    if (own) checkChange({ change, path, declaration: versioned, rules, own, found, later: changes.slice(0, i) })
     else
       report(
         { found },
         path,
         `There is no resource \`${change.resource}\` in ${change.version}.`,
-        nameHint(change.resource, Object.keys(around.resources)),
+        nameHint(change.resource, Object.keys(versioned.resources)),
       )
     if (found.length > clean) break // older changes are checked against the result of this one
-    around = declarationBefore(around, change)
+    versioned = declarationBefore(versioned, change)
   }
   if (found.length > 0) return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
   return versionLabels(declaration)
@@ -191,11 +191,11 @@ function checkNames(check: ChangeCheck): void {
 }
 
 /** Checks mapped values of enums. */
-function checkValues({ change, path, own, around, found }: ChangeCheck): void {
+function checkValues({ change, path, own, declaration, found }: ChangeCheck): void {
   const { mapped = {}, shown: reported = {} } = change
   for (const name of new Set([...Object.keys(mapped), ...Object.keys(reported)])) {
     const given = own.fields[name]
-    const field = given && resolveConcepts(given, around.concepts ?? {})
+    const field = given && resolveConcepts(given, declaration.concepts ?? {})
     if (!field) continue
     const values = field.values ?? []
     if (field.kind !== 'enum')
@@ -223,11 +223,11 @@ function checkSearch({
   change: { removed = {}, retyped = {}, moved = {} },
   path,
   own,
-  around,
+  declaration,
   found,
 }: ChangeCheck): void {
   const isSearched = (field: Field | undefined) =>
-    field !== undefined && searchedIn(resolveConcepts(field, around.concepts ?? {})).length > 0
+    field !== undefined && searchedIn(resolveConcepts(field, declaration.concepts ?? {})).length > 0
   const all = [
     ...Object.entries(removed).map(([name, was]) => ['removed', name, was, undefined] as const),
     ...Object.entries(moved).map(([name, { field }]) => ['moved', name, field, undefined] as const),
@@ -264,8 +264,8 @@ function checkMethods({ change, path, own, found }: ChangeCheck): void {
     )
 }
 
-function checkErrorRenames({ change, path, around, found }: ChangeCheck): void {
-  const declared = Object.keys(around.errors ?? {})
+function checkErrorRenames({ change, path, declaration, found }: ChangeCheck): void {
+  const declared = Object.keys(declaration.errors ?? {})
   for (const [old, now] of Object.entries(change.errors ?? {})) {
     if (!declared.includes(now))
       report(

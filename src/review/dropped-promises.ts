@@ -75,13 +75,13 @@ const fieldNow = ({ path, trial }: ConvertedField): Field | undefined =>
   path.at(-2) === 'retyped' ? trial.now[path.at(-1) as string] : undefined
 
 /** Whether an old field is unique or a reference. The functions are tried only if there is such a field. */
-function promisesAnything({ change, around, own }: ChangeCheck): boolean {
+function promisesAnything({ change, declaration, own }: ChangeCheck): boolean {
   const { removed = {}, retyped = {}, moved = {} } = change
   if (own.uniques?.flat().some((name) => hasMember(retyped, name))) return true
   const away = Object.values(moved).flatMap(({ field }) => field ?? [])
   const all = [...Object.values(removed), ...Object.values(retyped), ...away]
   return all
-    .map((one) => resolveConcepts(one, around.concepts ?? {}))
+    .map((one) => resolveConcepts(one, declaration.concepts ?? {}))
     .some((one) => one.options.unique || hasReference(one))
 }
 
@@ -104,11 +104,11 @@ function convertedFields({ change, path }: ChangeCheck, trial: ConversionTrial):
   )
 }
 
-function trialOf({ change, own, around, rules }: ChangeCheck): ConversionTrial {
-  const concepts = around.concepts ?? {}
+function trialOf({ change, own, declaration, rules }: ChangeCheck): ConversionTrial {
+  const concepts = declaration.concepts ?? {}
   const whole = (fields: Fields = {}) =>
     Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, resolveConcepts(field, concepts)]))
-  const older = declarationBefore(around, change).resources[change.was ?? change.resource]
+  const older = declarationBefore(declaration, change).resources[change.was ?? change.resource]
   const { request, response, retyped = {} } = change
   const run = (make: ((document: never) => Document) | undefined, document: Document): Document | null => {
     try {

@@ -15,10 +15,10 @@ import type { ChangeCheck } from './value-sources.ts'
  * files.
  */
 export function checkMovedFields(check: ChangeCheck): void {
-  const { change, path, own, around, found, rules } = check
+  const { change, path, own, declaration, found, rules } = check
   for (const [name, { by, to, field }] of Object.entries(change.moved ?? {})) {
-    const target = referencedResource(own.fields, by, own.parent, around.concepts ?? {})
-    const there = target === undefined ? undefined : around.resources[target]
+    const target = referencedResource(own.fields, by, own.parent, declaration.concepts ?? {})
+    const there = target === undefined ? undefined : declaration.resources[target]
     const refuse = (reason: string, mend: string) => report({ found }, [...path, 'moved', name], reason, mend)
     if (!there)
       refuse(`${valueInWords(by)} refers to no resource.`, 'Name a reference, or the field with the id of the parent.')
@@ -36,11 +36,11 @@ export function checkMovedFields(check: ChangeCheck): void {
         `It has to be the field of ${change.version}, but a change of \`${target}\` before this one already replaces it by its older form.`,
         orderMend(target as string, 'changes it'),
       )
-    else if (isFile(there.fields[to], around.concepts))
+    else if (isFile(there.fields[to], declaration.concepts))
       refuse('It is a file, whose content stays at its item.', 'Leave the file where it was.')
     else {
       const ends = [lostTrackFault(check, change.resource, by), lostTrackFault(check, target as string, to)]
-      const whole = (one: Field) => resolveConcepts(one, around.concepts ?? {})
+      const whole = (one: Field) => resolveConcepts(one, declaration.concepts ?? {})
       const closed = unwritableFault(check, { by, to, ...(field && { field }) }, target as string)
       const asked =
         field &&
@@ -55,9 +55,9 @@ const isFile = (field: Field | undefined, concepts: Fields = {}): boolean =>
   field !== undefined && resolveConcepts(field, concepts).kind === 'file'
 
 /** A content cannot be made from other values, nor other values from it. */
-function checkRetypedFiles({ change, path, own, around, found }: ChangeCheck): void {
+function checkRetypedFiles({ change, path, own, declaration, found }: ChangeCheck): void {
   for (const [name, was] of Object.entries(change.retyped ?? {}))
-    if (isFile(was, around.concepts) !== isFile(own.fields[name], around.concepts))
+    if (isFile(was, declaration.concepts) !== isFile(own.fields[name], declaration.concepts))
       report(
         { found },
         [...path, 'retyped', name],
@@ -78,9 +78,13 @@ function unwritableFault(check: ChangeCheck, moved: FieldMove, target: string): 
 }
 
 /** Whether the older version would write a field to rows that no version allows to change. R169. */
-function isClosed({ change, own, around, later }: ChangeCheck, { by, to, field }: FieldMove, target: string): boolean {
-  const whole = (one: Field) => resolveConcepts(one, around.concepts ?? {}).options
-  const there = around.resources[target] as ResourceDeclaration
+function isClosed(
+  { change, own, declaration, later }: ChangeCheck,
+  { by, to, field }: FieldMove,
+  target: string,
+): boolean {
+  const whole = (one: Field) => resolveConcepts(one, declaration.concepts ?? {}).options
+  const there = declaration.resources[target] as ResourceDeclaration
   const changes = (methods: readonly Operation[] = []) => methods.some((one) => one === 'change' || one === 'replace')
   const offers = (one: ResourceDeclaration) => changes(one.methods ?? operations)
   const others = [change, ...later].flatMap(({ methods }) => [...(methods?.added ?? []), ...(methods?.withdrawn ?? [])])

@@ -17,8 +17,8 @@ export const managedMembers = {
 type Document = Readonly<Record<string, unknown>>
 
 /** `response` receives null for fields that the caller may not read, and must handle that. R169. */
-export function checkUnseenFields({ change, path, own, around, found, rules }: ChangeCheck): void {
-  const whole = (field: Field) => resolveConcepts(field, around.concepts ?? {})
+export function checkUnseenFields({ change, path, own, declaration, found, rules }: ChangeCheck): void {
+  const whole = (field: Field) => resolveConcepts(field, declaration.concepts ?? {})
   const fields = Object.entries(own.fields).map(([name, field]) => [name, whole(field)] as const)
   const scopes = new Set(fields.flatMap(([, { options }]) => options.read ?? []))
   if (!change.response || scopes.size === 0) return
@@ -31,11 +31,11 @@ export function checkUnseenFields({ change, path, own, around, found, rules }: C
     const result = runResponse(change, { ...item, ...Object.fromEntries(unseen.map((name) => [name, null])) })
     const fault =
       result instanceof Error ? `It throws: ${result.message}` : lostPromise(change, seen, result, lacking, whole)
-    const asked = result instanceof Error ? undefined : revealingField(change, seen, result, lacking, whole)
-    if (asked !== undefined) {
+    const revealing = result instanceof Error ? undefined : revealingField(change, seen, result, lacking, whole)
+    if (revealing !== undefined) {
       report(
         { found },
-        [...path, asked],
+        [...path, revealing],
         `Callers with ${[...lacking].join(' and ')} see another value of it than others do, so lists cannot be filtered or sorted by it.`,
         `Add read: '${[...lacking][0]}' to it, or leave \`filter\` and \`sort\` out; then older versions refuse them.`,
       )

@@ -21,7 +21,7 @@ import {
 export interface ChangeCheck {
   readonly change: Change
   readonly path: DeclarationPath
-  readonly around: VersionedDeclaration
+  readonly declaration: VersionedDeclaration
   readonly rules: ValueRules
   readonly own: ResourceDeclaration
   /** The changes of later versions, the newest first. */
@@ -34,10 +34,10 @@ export const isOmittable = ({ kind, options }: Field, { kinds }: ValueRules): bo
 
 /** Checks that every required value of old requests and old answers has a source. */
 export function checkValueSources(check: ChangeCheck): void {
-  const { change, path, own, around, found, rules } = check
+  const { change, path, own, declaration, found, rules } = check
   const { added = [], removed = {}, moved = {}, required = {}, request, response, begins, ends } = change
   if (begins || ends) return
-  const concepts = around.concepts ?? {}
+  const concepts = declaration.concepts ?? {}
   const whole = (field: Field) => resolveConcepts(field, concepts)
   const fields = (names: readonly string[]) => names.filter((name) => hasMember(own.fields, name))
   const links = Object.values(moved).map(({ by }) => by)
@@ -70,9 +70,9 @@ export function checkValueSources(check: ChangeCheck): void {
   checkScopedFields(check)
 }
 
-function checkKinds({ change, path, own, around, found }: ChangeCheck): void {
+function checkKinds({ change, path, own, declaration, found }: ChangeCheck): void {
   const { retyped = {}, request, response } = change
-  const kindOf = (field: Field) => resolveConcepts(field, around.concepts ?? {}).kind
+  const kindOf = (field: Field) => resolveConcepts(field, declaration.concepts ?? {}).kind
   for (const [name, field] of Object.entries(retyped).filter(([name]) => hasMember(own.fields, name))) {
     const alike = isFieldLike(field) && kindOf(field) === kindOf(own.fields[name] as Field)
     if (!alike && (!request || !response))
@@ -87,7 +87,7 @@ function checkKinds({ change, path, own, around, found }: ChangeCheck): void {
 
 /** An older version must not show values that need a scope to callers without it. R169. */
 function checkScopedFields(check: ChangeCheck): void {
-  const { change, path, own, around, found } = check
+  const { change, path, own, declaration, found } = check
   const { added = [], removed = {}, moved = {} } = change
   const scopes = [...new Set(added.flatMap((name) => own.fields[name]?.options.read ?? []))]
   for (const [name, field] of Object.entries(removed))
@@ -99,9 +99,9 @@ function checkScopedFields(check: ChangeCheck): void {
         `Add read: '${scope}' to it.`,
       )
   for (const [name, { by, to, field }] of Object.entries(moved)) {
-    const target = referencedResource(own.fields, by, own.parent, around.concepts ?? {})
+    const target = referencedResource(own.fields, by, own.parent, declaration.concepts ?? {})
     if (target !== undefined) checkReaders(check, name, target)
-    const read = target === undefined ? undefined : around.resources[target]?.fields[to]?.options.read
+    const read = target === undefined ? undefined : declaration.resources[target]?.fields[to]?.options.read
     if (read !== undefined && field && field.options.read !== read)
       report(
         { found },
@@ -116,8 +116,12 @@ function checkScopedFields(check: ChangeCheck): void {
  * Callers that get items of an older version must be allowed to read the resource that has a moved field now, or the field
  * must need the scope of that resource. Otherwise an older version would show values that the newest refuses. R169, R195.
  */
-function checkReaders({ change, path, own, around, later, found }: ChangeCheck, name: string, target: string): void {
-  const there = around.resources[target]
+function checkReaders(
+  { change, path, own, declaration, later, found }: ChangeCheck,
+  name: string,
+  target: string,
+): void {
+  const there = declaration.resources[target]
   const asked = there && ruleFor(there.access, 'read')
   if (there && [own.access, there.access].some(dependsOnRows))
     report(

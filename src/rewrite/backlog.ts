@@ -17,9 +17,9 @@ export function withBacklog(cellar: StoreContext, { layout }: StoreLayouts): Sto
 function backlogOf(cellar: StoreContext, layout: Layout): Backlog | undefined {
   const { dialect } = cellar
   const { tables, open } = layout
-  const beside = [...cellar.collections.values()].filter(concernsOldNodes)
-  if (!open || beside.length === 0) return undefined
-  const all = beside.filter(needsCatchUp)
+  const concerned = [...cellar.collections.values()].filter(concernsOldNodes)
+  if (!open || concerned.length === 0) return undefined
+  const all = concerned.filter(needsCatchUp)
   // ORDER BY forces the partial index; a planner that overestimates the rows of old shapes would scan the table.
   const firsts = all.map(({ collection, shape }) => {
     const order = rowKeyColumns(collection, dialect).join(', ')

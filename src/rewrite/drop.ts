@@ -79,9 +79,9 @@ const withoutFills = (fields: CollectionFields): CollectionFields =>
 
 function filledCollections({ change, collections, dialect }: SurveyedChange): Map<string, FilledCollection> {
   const was = formerLayout(change.before)
-  const known = writableCollections(collections, change.after, dialect)
-  const formerTable = formerTables(known, was)
-  const all = mapCollections(known, change.after).flatMap(
+  const writable = writableCollections(collections, change.after, dialect)
+  const formerTable = formerTables(writable, was)
+  const all = mapCollections(writable, change.after).flatMap(
     ({ collection, table: { shape } }): [string, FilledCollection][] => {
       const [paths, old] = [pathsWithFill(collection.fields), formerTable(collection)]
       if (paths.length === 0 || !old || old.shape === shape) return []

@@ -38,9 +38,9 @@ export function* inspectRows(
 
 /** Stores the counted misfits, if the rows were checked against the applied declaration. */
 function* recordMisfits(found: Misfits, collections: readonly Collection[], dialect: Dialect): Steps<void> {
-  const known = yield* readMisfitMemory()
-  const bounds = known && { ...known.bounds, ...declaredBounds(collections) }
-  if (!known || JSON.stringify(bounds) !== JSON.stringify(known.bounds)) return
+  const memory = yield* readMisfitMemory()
+  const bounds = memory && { ...memory.bounds, ...declaredBounds(collections) }
+  if (!memory || JSON.stringify(bounds) !== JSON.stringify(memory.bounds)) return
   const misfits = Object.fromEntries(
     Object.entries(found).map(([name, fields]) => [
       name,
@@ -49,5 +49,5 @@ function* recordMisfits(found: Misfits, collections: readonly Collection[], dial
       ),
     ]),
   )
-  yield* writeMisfitMemory(dialect, { ...known, misfits })
+  yield* writeMisfitMemory(dialect, { ...memory, misfits })
 }

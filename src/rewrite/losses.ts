@@ -43,9 +43,9 @@ export interface LostValue {
 export function lossyCollections({ change, collections, dialect }: SurveyedChange): LossyCollection[] {
   const was = formerLayout(change.before)
   if (was === null) return []
-  const known = writableCollections(collections, change.after, dialect)
-  const formerTable = formerTables(known, was)
-  return mapCollections(known, change.after).flatMap(({ collection, table }) => {
+  const writable = writableCollections(collections, change.after, dialect)
+  const formerTable = formerTables(writable, was)
+  return mapCollections(writable, change.after).flatMap(({ collection, table }) => {
     const old = formerTable(collection)
     if (!old || old.shape === table.shape || incompatibilityOf(collection, old, was) !== null) return []
     const gone = lostFields(collection, old)

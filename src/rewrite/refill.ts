@@ -49,8 +49,8 @@ export type RefillFor = (fill: Refill) => RefillContext
 
 export function prepareRefills({ change, collections, dialect }: SurveyedChange, dropping: AllowedDrops): RefillFor {
   const { before, after: layout } = change
-  const known = writableCollections(collections, layout, dialect)
-  const cellar = storeContext(known, { layout, former: formerLayout(before) }, dialect, () => false)
+  const writable = writableCollections(collections, layout, dialect)
+  const cellar = storeContext(writable, { layout, former: formerLayout(before) }, dialect, () => false)
   return (fill) => {
     const [prepared, table] = [preparedCollection(cellar, fill.collection), layout.tables[fill.collection]]
     return { prepared, table, fill, dialect, cellar, dropping }

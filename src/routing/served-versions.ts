@@ -218,7 +218,7 @@ function contextOf(
   const form = steps.some(changesFields)
     ? olderRepresentation(own, today, steps, { elsewhere, resources: declared.today })
     : storedRepresentation(today)
-  const beside = form.joined.map(({ collection }) => declared.today.get(collection) as Resource)
+  const joined = form.joined.map(({ collection }) => declared.today.get(collection) as Resource)
   return {
     resource: { ...own, collection: today.collection },
     representation: form,
@@ -226,6 +226,6 @@ function contextOf(
     operations: servedOperations(own, today, steps),
     summaries: servedSummaries(own, today, steps),
     byValue: transitionsByValue(own, today, steps),
-    source: { resource: own, today, major: majorOf(label), changes: later, joined: beside },
+    source: { resource: own, today, major: majorOf(label), changes: later, joined },
   }
 }

@@ -20,8 +20,10 @@ export function withoutPersonal(fields: readonly ShapedField[], document: Member
 }
 
 function emptyMembers(fields: readonly ShapedField[], document: Members): Record<string, unknown> {
-  const known = new Map(fields.map((field) => [field.name, field]))
-  return Object.fromEntries(Object.entries(document).map(([name, value]) => [name, emptyValue(known.get(name), value)]))
+  const fieldsByName = new Map(fields.map((field) => [field.name, field]))
+  return Object.fromEntries(
+    Object.entries(document).map(([name, value]) => [name, emptyValue(fieldsByName.get(name), value)]),
+  )
 }
 
 function emptyValue(field: ShapedField | undefined, value: unknown): unknown {

@@ -235,9 +235,9 @@ export function membersToKeep(
   seen: Members,
   written: Members,
 ): Record<string, unknown> {
-  const known = new Map(fields.map((field) => [field.name, field]))
+  const fieldsByName = new Map(fields.map((field) => [field.name, field]))
   const stays = ([name, value]: [string, unknown]): boolean => {
-    const field = known.get(name)
+    const field = fieldsByName.get(name)
     if (!field) return true
     const text = JSON.stringify(seen[name])
     if (JSON.stringify(value) === text) return false // the document has the same value

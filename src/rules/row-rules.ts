@@ -104,12 +104,12 @@ export interface RuledResources {
 /** The resources of a service, if an access rule of one of them depends on rows; else null. */
 export function ruledResources(resources: ReadonlyMap<string, Resource>): RuledResources | null {
   if (![...resources.values()].some(hasRowRules)) return null
-  const known = new WeakMap<Caller, { readonly visible: TestedRows | undefined }>()
+  const byCaller = new WeakMap<Caller, { readonly visible: TestedRows | undefined }>()
   return {
     resources,
     visibleTo: (caller) => {
-      const kept = known.get(caller) ?? { visible: visibleRows(resources, caller) }
-      known.set(caller, kept)
+      const kept = byCaller.get(caller) ?? { visible: visibleRows(resources, caller) }
+      byCaller.set(caller, kept)
       return kept.visible
     },
   }

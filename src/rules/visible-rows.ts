@@ -35,12 +35,12 @@ export class TestedRows implements VisibleRows {
     return this.#lists.get(list) ?? this.#lists.set(list, new Prepared())
   }
 
-  seenAs(collection: string, seen: ReadResult): ReadResult {
-    if (seen.is === 'missing') return seen
-    const isFound = seen.is === 'found'
-    const test = this.of(isFound ? collection : seen.collection)
-    if (!test || (isFound && test.matches(seen.doc))) return seen
-    return isFound ? absent(collection, idIn(seen.doc)) : absent(seen.collection, seen.id)
+  seenAs(collection: string, current: ReadResult): ReadResult {
+    if (current.is === 'missing') return current
+    const isFound = current.is === 'found'
+    const test = this.of(isFound ? collection : current.collection)
+    if (!test || (isFound && test.matches(current.doc))) return current
+    return isFound ? absent(collection, idIn(current.doc)) : absent(current.collection, current.id)
   }
 
   /** The same with another test for a collection. */

@@ -17,9 +17,9 @@ export function renamingLines(
   if (old === '*') return []
   const kind = was.kinds[path] as string
   const fresh = fieldSources(fields, was.kinds).filter((one) => one.from === null && one.kind === kind)
-  const isBeside = (own: string) => own.startsWith(outer) && !/[.@]/.test(own.slice(outer.length))
-  const beside = fresh.filter(({ path: own }) => isBeside(own))
-  const named = beside.slice(0, maxOffered).map(({ path: own }): [string, string] => {
+  const isInSameObject = (own: string) => own.startsWith(outer) && !/[.@]/.test(own.slice(outer.length))
+  const candidates = fresh.filter(({ path: own }) => isInSameObject(own))
+  const named = candidates.slice(0, maxOffered).map(({ path: own }): [string, string] => {
     const name = own.slice(outer.length)
     return [`If ${name} is its new name`, fieldLine(name, kind, old, fieldAt(fields, own))]
   })

@@ -61,7 +61,7 @@ async function run(given: CommandInput): Promise<number> {
     const answer = await door(request).finally(done)
     const report = (await answer.json()) as LineReport & AnsweredError
     if (!answer.ok && report.failed === undefined) throw refusedBy('import', report)
-    return told(file, report, answer.headers.get('idempotency-replayed') !== null)
+    return printReport(file, report, answer.headers.get('idempotency-replayed') !== null)
   } finally {
     await store.close()
   }
@@ -113,7 +113,7 @@ function readBody(file: string, size: number): { body: ReadableStream; done: () 
   }
 }
 
-function told(file: string, { created, existing, failed, errors }: LineReport, isRepeat: boolean): number {
+function printReport(file: string, { created, existing, failed, errors }: LineReport, isRepeat: boolean): number {
   for (const { line, message, errors: all } of errors) {
     const mistakes = (all as readonly AnsweredError[] | undefined)?.map((one) => one.message).join(' ')
     console.error(`${file}:${line}  ${mistakes ?? message}`)

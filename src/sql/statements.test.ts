@@ -36,7 +36,7 @@ const collections = [...resources.values()].map(({ collection }) => collection)
 const [orders, slots] = collections as [Collection, Collection]
 const dialects: readonly Dialect[] = [sqliteDialect]
 
-const around = {
+const context = {
   resources: {
     carts: {
       fields: { code: f.text({ unique: true }), rank: f.integer({ sort: true }) },
@@ -50,8 +50,8 @@ const around = {
   settings: readSettings(undefined, undefined, false, () => {}),
   kinds: standardKinds,
 } as unknown as DeclarationContext
-const [carts, lines] = Object.entries(around.resources).map(
-  ([name, one]) => makeResource(name, one, around).collection,
+const [carts, lines] = Object.entries(context.resources).map(
+  ([name, one]) => makeResource(name, one, context).collection,
 ) as [Collection, Collection]
 
 /** Compares one text per dialect, in the order of `dialects`. */
@@ -155,8 +155,8 @@ const plan = (
 })
 
 /** The statements of a list, one for each key range of its order. */
-const listed = (collection: Collection, asked: ListRows, dialect: Dialect): Statement[] =>
-  allRanges(asked.order).map((range) => listStatement(collection, asked, range, { offset: 0, limit: 21 }, dialect))
+const listed = (collection: Collection, list: ListRows, dialect: Dialect): Statement[] =>
+  allRanges(list.order).map((range) => listStatement(collection, list, range, { offset: 0, limit: 21 }, dialect))
 
 test('conditions', () => {
   const table: readonly (readonly [Condition, values: unknown[], ...expected: string[]])[] = [
@@ -228,14 +228,14 @@ test('on PostgreSQL skipped rows are read by their keys only', () => {
 })
 
 test('an order whose first term may be null is read in two ranges', () => {
-  const asked = plan(
+  const list = plan(
     [],
     [
       { column: 'by_dueOn', descending: true, nulls: 'last' },
       { ...id, descending: true },
     ],
   )
-  const of = (i: number) => (dialect: Dialect) => listed(orders, asked, dialect)[i]?.text ?? ''
+  const of = (i: number) => (dialect: Dialect) => listed(orders, list, dialect)[i]?.text ?? ''
   shown(
     of(0),
     'SELECT doc, shape FROM "orders" WHERE "by_dueOn" IS NOT NULL ORDER BY "by_dueOn" DESC, "id" DESC LIMIT 0 + 21',
@@ -244,9 +244,9 @@ test('an order whose first term may be null is read in two ranges', () => {
 })
 
 test('a count stops at its limit', () => {
-  const asked = plan([{ column: 'by_name', is: 'eq', value: 'a' }])
+  const list = plan([{ column: 'by_name', is: 'eq', value: 'a' }])
   shown(
-    (dialect) => countStatement(orders, asked, null, 101, dialect).text,
+    (dialect) => countStatement(orders, list, null, 101, dialect).text,
     'SELECT count(*) AS total FROM (SELECT 1 FROM "orders" WHERE "by_name" = ?1 LIMIT ?2) AS matching',
   )
 })
@@ -282,8 +282,8 @@ test('SQLite finds items by the primary key and pages by an index, without sorti
     ],
     [plan([], [{ column: 'by_dueOn', descending: false, nulls: 'last' }, id]), /USING INDEX index__orders__by_dueOn/],
   ]
-  for (const [asked, expected] of lists)
-    for (const statement of listed(orders, asked, sqliteDialect)) {
+  for (const [list, expected] of lists)
+    for (const statement of listed(orders, list, sqliteDialect)) {
       const steps = way(statement)
       assert.match(String(steps[0]), expected)
       assert.equal(steps.length, 1, steps.join())

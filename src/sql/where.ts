@@ -120,7 +120,7 @@ function impliedBound(column: string, bounds: readonly KeyBound[]): 'lower' | 'u
 
 const signs = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
-function conditionTexts(one: Condition, known: 'lower' | 'upper' | null, binding: StatementBinding): string[] {
+function conditionTexts(one: Condition, impliedBound: 'lower' | 'upper' | null, binding: StatementBinding): string[] {
   const column = quoted(one.column)
   const whole = (all: readonly Condition[]) =>
     all.flatMap((inner) => conditionTexts(inner, null, binding)).join(' AND ') || '1 = 1'
@@ -134,7 +134,7 @@ function conditionTexts(one: Condition, known: 'lower' | 'upper' | null, binding
     case 'in':
       return [one.values.length === 0 ? '1 = 0' : `${column} IN (${one.values.map(binding.bind).join(', ')})`]
     case 'like':
-      return likeTexts(column, one.parts, known, binding)
+      return likeTexts(column, one.parts, impliedBound, binding)
     case 'among': {
       const whose = one.owned ? `account = ${binding.bind(binding.account)} AND ` : ''
       return [`${column} IN (SELECT id FROM ${quoted(one.collection)} WHERE ${whose}${whole(one.where)})`]
@@ -143,10 +143,10 @@ function conditionTexts(one: Condition, known: 'lower' | 'upper' | null, binding
       return [`(${one.of.map((all) => `(${whole(all)})`).join(' OR ')})`]
     case 'gt':
     case 'gte':
-      return known === 'lower' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
+      return impliedBound === 'lower' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
     case 'lt':
     case 'lte':
-      return known === 'upper' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
+      return impliedBound === 'upper' ? [] : [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
     default:
       return [`${column} ${signs[one.is]} ${binding.bind(one.value)}`]
   }
@@ -156,14 +156,14 @@ function conditionTexts(one: Condition, known: 'lower' | 'upper' | null, binding
 function likeTexts(
   column: string,
   parts: readonly string[],
-  known: 'lower' | 'upper' | null,
+  impliedBound: 'lower' | 'upper' | null,
   { bind, dialect }: StatementBinding,
 ): string[] {
   const pattern = dialect.like(column, bind(dialect.pattern(parts)))
   const [start = ''] = parts
   const end = start === '' ? null : prefixEnd(start)
-  const lower = end === null || known === 'lower' ? [] : [`${column} >= ${bind(start)}`]
-  const upper = end === null || known === 'upper' ? [] : [`${column} < ${bind(end)}`]
+  const lower = end === null || impliedBound === 'lower' ? [] : [`${column} >= ${bind(start)}`]
+  const upper = end === null || impliedBound === 'upper' ? [] : [`${column} < ${bind(end)}`]
   return [...lower, ...upper, pattern]
 }
 

@@ -119,8 +119,8 @@ function runMigration(site: SqliteMigrationContext): MigrationResult {
   const [first, last] = [stepsOfPhase(steps, 'expand'), stepsOfPhase(steps, 'contract')]
   const waitsFor =
     last.length === 0 || state === null ? [] : runSteps(readOtherNodes(sqliteDialect, layoutName(change.after)), run)
-  const beside = waitsFor.length > 0 || state?.layout.open === true ? change : withoutFormer(change)
-  runSchemaSteps(site, first, prepareRefills(surveyedChange(site, beside), drops))
+  const expandChange = waitsFor.length > 0 || state?.layout.open === true ? change : withoutFormer(change)
+  runSchemaSteps(site, first, prepareRefills(surveyedChange(site, expandChange), drops))
   const done = waitsFor.length > 0 ? first : steps
   if (done === steps) runSchemaSteps(site, last, prepareRefills(surveyed, drops))
   const finished = last.length > 0 && done === steps

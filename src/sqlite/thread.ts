@@ -16,8 +16,8 @@ export interface ThreadReply {
 
 const db = new DatabaseSync(workerData.file, { readOnly: true, timeout: 1000 })
 db.exec('PRAGMA trusted_schema = OFF')
-parentPort?.on('message', (asked: ThreadRequest) => {
-  if (asked) parentPort?.postMessage(replyTo(asked))
+parentPort?.on('message', (request: ThreadRequest) => {
+  if (request) parentPort?.postMessage(replyTo(request))
   else endSnapshot()
 })
 

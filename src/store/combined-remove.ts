@@ -30,15 +30,20 @@ import {
  * The deletion of a row to which no other refers, as one statement; it deletes nothing and returns no row if the row has
  * another revision. Null if it needs more statements, as nodes of another declaration keep something of the row.
  */
-export function* combinedRemove(cellar: StoreContext, plan: Remove, seen: ReadResult | null): Steps<Statement | null> {
+export function* combinedRemove(
+  cellar: StoreContext,
+  plan: Remove,
+  current: ReadResult | null,
+): Steps<Statement | null> {
   const own = preparedCollection(cellar, plan.collection)
   const { collection, former, shape } = own
   const { dialect, dropped, backlog } = cellar
   if (!dialect.combines || dropped || backlog || former) return null
   const ledgers = yield* ledgersOf(cellar, own)
-  if (ledgers && !(seen?.is === 'found' && seen.revision === plan.revision && isCompleteEvent(own, seen))) return null
+  if (ledgers && !(current?.is === 'found' && current.revision === plan.revision && isCompleteEvent(own, current)))
+    return null
   const { key, revision, time } = plan
-  const doc = seen?.is === 'found' ? seen.doc : ''
+  const doc = current?.is === 'found' ? current.doc : ''
   const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time }
   const event = ledgers && eventValues(cellar, collection, { ...change, ledgers })
   const last = event ? revision + 1 : revision
@@ -59,8 +64,8 @@ const isRemembered = ({ retention }: Collection, event: EventValues | null): boo
   retention !== 0 || event !== null
 
 /** Whether the event of a deletion has no further rows: neither joined ones, nor its own for nodes of other declarations. */
-const isCompleteEvent = ({ eventJoins }: PreparedCollection, seen: FoundRow): boolean =>
-  eventJoins.length === 0 && (seen as Partial<ViewedRow>).view == null
+const isCompleteEvent = ({ eventJoins }: PreparedCollection, current: FoundRow): boolean =>
+  eventJoins.length === 0 && (current as Partial<ViewedRow>).view == null
 
 // long because: both texts are built from the same parts
 function removeTexts(

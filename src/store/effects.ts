@@ -31,14 +31,14 @@ const newCourse = (): EffectCourse => ({ last: new Map(), joined: new Map() })
  * row, as an effect may change the row that was written.
  */
 export function* writeWithEffects(
-  asked: StoreContext,
+  context: StoreContext,
   given: RowWrite,
-  seen: ReadResult | null,
+  current: ReadResult | null,
   held: boolean,
   outer: EffectCourse | null = null,
 ): Steps<Outcome> {
   let plan = given
-  const cellar = ofService(asked)
+  const cellar = ofService(context)
   const effects = [...(given.effects ?? [])]
   while (plan.consequences) {
     const decided: RowWrite = yield* decideConsequences(cellar, plan.consequences, held)
@@ -46,10 +46,10 @@ export function* writeWithEffects(
     plan = decided
   }
   if (effects.length === 0) {
-    const write = writeRow(asked, plan, seen)
-    const hasRows = hasEventRows(cellar, plan, seen)
+    const write = writeRow(context, plan, current)
+    const hasRows = hasEventRows(cellar, plan, current)
     const outcome = yield* hasRows ? withoutAutocommit(write) : write
-    if (hasRows) yield* recordEventRows(cellar, plan, seen, outcome)
+    if (hasRows) yield* recordEventRows(cellar, plan, current, outcome)
     if (outer) noteState(cellar, plan, outcome, outer.last)
     return outcome.is === 'removed' ? yield* followRemoved(cellar, outcome, outer) : outcome
   }
@@ -57,13 +57,13 @@ export function* writeWithEffects(
   const { last } = course
   const rows = yield* lockRows(cellar, plan, effects)
   for (const one of effects.filter(isListCheck)) yield* performListCheck(cellar, one) // before this changes the list itself
-  const outcome = yield* withoutAutocommit(writeRow(asked, plan, seen))
+  const outcome = yield* withoutAutocommit(writeRow(context, plan, current))
   if (!isCommitted(outcome)) return outcome
   noteState(cellar, plan, outcome, last)
   if (plan.do === 'remove') rows.clear()
   else if (plan.do !== 'keep') rows.delete(rowName(cellar, plan))
   const refusal = yield* performEffects(cellar, effects, rows, outer, course)
-  yield* recordEventRows(cellar, plan, seen, outcome) // as the effects left these rows
+  yield* recordEventRows(cellar, plan, current, outcome) // as the effects left these rows
   return refusal ?? (yield* followRemoved(cellar, lastState(cellar, plan, outcome, last), outer))
 }
 
@@ -90,28 +90,28 @@ function* decideConsequences(
   held: boolean,
 ): Steps<RowWrite & { readonly effects: readonly Effect[] }> {
   const guards: RowChange[] = []
-  const seen: EffectReadResult[] = []
+  const results: EffectReadResult[] = []
   for (const read of reads) {
     if (read.do === 'family') {
-      seen.push(yield* readFamily(cellar, read))
+      results.push(yield* readFamily(cellar, read))
       continue
     }
     if (read.do === 'waiting') {
       const waits = waitingIn(cellar, read.collection) !== null
-      seen.push(waits ? { is: 'waiting', parts: yield* readWaiting(cellar, read.collection) } : nothingWaits)
+      results.push(waits ? { is: 'waiting', parts: yield* readWaiting(cellar, read.collection) } : nothingWaits)
       continue
     }
     if (read.do === 'table') {
-      seen.push(yield* performTablePlan(cellar, read))
+      results.push(yield* performTablePlan(cellar, read))
       continue
     }
     const row = yield* readRow(cellar, read, held)
-    seen.push(row)
+    results.push(row)
     if (read.lock) continue
     const { collection, key, time } = read
     guards.push({ collection, key, time, expectedRevision: row.revision, change: () => keep })
   }
-  const plan = decide(seen)
+  const plan = decide(results)
   return { ...plan, effects: [...guards, ...(plan.effects ?? [])] }
 }
 
@@ -178,13 +178,13 @@ function* performChange(
   const [locked, written] = [rows.get(name), course.last.get(name)]
   // An earlier effect may have written the row, as a new child changes the total of its parent.
   const isCurrent = locked && (written === undefined || written.revision === locked.revision)
-  const seen = isCurrent ? locked : yield* readRow(cellar, effect, true)
-  const before = locked ?? seen
+  const current = isCurrent ? locked : yield* readRow(cellar, effect, true)
+  const before = locked ?? current
   const { collection, expectedRevision = before.revision } = effect
   if (expectedRevision !== before.revision) throw rowConflict(collection)
-  const write = effect.change(seen, before)
+  const write = effect.change(current, before)
   if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on it reads the row as this one wrote it
-  const outcome = yield* withoutAutocommit(writeWithEffects(cellar, write, seen, true, course))
+  const outcome = yield* withoutAutocommit(writeWithEffects(cellar, write, current, true, course))
   if (outcome.is === 'duplicate' || outcome.is === 'unmet') return { collection, ...outcome }
   return isCommitted(outcome) ? null : outcome
 }

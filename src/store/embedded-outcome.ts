@@ -36,10 +36,10 @@ export function* withEmbeddedRows(
     case 'changed':
       return { ...outcome, embedded: yield* readEmbedded(cellar, embeds, { data: outcome.doc }, noOwner) }
     case 'kept': {
-      const { seen } = outcome
-      if (seen.is !== 'found') return outcome
-      const embedded = yield* readEmbedded(cellar, embeds, { data: seen.doc }, noOwner)
-      return { ...outcome, seen: { ...seen, embedded } }
+      const { current } = outcome
+      if (current.is !== 'found') return outcome
+      const embedded = yield* readEmbedded(cellar, embeds, { data: current.doc }, noOwner)
+      return { ...outcome, current: { ...current, embedded } }
     }
     default:
       return outcome

@@ -65,8 +65,8 @@ export function* withJoinedRows(
     case 'changed':
       return { ...outcome, joined: yield* of(outcome.doc) }
     case 'kept':
-      return outcome.seen.is === 'found'
-        ? { ...outcome, seen: { ...outcome.seen, joined: yield* of(outcome.seen.doc) } }
+      return outcome.current.is === 'found'
+        ? { ...outcome, current: { ...outcome.current, joined: yield* of(outcome.current.doc) } }
         : outcome
     case 'claimed':
       return outcome.answer
@@ -202,10 +202,10 @@ function* joinedRowsOfEvent(
 export function* recordEventRows(
   cellar: StoreContext,
   plan: RowWrite,
-  seen: ReadResult | null,
+  current: ReadResult | null,
   outcome: Outcome,
 ): Steps<void> {
-  if (!hasEventRows(cellar, plan, seen) || (outcome.is !== 'created' && outcome.is !== 'changed')) return
+  if (!hasEventRows(cellar, plan, current) || (outcome.is !== 'created' && outcome.is !== 'changed')) return
   const { collection, key } = plan
   const own = preparedCollection(cellar, collection)
   const ledgers = yield* ledgersOf(cellar, own)
@@ -234,11 +234,11 @@ export function* joinedRowsOfDeletions<R extends { readonly collection: Collecti
 }
 
 /** Whether the event of a write has rows: joined ones, or its own during a rolling upgrade. */
-export function hasEventRows(cellar: StoreContext, plan: RowWrite, seen: ReadResult | null): plan is Create | Update {
+export function hasEventRows(cellar: StoreContext, plan: RowWrite, row: ReadResult | null): plan is Create | Update {
   if (plan.do !== 'create' && plan.do !== 'update') return false
   const { collection, eventJoins, former } = preparedCollection(cellar, plan.collection)
   if (!isRecorded(collection)) return false
-  return eventJoins.length > 0 || former !== null || (seen as ViewedRow | null)?.view != null
+  return eventJoins.length > 0 || former !== null || (row as ViewedRow | null)?.view != null
 }
 
 /** During a rolling upgrade, also writes the documents and columns that old nodes read, in the same transaction. */

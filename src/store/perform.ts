@@ -115,21 +115,21 @@ function* performCreation(cellar: StoreContext, plan: Create, held: boolean): St
 function withoutClaim(plan: Create): Create {
   const { consequences } = plan
   if (!consequences) return { ...plan, claim: null }
-  const decide: Consequences['decide'] = (seen) => withoutClaim(consequences.decide(seen) as Create)
+  const decide: Consequences['decide'] = (results) => withoutClaim(consequences.decide(results) as Create)
   return { ...plan, claim: null, consequences: { ...consequences, decide } }
 }
 
 /** An idempotency key is checked after the target and its preconditions, and before the fields. R99 */
 function* performDecision(cellar: StoreContext, plan: Decide, held: boolean): Steps<Outcome> {
   const { read: target, claim = null } = plan
-  const seen = target.do === 'none' ? noRow(target) : yield* readWithJoined(cellar, target, held)
-  cellar.rights?.admit(seen)
-  plan.admit?.(seen)
+  const current = target.do === 'none' ? noRow(target) : yield* readWithJoined(cellar, target, held)
+  cellar.rights?.admit(current)
+  plan.admit?.(current)
   const taken = claim && (yield* takeClaim(cellar, target, claim))
   if (taken) return taken
-  const write = plan.decide(seen)
-  const outcome = withAnswer(write, yield* writeWithEffects(cellar, write, seen, held))
-  const made = outcome.is === 'kept' ? seen : outcome
+  const write = plan.decide(current)
+  const outcome = withAnswer(write, yield* writeWithEffects(cellar, write, current, held))
+  const made = outcome.is === 'kept' ? current : outcome
   if (claim && (made.is === 'found' || made.is === 'changed' || made.is === 'answered'))
     yield* keepAnswer(cellar, claim, { doc: made.doc, revision: made.revision })
   return outcome
@@ -154,9 +154,9 @@ const noRow = ({ collection, key }: NoRead): ReadResult => ({ is: 'missing', col
 const withAnswer = ({ answer }: RowWrite, outcome: Outcome): Outcome =>
   answer !== undefined && isCommitted(outcome) ? { is: 'answered', doc: answer, revision: 0 } : outcome
 
-function* readList(cellar: StoreContext, asked: ListRows): Steps<Outcome> {
-  const own = preparedCollection(cellar, asked.collection)
-  const plan = resolveList(cellar, asked)
+function* readList(cellar: StoreContext, list: ListRows): Steps<Outcome> {
+  const own = preparedCollection(cellar, list.collection)
+  const plan = resolveList(cellar, list)
   refuseJoinedOrder(cellar, plan)
   yield* refusePendingColumns(cellar, own, plan)
   if (plan.parent) {

@@ -60,13 +60,13 @@ interface ListWithExtras extends ListContext {
 
 const noEnds = [null, null] as const
 
-export function* readPage(cellar: StoreContext, asked: ListRows): Steps<Page> {
-  const own = preparedCollection(cellar, asked.collection)
+export function* readPage(cellar: StoreContext, list: ListRows): Steps<Page> {
+  const own = preparedCollection(cellar, list.collection)
   // On a sharded database, an aggregate would have to move the rows between machines first.
   const rowByRow =
     cellar.dialect.distribute !== null ||
-    (asked.withPositions && !asked.order.every(({ column }) => own.columnsInDocument.has(column)))
-  const reach = { cellar, own, rowByRow, ...withSlots(asked, cellar.dialect) }
+    (list.withPositions && !list.order.every(({ column }) => own.columnsInDocument.has(column)))
+  const reach = { cellar, own, rowByRow, ...withSlots(list, cellar.dialect) }
   const { plan } = reach
   const joined = yield* readWindow({ ...reach, extras: extrasOf(cellar, plan) })
   const all = joined.current ? joined : yield* readWindow({ ...reach, rowByRow: true, extras: null })

@@ -47,12 +47,12 @@ export function* readVisibleRow(
 ): Steps<ReadResult> {
   const { collection: name, key, time } = plan
   const visible = cellar.rights?.visible
-  const seen = yield* readRow(cellar, plan, held, decides)
-  if (!visible) return seen
+  const current = yield* readRow(cellar, plan, held, decides)
+  if (!visible) return current
   const { collection } = preparedCollection(cellar, name)
   const owner = collection.composite ? ownerOfKey(collection, key) : null
   const hidden = owner && visible.of(owner.collection) && (yield* absentOwner(cellar, owner, key.account, time))
-  return hidden || visible.seenAs(name, seen)
+  return hidden || visible.seenAs(name, current)
 }
 
 /** Rows of a collection that are locked in the same way. */

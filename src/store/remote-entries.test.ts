@@ -104,8 +104,8 @@ function updated(collection: string, id: string, was: string, is: string): Plan 
   return {
     do: 'decide',
     read: { do: 'read', collection, key: key(id), time: 5 },
-    decide: (seen) => {
-      assert.equal(seen.is === 'found' && seen.doc, was)
+    decide: (current) => {
+      assert.equal(current.is === 'found' && current.doc, was)
       return { do: 'update', ...written }
     },
   }

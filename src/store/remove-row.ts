@@ -24,9 +24,9 @@ interface RowToRemove {
   readonly revision: number
 }
 
-export function* removeRow(cellar: StoreContext, plan: Remove, seen: ReadResult | null): Steps<Outcome> {
+export function* removeRow(cellar: StoreContext, plan: Remove, current: ReadResult | null): Steps<Outcome> {
   const { collection } = preparedCollection(cellar, plan.collection)
-  const combined = yield* combinedRemove(cellar, plan, seen)
+  const combined = yield* combinedRemove(cellar, plan, current)
   return combined && collection.dependents.length === 0
     ? yield* removeAtOnce(cellar, plan, combined)
     : yield* removeWithDependents(cellar, plan, combined)
@@ -140,8 +140,8 @@ function* findHeld(
   for (const row of rows) {
     const isHeld = held?.get(row.collection.name)
     if (isHeld && (yield* readWaiting(cellar, row.collection.name))?.guards.has('remove')) continue
-    const seen = isHeld && (yield* readRow(cellar, { collection: row.collection.name, key: row.key, time }))
-    if (seen?.is === 'found' && isHeld?.(seen.doc)) return row
+    const current = isHeld && (yield* readRow(cellar, { collection: row.collection.name, key: row.key, time }))
+    if (current?.is === 'found' && isHeld?.(current.doc)) return row
   }
   return undefined
 }
@@ -154,8 +154,8 @@ function* consequencesFor(
 ): Steps<Consequences[]> {
   const follow = onRemove?.get(collection.name)
   if (!follow) return []
-  const seen = yield* readRow(cellar, { collection: collection.name, key, time })
-  return seen.is === 'found' ? [follow({ ...seen, key, time })] : []
+  const current = yield* readRow(cellar, { collection: collection.name, key, time })
+  return current.is === 'found' ? [follow({ ...current, key, time })] : []
 }
 
 /** Locks a row: from here on no new row can refer to it. */

@@ -53,16 +53,16 @@ export function* readRevisions(cellar: StoreContext, plan: ReadRevisions): Steps
 
 /** The row as absent, if it does not exist for the caller; a deleted one is judged by what it was. */
 function* hiddenRow(cellar: StoreContext, plan: ReadRevisions): Steps<AbsentRow | null> {
-  const seen = yield* readVisibleRow(cellar, plan)
+  const current = yield* readVisibleRow(cellar, plan)
   const visible = cellar.rights?.visible
   const test = visible?.of(plan.collection)
-  if (seen.is === 'found' || (test === undefined && seen.is === 'gone')) return null
-  if (seen.collection !== plan.collection && visible?.of(seen.collection)) return seen
+  if (current.is === 'found' || (test === undefined && current.is === 'gone')) return null
+  if (current.collection !== plan.collection && visible?.of(current.collection)) return current
   const present = yield* readRow(cellar, plan)
-  if (present.is === 'found') return seen
+  if (present.is === 'found') return current
   const own = preparedCollection(cellar, plan.collection)
   const [last] = yield* revisionsBefore(cellar, own, plan, { before: null, limit: 1 })
-  return last && (test?.matches(last.event.doc) ?? true) ? null : seen
+  return last && (test?.matches(last.event.doc) ?? true) ? null : current
 }
 
 function* lastPage(
@@ -71,8 +71,8 @@ function* lastPage(
   isEmpty: boolean,
   revisions: readonly StoredRevision[],
 ): Steps<RevisionPage | AbsentRow> {
-  const seen: ReadResult | null = isEmpty ? yield* readRow(cellar, { collection, key, time }) : null
-  return seen && seen.is !== 'found' ? seen : { is: 'revisions', revisions, next: null }
+  const current: ReadResult | null = isEmpty ? yield* readRow(cellar, { collection, key, time }) : null
+  return current && current.is !== 'found' ? current : { is: 'revisions', revisions, next: null }
 }
 
 /** Revisions of a row before a number, each with the one before it. */

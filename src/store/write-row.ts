@@ -29,14 +29,14 @@ import { lastRevision } from './revisions.ts'
 type RequiredReference = Create['references'][number]
 type RowCell = Update['row']['cells'][number]
 
-export function* writeRow(cellar: StoreContext, given: RowWrite, seen: ReadResult | null): Steps<Outcome> {
-  if (given.do === 'keep') return { is: 'kept', seen: seen as ReadResult }
-  if (given.do === 'remove') return yield* removeRow(cellar, given, seen)
+export function* writeRow(cellar: StoreContext, given: RowWrite, current: ReadResult | null): Steps<Outcome> {
+  if (given.do === 'keep') return { is: 'kept', current: current as ReadResult }
+  if (given.do === 'remove') return yield* removeRow(cellar, given, current)
   const plan = given.do === 'create' && cellar.backlog ? yield* withoutWaitingTotals(cellar, given) : given
   cellar.rights?.admitWritten(plan)
   const { collection, key } = plan
-  cellar.onWrite?.({ collection, key, ...(plan.do === 'update' && changedColumns(cellar, plan, seen as ViewedRow)) })
-  const steps = plan.do === 'create' ? createRow(cellar, plan, seen) : updateRow(cellar, plan, seen as ViewedRow)
+  cellar.onWrite?.({ collection, key, ...(plan.do === 'update' && changedColumns(cellar, plan, current as ViewedRow)) })
+  const steps = plan.do === 'create' ? createRow(cellar, plan, current) : updateRow(cellar, plan, current as ViewedRow)
   return yield* cellar.backlog ? writeForOldNodes(cellar, plan, steps) : steps
 }
 
@@ -46,12 +46,12 @@ function changedColumns(cellar: StoreContext, { collection: name, changedCells }
   return seen.shape === shape ? { changed: changedCells.map((i) => collection.columns[i]?.name as string) } : null
 }
 
-function* createRow(cellar: StoreContext, plan: Create, seen: ReadResult | null): Steps<Outcome> {
+function* createRow(cellar: StoreContext, plan: Create, current: ReadResult | null): Steps<Outcome> {
   const own = preparedCollection(cellar, plan.collection)
   const ledgers = yield* ledgersOf(cellar, own)
   const whole = wholeCreation(cellar, own, plan, ledgers)
   if (whole && (yield whole).length > 0) return created(plan, leastRevision(own, plan))
-  return yield* createInSteps(cellar, own, plan, { seen, ledgers })
+  return yield* createInSteps(cellar, own, plan, { current, ledgers })
 }
 
 /** The statement of a creation that takes only this one, unless it returns no row; null for other creations. */
@@ -75,7 +75,7 @@ export const createdAlone = (cellar: StoreContext, plan: Create): Outcome =>
 /** Continues a lone creation whose statement returned no row. */
 export function createAfterwards(cellar: StoreContext, plan: Create): Steps<Outcome> {
   const own = preparedCollection(cellar, plan.collection)
-  return createInSteps(cellar, own, plan, { seen: null, ledgers: ledgersIn(own.collection, null) })
+  return createInSteps(cellar, own, plan, { current: null, ledgers: ledgersIn(own.collection, null) })
 }
 
 const created = ({ row: { doc } }: Create, revision: number): Outcome => ({ is: 'created', doc, revision })
@@ -107,13 +107,13 @@ function* createInSteps(
   cellar: StoreContext,
   own: PreparedCollection,
   plan: Create,
-  { seen, ledgers }: { readonly seen: ReadResult | null; readonly ledgers: Ledgers | null },
+  { current, ledgers }: { readonly current: ReadResult | null; readonly ledgers: Ledgers | null },
 ): Steps<Outcome> {
   const { collection, texts, shape } = own
   const { doc, cells } = plan.row
   const hidden = hiddenColumn(own, null, plan.row)
-  const known = isAbsenceOf(plan, seen) ? seen : null
-  if (plan.parent && !(known && collection.composite)) {
+  const absent = isAbsenceOf(plan, current) ? current : null
+  if (plan.parent && !(absent && collection.composite)) {
     const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'existsShared')
     if (owner) return owner
   }
@@ -121,8 +121,8 @@ function* createInSteps(
   if (taken) return taken
   const references = yield* missingReferences(cellar, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
-  const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan, known)
-  if (before && before.is !== 'missing') return yield* usedId(cellar, plan, before, seen !== null)
+  const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan, absent)
+  if (before && before.is !== 'missing') return yield* usedId(cellar, plan, before, current !== null)
   const last = before && ledgers?.history ? yield* lastRevision(cellar, collection, plan.key) : 0
   const revision = Math.max(leastRevision(own, plan), (before?.revision ?? 0) + 1, last + 1)
   const clash = yield* updateRemoteEntries(cellar, own, plan, null, { doc, hidden, shape })
@@ -157,21 +157,21 @@ function* usedId(
 }
 
 /** Whether the creation was decided because this row itself was absent. */
-const isAbsenceOf = ({ collection, key }: Create, seen: ReadResult | null): seen is AbsentRow =>
-  seen !== null && seen.is !== 'found' && seen.collection === collection && isDeepStrictEqual(seen.key, key)
+const isAbsenceOf = ({ collection, key }: Create, current: ReadResult | null): current is AbsentRow =>
+  current !== null && current.is !== 'found' && current.collection === collection && isDeepStrictEqual(current.key, key)
 
 /** Whether a chosen id is in use, or was deleted. Deletes the tombstone if the id may be used again. R36, R91. */
 function* lookUpChosenId(
   cellar: StoreContext,
   { collection: name, key, id, time }: Create,
-  known: AbsentRow | null,
+  absent: AbsentRow | null,
 ): Steps<AbsentRow | Duplicate> {
   const { collection, texts } = preparedCollection(cellar, name)
-  if (!known) {
+  if (!absent) {
     const [row] = yield { text: texts.exists, values: rowKeyValues(collection, key, cellar.dialect) }
     if (row) return { is: 'duplicate', fields: ['id'] }
   }
-  const before = known ?? (yield* readAbsentRow(cellar, collection, key, time))
+  const before = absent ?? (yield* readAbsentRow(cellar, collection, key, time))
   if (before.revision === 0 || (before.is === 'gone' && id === 'chosen')) return before
   yield* deleteTombstone(cellar, collection, key)
   return { ...before, is: 'missing' }

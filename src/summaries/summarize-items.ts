@@ -31,7 +31,7 @@ function summaryRoute(context: EndpointContext, served: ServedSummary): Route {
   const read = summaryQueryReader(accepted, columns.order, mostGroups)
   const admitFilters = filterAdmission(context)
   const needed = neededScopes(context, served)
-  const owner = (asked: Pick<RequestContext, 'params'>) => ownerOf(context, asked.params[0] ?? null)
+  const owner = (request: Pick<RequestContext, 'params'>) => ownerOf(context, request.params[0] ?? null)
   const show = shownGroups(served, columns, resource.rules)
   return {
     operation: summarySegment,
@@ -43,11 +43,11 @@ function summaryRoute(context: EndpointContext, served: ServedSummary): Route {
     rowRule: rowRuleOf(today, 'list'),
     content: [],
     query: ({ target }) => read(target),
-    target: (asked) => ({ read: readOfOwner(owner(asked), asked), admit: (seen) => admitPresent(context, seen) }),
-    parse: (asked) => {
-      admitScopes(asked, needed, resource, context.challenge)
-      admitFilters(asked)
-      return { ...asked, key: { id: '', parent: null, account: null }, time: 0, document: null, claim: null }
+    target: (request) => ({ read: readOfOwner(owner(request), request), admit: (row) => admitPresent(context, row) }),
+    parse: (request) => {
+      admitScopes(request, needed, resource, context.challenge)
+      admitFilters(request)
+      return { ...request, key: { id: '', parent: null, account: null }, time: 0, document: null, claim: null }
     },
     plan: (intent) => ({ ...planSummary(today, intent, owner(intent)), summary: columns.summary }),
     render: (intent, outcome) => {

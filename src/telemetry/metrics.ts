@@ -37,8 +37,8 @@ export class Counter {
 
   add(...values: readonly string[]): void {
     const key = values.join('\0')
-    const known = this.#values.get(key)
-    if (known) known.value++
+    const existing = this.#values.get(key)
+    if (existing) existing.value++
     else this.#values.set(key, { labels: labelsOf(this.#about, values), value: 1 })
   }
 

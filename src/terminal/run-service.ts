@@ -72,7 +72,7 @@ export interface RunOptions {
   /** Where contents of files are kept; a service without files needs none. */
   readonly contents?: ContentStore | null
   /** Callers of fixed API keys, by the key. */
-  readonly known?: ReadonlyMap<string, Caller>
+  readonly fixedCallers?: ReadonlyMap<string, Caller>
   readonly log: Log
   /** Whether the log is in JSON. */
   readonly json?: boolean
@@ -135,7 +135,7 @@ export async function runService(
   {
     store: opened,
     contents = null,
-    known,
+    fixedCallers,
     counting,
     json = false,
     preview = [],
@@ -154,7 +154,7 @@ export async function runService(
   warnOfClock(store, rest.log)
   warnOfWaiting(service, world, rest.log)
   const peppers = peppersOf(service, store)
-  const authenticate = callerGate(service, store, world, { peppers, ...(known && { known }) })
+  const authenticate = callerGate(service, store, world, { peppers, ...(fixedCallers && { fixedCallers }) })
   setWebhookTerms(service, store, world, privateTargets)
   const ledger = counting && { ledger: counting.ledger }
   const handlers = handlerSources(service, store, world, rest.log)

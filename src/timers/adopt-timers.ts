@@ -71,8 +71,8 @@ async function adoptState(
     const due = world.due()
     // Each row is locked: its transition may have taken place since it was read, and would take place again.
     const effects = rows.map(({ key }): RowChange => {
-      const change: RowChange['change'] = (seen) => {
-        const document = seen.is === 'found' ? decodeDocument(resource, seen.doc, seen.hidden) : {}
+      const change: RowChange['change'] = (current) => {
+        const document = current.is === 'found' ? decodeDocument(resource, current.doc, current.hidden) : {}
         const isInState = document[resource.machine?.field ?? ''] === state
         const timer = isInState ? adoptedTimer(resource, timed, { key, document }, due) : undefined
         return { do: 'keep', effects: timer ? [tablePlan(starts, { ...timer })] : [] }

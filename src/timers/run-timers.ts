@@ -133,7 +133,7 @@ function timerPlan(writer: RowWriter, move: TimedMove): Decide {
   return {
     do: 'decide',
     read: { do: 'read', collection: resource.name, key, time },
-    decide: (seen) => (seen.is === 'found' ? planMove(writer, move, seen) : { do: 'keep' }),
+    decide: (current) => (current.is === 'found' ? planMove(writer, move, current) : { do: 'keep' }),
   }
 }
 
@@ -146,9 +146,9 @@ interface TimedMove {
   readonly decisions?: Decisions
 }
 
-function planMove(writer: RowWriter, move: TimedMove, seen: FoundRow): RowWrite {
+function planMove(writer: RowWriter, move: TimedMove, current: FoundRow): RowWrite {
   const { resource, timed, timer, key, time } = move
-  const before = decodeDocument(resource, seen.doc, seen.hidden)
+  const before = decodeDocument(resource, current.doc, current.hidden)
   if (!timed.from.includes(String(before[resource.machine?.field ?? '']))) return { do: 'keep' }
   const after = { ...before, ...timed.values({ time, caller: null, input: new Map() }) }
   const guard = {
@@ -158,7 +158,7 @@ function planMove(writer: RowWriter, move: TimedMove, seen: FoundRow): RowWrite 
     },
   }
   return writer.update(resource, after, {
-    ...{ key, time, seen, before, always: true, entered: true, guard },
+    ...{ key, time, current, before, always: true, entered: true, guard },
     handled: handledBy(move, () => [timed.name], new Map()),
   })
 }

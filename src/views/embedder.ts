@@ -51,9 +51,9 @@ export interface Embedder {
   readonly collections: () => readonly string[]
   /** Refuses a caller that may not read one of the named resources or fields. R169. */
   readonly admit: (tree: EmbedTree, caller: Caller) => void
-  readonly plan: (tree: EmbedTree, asked: Asking) => readonly RowEmbed[]
+  readonly plan: (tree: EmbedTree, request: Asking) => readonly RowEmbed[]
   /** The members of `_embedded` for each of the rows of an answer. */
-  readonly texts: (tree: EmbedTree, asked: Asking, found: readonly EmbeddedRows[], count: number) => readonly string[]
+  readonly texts: (tree: EmbedTree, request: Asking, found: readonly EmbeddedRows[], count: number) => readonly string[]
   /** The resources that are embedded, and whether callers may see them differently. */
   readonly reach: (tree: EmbedTree) => { readonly resources: readonly string[]; readonly isPersonal: boolean }
 }
@@ -67,8 +67,8 @@ export function embedderOf(context: EmbeddingResource): Embedder {
     rules: names.flatMap((name) => rulesAt(context.resource, name.split('.'), context.resources)),
     collections: () => [...new Set(all().flatMap(collectionsOf))],
     admit: (tree, caller) => admitNames(level, tree, '', { caller, context }),
-    plan: (tree, asked) => planLevel(level, context, tree, asked),
-    texts: (tree, asked, found, count) => embeddedTexts(level, tree, asked, found, count),
+    plan: (tree, request) => planLevel(level, context, tree, request),
+    texts: (tree, request, found, count) => embeddedTexts(level, tree, request, found, count),
     reach: (tree) => {
       const own = embeddedIn(level, tree)
       return { resources: own.map(({ shown }) => shown.resource.name), isPersonal: own.some(isPersonal) }
@@ -78,11 +78,11 @@ export function embedderOf(context: EmbeddingResource): Embedder {
 
 /** Makes what a name leads to when a request first uses it. */
 function levelOf(from: ShownResource, root: EmbeddingResource): EmbedLevel {
-  const made = new Map<string, Embedded>()
+  const embedded = new Map<string, Embedded>()
   return (name) => {
-    const known = made.get(name) ?? embeddedOf(from, root, name)
-    made.set(name, known)
-    return known
+    const existing = embedded.get(name) ?? embeddedOf(from, root, name)
+    embedded.set(name, existing)
+    return existing
   }
 }
 
@@ -185,21 +185,21 @@ function admitNames(
   }
 }
 
-function planLevel(level: EmbedLevel, from: ShownResource, tree: EmbedTree, asked: Asking): readonly RowEmbed[] {
-  const read = documentReader(from, asked)
+function planLevel(level: EmbedLevel, from: ShownResource, tree: EmbedTree, request: Asking): readonly RowEmbed[] {
+  const read = documentReader(from, request)
   return [...tree].map(([name, below]) => {
     const { relation, shown, list, pairing, below: next } = level(name)
     const { collection } = shown.resource
     const field = relation.by === 'list' ? 'id' : relation.field
     const owner = collection.account ?? pairing?.shown.resource.collection.account ?? null
-    const account = owner === null ? null : asked.caller.account
+    const account = owner === null ? null : request.caller.account
     return {
       collection: collection.name,
       account,
       joined: shown.representation.joined,
       ids: (rows) => read(rows).map((document) => (document[field] ?? null) as string | null),
-      ...(list && { list: { ...list, account, time: asked.world.now() } }),
-      embeds: [...planLevel(next, shown, below, asked), ...(pairing ? pairEmbeds(pairing, shown, asked) : [])],
+      ...(list && { list: { ...list, account, time: request.world.now() } }),
+      embeds: [...planLevel(next, shown, below, request), ...(pairing ? pairEmbeds(pairing, shown, request) : [])],
     }
   })
 }
@@ -208,18 +208,18 @@ function planLevel(level: EmbedLevel, from: ShownResource, tree: EmbedTree, aske
 export function pairEmbeds(
   { shown, rows, fields }: Pairing,
   listed: ShownResource,
-  asked: Asking,
+  request: Asking,
 ): readonly RowEmbed[] {
   if (fields.length === 0) return []
-  const read = documentReader(listed, asked)
-  const account = shown.resource.collection.account === null ? null : asked.caller.account
+  const read = documentReader(listed, request)
+  const account = shown.resource.collection.account === null ? null : request.caller.account
   const ids = (found: StoredRows) => read(found).map(({ id }) => id as string)
   return [{ collection: rows.collection, account, joined: [], ids, pairsOf: rows.from, embeds: [] }]
 }
 
 /** The items of a list with the fields of their pairs, which are the last of its embedded rows. */
-export function withPairs(items: readonly string[], pairing: Pairing, asked: Asking, found: EmbeddedRows): string[] {
-  const members = pairMembers(pairing, asked, found)
+export function withPairs(items: readonly string[], pairing: Pairing, request: Asking, found: EmbeddedRows): string[] {
+  const members = pairMembers(pairing, request, found)
   return items.map((item, row) => withPair(item, members[found.parts[row]?.from ?? -1] ?? ''))
 }
 
@@ -246,7 +246,7 @@ function documentsIn(shown: ShownResource, { caller, world }: Omit<Asking, 'carr
 function embeddedTexts(
   level: EmbedLevel,
   tree: EmbedTree,
-  asked: Asking,
+  request: Asking,
   found: readonly EmbeddedRows[],
   count: number,
 ): readonly string[] {
@@ -254,12 +254,12 @@ function embeddedTexts(
     const { list, shown, pairing, below: next } = level(name)
     const { parts, embedded, ...rows } = found[i] as EmbeddedRows
     const texts = orConversionProblem(shown, () =>
-      shownRows(shown, viewNow(shown, asked.caller, asked.world), asked.carried, rows),
+      shownRows(shown, viewNow(shown, request.caller, request.world), request.carried, rows),
     )
-    const inner = below.size === 0 ? null : embeddedTexts(next, below, asked, embedded, texts.length)
+    const inner = below.size === 0 ? null : embeddedTexts(next, below, request, embedded, texts.length)
     const whole = inner ? texts.map((text, at) => withEmbedded(text, inner[at] as string)) : texts
     const pairs = pairing && embedded[below.size]
-    const items = pairs ? withPairs(whole, pairing, asked, pairs) : whole
+    const items = pairs ? withPairs(whole, pairing, request, pairs) : whole
     const more = list && JSON.stringify(toCase('has-more', shown.resource.settings.naming))
     return (row: number) => `${JSON.stringify(name)}:${memberText(items, parts[row], more)}`
   })

@@ -74,7 +74,7 @@ interface LinkPlan {
   readonly relations: LinkedRelations | null
   readonly pathOf: PathOf
   /** The text before the state in a stored document, and the length of that after it; null without states. */
-  readonly around: { readonly before: string; readonly after: number } | null
+  readonly stateSpan: { readonly before: string; readonly after: number } | null
 }
 
 /** `pathOf` makes the paths of items, as the version names them. */
@@ -91,7 +91,7 @@ export function itemLinker(
     actions: actions.map((one) => ({ ...one, key: toCase(one.name, own.settings.naming) })),
     relations,
     pathOf,
-    around: machine && { before: `"${machine.field}":"`, after },
+    stateSpan: machine && { before: `"${machine.field}":"`, after },
   }
   return (view, carried, stored, shown) =>
     `${shown.slice(0, -1)},${linksText(plan, view, carried, itemIn(plan, stored, shown))}}`
@@ -141,11 +141,11 @@ const keyOf = ({ collection, parent }: Resource, document: Document): ItemAddres
 const timeLength = 24
 
 /** The state in a stored text if it is directly before the two times; otherwise undefined. */
-function stateAtEnd({ around }: LinkPlan, doc: string): string | undefined {
-  if (around === null) return ''
-  const end = doc.length - around.after
+function stateAtEnd({ stateSpan }: LinkPlan, doc: string): string | undefined {
+  if (stateSpan === null) return ''
+  const end = doc.length - stateSpan.after
   const start = doc.lastIndexOf('"', end - 1) + 1
-  return doc.startsWith(around.before, start - around.before.length) ? doc.slice(start, end) : undefined
+  return doc.startsWith(stateSpan.before, start - stateSpan.before.length) ? doc.slice(start, end) : undefined
 }
 
 /** The names of the links that items can have besides `self`; null if they have none. */

@@ -71,11 +71,11 @@ export function viewsOf(showing: ViewSource): (caller: ViewingCaller) => View {
   const byScopes = viewsByScopes(showing)
   const { today, hasRowLinks = false } = showing
   if (today.collection.account === null && !hasRowLinks) return byScopes
-  const known = new Memo<object, View>(mostKnown)
+  const views = new Memo<object, View>(mostKnown)
   return (caller) => {
     const account = hasRowLinks ? JSON.stringify([caller.account, caller.id]) : caller.account
     const own = hasRowLinks && { permitsOn: rowPermission(today, caller) }
-    return known.get(caller) ?? known.set(caller, { ...byScopes(caller), ...own, account, seal: { ...noSeal } })
+    return views.get(caller) ?? views.set(caller, { ...byScopes(caller), ...own, account, seal: { ...noSeal } })
   }
 }
 
@@ -110,15 +110,15 @@ function viewsByScopes(showing: ViewSource): (caller: ViewingCaller) => View {
   const scopes = [...new Set([...members.flatMap(({ read }) => read ?? []), ...rules.filter(isScope)])]
   const open = makeView(showing, () => new Set(), new Set(rules))
   if (scopes.length === 0 && !rules.includes('authenticated')) return () => open
-  const known = new Memo<string, View>(mostKnown)
+  const views = new Memo<string, View>(mostKnown)
   return (caller) => {
     const held = caller.scopes
     const seen = [caller.id === nobody.id, ...scopes.filter((one) => held.has(one))].join(' ')
-    const before = known.get(seen)
+    const before = views.get(seen)
     if (before) return before
     const closed = ({ members }: Resource) =>
       new Set(members.filter(({ read }) => read !== null && !held.has(read)).map(({ name }) => name))
-    return known.set(seen, makeView(showing, closed, new Set(rules.filter((rule) => permits(caller, rule)))))
+    return views.set(seen, makeView(showing, closed, new Set(rules.filter((rule) => permits(caller, rule)))))
   }
 }
 

@@ -57,9 +57,9 @@ export class WrittenAnswer {
   readonly #outlet: Outlet
   readonly #asked: Pick<MessageHead, 'method' | 'http'>
 
-  constructor(outlet: Outlet, asked: Pick<MessageHead, 'method' | 'http'>, keepAlive: boolean) {
+  constructor(outlet: Outlet, request: Pick<MessageHead, 'method' | 'http'>, keepAlive: boolean) {
     this.#outlet = outlet
-    this.#asked = asked
+    this.#asked = request
     this.last = !keepAlive
   }
 

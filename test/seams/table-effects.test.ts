@@ -24,8 +24,8 @@ const log: Table = { name: 'toy_log', columns: { number: 'integer', text: 'text'
 const numberInvoices: EffectMaker = {
   resource: 'invoices',
   reads: ({ before }) => (before ? [] : [tablePlan(next, { series: 'invoices', last: 1 })]),
-  decide: ({ before, after }, { seen }) => {
-    if (!before && after) after.number = (seen[0] as TableRows).rows[0]?.last
+  decide: ({ before, after }, { results }) => {
+    if (!before && after) after.number = (results[0] as TableRows).rows[0]?.last
     return []
   },
 }
@@ -37,8 +37,8 @@ const leaseInvoices: EffectMaker = {
     before && after
       ? [tablePlan(acquire, { name: key.id, holder: String(after.editor), until: time + 60_000, now: time })]
       : [],
-  decide: ({ before, after }, { seen }) => {
-    const holder = before && after ? (seen[0] as TableRows).rows[0]?.holder : after?.editor
+  decide: ({ before, after }, { results }) => {
+    const holder = before && after ? (results[0] as TableRows).rows[0]?.holder : after?.editor
     if (after && holder !== after.editor) throw new Problem('being-edited', `${holder} edits this invoice.`)
     return []
   },

@@ -120,7 +120,7 @@ describe('a batch', () => {
       ['created', 'removed', 'created', 'kept'],
     )
     const [, , , last] = outcomes
-    assert.equal(last?.is === 'kept' && last.seen.is, 'gone')
+    assert.equal(last?.is === 'kept' && last.current.is, 'gone')
   })
 
   test('that cannot be committed answers every member, and nothing of it stays', async (t) => {

@@ -196,7 +196,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'handlers/request-rows.ts',
-        from: "(seen === null || now.is !== 'found' || (now.doc === seen.doc && now.hidden === seen.hidden))",
+        from: "(current === null || now.is !== 'found' || (now.doc === current.doc && now.hidden === current.hidden))",
         to: 'true',
       },
     ],
