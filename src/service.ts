@@ -318,10 +318,10 @@ function serviceWithChanges<D extends Declaration>(
   lists: ServiceLists,
   ownHandlers: OwnHandlers | null = null,
 ): ServiceWithChanges<D> {
-  let made: PreparedParts | undefined
+  let parts: PreparedParts | undefined
   const ready = () => {
-    made ??= prepareService(declaration, changes, lists)
-    return made
+    parts ??= prepareService(declaration, changes, lists)
+    return parts
   }
   if (!declaration.versions) ready()
   const own = {
@@ -396,11 +396,11 @@ function serviceRoutesOf(
   scopes: Map<string, EventScope>,
 ) {
   const { batches: most } = context.settings
-  const made = (name: string, declared: ResourceDeclaration) => makeResource(name, declared, context)
-  const batchResource = made('batches', unstored('Several operations, all or none.'))
+  const makeOne = (name: string, declared: ResourceDeclaration) => makeResource(name, declared, context)
+  const batchResource = makeOne('batches', unstored('Several operations, all or none.'))
   const batches: ServiceRoute[] = most === null ? [] : [[batchPath, batchRoute(batchResource, most)]]
-  const events = made('events', unstored('The changes of items, in their order.', 'evt'))
-  const reactionsResource = made('reactions', unstored('The functions of the service that follow events.', 'evt'))
+  const events = makeOne('events', unstored('The changes of items, in their order.', 'evt'))
+  const reactionsResource = makeOne('reactions', unstored('The functions of the service that follow events.', 'evt'))
   return ({ label, contexts }: VersionContexts): readonly ServiceRoute[] => {
     const scope = eventScope(service, label, contexts.values())
     scopes.set(label, scope)
@@ -426,8 +426,8 @@ function prepareService(declared: Declaration, changes: readonly Change[], lists
   const rules = { settings, kinds: lists.kinds }
   const { resources: all, concepts = {}, events = false, versions = {} } = declaration
   const context = { resources: all, concepts, events, ...rules }
-  const made = new Map(Object.entries(all).map(([name, one]) => [name, makeResource(name, one, context)]))
-  const resources = withStoredVersions(made, { declaration, changes, rules })
+  const declaredResources = new Map(Object.entries(all).map(([name, one]) => [name, makeResource(name, one, context)]))
+  const resources = withStoredVersions(declaredResources, { declaration, changes, rules })
   const writer = rowWriter(resources, [...lists.effects, ...standardMakers(resources, settings)])
   const { tokens } = settings.auth
   const issued = tokens && resourceMetadata(declaration.name, Object.keys(declaration.scopes ?? {}), tokens)

@@ -39,12 +39,12 @@ export const textFetcher =
 export function keySet(url: string, get: FetchText, now: () => number): JWTVerifyGetKey {
   let keys: ReturnType<typeof createLocalJWKSet> | null = null
   let fetched = 0
-  let asked = Number.NEGATIVE_INFINITY
+  let fetchedAt = Number.NEGATIVE_INFINITY
   let underWay: Promise<void> | null = null
   let failure: unknown = null
 
   async function load(): Promise<void> {
-    asked = now()
+    fetchedAt = now()
     try {
       keys = createLocalJWKSet(usableKeys(JSON.parse(await get(url))))
       fetched = now()
@@ -57,7 +57,7 @@ export function keySet(url: string, get: FetchText, now: () => number): JWTVerif
   /** Concurrent callers share one fetch; does nothing if the last fetch began less than `unlessWithin` ago. */
   function again(unlessWithin: number): Promise<void> {
     if (underWay) return underWay
-    if (now() - asked < unlessWithin) return Promise.resolve()
+    if (now() - fetchedAt < unlessWithin) return Promise.resolve()
     underWay = load().finally(() => {
       underWay = null
     })

@@ -30,7 +30,7 @@ export function makeLookups<Q, A>(
 
   return (question, from) => {
     if (!busy && delay() === 0) {
-      const answers = asked([question])
+      const answers = answersTo([question])
       return answers instanceof Promise ? answers.then(([answer]) => answer as A) : (answers[0] as A)
     }
     return new Promise((resolve, reject) => {
@@ -46,7 +46,7 @@ export function makeLookups<Q, A>(
     return Math.max(0, due - burst * interval - monotonic())
   }
 
-  function asked(questions: readonly Q[]): readonly A[] | Promise<readonly A[]> {
+  function answersTo(questions: readonly Q[]): readonly A[] | Promise<readonly A[]> {
     due = Math.max(due, monotonic()) + interval
     const answers = ask(questions)
     if (!(answers instanceof Promise)) return answers
@@ -67,7 +67,7 @@ export function makeLookups<Q, A>(
 
   async function together(waiting: readonly PendingLookup<Q, A>[]): Promise<void> {
     try {
-      const answers = asked(waiting.map(({ question }) => question))
+      const answers = answersTo(waiting.map(({ question }) => question))
       const all = answers instanceof Promise ? await answers : answers
       for (const [i, { resolve }] of waiting.entries()) resolve(all[i] as A)
     } catch (error) {

@@ -31,15 +31,15 @@ export function* refusePendingColumns(
 ): Steps<void> {
   const waiting = waitingIn(cellar, collection.name)
   if (pending.size === 0 && waiting === null) return
-  const asked = [...where, ...order].map(({ column }) => column)
-  const unfilled = collection.columns.find(({ name, field }) => waiting?.derived.has(field) && asked.includes(name))
+  const columns = [...where, ...order].map(({ column }) => column)
+  const unfilled = collection.columns.find(({ name, field }) => waiting?.derived.has(field) && columns.includes(name))
   if (unfilled) throw migratedColumnProblem(collection.name, unfilled.field)
   if (cellar.backlog) return
-  if (!asked.some((column) => pending.has(column))) return
+  if (!columns.some((column) => pending.has(column))) return
   const [row] = yield readLayoutStatement
   const layout = JSON.parse(row?.value as string) as Layout
   for (const column of pending) if (!layout.tables[collection.name]?.pending.includes(column)) pending.delete(column)
-  const missing = collection.columns.find(({ name }) => pending.has(name) && asked.includes(name))
+  const missing = collection.columns.find(({ name }) => pending.has(name) && columns.includes(name))
   if (missing) throw migratedColumnProblem(collection.name, missing.field)
 }
 

@@ -80,12 +80,15 @@ function addChangeFunction(
   { makers }: VersionMapping,
   given: ValueSources,
   make: ChangeFunction['make'] | undefined,
-): { makers: readonly ChangeFunction[]; made: (name: string, otherwise: ValueSource | null) => ValueSource | null } {
-  if (!make) return { makers, made: (_, otherwise) => otherwise }
+): {
+  makers: readonly ChangeFunction[]
+  computed: (name: string, otherwise: ValueSource | null) => ValueSource | null
+} {
+  if (!make) return { makers, computed: (_, otherwise) => otherwise }
   const at = makers.length
   return {
     makers: [...makers, { sources: [...given].filter(([, { from }]) => from !== 'row'), make }],
-    made: (name, otherwise) => ({ from: 'made', at, name, map: null, otherwise }),
+    computed: (name, otherwise) => ({ from: 'made', at, name, map: null, otherwise }),
   }
 }
 
@@ -121,7 +124,7 @@ export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: Fi
   const { change, own: now, concepts } = step
   const { renamed = {}, added = [], removed = {}, retyped = {}, mapped: up = {}, shown = {}, moved = {} } = change
   const old = new Map(Object.entries(renamed).map(([was, is]) => [is, was]))
-  const { makers, made } = addChangeFunction(program, program.sources, change.response as ChangeFunction['make'])
+  const { makers, computed } = addChangeFunction(program, program.sources, change.response as ChangeFunction['make'])
   const sources = new Map<string, ValueSource>()
   const joins = [...program.joined]
   for (const [name, source] of program.sources) {
@@ -132,10 +135,10 @@ export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: Fi
       ? oldValuesByNew(resolveConcepts(field, concepts).values ?? [], up[name] ?? {}, shown[name] ?? {})
       : null
     const kept = values ? mapSource(source, lookUpValue(values)) : source
-    sources.set(old.get(name) ?? name, Object.hasOwn(retyped, name) ? (made(name, kept) ?? kept) : kept)
+    sources.set(old.get(name) ?? name, Object.hasOwn(retyped, name) ? (computed(name, kept) ?? kept) : kept)
   }
   for (const name of Object.keys(removed)) {
-    const source = made(name, null)
+    const source = computed(name, null)
     if (source) sources.set(name, source)
   }
   for (const [name, { by, to }] of Object.entries(moved)) {
@@ -167,7 +170,7 @@ const lostFieldMessage = ({ change: { version, resource } }: ChangeStep, name: s
 export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping {
   const { change } = step
   const { renamed = {}, added = [], removed = {}, retyped = {}, mapped: up = {}, required = {}, moved = {} } = change
-  const { makers, made } = addChangeFunction(program, program.sources, change.request as ChangeFunction['make'])
+  const { makers, computed } = addChangeFunction(program, program.sources, change.request as ChangeFunction['make'])
   const sources = new Map<string, ValueSource>()
   for (const [name, source] of program.sources) {
     if (Object.hasOwn(moved, name)) sources.set(keptFieldName(step, name), source)
@@ -176,10 +179,10 @@ export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping
     const values = Object.hasOwn(up, is) ? new Map(Object.entries(up[is] ?? {})) : null
     const kept = values ? mapSource(source, lookUpValue(values)) : source
     const whole = Object.hasOwn(required, is) ? mapSource(kept, (value) => value ?? required[is]) : kept
-    sources.set(is, Object.hasOwn(retyped, is) ? (made(is, whole) ?? whole) : whole)
+    sources.set(is, Object.hasOwn(retyped, is) ? (computed(is, whole) ?? whole) : whole)
   }
   for (const name of added) {
-    const source = made(name, null)
+    const source = computed(name, null)
     if (source) sources.set(name, source)
   }
   return { ...program, sources, makers }
@@ -193,7 +196,7 @@ type JoinedDocuments = readonly (Readonly<VersionDocument> | null)[]
 interface ConversionInput {
   readonly document: Readonly<VersionDocument>
   readonly rows: JoinedDocuments
-  readonly made: Readonly<VersionDocument>[]
+  readonly computed: Readonly<VersionDocument>[]
 }
 type ReadValue = (places: ConversionInput) => unknown
 
@@ -215,8 +218,8 @@ export function compileConversion({ sources, makers }: VersionMapping, names: re
     }
   })
   return (document, rows = noRows) => {
-    const places: ConversionInput = { document, rows, made: [] }
-    for (const making of makings) places.made.push(making(places))
+    const places: ConversionInput = { document, rows, computed: [] }
+    for (const making of makings) places.computed.push(making(places))
     const values = new Array<unknown>(readers.length)
     for (let i = 0; i < readers.length; i++) {
       const read = readers[i] as string | ReadValue
@@ -241,7 +244,7 @@ function readerOf(source: ValueSource | null | undefined): ReadValue {
     from === 'document'
       ? ({ document }) => document[name]
       : from === 'made'
-        ? ({ made }) => made[at]?.[name]
+        ? ({ computed }) => computed[at]?.[name]
         : ({ rows }) => (rows[at] ? read(rows[at]) : undefined)
   if (map === null && otherwise === null) return plainly
   const other = readerOf(otherwise)

@@ -30,7 +30,7 @@ export interface ResourceConversion {
   /** The names in this version of a current field, of this row or of a joined one. */
   readonly names: (field: string, collection?: string) => readonly string[]
   /** Whether a change function computes a current field. */
-  readonly made: (field: string) => boolean
+  readonly isComputed: (field: string) => boolean
 }
 
 /** The item's address, the writer's permissions, and the joined rows of the older document as the caller sees them. */
@@ -57,8 +57,8 @@ export function convertCreate(own: ResourceConversion, body: VersionDocument, ha
   const chosen = typeof id === 'string' && resource.key === null ? { id } : {}
   const values = newItemValues(own, body, document, hand)
   const sent = { ...settableValues(own, values), ...chosen }
-  const made = withOlderNames(own, () => createDocument(today, sent, versionPermissions(own, hand)))
-  return withWrittenValues(own, made, { before: null, values, body, hand })
+  const converted = withOlderNames(own, () => createDocument(today, sent, versionPermissions(own, hand)))
+  return withWrittenValues(own, converted, { before: null, values, body, hand })
 }
 
 export function convertReplace(
@@ -74,8 +74,10 @@ export function convertReplace(
     // The key comes from the address.
     const values = newItemValues(own, body, document, hand)
     const { [today.key ?? '']: _, ...all } = settableValues(own, values)
-    const made = withOlderNames(own, () => replaceDocument(today, all, null, address, versionPermissions(own, hand)))
-    return withWrittenValues(own, made, { before: null, values, body, hand })
+    const converted = withOlderNames(own, () =>
+      replaceDocument(today, all, null, address, versionPermissions(own, hand)),
+    )
+    return withWrittenValues(own, converted, { before: null, values, body, hand })
   }
   const was = olderDocument(own, maskConcealed(own, seen, hand), rows)
   const next = replaceDocument(resource, body, was, address, hand)
@@ -217,8 +219,10 @@ function changeStored(
     if (isAlwaysRefused(member, hand) ? !isSent() : isSameJson(value, was[name])) continue
     patch[name] = mergePatchFor(field, seen[name], value)
   }
-  const made = withOlderNames(own, () => changeDocument(today, patch, seen, address, versionPermissions(own, hand)))
-  return withWrittenValues(own, made, { before: was, values: is, body, hand })
+  const converted = withOlderNames(own, () =>
+    changeDocument(today, patch, seen, address, versionPermissions(own, hand)),
+  )
+  return withWrittenValues(own, converted, { before: was, values: is, body, hand })
 }
 
 /** The merge patch from one value to another: metadata keys that are gone must be set to null. */

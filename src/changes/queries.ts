@@ -167,16 +167,16 @@ type NamesOfField = (field: string) => readonly string[]
 interface FieldNaming {
   readonly names: NamesOfField
   /** Whether a change function computes a current field. */
-  readonly made?: (field: string) => boolean
+  readonly isComputed?: (field: string) => boolean
 }
 
 /** Reports violations of current fields under the names that the version gives them. */
-export function withOlderNames<T>({ names, made }: FieldNaming, make: () => T): T {
+export function withOlderNames<T>({ names, isComputed }: FieldNaming, make: () => T): T {
   try {
     return make()
   } catch (problem) {
     if (!(problem instanceof Problem) || problem.violations.length === 0) throw problem
-    const isMade = ({ pointer }: Violation) => made?.(pointer?.split('/')[1] ?? '') === true
+    const isMade = ({ pointer }: Violation) => isComputed?.(pointer?.split('/')[1] ?? '') === true
     throw invalidBody(
       problem.violations.flatMap((one) => (isMade(one) ? madeValueViolations : renameViolation)(one, names)),
     )

@@ -123,7 +123,7 @@ export function olderRepresentation(
     convertDown: compileConversion(down, memberNames(resource)),
     convertUp: compileConversion(up, memberNames(today)),
     names,
-    made: (field: string) => up.sources.get(field)?.from === 'made',
+    isComputed: (field: string) => up.sources.get(field)?.from === 'made',
   }
   return {
     today,

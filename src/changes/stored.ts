@@ -46,7 +46,7 @@ export function withStoredVersions(
     ]),
   )
   const elsewhere = movedFieldFinder(all, (name) => kept.get(name)?.members.map((member) => member.name) ?? [])
-  const made = new Map(
+  const resources = new Map(
     [...kept].map(([name, one]) => {
       const own = all.filter(({ histories }) => histories.has(name))
       const steps = own[0]?.histories.get(name)?.steps ?? []
@@ -56,7 +56,7 @@ export function withStoredVersions(
       return [name, withConversions(whole, all, declared.rules, elsewhere)]
     }),
   )
-  const whole = withStoredStatuses(made, all, declared.rules)
+  const whole = withStoredStatuses(resources, all, declared.rules)
   return versions ? withVersionLabels(whole, versions) : whole
 }
 

@@ -30,20 +30,20 @@ export function checkDerived(judged: ResourceCheck, context: DeclarationCheck): 
   const fields = isObject(given.fields) ? given.fields : {}
   const functions = functionsOf(['resources', name, 'derived'], given, context)
   for (const [field, one] of Object.entries(fields)) {
-    const made = soundField(one, context)
-    if (made?.options.derived === undefined || isFromNewest(made)) continue
+    const sound = soundField(one, context)
+    if (sound?.options.derived === undefined || isFromNewest(sound)) continue
     const at = ['resources', name, 'fields', field]
     const make = functions[field]
-    checkDerivedOptions(at, made, given.key === field, context)
-    if (isObject(made.options.derived)) checkAggregate(at, made, judged, context)
-    else if (made.options.derived !== true)
+    checkDerivedOptions(at, sound, given.key === field, context)
+    if (isObject(sound.options.derived)) checkAggregate(at, sound, judged, context)
+    else if (sound.options.derived !== true)
       report(
         context,
         at,
-        `\`derived\` is ${valueInWords(made.options.derived)}.`,
+        `\`derived\` is ${valueInWords(sound.options.derived)}.`,
         "Write derived: true, or sum('order-lines', 'amount').",
       )
-    else if (typeof make === 'function') checkFunction(at, made, make as DerivingFunction, fields, context)
+    else if (typeof make === 'function') checkFunction(at, sound, make as DerivingFunction, fields, context)
     else if (make === undefined)
       report(
         context,
@@ -91,9 +91,9 @@ function checkFunction(
   context: DeclarationCheck,
 ): void {
   const sources = Object.entries(fields).flatMap(([name, one]) => {
-    const made = soundField(one, context)
-    return made && made.options.derived !== true
-      ? [{ name, field: made, check: valueCheckOf(made, context.rules), writeOnly: false }]
+    const sound = soundField(one, context)
+    return sound && sound.options.derived !== true
+      ? [{ name, field: sound, check: valueCheckOf(sound, context.rules), writeOnly: false }]
       : []
   })
   const seen = new Set<string>()

@@ -60,8 +60,8 @@ export function checkLinks(judged: ResourceCheck, context: DeclarationCheck): vo
   }
   if (given.history !== undefined) links.set(revisionSegment, 'the revisions of the item')
   for (const [field, one] of Object.entries(isObject(given.fields) ? given.fields : {})) {
-    const made = soundField(one, context)
-    if (made?.kind === 'ref' && !made.options.writeOnly)
+    const sound = soundField(one, context)
+    if (sound?.kind === 'ref' && !sound.options.writeOnly)
       claim([...path, 'fields', field], linkOfField(field), `the field \`${field}\``)
   }
 }
@@ -143,8 +143,8 @@ function soundRelations(context: DeclarationCheck): ReadonlyMap<string, RelatedR
     if (!isObject(given)) return []
     const parent = parentNameOf(given)
     const fields = Object.entries(isObject(given.fields) ? given.fields : {}).flatMap(([own, one]) => {
-      const made = soundField(one, context)
-      return made ? [[own, made] as const] : []
+      const sound = soundField(one, context)
+      return sound ? [[own, sound] as const] : []
     })
     return [
       [

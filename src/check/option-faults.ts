@@ -86,14 +86,14 @@ function* queryFaults(field: Field, { kinds }: ValueRules): Generator<Declaratio
   const forms = filterForms.filter(
     (form) => form === 'ne' || (form === 'like' ? options.includes('fold') : order === 'range'),
   )
-  const asked = filter !== undefined && filter !== false
+  const isFiltered = filter !== undefined && filter !== false
   const listed: readonly unknown[] = Array.isArray(filter) ? filter : filter === true ? [] : [filter]
-  if (asked && order === 'none')
+  if (isFiltered && order === 'none')
     yield [
       `Lists cannot be filtered by a field of kind ${kind}.`,
       kind === 'object' ? 'Write `filter` at the fields inside it.' : 'Leave `filter` out.',
     ]
-  else if (asked) {
+  else if (isFiltered) {
     if (Array.isArray(filter) && filter.length === 0)
       yield ['`filter` is an empty list.', 'Write filter: true for plain equality.']
     for (const form of listed.filter((one) => !forms.includes(one as string))) {

@@ -81,9 +81,9 @@ function checkPublicRules(
 function checkReferences(name: string, { fields }: UncheckedObject, context: DeclarationCheck): void {
   const names = Object.keys(context.resources)
   for (const [field, given] of Object.entries(isObject(fields) ? fields : {})) {
-    const made = soundField(given, context)
+    const sound = soundField(given, context)
     const target =
-      made && names.find((one) => referenceSites(made, one, field).length > 0 && accountOwnerOf(one, context))
+      sound && names.find((one) => referenceSites(sound, one, field).length > 0 && accountOwnerOf(one, context))
     if (target === undefined) continue
     const reason = `It refers to \`${target}\`, whose items belong to accounts, while those of \`${name}\` have no owner.`
     report(context, ['resources', name, 'fields', field], reason, `Declare an \`owner\` of \`${name}\` too.`)
@@ -96,9 +96,9 @@ export function checkRemoval({ name, given }: ResourceCheck, context: Declaratio
   if (!isObject(access) || ruleFor(access as Access, 'remove') !== undefined) return
   const own = isObject(parent) && parent.onDelete === 'cascade' ? [parent.resource] : []
   const references = Object.entries(isObject(fields) ? fields : {}).flatMap(([field, one]) => {
-    const made = soundField(one, context)
+    const sound = soundField(one, context)
     return Object.keys(context.resources).filter(
-      (to) => made && referenceSites(made, to, field).some(({ onDelete }) => onDelete === 'cascade'),
+      (to) => sound && referenceSites(sound, to, field).some(({ onDelete }) => onDelete === 'cascade'),
     )
   })
   const [above] = [...own, ...references]
@@ -111,10 +111,10 @@ export function checkRemoval({ name, given }: ResourceCheck, context: Declaratio
 /** Checks that the scopes of fields are declared, and that callers who may create can fill required fields. */
 export function checkFieldVisibility({ name, given }: ResourceCheck, context: DeclarationCheck): void {
   for (const [field, one] of Object.entries(isObject(given.fields) ? given.fields : {})) {
-    const made = soundField(one, context)
-    if (!made) continue
+    const sound = soundField(one, context)
+    if (!sound) continue
     const path = ['resources', name, 'fields', field]
-    const { read, write, readOnly, writeOnly } = made.options
+    const { read, write, readOnly, writeOnly } = sound.options
     const rules = Object.entries({ read, write }).filter(([, rule]) => rule !== undefined)
     for (const [option, rule] of rules) {
       if (hasMember(context.scopes, rule)) continue
@@ -128,14 +128,14 @@ export function checkFieldVisibility({ name, given }: ResourceCheck, context: De
         'The field is `writeOnly`, so nobody can read it, with or without a scope.',
         'Leave out `read` or `writeOnly`.',
       )
-    if (write !== undefined && readOnly && made.kind !== 'file')
+    if (write !== undefined && readOnly && sound.kind !== 'file')
       report(
         context,
         path,
         'The field is `readOnly`, so nobody can write it, with or without a scope.',
         'Leave out `write` or `readOnly`.',
       )
-    if (rules.length > 0 && isRequired(made, context) && !readOnly && !coversCreation(given, rules))
+    if (rules.length > 0 && isRequired(sound, context) && !readOnly && !coversCreation(given, rules))
       report(
         context,
         path,
@@ -197,23 +197,23 @@ function checkAlternative(
   if (!isObject(value) || Object.keys(value).length === 0)
     report(context, path, '`where` names no field, so it would allow all items.', rowMend)
   else
-    for (const [field, asked] of Object.entries(value)) checkCondition([...path, field], field, asked, given, context)
+    for (const [field, wanted] of Object.entries(value)) checkCondition([...path, field], field, wanted, given, context)
 }
 
 /** A condition must mean the same for statements and documents, and must not tell of values that its caller may not read. */
 function checkCondition(
   path: DeclarationPath,
   field: string,
-  asked: unknown,
+  wanted: unknown,
   { fields, states }: UncheckedObject,
   context: DeclarationCheck,
 ): void {
   const wrong = (reason: string, mend: string) => report(context, path, reason, mend)
-  const isCaller = isObject(asked) && asked.marker === 'caller'
+  const isCaller = isObject(wanted) && wanted.marker === 'caller'
   if (field === 'id' && isCaller) return
   if (isObject(states) && states.field === field) {
     const known = statesIn(states)
-    if (!known.includes(asked as string)) wrong(`There is no state ${valueInWords(asked)}.`, nameHint(asked, known))
+    if (!known.includes(wanted as string)) wrong(`There is no state ${valueInWords(wanted)}.`, nameHint(wanted, known))
     return
   }
   const own = isObject(fields) ? fields : {}
@@ -221,31 +221,31 @@ function checkCondition(
     wrong(`There is no field ${valueInWords(field)}.`, nameHint(field, ['id', ...Object.keys(own)]))
     return
   }
-  const made = soundField(own[field], context)
-  if (!made) return
-  const { optional, read, writeOnly, derived, fold } = made.options
-  if (!ruledKinds.includes(made.kind))
-    wrong(`A rule cannot depend on a field of kind ${made.kind}.`, `Name a field of kind ${listInWords(ruledKinds)}.`)
+  const sound = soundField(own[field], context)
+  if (!sound) return
+  const { optional, read, writeOnly, derived, fold } = sound.options
+  if (!ruledKinds.includes(sound.kind))
+    wrong(`A rule cannot depend on a field of kind ${sound.kind}.`, `Name a field of kind ${listInWords(ruledKinds)}.`)
   else if (read !== undefined || writeOnly || derived !== undefined || fold)
     wrong(
       'A rule can only depend on a field that every reader sees, as it is stored: without `read`, `writeOnly`, `fold` and `derived`.',
       'Leave the option out, or name another field.',
     )
-  else if (isCaller ? made.kind !== 'text' && made.kind !== 'ref' : !fits(made, asked, context))
+  else if (isCaller ? sound.kind !== 'text' && sound.kind !== 'ref' : !fits(sound, wanted, context))
     wrong(
       isCaller
-        ? `A field of kind ${made.kind} never has the id of a caller.`
-        : `The field never has the value ${valueInWords(asked)}.`,
+        ? `A field of kind ${sound.kind} never has the id of a caller.`
+        : `The field never has the value ${valueInWords(wanted)}.`,
       isCaller
         ? 'Name a field of kind text or ref.'
         : `Write a value that fits the field${optional ? ', or null' : ''}, or \`caller\`.`,
     )
 }
 
-function fits(field: Field, asked: unknown, { rules }: DeclarationCheck): boolean {
+function fits(field: Field, wanted: unknown, { rules }: DeclarationCheck): boolean {
   const faults: Violation[] = []
-  if (asked === undefined) return false
-  valueCheckOf(field, rules)(asked, '', faults)
+  if (wanted === undefined) return false
+  valueCheckOf(field, rules)(wanted, '', faults)
   return faults.length === 0
 }
 

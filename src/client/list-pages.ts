@@ -51,13 +51,13 @@ async function* pagesOf(
 ): AsyncGenerator<ItemPage> {
   const read = (query: string) => exchange.send({ method: 'GET', path, query }, exchange.begin(options))
   const { pageSize } = terms
-  const asked = listParameters(terms)
+  const parameters = listParameters(terms)
   const sized = pageSize === undefined ? [] : [['limit', String(pageSize)] as const]
-  const queryFor = (cursor: string) => queryText([...asked, ...sized, ['cursor', cursor]])
+  const queryFor = (cursor: string) => queryText([...parameters, ...sized, ['cursor', cursor]])
   let answer = await read(queryFor('')).catch((error: unknown) => {
     // A list without cursors is read by its own pages.
     if (error instanceof ApiError && error.errors.some(({ type }) => type === 'unsupported-pagination'))
-      return read(queryText(asked))
+      return read(queryText(parameters))
     throw error
   })
   for (;;) {

@@ -61,10 +61,10 @@ function partsOf({ fields, calls, operations, states, paths, ...rest }: Resource
 function fieldChanges(name: string, before: FieldTerms, after: FieldTerms): string[] {
   const changed = compareMembers({ ...before }, { ...after }, (term, had, has) => (isSameValue(had, has) ? [] : [term]))
   const words = { filter: `filter on ${name}`, sort: `sort by ${name}` } as const
-  const asked = (['filter', 'sort'] as const).filter((term) => changed.includes(term))
+  const terms = (['filter', 'sort'] as const).filter((term) => changed.includes(term))
   const others = changed.filter((term) => term !== 'filter' && term !== 'sort')
   return [
-    ...asked.map((term) => (after[term] ? words[term] : `no ${words[term]}`)),
+    ...terms.map((term) => (after[term] ? words[term] : `no ${words[term]}`)),
     ...(others.length === 0 ? [] : [`${name} (${others.join(', ')})`]),
   ]
 }

@@ -49,7 +49,7 @@ function optionsSource(terms: FieldTerms): Record<string, unknown> {
   const extra = filterForms
     .filter(([, operators]) => operators.some((one) => filter?.includes(one)))
     .map(([form]) => form)
-  const asked = filter && (extra.length === 0 ? true : extra.length === 1 ? extra[0] : extra)
+  const form = filter && (extra.length === 0 ? true : extra.length === 1 ? extra[0] : extra)
   const empty = (kind === 'list' && JSON.stringify(terms.default) === '[]') || kind === 'metadata'
   const all = {
     precision: precision === 18 ? undefined : precision,
@@ -60,7 +60,7 @@ function optionsSource(terms: FieldTerms): Record<string, unknown> {
     optional: nullable,
     default: empty ? undefined : terms.default,
     ...{ readOnly, writeOnly, read, write, immutable, unique, fold, search },
-    filter: asked,
+    filter: form,
     sort,
     onDelete: onDelete === 'cascade' ? onDelete : undefined,
   }

@@ -228,16 +228,16 @@ function cachedDocument(
   const own = context.world.state.of(makeDocumentCache, context.store.caches)
   const before = own.get(name, null)
   if (before) return before
-  const made = (async () => {
+  const pending = (async () => {
     const whole = await text()
     return { text: whole, tag: `"${hash('sha1', whole, 'base64url').slice(0, 22)}"`, encoded: new Map() }
   })()
-  own.put(name, null, made, 1)
-  made.then(
-    ({ text }) => own.put(name, null, made, 2 * text.length), // its compressed bodies are kept with it
+  own.put(name, null, pending, 1)
+  pending.then(
+    ({ text }) => own.put(name, null, pending, 2 * text.length), // its compressed bodies are kept with it
     () => own.delete(name), // so that the next request tries again
   )
-  return made
+  return pending
 }
 
 interface DocumentSource {

@@ -86,10 +86,10 @@ interface Made {
   readonly at: number
 }
 
-async function record(context: DeliveryContext, taken: TakenSend, terms: AttemptTerms, made: Made): Promise<void> {
+async function record(context: DeliveryContext, taken: TakenSend, terms: AttemptTerms, attempt: Made): Promise<void> {
   const { world, resources } = context
   const deliveries = deliveriesIn(resources)
-  const { attempted } = made
+  const { attempted } = attempt
   const { id, endpoint, account, tries } = taken.send
   const isGone = terms.own === null || disablesEndpoint(attempted.responseStatus)
   const failed = { failures: tries + 1, retryAfter: attempted.retryAfter, now: world.now(), random: world.random() }
@@ -100,7 +100,7 @@ async function record(context: DeliveryContext, taken: TakenSend, terms: Attempt
     const { request, attempts: earlier, status: former } = document as unknown as Delivery
     // The receiver may have quoted values that were erased during the attempt.
     const isErased = request.body !== taken.delivery.request.body
-    const own = { ...shownAttempt(attemptId, made), ...(isErased && { response: null }) }
+    const own = { ...shownAttempt(attemptId, attempt), ...(isErased && { response: null }) }
     const others = earlier.filter((one) => one.id !== attemptId) // the attempt is there if its commit seemed to fail
     const attempts = [...others, ownMembers(deliveries, own)].slice(-mostAttempts)
     const url = terms.own?.url ?? request.url

@@ -157,8 +157,8 @@ function whereOf(
 ): Omit<ReadEvents, 'do' | 'after' | 'limit'> {
   const { sources } = scope
   const wanted = sources.flatMap((one) => wantedActions(one, own.eventTypes))
-  const asked = eventTypes ? sources.flatMap((one) => wantedActions(one, eventTypes)) : wanted
-  const types = wanted.filter((one) => asked.some((other) => other.join() === one.join()))
+  const actions = eventTypes ? sources.flatMap((one) => wantedActions(one, eventTypes)) : wanted
+  const types = wanted.filter((one) => actions.some((other) => other.join() === one.join()))
   return {
     ...{ ...visibleEvents(sources, readerOf(own, account)), types },
     ...(since !== undefined && { since: Date.parse(since) }),

@@ -81,13 +81,13 @@ export function rowWriter(resources: ReadonlyMap<string, Resource>, makers: read
       const gone = { ...current, ...row }
       const isFollowed = ({ name }: Resource) => onRemove.has(name) || handled?.decisions.cover(name, ['remove'])
       const all = handled ? cascadeOf([...resources.values()].filter(isFollowed), follow, handled.decisions) : onRemove
-      const made: Remove = {
+      const write: Remove = {
         ...{ do: 'remove', collection: resource.name, revision: current.revision, held, ...row },
         onRemove: all,
       }
-      if (!isCovered(resource, handled)) return guarded(made, followRemoval(follow, resource, gone, made), guard)
-      return decidedLater(made, guard, () => {
-        const decided = { ...made, ...effectsOf(decisionOnRemoval(resource, gone, handled)) }
+      if (!isCovered(resource, handled)) return guarded(write, followRemoval(follow, resource, gone, write), guard)
+      return decidedLater(write, guard, () => {
+        const decided = { ...write, ...effectsOf(decisionOnRemoval(resource, gone, handled)) }
         return guarded(decided, followRemoval(follow, resource, gone, decided), undefined)
       })
     },
@@ -142,8 +142,8 @@ const cascadeOf = (
         return {
           reads,
           decide: (results) => {
-            const made = decide(results)
-            return { ...made, effects: [...(made.effects ?? []), ...(decided?.effects ?? [])] }
+            const write = decide(results)
+            return { ...write, effects: [...(write.effects ?? []), ...(decided?.effects ?? [])] }
           },
         }
       },
@@ -165,15 +165,15 @@ function newRow(follow: FollowWrite, resource: Resource, document: Document, row
   const { guard, handled } = row
   const encoded = (after: Document) =>
     encodedCreation(resource, withDerivedValues(resource.collection.fields, after), row)
-  const made = encoded(document)
+  const create = encoded(document)
   if (isCovered(resource, handled))
-    return decidedLater(made, guard, () => {
+    return decidedLater(create, guard, () => {
       const decided = handled.decisions.on({ ...handled, ...row, resource, revision: 0, before: null, after: document })
       const undecided = { ...row, guard: undefined, handled: undefined }
       return { ...newRow(follow, resource, { ...decided?.after }, undecided), ...effectsOf(decided) }
     })
   return guarded(
-    made,
+    create,
     follow(resource, () => ({ ...row, before: null, after: document }), encoded),
     guard,
   )
@@ -185,9 +185,9 @@ function changedRow(follow: FollowWrite, resource: Resource, document: Document,
   const texts = encodeDocument(resource.collection, withDerivedValues(fields, document))
   if (!row.always && texts.doc === row.current.doc && texts.hidden === row.current.hidden)
     return guarded({ do: 'keep' }, undefined, guard)
-  const made = encodedChange(resource, document, texts, row)
+  const update = encodedChange(resource, document, texts, row)
   if (isCovered(resource, handled))
-    return decidedLater(made, guard, () => {
+    return decidedLater(update, guard, () => {
       const decided = handled.decisions.on({
         ...handled,
         ...row,
@@ -203,7 +203,7 @@ function changedRow(follow: FollowWrite, resource: Resource, document: Document,
     return encodedChange(resource, derived, encodeDocument(resource.collection, derived), row)
   }
   return guarded(
-    made,
+    update,
     follow(resource, () => ({ ...row, after: document }), again),
     guard,
   )
@@ -220,12 +220,12 @@ const followRemoval = (
   follow: FollowWrite,
   resource: Resource,
   { key, time, doc, hidden }: RemovedRow,
-  made: RowWrite,
+  write: RowWrite,
 ): Consequences | undefined =>
   follow(
     resource,
     () => ({ key, time, before: decodeDocument(resource, doc, hidden), after: null }),
-    () => made,
+    () => write,
   )
 
 /** A write with its consequences, if the check of its guard lets it pass. */

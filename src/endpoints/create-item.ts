@@ -143,9 +143,9 @@ function newRowKey(
   if (resource.key !== null) return { id: String(document[resource.key]), parent, account }
   if (typeof document.id === 'string') return { id: document.id, parent, account }
   const { id: maker } = resource.settings.resource
-  const made = () => world.newId(resource.prefix as string)
+  const makeId = () => world.newId(resource.prefix as string)
   const id =
-    typeof maker === 'function' ? `${resource.prefix}_${maker()}` : claim ? colocateId(made(), claim.hash) : made()
+    typeof maker === 'function' ? `${resource.prefix}_${maker()}` : claim ? colocateId(makeId(), claim.hash) : makeId()
   if (!resource.isId(id))
     throw new Error(`The generator of ${resource.name} made ${JSON.stringify(id)}, which is not a valid id.`)
   return { id, parent, account }

@@ -87,10 +87,10 @@ async function itemsBelow(
 /** Empties the item, its records and its files in one transaction. */
 async function eraseStored(context: ErasureContext, item: ErasedItem, counts: Counts): Promise<ErasedRecords> {
   const { store, isDry } = context
-  let made: StoredErasure = { counts: new Map(), records: null }
+  let erasure: StoredErasure = { counts: new Map(), records: null }
   const begin = () => {
-    made = { counts: new Map(), records: null }
-    const steps = erasingSteps(context, item, made)
+    erasure = { counts: new Map(), records: null }
+    const steps = erasingSteps(context, item, erasure)
     const next = (before: { readonly is: string } | null): Plan | null => {
       const outcome = before as Outcome | null
       if (outcome && !isCommitted(outcome)) throw new Error(`The database refused the erasure: ${outcome.is}.`)
@@ -100,8 +100,8 @@ async function eraseStored(context: ErasureContext, item: ErasedItem, counts: Co
   }
   const plan: Sequence = { do: 'sequence', collection: item.resource.name, key: item.key, claim: null, begin }
   await store.execute({ ...plan, by: erasedBy, ...(isDry && { dry: true as const }) })
-  for (const [kind, count] of made.counts) addTo(counts, kind, count)
-  return made.records as unknown as ErasedRecords
+  for (const [kind, count] of erasure.counts) addTo(counts, kind, count)
+  return erasure.records as unknown as ErasedRecords
 }
 
 /** The caller in the history. */
@@ -118,7 +118,7 @@ const isQuote = ({ failure }: { readonly failure?: unknown }): boolean => failur
 function* erasingSteps(
   { service, world }: ErasureContext,
   { resource, key }: ErasedItem,
-  made: StoredErasure,
+  erasure: StoredErasure,
 ): Generator<Plan, undefined, Outcome> {
   const { collection, name } = resource
   const { fields } = collection
@@ -128,12 +128,12 @@ function* erasingSteps(
       if (kind === 'file' && value) contents.add((value as { readonly href: string }).href)
     return withoutPersonal(fields, document)
   })
-  if (emptied.is === 'changed') addTo(made.counts, 'items')
-  made.records = (yield { do: 'erase', collection: name, key }) as ErasedRecords
-  for (const [kind, count] of Object.entries(made.records.emptied)) addTo(made.counts, kind, count)
-  for (const content of [...contents, ...made.records.contents]) contents.add(content)
-  yield* givingUp(resource, key, contents, { now: world.now(), counts: made.counts })
-  yield* emptyingReasons(service, { resource, key }, made.counts)
+  if (emptied.is === 'changed') addTo(erasure.counts, 'items')
+  erasure.records = (yield { do: 'erase', collection: name, key }) as ErasedRecords
+  for (const [kind, count] of Object.entries(erasure.records.emptied)) addTo(erasure.counts, kind, count)
+  for (const content of [...contents, ...erasure.records.contents]) contents.add(content)
+  yield* givingUp(resource, key, contents, { now: world.now(), counts: erasure.counts })
+  yield* emptyingReasons(service, { resource, key }, erasure.counts)
   // A process that has read the events before would make deliveries of what they were.
   if (hasWebhooks(service.resources)) yield tablePlan(takeBackCursors, { free: 0, holder: '' })
 }

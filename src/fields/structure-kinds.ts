@@ -128,10 +128,10 @@ function checkItems(
   let stored: ReadonlySet<string> | undefined
   return value.map((one, i) => {
     const before = faults.length
-    const made = check(one, `${at}/${i}`, faults, seen[i])
-    if (faults.length === before || seen.length === 0) return made
+    const result = check(one, `${at}/${i}`, faults, seen[i])
+    if (faults.length === before || seen.length === 0) return result
     stored ??= new Set(seen.map((other) => JSON.stringify(other)))
-    if (!stored.has(JSON.stringify(one))) return made
+    if (!stored.has(JSON.stringify(one))) return result
     faults.length = before
     return one
   })

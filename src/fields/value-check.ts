@@ -16,8 +16,8 @@ export function valueCheckOf(field: Field, rules: ValueRules): ValueCheck {
     if (value === null && (optional || seen === null)) return null
     if (value === null) return addViolation(faults, at, 'field-required', 'is required and cannot be null.')
     const before = faults.length
-    const made = check(value, at, faults, seen)
-    if (faults.length === before || seen === undefined || !isDeepStrictEqual(value, seen)) return made
+    const result = check(value, at, faults, seen)
+    if (faults.length === before || seen === undefined || !isDeepStrictEqual(value, seen)) return result
     faults.length = before
     return seen
   }
@@ -82,8 +82,8 @@ export function boundsCheck({ options: { min, max } }: Field, number: (text: str
 /** A value that is not a text is reported as a wrong format too. R39. */
 export function formatCheck(read: (text: string) => string | undefined, what: string): ValueCheck {
   return (value, at, faults) => {
-    const made = typeof value === 'string' && value.length <= 100 ? read(value) : undefined
-    return made ?? addViolation(faults, at, 'invalid-format', `must be ${what}.`)
+    const result = typeof value === 'string' && value.length <= 100 ? read(value) : undefined
+    return result ?? addViolation(faults, at, 'invalid-format', `must be ${what}.`)
   }
 }
 

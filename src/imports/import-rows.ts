@@ -39,7 +39,7 @@ type ImportRoute = Route & { readonly importing: Route }
 /** A line with its item, or with the reason for which it has none. */
 interface Row {
   readonly line: number
-  readonly made: NewItem | LineError
+  readonly item: NewItem | LineError
 }
 
 /** The creation of an item. It keeps nothing else of its line: many of them wait together. */
@@ -153,14 +153,14 @@ class Import {
   /** Adds a row; waits for the transaction before if there are enough for the next one. */
   async #add(line: number, document: Document | Problem, bytes: number): Promise<void> {
     if (this.#rows.length === 0) this.#since = this.#intent.world.monotonic()
-    this.#rows.push({ line, made: this.#read(line, document) })
+    this.#rows.push({ line, item: this.#read(line, document) })
     this.#bytes += bytes
     const isFull = this.#rows.length >= (this.#tools.isHandled ? 1 : mostRows) || this.#bytes >= mostBytes
     if (isFull) await this.#begin()
   }
 
   /** The checks of a single creation. */
-  #read(line: number, document: Document | Problem): Row['made'] {
+  #read(line: number, document: Document | Problem): Row['item'] {
     try {
       if (document instanceof Problem) throw document
       const { call, caller, carried, params, world } = this.#intent
@@ -196,7 +196,7 @@ class Import {
 
   /** Carries rows out in one transaction; if one of them cannot be a part of it, again with each of them apart. */
   async #carryOut(rows: readonly Row[], end: ContentEnd): Promise<void> {
-    const creating = rows.map(({ made }) => made).filter(isNewItem)
+    const creating = rows.map(({ item }) => item).filter(isNewItem)
     const results = (outcomes: SeveralOutcomes['outcomes']) => this.#results(rows, outcomes)
     if (creating.length > 0) {
       const failed = await this.#step(end, creating, results)
@@ -251,15 +251,15 @@ class Import {
 
   #results(rows: readonly Row[], outcomes: SeveralOutcomes['outcomes']): LineResult[] {
     let next = 0
-    return rows.map(({ line, made }) => {
-      if (!isNewItem(made)) return made
+    return rows.map(({ line, item }) => {
+      if (!isNewItem(item)) return item
       const outcome = outcomes[next++] as SeveralOutcomes['outcomes'][number]
       if (outcome.is === 'refused') return { line, ...this.#tools.lineError(outcome.error, line) }
       if (outcome.is === 'created') return 'created'
       // An erasure leaves no fingerprint.
-      if (outcome.is === 'claimed' && ['', made.plan.claim?.fingerprint].includes(outcome.fingerprint))
+      if (outcome.is === 'claimed' && ['', item.plan.claim?.fingerprint].includes(outcome.fingerprint))
         return 'existing'
-      return { line, ...this.#refusal(made.plan, outcome, line) }
+      return { line, ...this.#refusal(item.plan, outcome, line) }
     })
   }
 
@@ -284,7 +284,7 @@ class Import {
   }
 }
 
-const isNewItem = (made: Row['made']): made is NewItem => 'plan' in made
+const isNewItem = (item: Row['item']): item is NewItem => 'plan' in item
 
 const replayed = (prior: PriorClaim, progress: ImportProgress): PriorClaim => ({
   ...prior,

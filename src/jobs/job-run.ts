@@ -117,11 +117,11 @@ export class JobRun {
 
   async #result(status: Document, earlierResults: ReadonlyMap<string, string>): Promise<string> {
     const { sources, settings } = this.#context
-    const { item, input: asked, caller: by } = JSON.parse(String(status.request)) as QueuedRequest
+    const { item, input: sent, caller: by } = JSON.parse(String(status.request)) as QueuedRequest
     const called = this.#called(status)
     if (!called) throw new Problem('gone', `There is no operation ${status.operation} any more.`)
     const { resource, operation, act } = called
-    const input = Object.fromEntries(readInput(operation.input, asked, resource.settings)) // it may be of a former declaration
+    const input = Object.fromEntries(readInput(operation.input, sent, resource.settings)) // it may be of a former declaration
     const name = `${resource.name}.${operation.name}`
     const caller: Caller = { ...nobody, id: by.id, account: by.account, scopes: new Set(by.scopes) }
     const { id, tries } = this.#job

@@ -206,8 +206,8 @@ class Erasure {
       const isChange = before !== null && !isSameJson(before, personal)
       before = personal
       const isShown = isChange && row.action === 'updated' && table.counts === 'revisions'
-      const made = withoutPersonal(fields, document)
-      yield* this.#rewrite(table, { row, of: this.#own }, made, isShown ? emptiedAction : row.action)
+      const emptied = withoutPersonal(fields, document)
+      yield* this.#rewrite(table, { row, of: this.#own }, emptied, isShown ? emptiedAction : row.action)
     }
   }
 

@@ -128,12 +128,12 @@ export function makeAnswerMemory({
   function begin(bytes: number): AnswerSpace {
     const { set } = hold(bytes)
     const weight = weightOf(bytes)
-    let made = false
+    let isMade = false
     making += weight
     if (bytes >= heavyAnswer) rest()
     const own = (now: number): void => {
-      if (!made) {
-        made = true
+      if (!isMade) {
+        isMade = true
         making -= weight
         pump()
       }

@@ -39,9 +39,9 @@ export function writeCursor(
   { list, bound, ttl }: CursorBinding,
   { secrets, due, restoredAt }: ServiceWorld,
 ): string {
-  const made = ttl === null ? 0 : Math.floor(due() / (ttl / 4)) * (ttl / 4)
+  const madeAt = ttl === null ? 0 : Math.floor(due() / (ttl / 4)) * (ttl / 4)
   const way = (back ? 1 : 0) + (including ? 2 : 0)
-  const payload: CursorPayload = [boundDigest(bound) + restoreMark(restoredAt), way, made, ...position]
+  const payload: CursorPayload = [boundDigest(bound) + restoreMark(restoredAt), way, madeAt, ...position]
   const plain = Buffer.from(String.fromCharCode(plainFormat) + JSON.stringify(payload))
   const body =
     plain.length > mostPlain ? Buffer.concat([Buffer.of(packedFormat), deflateRawSync(plain.subarray(1))]) : plain
@@ -63,8 +63,8 @@ export function readCursor(
   if (!genuine || bytes.toString('base64url') !== text) return 'invalid-cursor'
   if (body[0] !== plainFormat && body[0] !== packedFormat) return 'invalid-cursor' // of another release
   const payload = body[0] === packedFormat ? inflateRawSync(body.subarray(1)) : body.subarray(1)
-  const [own, way, made, ...place] = JSON.parse(payload.toString()) as CursorPayload
-  if (ttl !== null && made + ttl <= due()) return 'cursor-expired'
+  const [own, way, madeAt, ...place] = JSON.parse(payload.toString()) as CursorPayload
+  if (ttl !== null && madeAt + ttl <= due()) return 'cursor-expired'
   if (own.slice(digestLength) !== restoreMark(restoredAt)) return 'cursor-expired'
   return own.slice(0, digestLength) === boundDigest(bound)
     ? { position: place, back: way % 2 === 1, including: way >= 2 }

@@ -124,8 +124,8 @@ export function readConditions(
 }
 
 /** Filters and sort in a canonical order, with the forms of the columns, which a new declaration may change. R83. */
-function cursorBound(asked: QueryParameters, terms: readonly Term[], { columns, major }: ListRules): string {
-  const kept = asked
+function cursorBound(parameters: QueryParameters, terms: readonly Term[], { columns, major }: ListRules): string {
+  const kept = parameters
     .filter(([name]) => name !== 'version' && !windowParameters.includes(name))
     .sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify([

@@ -55,7 +55,7 @@ function translateOrder(
   const found = order(term)?.flatMap((one): (SortKey | undefined)[] =>
     typeof one === 'string'
       ? [sortKeyIn(one, today)]
-      : one.asks.map((asked) => joinedSortKey(asked, one, today, rulesOf(one.today))),
+      : one.asks.map((param) => joinedSortKey(param, one, today, rulesOf(one.today))),
   )
   return found?.every((one) => one !== undefined) ? found : null
 }

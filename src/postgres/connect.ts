@@ -190,7 +190,7 @@ function connectionOver(
         waiting--
         heard = monotonic()
       }
-      const asked = wireQuery(
+      const wire = wireQuery(
         { text, values: bound, statement },
         (rows) => {
           answered()
@@ -203,7 +203,7 @@ function connectionOver(
           reject(failure)
         },
       )
-      client.query(asked)
+      client.query(wire)
       if (flush) stream.uncork()
     })
   }

@@ -60,7 +60,7 @@ export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>, w
     return last
   }
 
-  async function asked(): Promise<string | null> {
+  async function readState(): Promise<string | null> {
     try {
       const state = read(await (await pool.share()).ask(databaseStateQuery))
       changes = state === before ? 0 : changes + 1
@@ -75,7 +75,7 @@ export function databaseStates(pool: Pick<ConnectionPool, 'share' | 'losses'>, w
     }
   }
 
-  const ask = oncePerTurn(asked, world)
+  const ask = oncePerTurn(readState, world)
   return { now: () => (world.monotonic() < until ? Promise.resolve(null) : ask()), read, last: () => last }
 }
 

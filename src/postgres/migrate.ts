@@ -184,10 +184,10 @@ async function runPhase(
 ): Promise<void> {
   const key = `${is}:${layoutName(change.after)}`
   const begun = await runStepsAsync(readProgress(key), work.ask)
-  const made = prepareRefills(surveyedChange(work, change), work.drops)
+  const refillFor = prepareRefills(surveyedChange(work, change), work.drops)
   for (const [i, step] of change.steps.entries())
     if (i >= begun)
-      await runSchemaStep({ ...work, spread: change.after.spread === true }, step, made, { key, done: i + 1 })
+      await runSchemaStep({ ...work, spread: change.after.spread === true }, step, refillFor, { key, done: i + 1 })
   const finish = function* (): Steps<void> {
     yield* end()
     yield* writeProgress(postgresDialect, '-', 0)
@@ -229,7 +229,7 @@ const oneConnectionPerNode = plainStatement(`SET LOCAL citus.multi_shard_modify_
 async function runSchemaStep(
   work: LeasedMigration & { spread: boolean },
   step: SchemaStep,
-  made: RefillFor,
+  refillFor: RefillFor,
   mark: { key: string; done: number },
 ): Promise<void> {
   const { ask, lease } = work
@@ -238,7 +238,7 @@ async function runSchemaStep(
   try {
     if (still) await refuseRunningNodes(ask)
     if (empty) await refuseRows(ask, empty)
-    if (fill) await rewriteRows(work, made(fill), fill)
+    if (fill) await rewriteRows(work, refillFor(fill), fill)
     if (apart)
       for (const text of sql) {
         await lease.assertHeld()

@@ -13,11 +13,11 @@ export async function checkFilter(at: string, { reader, chance, send }: ItemTria
   const { body: item } = await send(reader, { method: 'GET', path: at })
   if (!item) return null
   const path = operationPath(reader, 'list', item)
-  const asked = resource.members.filter(
+  const filtered = resource.members.filter(
     ({ name, field }) => field.options.filter && isScalar(item[name]) && name !== 'id',
   )
-  if (path === undefined || asked.length === 0) return null
-  const { name, field } = pickOne(chance, asked)
+  if (path === undefined || filtered.length === 0) return null
+  const { name, field } = pickOne(chance, filtered)
   const filter = `${encodeURIComponent(filterParameter(name))}=${encodeURIComponent(String(item[name]))}`
   const sorts = resource.members.filter((one) => one.field.options.sort)
   const sort = sorts.length > 0 && chance.below(2) === 1 ? `&sort=${pickOne(chance, sorts).name}` : ''

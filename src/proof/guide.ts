@@ -213,14 +213,14 @@ async function sampleBodies({ service, from, to, ask }: GuideRequest): Promise<M
     const sent = plainBody(was, ids)
     const owner = was.resource.parent && { [was.resource.parent.field]: ids.get(was.resource.parent.resource) }
     const path = sent && operationPath(was, 'create', owner ?? {})
-    const made = sent && path !== undefined ? await ask(from, { method: 'POST', path, body: sent }) : undefined
-    if (made?.status !== 201 || !made.body || !sent) continue
-    ids.set(was.resource.name, String(made.body.id))
-    const there = is && operationPath(is, 'read', identifiersIn(made.body, was, is))
+    const creation = sent && path !== undefined ? await ask(from, { method: 'POST', path, body: sent }) : undefined
+    if (creation?.status !== 201 || !creation.body || !sent) continue
+    ids.set(was.resource.name, String(creation.body.id))
+    const there = is && operationPath(is, 'read', identifiersIn(creation.body, was, is))
     const read = there === undefined ? undefined : await ask(to, { method: 'GET', path: there })
     if (!is || read?.status !== 200 || !read.body) continue
     found.set(name, {
-      old: { sent, answered: made.body },
+      old: { sent, answered: creation.body },
       now: { sent: bodyFromItem(is, read.body), answered: read.body },
     })
   }

@@ -19,11 +19,11 @@ import {
 } from './version-service.ts'
 
 /** The first promise that does not hold; null if all hold. */
-export async function firstBrokenPromise(made: TrialAnswer, life: ItemTrial): Promise<PromiseFault | null> {
+export async function firstBrokenPromise(creation: TrialAnswer, life: ItemTrial): Promise<PromiseFault | null> {
   const { writer, reader, request, send } = life
-  if (made.status === 409 || isRefusedByRules(made, writer)) return null // or a unique value is taken
-  if (made.status !== 201) return refusalFault(writer, made, 'refuses what it declares')
-  const item = made.body as JsonBody
+  if (creation.status === 409 || isRefusedByRules(creation, writer)) return null // or a unique value is taken
+  if (creation.status !== 201) return refusalFault(writer, creation, 'refuses what it declares')
+  const item = creation.body as JsonBody
   const fault =
     misfitFault(writer, item) ??
     lossFault(writer, request.body as JsonBody, item, life) ??

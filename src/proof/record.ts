@@ -48,19 +48,19 @@ async function recordCreates(
   items: ReadonlyMap<string, JsonBody[]>,
   tell: SendRecorded,
 ): Promise<JsonBody[]> {
-  const made: JsonBody[] = []
+  const bodies: JsonBody[] = []
   for (let i = 0; i < itemCount; i++) {
     const request = creationRequest(inVersion, everydayChance(seededChance(i + 1, [])), (name) => items.get(name) ?? [])
     if (!request) continue
     const keyed = { ...request, headers: { 'idempotency-key': `${inVersion.resource.name}-${i}` } }
     const answer = await tell(keyed)
-    if (answer.status === 201 && answer.body) made.push(answer.body)
+    if (answer.status === 201 && answer.body) bodies.push(answer.body)
     if (i > 0) continue
     await tell(keyed)
     await tell({ ...request, body: {} })
     await tell({ ...request, body: { ...request.body, notDeclared: 1 } })
   }
-  return made
+  return bodies
 }
 
 const mostQuestions = 4
@@ -102,8 +102,8 @@ function pageQueries({ settings }: Resource): string[] {
 }
 
 function filterQueries({ members }: Resource, item: JsonBody): string[] {
-  const asked = members.filter(({ name, field }) => field.options.filter && isScalar(item[name]))
-  return asked
+  const filtered = members.filter(({ name, field }) => field.options.filter && isScalar(item[name]))
+  return filtered
     .slice(0, mostQuestions)
     .map(({ name }) => `?${filterParameter(name)}=${encodeURIComponent(String(item[name]))}`)
 }

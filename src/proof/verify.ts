@@ -131,8 +131,8 @@ async function tryItem(name: string, chance: Chance, context: VerifyRun): Promis
   const items = (own: string) => pool.get(nameInNewest(own, writer.version, context)) ?? []
   const request = creationRequest(writer, chance, items)
   if (!request) return 'untried'
-  const made = await tell(writer, request)
-  const promised = await firstBrokenPromise(made, {
+  const creation = await tell(writer, request)
+  const promised = await firstBrokenPromise(creation, {
     name,
     run: context,
     writer,

@@ -43,10 +43,10 @@ export interface VersionService {
 }
 
 /** All served versions, newest first. */
-export function versionServices(made: Service): readonly VersionService[] {
-  return servedLabels(made.declaration)
+export function versionServices(declared: Service): readonly VersionService[] {
+  return servedLabels(declared.declaration)
     .toReversed()
-    .map((label) => ({ label, service: service(declarationOfVersion(made, label)) as Service }))
+    .map((label) => ({ label, service: service(declarationOfVersion(declared, label)) as Service }))
 }
 
 /** The changes of one resource since a version, newest first. */

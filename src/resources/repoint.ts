@@ -45,8 +45,8 @@ const repointOperations = (operations: DeclaredOperations, now: string, was: str
 export const repointFields = (fields: Fields, now: string, was: string): Fields =>
   mapMembers(fields, (field) => repointField(field, now, was))
 
-export const mapMembers = <T>(all: { readonly [name: string]: T }, made: (one: T) => T): Record<string, T> =>
-  Object.fromEntries(Object.entries(all).map(([name, one]) => [name, made(one)]))
+export const mapMembers = <T>(all: { readonly [name: string]: T }, convert: (one: T) => T): Record<string, T> =>
+  Object.fromEntries(Object.entries(all).map(([name, one]) => [name, convert(one)]))
 
 function repointField(field: Field, now: string, was: string): Field {
   const { kind, item, fields, target } = field

@@ -170,10 +170,10 @@ const isPaired = (name: string, { resources }: DeclarationContext): boolean =>
 
 /** The id checks of all resources, each created on first use, as resources may refer to each other. */
 function idChecks(context: DeclarationContext): ValueRules['isId'] {
-  const made = new Map<string, IdCheck>()
+  const checks = new Map<string, IdCheck>()
   return (name, text) => {
-    const check = made.get(name) ?? idCheckOf(name, context)
-    made.set(name, check)
+    const check = checks.get(name) ?? idCheckOf(name, context)
+    checks.set(name, check)
     return check(text)
   }
 }
@@ -234,7 +234,7 @@ interface MemberSources {
 }
 
 function membersOf({ declaration, context, rules, key, parentField }: MemberSources): Member[] {
-  const made = (name: string, field: Field, from: Member['from'], check = valueCheckOf(field, rules)): Member => ({
+  const memberOf = (name: string, field: Field, from: Member['from'], check = valueCheckOf(field, rules)): Member => ({
     name,
     field,
     check,
@@ -250,15 +250,15 @@ function membersOf({ declaration, context, rules, key, parentField }: MemberSour
   const time: Field = { kind: 'timestamp', options: { filter: 'range', sort: true } }
   const declared = Object.entries(declaration.fields).map(([name, given]) => {
     const field = resolveConcepts(given, context.concepts)
-    if (name !== key) return made(name, field, field.options.readOnly ? 'service' : 'caller')
+    if (name !== key) return memberOf(name, field, field.options.readOnly ? 'service' : 'caller')
     const check = keyCheck(valueCheckOf(boundedKeyField(field), rules), collectionSegments(declaration))
-    return made(name, boundedKeyField(field), 'address', check)
+    return memberOf(name, boundedKeyField(field), 'address', check)
   })
   return [
-    made('id', { ...text, options: { filter: true } }, 'address'),
-    ...(parentField ? [made(parentField, { ...text, options: { filter: true, immutable: true } }, 'address')] : []),
+    memberOf('id', { ...text, options: { filter: true } }, 'address'),
+    ...(parentField ? [memberOf(parentField, { ...text, options: { filter: true, immutable: true } }, 'address')] : []),
     ...declared,
-    made(toCase('created-at', naming), time, 'service'),
-    made(toCase('updated-at', naming), time, 'service'),
+    memberOf(toCase('created-at', naming), time, 'service'),
+    memberOf(toCase('updated-at', naming), time, 'service'),
   ]
 }

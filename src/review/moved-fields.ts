@@ -42,10 +42,10 @@ export function checkMovedFields(check: ChangeCheck): void {
       const ends = [lostTrackFault(check, change.resource, by), lostTrackFault(check, target as string, to)]
       const whole = (one: Field) => resolveConcepts(one, declaration.concepts ?? {})
       const closed = unwritableFault(check, { by, to, ...(field && { field }) }, target as string)
-      const asked =
+      const mistake =
         field &&
         unqueryableFault(whole(field), whole(there.fields[to] as Field), `\`${to}\` of \`${target}\``, rules.kinds)
-      for (const end of [...ends, closed, asked]) if (end) refuse(end.reason, end.mend)
+      for (const end of [...ends, closed, mistake]) if (end) refuse(end.reason, end.mend)
     }
   }
   checkRetypedFiles(check)

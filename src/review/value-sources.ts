@@ -122,7 +122,7 @@ function checkReaders(
   target: string,
 ): void {
   const there = declaration.resources[target]
-  const asked = there && ruleFor(there.access, 'read')
+  const readRule = there && ruleFor(there.access, 'read')
   if (there && [own.access, there.access].some(dependsOnRows))
     report(
       { found },
@@ -130,19 +130,19 @@ function checkReaders(
       `Access to items of \`${change.resource}\` or \`${target}\` depends on the item, and an older version would show and find them together.`,
       'Write access rules without alternatives for both, or leave the field where it was.',
     )
-  if (!there || (asked !== undefined && change.moved?.[name]?.field?.options.read === asked)) return
+  if (!there || (readRule !== undefined && change.moved?.[name]?.field?.options.read === readRule)) return
   const creates = [own, ...[change, ...later].map(({ methods }) => ({ methods: methods?.added }))].some(
     ({ methods }, i) => (methods ?? (i === 0 ? operations : [])).includes('create'),
   )
   const rules = [ruleFor(own.access, 'read'), ...(creates ? [ruleFor(own.access, 'create')] : [])]
-  const wider = rules.find((rule) => rule !== undefined && !ruleCovers(asked, rule))
+  const wider = rules.find((rule) => rule !== undefined && !ruleCovers(readRule, rule))
   if (wider === undefined) return
-  const isScope = asked !== undefined && asked !== 'authenticated'
-  const field = isScope ? `, or read: '${asked}' in \`field\` of the moved field` : ''
+  const isScope = readRule !== undefined && readRule !== 'authenticated'
+  const field = isScope ? `, or read: '${readRule}' in \`field\` of the moved field` : ''
   report(
     { found },
     [...path, 'moved', name],
-    `It would show values of \`${target}\` to callers who may not read \`${target}\`: items of \`${change.resource}\` are readable by '${wider}', and \`access\` of \`${target}\` lets ${asked === undefined ? 'nobody' : `'${asked}'`} read.`,
+    `It would show values of \`${target}\` to callers who may not read \`${target}\`: items of \`${change.resource}\` are readable by '${wider}', and \`access\` of \`${target}\` lets ${readRule === undefined ? 'nobody' : `'${readRule}'`} read.`,
     `Write read: '${wider}' in \`access\` of \`${target}\`, or the same rule at both${field}.`,
   )
 }

@@ -172,12 +172,12 @@ function refillInBatches(site: SqliteMigrationContext): void {
     return
   const surveyed = surveyedChange(site, change)
   const drops = inTransaction(db, () => admit(site, surveyed))
-  const made = prepareRefills(surveyed, drops)
+  const refillFor = prepareRefills(surveyed, drops)
   for (const { guards, sql, fill } of change.steps) {
     if (guards) inTransaction(db, () => db.exec(sql.join(';')))
     let key: BatchEnd = null
     if (fill)
-      do key = inTransaction(db, () => runSteps(refill(made(fill), key), run))
+      do key = inTransaction(db, () => runSteps(refill(refillFor(fill), key), run))
       while (key)
   }
 }
@@ -185,23 +185,23 @@ function refillInBatches(site: SqliteMigrationContext): void {
 function inTransaction<T>(db: DatabaseSync, act: () => T): T {
   db.exec('BEGIN IMMEDIATE')
   try {
-    const made = act()
+    const result = act()
     db.exec('COMMIT')
-    return made
+    return result
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK')
     throw error
   }
 }
 
-function runSchemaSteps({ db, run }: SqliteMigrationContext, steps: readonly SchemaStep[], made: RefillFor): void {
+function runSchemaSteps({ db, run }: SqliteMigrationContext, steps: readonly SchemaStep[], refillFor: RefillFor): void {
   for (const { about, empty, sql, fill } of steps)
     try {
       if (empty) refuseRows(run, empty)
       for (const text of sql) db.exec(text)
       let key: BatchEnd = null
       if (fill)
-        do key = runSteps(refill(made(fill), key), run)
+        do key = runSteps(refill(refillFor(fill), key), run)
         while (key)
     } catch (error) {
       throw new Error(`The step "${about}" cannot be done: ${reasonOf(error as Error)}`, { cause: error })

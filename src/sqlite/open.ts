@@ -96,9 +96,9 @@ export function openSqliteMigration(
     const withMisfits = <T>(act: (own: SqliteMigrationContext) => T): T =>
       explainErrors(url, () => {
         const misfits = misfitReport()
-        const made = act({ ...site, consent: withMisfitSurvey(consent, misfits) })
+        const result = act({ ...site, consent: withMisfitSurvey(consent, misfits) })
         runSteps(rememberMisfits(sqliteDialect, misfits), run)
-        return made
+        return result
       })
     return {
       serves,
@@ -126,13 +126,13 @@ export function openSqliteMigration(
 }
 
 /** Opens the file of a URL and passes it to `made`; closes it if that fails. */
-function withFile<T>(url: string, world: World, made: (db: DatabaseSync, file: string) => T): T {
+function withFile<T>(url: string, world: World, open: (db: DatabaseSync, file: string) => T): T {
   const file = fileOf(url)
   return explainErrors(url, () => {
     if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
     const db = openFile(file, world)
     try {
-      return made(db, file)
+      return open(db, file)
     } catch (error) {
       db.close()
       throw error

@@ -13,8 +13,8 @@ export function endPositions(
   { docs, count, positions }: PagePart,
 ): [first: Cells | null, last: Cells | null] {
   if (count === 0) {
-    const asked = plan.window.from === 'place' ? plan.window.position : null
-    return [asked, asked]
+    const start = plan.window.from === 'place' ? plan.window.position : null
+    return [start, start]
   }
   const back = plan.window.from === 'place' // a page from the beginning needs no cursor to earlier rows
   const [first, last] = [docs.indexOf(documentSeparator), docs.lastIndexOf(documentSeparator)]

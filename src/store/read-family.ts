@@ -10,8 +10,8 @@ import { type Collection, type Dependent, keyColumns, viewRow } from '../rows/co
 import { quoted, rowKeyValues } from '../sql/dialect.ts'
 import { readAbsentRow } from './read-row.ts'
 
-export function* readFamily(cellar: StoreContext, asked: Omit<FamilyRead, 'do'>): Steps<FamilyRows> {
-  const { collection: name, column, ids = () => [], value, account, time, page } = asked
+export function* readFamily(cellar: StoreContext, read: Omit<FamilyRead, 'do'>): Steps<FamilyRows> {
+  const { collection: name, column, ids = () => [], value, account, time, page } = read
   if (column === null) return { is: 'family', rows: yield* readListed(cellar, name, { ids, id: value, account }) }
   const { collection, shape, columnName } = preparedCollection(cellar, name)
   const head = distantReferences(cellar, name, columnName(column))

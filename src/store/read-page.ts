@@ -117,8 +117,8 @@ function* readRange(
   const cut = { offset: offset === 0 ? offset : slot<number>(slotAt.offset), limit }
   const name = `${offset === 0} ${limit} ${rowByRow} ${plan.withPositions} ${extras?.countTo} ${formAtPosition(plan)}`
   const statement = range.prepared.form(name, () => rangeStatement(taking, range, cut))
-  const asked = fillSlots(statement, [...given, offset, ...place])
-  const rows = yield asked
+  const filled = fillSlots(statement, [...given, offset, ...place])
+  const rows = yield filled
   if (rowByRow) return partOfRows(own, plan, rows, rows)
   const [row] = rows
   const count = Number(row?.count ?? 0)

@@ -90,9 +90,9 @@ export class Histogram {
   }
 
   #add(key: string, values: readonly string[]): Distribution {
-    const made = { labels: labelsOf(this.#about, values), buckets: [...bounds, 0].map(() => 0), sum: 0 }
-    this.#values.set(key, made)
-    return made
+    const series = { labels: labelsOf(this.#about, values), buckets: [...bounds, 0].map(() => 0), sum: 0 }
+    this.#values.set(key, series)
+    return series
   }
 
   family(): MetricFamily {

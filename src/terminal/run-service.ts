@@ -123,7 +123,7 @@ async function watchOwn(service: Service, json: boolean, telemetry: Telemetry | 
   if (!ownHandlers) return { service, unwatch: async () => {} }
   const given = { service: name, timeout: settings.limits.handlerTimeout, json }
   const measured = telemetry
-    ? withEach(ownHandlers, (handler, act) => (asked) => telemetry.handler(handler, () => act(asked)))
+    ? withEach(ownHandlers, (handler, act) => (argument) => telemetry.handler(handler, () => act(argument)))
     : ownHandlers
   const { watched, stop } = await watchHandlers(measured, realWorld, given)
   return { service: { ...service, ownHandlers: watched }, unwatch: stop }

@@ -24,8 +24,8 @@ interface FailedDelivery {
 export function deliveryPause({ failures, retryAfter, now, random }: FailedDelivery): number | null {
   const pause = deliveryPauses[failures - 1]
   if (pause === undefined) return null
-  const asked = Math.min(retryAfterTime(retryAfter, now), mostWait)
-  return Math.max(Math.round(pause * (1 + mostJitter * random)), asked)
+  const wait = Math.min(retryAfterTime(retryAfter, now), mostWait)
+  return Math.max(Math.round(pause * (1 + mostJitter * random)), wait)
 }
 
 /** The time until a reaction is tried again in milliseconds; null if its event is parked. R231. */

@@ -239,7 +239,7 @@ const citus: Mutants = {
     about: 'a row that is created with a key is on any shard',
     file: 'endpoints/create-item.ts',
     changes: [
-      { from: 'claim ? colocateId(made(), claim.hash) : made()', to: 'claim ? colocateId(made(), made()) : made()' },
+      { from: 'claim ? colocateId(makeId(), claim.hash) : makeId()', to: 'claim ? colocateId(made(), made()) : made()' },
     ],
   },
 }
