@@ -1,4 +1,4 @@
-/** Store context: the collections, with their statements and layouts, that operations run on. The cellar. */
+/** Store context: the collections, with their statements and layouts, that operations run on. The store. */
 
 import type { FoundRow, RowKey } from '../flow/found-row.ts'
 import { Memo } from '../flow/memo.ts'
@@ -76,7 +76,7 @@ export interface StoreContext {
   /** Whether compiled lists are cached. */
   readonly caches: boolean
   /** The outcome of a statement that failed because a value is in use; null if it failed otherwise. */
-  readonly duplicateOf?: (error: unknown, cellar: StoreContext) => Outcome | null
+  readonly duplicateOf?: (error: unknown, context: StoreContext) => Outcome | null
   /** Called for each row that is written, those of tables included; the transaction may still be rolled back. */
   readonly onWrite?: (row: WriteNotice) => void
 }

@@ -1,4 +1,4 @@
-/** Proves that requests during a rolling upgrade wait for the rows that were there, and not for those that keep coming. The cellar. */
+/** Proves that requests during a rolling upgrade wait for the rows that were there, and not for those that keep coming. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '../flow/outcome.ts'

@@ -1,4 +1,4 @@
-/** Old nodes: the checks of a store during a rolling upgrade, while nodes of the former declaration still write. The cellar. */
+/** Old nodes: the checks of a store during a rolling upgrade, while nodes of the former declaration still write. The store. */
 
 import {
   type Backlog,
@@ -25,16 +25,16 @@ import { metaTable, type Statement } from '../sql/statements.ts'
 
 /** Refuses a list by columns that rows written by old nodes lack so far. */
 export function* refusePendingColumns(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, pending }: PreparedCollection,
   { where, order }: ListRows,
 ): Steps<void> {
-  const waiting = waitingIn(cellar, collection.name)
+  const waiting = waitingIn(context, collection.name)
   if (pending.size === 0 && waiting === null) return
   const columns = [...where, ...order].map(({ column }) => column)
   const unfilled = collection.columns.find(({ name, field }) => waiting?.derived.has(field) && columns.includes(name))
   if (unfilled) throw migratedColumnProblem(collection.name, unfilled.field)
-  if (cellar.backlog) return
+  if (context.backlog) return
   if (!columns.some((column) => pending.has(column))) return
   const [row] = yield readLayoutStatement
   const layout = JSON.parse(row?.value as string) as Layout
@@ -57,18 +57,18 @@ export const waitingIn = ({ backlog, collections }: StoreContext, collection: st
  * The same, read in the transaction of a write. When the second phase begins, no old node runs any more, and the step that
  * begins it waits for all transactions that have read that it had not begun. From then on nodes behave as declared.
  */
-export function* readWaiting(cellar: StoreContext, collection: string): Steps<Waiting | null> {
-  const waiting = waitingIn(cellar, collection)
+export function* readWaiting(context: StoreContext, collection: string): Steps<Waiting | null> {
+  const waiting = waitingIn(context, collection)
   if (waiting === null) return null
-  const [row] = yield (cellar.backlog as Backlog).closed
+  const [row] = yield (context.backlog as Backlog).closed
   return row ? waiting : null
 }
 
 /** A new row without the totals that old nodes would not change. */
-export function* withoutWaitingTotals(cellar: StoreContext, plan: Create): Steps<Create> {
-  const { totals } = (yield* readWaiting(cellar, plan.collection)) ?? {}
+export function* withoutWaitingTotals(context: StoreContext, plan: Create): Steps<Create> {
+  const { totals } = (yield* readWaiting(context, plan.collection)) ?? {}
   if (!totals?.size) return plan
-  const { collection } = preparedCollection(cellar, plan.collection)
+  const { collection } = preparedCollection(context, plan.collection)
   const document = { ...JSON.parse(plan.row.hidden ?? '{}'), ...JSON.parse(plan.row.doc) }
   for (const name of totals) document[name] = null
   const derived = withDerivedValues(collection.fields, document)

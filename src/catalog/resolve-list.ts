@@ -1,4 +1,4 @@
-/** Resolve list: replaces declared names in a list by those of the database, also while a column is renamed. The cellar. */
+/** Resolve list: replaces declared names in a list by those of the database, also while a column is renamed. The store. */
 
 import {
   type PreparedCollection,
@@ -10,18 +10,18 @@ import type { Condition, JoinedColumn, ListRows, PairedRows, Term } from '../flo
 import { Prepared } from '../flow/prepared.ts'
 
 /** A list with the column names of the database; cached by list, and by which cells of its position are null. */
-export function resolveList(cellar: StoreContext, plan: ListRows): ListRows {
-  const own = preparedCollection(cellar, plan.collection)
+export function resolveList(context: StoreContext, plan: ListRows): ListRows {
+  const own = preparedCollection(context, plan.collection)
   const at = plan.window.from === 'place' ? plan.window.position : []
   const name = `${plan.parent?.collection} ${at.map((cell) => (cell === null ? 'n' : 'v')).join('')}`
-  const prepared = cellar.caches ? preparedOf(plan).for(own) : new Prepared()
-  const resolved = { ...plan, ...prepared.form(name, () => resolveListAt(cellar, own, plan, at)) }
+  const prepared = context.caches ? preparedOf(plan).for(own) : new Prepared()
+  const resolved = { ...plan, ...prepared.form(name, () => resolveListAt(context, own, plan, at)) }
   const { parent } = plan
-  return parent?.pairs ? { ...resolved, parent: { ...parent, pairs: resolvePairs(cellar, parent.pairs) } } : resolved
+  return parent?.pairs ? { ...resolved, parent: { ...parent, pairs: resolvePairs(context, parent.pairs) } } : resolved
 }
 
-function resolvePairs(cellar: StoreContext, { collection: name, from, to }: PairedRows): PairedRows {
-  const { columnName, collection } = preparedCollection(cellar, name)
+function resolvePairs(context: StoreContext, { collection: name, from, to }: PairedRows): PairedRows {
+  const { columnName, collection } = preparedCollection(context, name)
   return {
     collection: collection.table,
     from: columnName(from),
@@ -34,7 +34,7 @@ const preparedOf = ({ prepared, rights }: ListRows): Prepared => rights?.visible
 
 /** Columns that have no nulls are marked, so that more indexes serve the order. */
 function resolveListAt(
-  cellar: StoreContext,
+  context: StoreContext,
   own: PreparedCollection,
   { collection, where: conditions, order, rights }: ListRows,
   at: readonly unknown[],
@@ -45,37 +45,37 @@ function resolveListAt(
   return {
     prepared: new Prepared(),
     shared: own.prepared,
-    where: where.map((one) => resolveCondition(cellar, own, one)),
+    where: where.map((one) => resolveCondition(context, own, one)),
     order: order.map((term, i): Term => {
-      if (term.reach) return { ...term, reach: resolveJoinedColumn(cellar, own, term.reach) }
+      if (term.reach) return { ...term, reach: resolveJoinedColumn(context, own, term.reach) }
       const column = columnName(term.column)
       return isFull(column, i) ? { ...term, column, nulls: 'none' } : { ...term, column }
     }),
   }
 }
 
-function resolveCondition(cellar: StoreContext, own: PreparedCollection, one: Condition): Condition {
+function resolveCondition(context: StoreContext, own: PreparedCollection, one: Condition): Condition {
   const column = own.columnName(one.column)
   if (one.is === 'any')
-    return { ...one, column, of: one.of.map((all) => all.map((inner) => resolveCondition(cellar, own, inner))) }
+    return { ...one, column, of: one.of.map((all) => all.map((inner) => resolveCondition(context, own, inner))) }
   if (one.is !== 'among') return { ...one, column }
-  const other = preparedCollection(cellar, one.collection)
+  const other = preparedCollection(context, one.collection)
   const { table: collection, account } = other.collection
   return {
     ...one,
     column,
     collection,
     owned: account !== null,
-    where: one.where.map((inner) => resolveCondition(cellar, other, inner)),
+    where: one.where.map((inner) => resolveCondition(context, other, inner)),
   }
 }
 
 function resolveJoinedColumn(
-  cellar: StoreContext,
+  context: StoreContext,
   { columnName, collection: own }: PreparedCollection,
   reach: JoinedColumn,
 ): JoinedColumn {
-  const other = preparedCollection(cellar, reach.collection)
+  const other = preparedCollection(context, reach.collection)
   const { table: collection, account } = other.collection
   const owned = account !== null && own.account !== null
   const kept = reach.kept && columnName(reach.kept)

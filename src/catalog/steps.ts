@@ -1,4 +1,4 @@
-/** Steps: an operation of the store yields statements and receives their rows, on either database. The cellar. */
+/** Steps: an operation of the store yields statements and receives their rows, on either database. The store. */
 import { Detour } from '../errors/detour.ts'
 import { Problem } from '../errors/problem.ts'
 import type { Statement } from '../sql/statements.ts'

@@ -9,29 +9,29 @@ type TableContext = Pick<StoreContext, 'dialect' | 'operations' | 'onWrite'> &
   Partial<Pick<StoreContext, 'collections'>>
 
 /** With `alone`, a write commits by itself. If the row of an insert exists already, returns that row. */
-export function* performTablePlan(cellar: TableContext, plan: TablePlan, alone = false): Steps<TableRows> {
+export function* performTablePlan(context: TableContext, plan: TablePlan, alone = false): Steps<TableRows> {
   const { resource: column } = plan.run.table
-  const { collections } = cellar
-  if (column === undefined || !collections) return yield* runTablePlan(cellar, plan, alone)
+  const { collections } = context
+  if (column === undefined || !collections) return yield* runTablePlan(context, plan, alone)
   const name = plan.values[column]
   const values =
     typeof name === 'string' ? { ...plan.values, [column]: storedName({ collections }, name) } : plan.values
-  const found = yield* runTablePlan(cellar, { ...plan, values }, alone)
+  const found = yield* runTablePlan(context, { ...plan, values }, alone)
   const declared = (row: TableRow) => ({ ...row, [column]: declaredName({ collections }, String(row[column])) })
   return { ...found, rows: found.rows.map(declared) }
 }
 
-function* runTablePlan(cellar: TableContext, plan: TablePlan, alone: boolean): Steps<TableRows> {
+function* runTablePlan(context: TableContext, plan: TablePlan, alone: boolean): Steps<TableRows> {
   const { table, do: kind } = plan.run
-  if (kind !== 'find') cellar.onWrite?.({ collection: table.name, key: null })
-  const { text, values } = tableStatement(cellar, plan)
+  if (kind !== 'find') context.onWrite?.({ collection: table.name, key: null })
+  const { text, values } = tableStatement(context, plan)
   const autocommit = kind === 'find' ? 'read' : 'write'
   const found = yield alone || kind === 'find' ? { text, values, autocommit } : { text, values }
   if (kind !== 'insert') return { is: 'rows', rows: found.map((row) => rowOf(table, row)) }
   if (found.length > 0) return { is: 'rows', rows: [rowOf(table, plan.values)] }
   const { by = table.key } = plan.run
   const where = Object.fromEntries(by.map((name) => [name, name]))
-  const { rows } = yield* runTablePlan(cellar, { ...plan, run: { do: 'find', table, where } }, false)
+  const { rows } = yield* runTablePlan(context, { ...plan, run: { do: 'find', table, where } }, false)
   if (rows.length === 0) throw rowConflict(table.name) // it was there, and has been deleted since
   return { is: 'present', rows }
 }

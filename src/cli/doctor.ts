@@ -1,4 +1,4 @@
-/** `bylaw doctor`: reads all rows of a database and lists those that violate the declaration. The cellar. */
+/** `bylaw doctor`: reads all rows of a database and lists those that violate the declaration. The store. */
 
 import { convertibleChecker } from '../changes/convertible.ts'
 import type { Misfits } from '../fields/bounds.ts'

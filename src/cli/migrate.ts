@@ -1,4 +1,4 @@
-/** `bylaw migrate`: plans, applies and reports schema changes, and restores dropped values. The cellar. */
+/** `bylaw migrate`: plans, applies and reports schema changes, and restores dropped values. The store. */
 
 import { realWorld } from '../flow/real-world.ts'
 import { listInWords, nearestName } from '../formats/naming.ts'

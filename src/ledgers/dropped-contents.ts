@@ -1,4 +1,4 @@
-/** Dropped contents: contents of files go when the copies of their dropped fields do, and stay if the fields come back. The cellar. */
+/** Dropped contents: contents of files go when the copies of their dropped fields do, and stay if the fields come back. The store. */
 import { shardKeyOf } from '../flow/shard-key.ts'
 import { type Dialect, shardCondition } from '../sql/dialect.ts'
 import type { Statement } from '../sql/statements.ts'

@@ -1,4 +1,4 @@
-/** Dropped copies: values of fields no longer declared, kept for a while with their account and rights. The cellar. */
+/** Dropped copies: values of fields no longer declared, kept for a while with their account and rights. The store. */
 
 import type { StoreContext } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'

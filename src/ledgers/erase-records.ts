@@ -1,4 +1,4 @@
-/** Erase records: empties the personal fields of a row in events, revisions, kept answers and copies of dropped values. The cellar. */
+/** Erase records: empties the personal fields of a row in events, revisions, kept answers and copies of dropped values. The store. */
 import { type PreparedCollection, preparedCollection, type StoreContext, viewStoredRow } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
 import { Problem } from '../errors/problem.ts'
@@ -19,18 +19,18 @@ import { type EventRow, emptiedAction, history, presentTables, type RecordTable 
 import { type Bind, mentions, scannedRows } from './scanned-rows.ts'
 
 export function* eraseRecords(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, key }: Pick<Read, 'collection' | 'key'>,
 ): Steps<ErasedRecords> {
-  if (cellar.backlog?.isOver === false || [...cellar.collections.values()].some(({ former }) => former !== null))
+  if (context.backlog?.isOver === false || [...context.collections.values()].some(({ former }) => former !== null))
     throw new Problem(
       'maintenance',
       'A change of the database is not finished: nodes of the former declaration may still write. Nothing was erased. Finish it with `bylaw migrate apply`, and try again.',
     )
-  const erasure = new Erasure(cellar, preparedCollection(cellar, collection), key)
+  const erasure = new Erasure(context, preparedCollection(context, collection), key)
   const emptied = { events: 0, revisions: 0, 'idempotency keys': 0, 'dropped values': 0 }
-  for (const table of yield* presentTables(cellar)) emptied[table.counts] = yield* erasure.recordsIn(table)
-  emptied['idempotency keys'] = yield* emptyKeys(cellar, collection, key.id)
+  for (const table of yield* presentTables(context)) emptied[table.counts] = yield* erasure.recordsIn(table)
+  emptied['idempotency keys'] = yield* emptyKeys(context, collection, key.id)
   emptied['dropped values'] = yield* erasure.copies()
   const { events, contents, removed } = erasure
   return { is: 'erased', emptied, events: [...events], contents: [...contents], removed: [...removed.values()] }
@@ -49,7 +49,7 @@ interface FoundRecord {
 }
 
 class Erasure {
-  readonly #cellar: StoreContext
+  readonly #context: StoreContext
   readonly #own: PreparedCollection
   readonly #key: RowKey
   /** The further rows that name the row, by the id of the record. */
@@ -60,8 +60,8 @@ class Erasure {
   readonly contents = new Set<string>()
   readonly removed = new Map<string, ErasedRecords['removed'][number]>()
 
-  constructor(cellar: StoreContext, own: PreparedCollection, key: RowKey) {
-    this.#cellar = cellar
+  constructor(context: StoreContext, own: PreparedCollection, key: RowKey) {
+    this.#context = context
     this.#own = own
     this.#key = key
   }
@@ -86,24 +86,24 @@ class Erasure {
 
   /** Deletes all copies of dropped values, as it is not recorded which of those fields were personal. */
   *copies(): Steps<number> {
-    const { dialect, dropped } = this.#cellar
+    const { dialect, dropped } = this.#context
     if (!dropped) return 0
     const { text, values } = deleteCopiesStatement(this.#own.collection, this.#key, null, dialect)
     return (yield { text: `${text} RETURNING field`, values }).length
   }
 
   #mark(n: number): string {
-    return this.#cellar.dialect.mark(n)
+    return this.#context.dialect.mark(n)
   }
 
   /** The further rows of records that name the row. */
   *#furtherRows({ table, rows, counts }: RecordTable): Steps<Map<string, FurtherRows>> {
-    const found = yield* scannedRows(this.#cellar, {
+    const found = yield* scannedRows(this.#context, {
       ...{ table: rows, by: 'event', from: '', columns: 'event, documents' },
       where: (bind) => mentions('documents', this.#key.id, bind),
     })
     const ids = JSON.stringify(found.map(({ event }) => event))
-    const { itemsOf } = this.#cellar.dialect
+    const { itemsOf } = this.#context.dialect
     const where = (bind: Bind) => `id IN (${itemsOf(bind(ids))})`
     const records =
       counts === 'events'
@@ -120,7 +120,7 @@ class Erasure {
   }
 
   #recorded(): readonly PreparedCollection[] {
-    return [...this.#cellar.collections.values()].filter(({ collection }) => isRecorded(collection))
+    return [...this.#context.collections.values()].filter(({ collection }) => isRecorded(collection))
   }
 
   /** Revisions of collections, which have an index by their time. */
@@ -131,7 +131,7 @@ class Erasure {
     const found: ResultRow[] = []
     for (const { collection } of all) {
       const within = { resource: storedNameOf(collection) }
-      found.push(...(yield* scannedRows(this.#cellar, { table: history, by: 'at', from: -1, within, ...asked })))
+      found.push(...(yield* scannedRows(this.#context, { table: history, by: 'at', from: -1, within, ...asked })))
     }
     return found
   }
@@ -142,8 +142,8 @@ class Erasure {
     const [senders, children] = [this.#senders(), this.#children()].map((all) =>
       JSON.stringify(all.map((one) => storedNameOf(one.collection))),
     ) as [string, string]
-    const { itemsOf } = this.#cellar.dialect
-    return scannedRows(this.#cellar, {
+    const { itemsOf } = this.#context.dialect
+    return scannedRows(this.#context, {
       ...{ table, by: 'id', from: '', columns: recordColumns('sequence') },
       where: (bind) => {
         const own = `resource = ${bind(storedNameOf(collection))} AND item = ${bind(this.#key.id)}`
@@ -271,7 +271,7 @@ class Erasure {
   #noteRemoved(row: ResultRow): void {
     if (row.action !== 'deleted') return
     for (const { collection: name, onDelete, ids, pairs } of this.#own.collection.dependents) {
-      const of = this.#cellar.collections.get(name)
+      const of = this.#context.collections.get(name)
       if (onDelete !== 'cascade' || !of || storedNameOf(of.collection) !== row.resource) continue
       if (!ids(this.#documentOf({ row, of })).includes(this.#key.id)) continue
       const key = keyOfRecord(row)

@@ -1,4 +1,4 @@
-/** Tests idempotency claims on their table: which are kept, released and swept. The cellar. */
+/** Tests idempotency claims on their table: which are kept, released and swept. The store. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

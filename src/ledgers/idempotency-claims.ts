@@ -1,4 +1,4 @@
-/** Idempotency claims: keys that are stored in the transaction of the write that they belong to. The cellar. */
+/** Idempotency claims: keys that are stored in the transaction of the write that they belong to. The store. */
 
 import { declaredName, type StoreContext, storedName } from '../catalog/context.ts'
 import { rowConflict, type Steps } from '../catalog/steps.ts'
@@ -35,21 +35,24 @@ const sweepKeys: TableOperation = {
 }
 
 /** Finds the earlier claim of a key; `free` if the key was not used or has expired. */
-export function* recallClaim(cellar: StoreContext, { claim }: Recall): Steps<Outcome> {
-  const { rows } = yield* performTablePlan(cellar, tablePlan(findKey, { hash: claim.hash }))
+export function* recallClaim(context: StoreContext, { claim }: Recall): Steps<Outcome> {
+  const { rows } = yield* performTablePlan(context, tablePlan(findKey, { hash: claim.hash }))
   const [row] = rows
-  return row && !isExpired(cellar, row, claim) ? priorClaimOf(cellar, row) : { is: 'free' }
+  return row && !isExpired(context, row, claim) ? priorClaimOf(context, row) : { is: 'free' }
 }
 
 /** The time that expiry is judged by, given the time of a plan, which may be ahead. */
 export const expiresBy = ({ clockLead }: StoreContext, time: number): number => (clockLead ? time - clockLead() : time)
 
-const isExpired = (cellar: StoreContext, { time }: TableRow, { expired }: Claim): boolean =>
-  expired !== null && Number(time) <= expiresBy(cellar, expired)
+const isExpired = (context: StoreContext, { time }: TableRow, { expired }: Claim): boolean =>
+  expired !== null && Number(time) <= expiresBy(context, expired)
 
-const priorClaimOf = (cellar: StoreContext, { collection, id, parent, fingerprint, answer }: TableRow): PriorClaim => ({
+const priorClaimOf = (
+  context: StoreContext,
+  { collection, id, parent, fingerprint, answer }: TableRow,
+): PriorClaim => ({
   is: 'claimed',
-  collection: declaredName(cellar, collection as string),
+  collection: declaredName(context, collection as string),
   id: id as string,
   parent: parent as string | null,
   fingerprint: fingerprint as string,
@@ -58,41 +61,41 @@ const priorClaimOf = (cellar: StoreContext, { collection, id, parent, fingerprin
 
 /** Takes a key for a row; if the key is taken, returns the earlier claim. R101, R102, R106. */
 export function* takeClaim(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, key }: Pick<Read, 'collection' | 'key'>,
   claim: Claim,
 ): Steps<PriorClaim | null> {
   const { hash, fingerprint, time } = claim
-  const expired = claim.expired === null ? null : expiresBy(cellar, claim.expired)
+  const expired = claim.expired === null ? null : expiresBy(context, claim.expired)
   const { id, parent } = key
-  const values = { hash, collection: storedName(cellar, collection), parent, id, fingerprint, time, expired }
+  const values = { hash, collection: storedName(context, collection), parent, id, fingerprint, time, expired }
   const run = expired === null ? takeKey : takeExpiredKey
-  const { is, rows } = yield* performTablePlan(cellar, tablePlan(run, values))
+  const { is, rows } = yield* performTablePlan(context, tablePlan(run, values))
   if (is === 'rows') {
-    if (expired !== null) yield* performTablePlan(cellar, { do: 'table', run: sweepKeys, values })
+    if (expired !== null) yield* performTablePlan(context, { do: 'table', run: sweepKeys, values })
     return null
   }
   const before = rows[0] as TableRow
-  if (isExpired(cellar, before, claim)) throw rowConflict(table.name) // since it was found taken
-  return priorClaimOf(cellar, before)
+  if (isExpired(context, before, claim)) throw rowConflict(table.name) // since it was found taken
+  return priorClaimOf(context, before)
 }
 
 /** Stores the first answer with its key, to replay it. R98. */
 export function* keepAnswer(
-  cellar: StoreContext,
+  context: StoreContext,
   { hash }: Claim,
   answer: NonNullable<PriorClaim['answer']>,
 ): Steps<void> {
-  yield* performTablePlan(cellar, tablePlan(setAnswer, { hash, answer: JSON.stringify(answer) }))
+  yield* performTablePlan(context, tablePlan(setAnswer, { hash, answer: JSON.stringify(answer) }))
 }
 
 /**
  * Empties the answers and the digests of payloads that are stored with keys: of requests that wrote a row, and of batches and
  * operations whose answer names it. The keys stay used. Returns how many there were.
  */
-export function* emptyKeys(cellar: StoreContext, collection: string, id: string): Steps<number> {
-  const own = storedName(cellar, collection)
-  const rows = yield* scannedRows(cellar, {
+export function* emptyKeys(context: StoreContext, collection: string, id: string): Steps<number> {
+  const own = storedName(context, collection)
+  const rows = yield* scannedRows(context, {
     ...{ table: table.name, by: 'hash', from: '', columns: 'hash, collection, id, answer' },
     where: (bind) =>
       `fingerprint <> '' AND ((collection = ${bind(own)} AND id = ${bind(id)}) OR (answer IS NOT NULL AND ${mentions('answer', id, bind)}))`,
@@ -103,7 +106,7 @@ export function* emptyKeys(cellar: StoreContext, collection: string, id: string)
     return revision === 0 && hasText(JSON.parse(doc), id)
   })
   for (const { hash } of found)
-    yield* performTablePlan(cellar, tablePlan(emptyKey, { hash: String(hash), none: null, empty: '' }))
+    yield* performTablePlan(context, tablePlan(emptyKey, { hash: String(hash), none: null, empty: '' }))
   return found.length
 }
 

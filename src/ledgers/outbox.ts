@@ -1,4 +1,4 @@
-/** Outbox: records an event in the transaction of each change, and gives committed events their positions. The cellar. */
+/** Outbox: records an event in the transaction of each change, and gives committed events their positions. The store. */
 // long because: the statements of one table belong together
 /*
  * Readers of events remember the last position that they have read, so a position must never become visible after a higher
@@ -143,8 +143,8 @@ export interface Ledgers {
 }
 
 /** Where changes of a collection are recorded now; null if nowhere. Not while old nodes write, which would not record theirs. */
-export function* ledgersOf(cellar: StoreContext, { collection }: PreparedCollection): Steps<Ledgers | null> {
-  return isRecorded(collection) ? ledgersIn(collection, yield* readWaiting(cellar, collection.name)) : null
+export function* ledgersOf(context: StoreContext, { collection }: PreparedCollection): Steps<Ledgers | null> {
+  return isRecorded(collection) ? ledgersIn(collection, yield* readWaiting(context, collection.name)) : null
 }
 
 /** The same, if it is known what waits for old nodes. */
@@ -268,20 +268,20 @@ export function* recordRowsOfEvent({ mark }: Dialect, { id, ledgers }: EventValu
 
 /** Records the event of a deletion, whose number follows the last revision; returns the last number of the row. */
 export function* recordDeletion(
-  cellar: StoreContext,
+  context: StoreContext,
   own: PreparedCollection,
   { key, revision }: Pick<RecordedChange, 'key' | 'revision'>,
   { stored, time, joined }: Deletion,
 ): Steps<number> {
-  const ledgers = yield* ledgersOf(cellar, own)
+  const ledgers = yield* ledgersOf(context, own)
   if (!ledgers) return revision
   const seen = viewStoredRow(own, { ...stored, revision })
   const { shape } = own
   const { doc } = seen
   const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time, ledgers }
-  const event = eventValues(cellar, own.collection, change)
-  yield* recordEvent(cellar, event)
-  yield* recordRowsOfEvent(cellar.dialect, event, [...(yield* ownRowOfEvent(own, seen, change)), ...joined])
+  const event = eventValues(context, own.collection, change)
+  yield* recordEvent(context, event)
+  yield* recordRowsOfEvent(context.dialect, event, [...(yield* ownRowOfEvent(own, seen, change)), ...joined])
   return revision + 1
 }
 
@@ -358,8 +358,8 @@ export function* readHead({ dialect }: StoreContext): Steps<Outcome> {
 /** How many events one statement looks through, so that rare ones do not make it slow. */
 const mostScanned = 5000
 
-export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<EventPage> {
-  const { dialect, restoredAt = 0 } = cellar
+export function* readEvents(context: StoreContext, plan: ReadEvents): Steps<EventPage> {
+  const { dialect, restoredAt = 0 } = context
   const after = plan.upTo === undefined ? plan.after : plan.upTo - mostScanned
   const next =
     restoredAt === 0 ? '' : `, (SELECT min(position) - 1 FROM ${positions} WHERE position > ${dialect.mark(1)}) AS next`
@@ -370,11 +370,11 @@ export function* readEvents(cellar: StoreContext, plan: ReadEvents): Steps<Event
   }
   const [base, last] = [Number(bounds?.base), Number(bounds?.head)]
   const from = Math.max(after, Math.min(Number(bounds?.next ?? base), last))
-  const unknown = plan.upTo === undefined ? yield* firstUnknownEvent(cellar, bounds?.names, from) : null
+  const unknown = plan.upTo === undefined ? yield* firstUnknownEvent(context, bounds?.names, from) : null
   const head = unknown === null ? last : unknown - 1
   const to = Math.min(head, plan.upTo ?? from + mostScanned)
   if (from >= to) return { is: 'events', events: [], position: from, head, base, stops: unknown !== null }
-  const { events, position } = yield* eventsBetween(cellar, plan, from, to)
+  const { events, position } = yield* eventsBetween(context, plan, from, to)
   return { is: 'events', events, position, head, base, stops: unknown !== null && position === head }
 }
 
@@ -383,14 +383,14 @@ const mostTested = 500
 
 /** The events of a plan between two positions, and the last position that it has come to. */
 function* eventsBetween(
-  cellar: StoreContext,
+  context: StoreContext,
   plan: ReadEvents,
   from: number,
   to: number,
 ): Steps<Pick<EventPage, 'events' | 'position'>> {
   const { visible, upTo } = plan
-  const { text, values } = eventsWhere(cellar, plan)
-  const { mark } = cellar.dialect
+  const { text, values } = eventsWhere(context, plan)
+  const { mark } = context.dialect
   const limit = Math.trunc(visible ? Math.max(plan.limit, mostTested) : plan.limit)
   const events: StoredEvent[] = []
   for (let [after, last] = [from, to]; ; ) {
@@ -399,7 +399,7 @@ function* eventsBetween(
       values: [after, last, ...values],
       autocommit: 'read',
     }
-    const found = yield* storedEvents(cellar, rows)
+    const found = yield* storedEvents(context, rows)
     events.push(...found.filter(({ collection, doc }) => visible?.of(collection)?.matches(doc) ?? true))
     const position = Number(rows.at(-1)?.position)
     if (visible && events.length >= plan.limit) {
@@ -438,15 +438,15 @@ function* firstUnknownEvent(
 const selectEvents = `SELECT position, ${valueColumns.map((name) => `own.${name}`).join(', ')} FROM ${positions} JOIN ${outbox} AS own ON own.id = event`
 
 /** The conditions of a plan, after two other values. */
-function eventsWhere(cellar: StoreContext, { open, owned, account, types, item, since }: ReadEvents) {
-  const { mark, itemsOf } = cellar.dialect
+function eventsWhere(context: StoreContext, { open, owned, account, types, item, since }: ReadEvents) {
+  const { mark, itemsOf } = context.dialect
   const values: (string | number | null)[] = []
   const next = (value: string | number | null) => mark(2 + values.push(value))
-  const names = (all: readonly string[]) => itemsOf(next(JSON.stringify(all.map((name) => storedName(cellar, name)))))
+  const names = (all: readonly string[]) => itemsOf(next(JSON.stringify(all.map((name) => storedName(context, name)))))
   const own = `own.resource IN (${names(owned)}) AND own.account = ${next(account)}`
   const terms = [`(own.resource IN (${names(open)}) OR (${own}))`]
   if (types) {
-    const pairs = types.map(([collection, action]) => `${storedName(cellar, collection)} ${action}`)
+    const pairs = types.map(([collection, action]) => `${storedName(context, collection)} ${action}`)
     terms.push(`own.resource || ' ' || own.action IN (${itemsOf(next(JSON.stringify(pairs)))})`)
   }
   if (item !== undefined) terms.push(`own.item = ${next(item)}`)
@@ -454,11 +454,11 @@ function eventsWhere(cellar: StoreContext, { open, owned, account, types, item, 
   return { text: terms.map((term) => ` AND ${term}`).join(''), values }
 }
 
-export function* findEvent(cellar: StoreContext, { id }: FindEvent): Steps<EventPage> {
-  const text = `${selectEvents} WHERE own.id = ${cellar.dialect.mark(1)}`
+export function* findEvent(context: StoreContext, { id }: FindEvent): Steps<EventPage> {
+  const text = `${selectEvents} WHERE own.id = ${context.dialect.mark(1)}`
   const rows = yield { text, values: [id], autocommit: 'read' }
   const position = Number(rows[0]?.position ?? 0)
-  const events = yield* storedEvents(cellar, rows)
+  const events = yield* storedEvents(context, rows)
   return { is: 'events', events, position, head: position, base: 0 }
 }
 
@@ -489,21 +489,21 @@ function* readEventRows(
 
 /** Events with their documents in the current shape; without those of resources that are no longer declared. */
 export function* storedEvents(
-  cellar: StoreContext,
+  context: StoreContext,
   rows: readonly ResultRow[],
   rowsIn = eventRows,
 ): Steps<StoredEvent[]> {
   const all = rows.flatMap((row): EventOf[] => {
-    const own = cellar.collections.get(declaredName(cellar, String(row.resource)))
+    const own = context.collections.get(declaredName(context, String(row.resource)))
     return own ? [{ row, own }] : []
   })
-  const joined = yield* readEventRows(cellar, all, rowsIn)
-  return all.map((one) => storedEvent(cellar, one, joined.get(one.row.id) ?? []))
+  const joined = yield* readEventRows(context, all, rowsIn)
+  return all.map((one) => storedEvent(context, one, joined.get(one.row.id) ?? []))
 }
 
 /** The joined rows of an event in the current shape; with the values that its own document had before they moved to other rows. */
 function joinedRowsOf(
-  cellar: StoreContext,
+  context: StoreContext,
   { row, own: { collection, eventJoins, alike } }: EventOf,
   stored: EventRows,
 ): StoredEvent['joined'] {
@@ -511,14 +511,14 @@ function joinedRowsOf(
   if (eventJoins.length === 0) return joined
   for (const { of, id, ...row } of stored) {
     if (of === null) continue
-    const name = declaredName(cellar, of)
-    const own = cellar.collections.get(name)
+    const name = declaredName(context, of)
+    const own = context.collections.get(name)
     if (own) joined.set(eventRowName(name, id), viewStoredRow(own, { ...row }))
   }
   const shape = Number(row.shape)
   const moved = alike.has(shape) ? [] : collection.movedValues?.(shape, parsed(row.payload))
   for (const { collection: name, id, put } of moved ?? []) {
-    const own = cellar.collections.get(name)
+    const own = context.collections.get(name)
     const key = eventRowName(name, id)
     const known = parsed(joined.get(key)?.doc ?? '{}')
     const document = own && completeDocument(own.collection.fields, known)
@@ -529,7 +529,7 @@ function joinedRowsOf(
 
 const parsed = (text: unknown): Members => JSON.parse(String(text)) as Members
 
-function storedEvent(cellar: StoreContext, one: EventOf, joined: EventRows): StoredEvent {
+function storedEvent(context: StoreContext, one: EventOf, joined: EventRows): StoredEvent {
   const { row, own } = one
   const sequence = Number(row.sequence)
   const kept = joined.find(({ of }) => of === null)
@@ -539,7 +539,7 @@ function storedEvent(cellar: StoreContext, one: EventOf, joined: EventRows): Sto
     ...{ id: String(row.id), position: Number(row.position), collection: own.collection.name },
     ...{ key: { id, parent, account }, item: JSON.stringify([row.resource, account, parent, id]) },
     ...{ action: String(row.action), sequence, time: Number(row.at), doc },
-    joined: joinedRowsOf(cellar, one, joined),
+    joined: joinedRowsOf(context, one, joined),
   }
 }
 

@@ -1,4 +1,4 @@
-/** Remote entries: entries on other shards for a row's unique values and references, as no index covers all. The cellar. */
+/** Remote entries: entries on other shards for a row's unique values and references, as no index covers all. The store. */
 import { createHash } from 'node:crypto'
 import type { PreparedCollection, StoreContext } from '../catalog/context.ts'
 import { rowConflict, type Steps } from '../catalog/steps.ts'
@@ -54,14 +54,14 @@ const outgoingReferences = (
 export const isColocatedDependent = ({ column }: Dependent): boolean => column === 'parent'
 
 function remoteEntriesOf(
-  cellar: StoreContext,
+  context: StoreContext,
   own: PreparedCollection,
   key: RowKey,
   row: StoredDocument | null,
 ): ReadonlyMap<string, RemoteEntry> {
   if (row === null) return new Map()
   const { collection, shape } = own
-  const outgoing = outgoingReferences(cellar, own)
+  const outgoing = outgoingReferences(context, own)
   const uniques = collection.uniques.filter((one) => !isColocatedUnique(collection, one))
   if (outgoing.length === 0 && uniques.length === 0) return new Map()
   const { document } = viewRow(collection, shape, row)
@@ -118,23 +118,24 @@ interface KeyAndTime {
  * cannot deadlock.
  */
 export function* updateRemoteEntries(
-  cellar: StoreContext,
+  context: StoreContext,
   own: PreparedCollection,
   { key, time }: KeyAndTime,
   was: StoredDocument | null,
   is: StoredDocument | null,
 ): Steps<Duplicate | null> {
-  const { dialect } = cellar
+  const { dialect } = context
   if (!dialect.distribute) return null
-  const [before, after] = [remoteEntriesOf(cellar, own, key, was), remoteEntriesOf(cellar, own, key, is)]
+  const [before, after] = [remoteEntriesOf(context, own, key, was), remoteEntriesOf(context, own, key, is)]
   const gone = [...before].filter(([name]) => !after.has(name))
   const fresh = [...after].filter(([name]) => !before.has(name))
   const all = [...gone, ...fresh].sort(([a, one], [b, other]) => one.shardKey - other.shardKey || (a < b ? -1 : 1))
   for (const [name, mark] of all) {
     if (before.has(name)) {
       // The entry exists, but the transaction that wrote it is still being committed on that shard.
-      if ((yield deleteEntryStatement(cellar, mark)).length === 0 && mark.unique) throw rowConflict(own.collection.name)
-    } else if ((yield insertEntryStatement(cellar, mark, { key, time })).length === 0 && mark.unique)
+      if ((yield deleteEntryStatement(context, mark)).length === 0 && mark.unique)
+        throw rowConflict(own.collection.name)
+    } else if ((yield insertEntryStatement(context, mark, { key, time })).length === 0 && mark.unique)
       return { is: 'duplicate', fields: mark.unique.fields }
   }
   return null
@@ -194,9 +195,9 @@ export function* readReferrers(
 }
 
 /** Deletes the links to a row that is deleted. */
-export function* forgetReferrers(cellar: StoreContext, target: Collection, key: RowKey): Steps<void> {
-  if (!cellar.dialect.distribute || target.dependents.every(isColocatedDependent)) return
-  const { mark } = cellar.dialect
+export function* forgetReferrers(context: StoreContext, target: Collection, key: RowKey): Steps<void> {
+  if (!context.dialect.distribute || target.dependents.every(isColocatedDependent)) return
+  const { mark } = context.dialect
   const text = `DELETE FROM ${linkTable} WHERE home = ${mark(1)} AND target = ${mark(2)}`
   yield { text, values: [rowShardKey(target, key), linkKey(target, key, '').target] }
 }

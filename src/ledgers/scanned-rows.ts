@@ -1,4 +1,4 @@
-/** Scanned rows: reads rows of a large table that no index finds, in slices that are short enough for a request. The cellar. */
+/** Scanned rows: reads rows of a large table that no index finds, in slices that are short enough for a request. The store. */
 import type { StoreContext } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
 import type { Cell } from '../rows/collection.ts'

@@ -1,4 +1,4 @@
-/** Tombstones: what is kept of a deleted row, so that its id is answered with 410 and not used again. R133 to R137. The cellar. */
+/** Tombstones: what is kept of a deleted row, so that its id is answered with 410 and not used again. R133 to R137. The store. */
 
 import type { StoreContext } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'
@@ -32,11 +32,11 @@ const [maxSwept, maxSweptByBatch] = [10, 200]
 
 /** Deletes some tombstones that are no longer needed. */
 export function* sweepTombstones(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, key }: { readonly collection: Collection; readonly key: RowKey },
   now: number,
 ): Steps<void> {
-  const { dialect } = cellar
+  const { dialect } = context
   const { retention } = collection
   if (retention === null) return
   const { mark } = dialect
@@ -44,7 +44,7 @@ export function* sweepTombstones(
   // The limit is a literal: for a bound one, PostgreSQL expects a tenth of the tombstones, and may read all of them.
   const old = `SELECT id FROM ${tombstoneTable} WHERE collection = ${mark(1)} AND time <= ${mark(2)}${at.text} ORDER BY time LIMIT ${maxSwept}`
   const text = `DELETE FROM ${tombstoneTable} WHERE collection = ${mark(1)} AND id IN (${old})${at.text}`
-  yield { text, values: [storedNameOf(collection), expiresBy(cellar, now) - retention, ...at.values] }
+  yield { text, values: [storedNameOf(collection), expiresBy(context, now) - retention, ...at.values] }
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Clock: the database's time, which all nodes share, by its measured offset from the monotonic clock. The cellar. */
+/** Clock: the database's time, which all nodes share, by its measured offset from the monotonic clock. The store. */
 import { type Cancel, type Clock, trustedClock, type World } from '../flow/world.ts'
 import { postgresDialect } from '../sql/dialect.ts'
 import type { Connection } from './connect.ts'

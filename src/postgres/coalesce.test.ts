@@ -1,4 +1,4 @@
-/** Coalesce: statements of one turn are sent together, on a fake connection that answers at once. The cellar. */
+/** Coalesce: statements of one turn are sent together, on a fake connection that answers at once. The store. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Coalesce: sends equal statements of several requests as one batch and gives each caller its own rows. The cellar. */
+/** Coalesce: sends equal statements of several requests as one batch and gives each caller its own rows. The store. */
 
 import type { ResultRow } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'

@@ -1,4 +1,4 @@
-/** Connect: one connection to PostgreSQL, closed when it fails or the server stops answering. The cellar. */
+/** Connect: one connection to PostgreSQL, closed when it fails or the server stops answering. The store. */
 import pg from 'pg'
 import { isReading, type ResultRow } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'

@@ -1,4 +1,4 @@
-/** Connection URL: parses where a database is and how to connect to it. The cellar. */
+/** Connection URL: parses where a database is and how to connect to it. The store. */
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 

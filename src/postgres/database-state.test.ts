@@ -1,4 +1,4 @@
-/** Database state: when it is asked for and when it is not, on fake connections. The cellar. */
+/** Database state: when it is asked for and when it is not, on fake connections. The store. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

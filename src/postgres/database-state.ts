@@ -1,4 +1,4 @@
-/** Database state: a name that changes with every commit; while it is the same, cached reads are valid. The cellar. */
+/** Database state: a name that changes with every commit; while it is the same, cached reads are valid. The store. */
 
 import type { ResultRow } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'

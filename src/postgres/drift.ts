@@ -1,4 +1,4 @@
-/** Drift: finds indexes and columns that were dropped: a start builds these indexes again, and fails if a column is missing. The cellar. */
+/** Drift: finds indexes and columns that were dropped: a start builds these indexes again, and fails if a column is missing. The store. */
 
 import type { ResultRow } from '../catalog/steps.ts'
 import type { SchemaStep } from '../schema/step.ts'

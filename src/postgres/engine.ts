@@ -1,4 +1,4 @@
-/** Engine: which server answers, as far as statements are sent or judged differently. The cellar. */
+/** Engine: which server answers, as far as statements are sent or judged differently. The store. */
 import type { Layout } from '../sql/layout.ts'
 import type { Connection } from './connect.ts'
 import { readShardAreas, type ShardAreas } from './shard-areas.ts'

@@ -1,4 +1,4 @@
-/** Failure: classifies errors of PostgreSQL and the network, and maps them to client errors. The cellar. */
+/** Failure: classifies errors of PostgreSQL and the network, and maps them to client errors. The store. */
 
 import type { StoreContext } from '../catalog/context.ts'
 import { outdatedNodeProblem } from '../catalog/old-nodes.ts'

@@ -1,4 +1,4 @@
-/** Frames: checks that the server sends well-formed protocol messages, as the driver does not check. The cellar. */
+/** Frames: checks that the server sends well-formed protocol messages, as the driver does not check. The store. */
 import type { Socket } from 'node:net'
 
 /** The messages that a server sends, by their first byte. */

@@ -1,4 +1,4 @@
-/** Lanes under a lease: how many work at once, and where they go on after a lock. The cellar. */
+/** Lanes under a lease: how many work at once, and where they go on after a lock. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { realWorld } from '../flow/real-world.ts'

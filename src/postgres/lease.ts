@@ -1,4 +1,4 @@
-/** Lease: the right to change the schema, held by one node at a time and lost if it is not renewed. The cellar. */
+/** Lease: the right to change the schema, held by one node at a time and lost if it is not renewed. The store. */
 import { hostname } from 'node:os'
 import type { ResultRow } from '../catalog/steps.ts'
 import { pause, type World } from '../flow/world.ts'

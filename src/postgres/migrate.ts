@@ -1,4 +1,4 @@
-/** Migrate: changes the tables of a database to the declared ones, step by step, while nodes serve requests. The cellar. */
+/** Migrate: changes the tables of a database to the declared ones, step by step, while nodes serve requests. The store. */
 
 import { storeContext } from '../catalog/context.ts'
 import { runPipelined, runStepsAsync, type Steps } from '../catalog/steps.ts'
@@ -262,10 +262,10 @@ export function undropPostgres(site: MigrationContext): Promise<UndropResult[]> 
   return withSchemaLease(site, async (work) => {
     const { ask, collections } = work
     const state = admitUndrop(await comparePostgresSchema(ask, work))
-    const cellar = storeContext(collections, state, dialectOf(state.layout), () => false)
+    const context = storeContext(collections, state, dialectOf(state.layout), () => false)
     const all: UndropResult[] = []
     const some = (after: readonly string[] | null) =>
-      inFencedTransaction(work, () => runStepsAsync(undropBatch(cellar, after), ask))
+      inFencedTransaction(work, () => runStepsAsync(undropBatch(context, after), ask))
     for (let batch = await some(null); ; batch = await some(batch.after)) {
       all.push(...batch.results)
       if (batch.after === null) return all

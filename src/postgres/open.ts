@@ -1,4 +1,4 @@
-/** Open: connects to the PostgreSQL database of a URL, then migrates its schema or says what is missing. The cellar. */
+/** Open: connects to the PostgreSQL database of a URL, then migrates its schema or says what is missing. The store. */
 
 import { runStepsAsync, type Steps } from '../catalog/steps.ts'
 import { realWorld } from '../flow/real-world.ts'
@@ -70,7 +70,7 @@ export async function openPostgres(
       {
         connections: address.connections,
         patience: maxConnectionWait,
-        coalesces: prepared.cellar.dialect.coalesces && !address.pooled,
+        coalesces: prepared.context.dialect.coalesces && !address.pooled,
         areas: prepared.engine.areas,
       },
       world,

@@ -1,4 +1,4 @@
-/** Pool: how connections are divided between the workers of a sharded database. The cellar. */
+/** Pool: how connections are divided between the workers of a sharded database. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Connection } from './connect.ts'

@@ -1,4 +1,4 @@
-/** Pool: a few connections, some for one user at a time, some shared by all short statements. The cellar. */
+/** Pool: a few connections, some for one user at a time, some shared by all short statements. The store. */
 import { Problem } from '../errors/problem.ts'
 import type { ConnectionUsage, StoreUsage } from '../flow/store.ts'
 import type { Cancel, World } from '../flow/world.ts'

@@ -1,4 +1,4 @@
-/** PostgreSQL: the store port, implemented on a pool of connections. The cellar. */
+/** PostgreSQL: the store port, implemented on a pool of connections. The store. */
 
 import { checkBacklog, needsBacklogCheck, sharedCatchUp, waitingIn } from '../catalog/old-nodes.ts'
 import { runStepsAsync } from '../catalog/steps.ts'
@@ -40,21 +40,21 @@ export interface PostgresStoreDeps extends PreparedStore {
 // long because: its parts share the pool and its state
 export function postgresStore(deps: PostgresStoreDeps): Store {
   const { world, pool, connect, patience, caches, times, name, clock, expire, engine } = deps
-  const cellar = { ...deps.cellar, caches }
+  const context = { ...deps.context, caches }
   const begin = (how: string, ...more: readonly string[]) =>
     plainStatement([`BEGIN${how}`, ...[...timeoutSettings(times), ...more].map((one) => `SET LOCAL ${one}`)].join('; '))
   const read = sharedReads(pool, world)
   const { citus } = engine
   const lone = times === null ? autocommitRunner({ pool, citus, world }, read) : null
-  const writing = postgresWriting({ world, pool, cellar, patience, begin: begin(''), citus, lone })
+  const writing = postgresWriting({ world, pool, context, patience, begin: begin(''), citus, lone })
   const still = ' ISOLATION LEVEL REPEATABLE READ READ ONLY'
-  const long = cellar.dialect.distribute ? begin(still, 'citus.max_adaptive_executor_pool_size = 1') : begin(still)
+  const long = context.dialect.distribute ? begin(still, 'citus.max_adaptive_executor_pool_size = 1') : begin(still)
   const short = engine.plansOnce ? begin(still, forceGenericPlan) : long
   const counts = deps.tells
     ? { totals: new Remembered<number | null>(mostTotals), states: databaseStates(pool, world), until: 0 }
     : null
-  const readings = openReadings(cellar, world)
-  const looking = { world, pool, read, cellar, snapshot: { short, long }, counts, connect, readings }
+  const readings = openReadings(context, world)
+  const looking = { world, pool, read, context, snapshot: { short, long }, counts, connect, readings }
   const presence = nodePresence({
     world,
     dialect: postgresDialect,
@@ -69,19 +69,19 @@ export function postgresStore(deps: PostgresStoreDeps): Store {
   clock.follow(async () => pool.share())
   const execute: Store['execute'] = (plan, follows) =>
     isWritePlan(plan) ? runPostgresWrite(writing, plan, follows) : runPostgresRead(looking, plan)
-  const isBehind = () => runStepsAsync(checkBacklog(cellar), read)
+  const isBehind = () => runStepsAsync(checkBacklog(context), read)
   const hasBacklog = oncePerTurn(() => retryRead(isBehind, world), world)
   const keepUp = sharedCatchUp(hasBacklog, () => runPostgresWrite(writing, { do: 'catchUp' }))
   return {
     execute: (plan, follows) =>
-      needsBacklogCheck(cellar, plan) ? keepUp().then(() => execute(plan)) : execute(plan, follows),
+      needsBacklogCheck(context, plan) ? keepUp().then(() => execute(plan)) : execute(plan, follows),
     keepsOrder: 'following',
     secret: deps.secret,
-    restoredAt: cellar.restoredAt ?? 0,
+    restoredAt: context.restoredAt ?? 0,
     caches,
     clock,
     misfits: deps.misfits,
-    ...(cellar.backlog && { waiting: (name) => waitingIn(cellar, name) }),
+    ...(context.backlog && { waiting: (name) => waitingIn(context, name) }),
     mark: () => null,
     ...(counts && { fetchMark: counts.states.now }),
     usage: pool.usage,

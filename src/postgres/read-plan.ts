@@ -1,4 +1,4 @@
-/** Read plan: runs short reads on shared connections, and others on exclusive ones in a snapshot. The cellar. */
+/** Read plan: runs short reads on shared connections, and others on exclusive ones in a snapshot. The store. */
 
 import type { PreparedCollection, StoreContext } from '../catalog/context.ts'
 import { resolveList } from '../catalog/resolve-list.ts'
@@ -25,7 +25,7 @@ interface PostgresReadDeps {
   readonly pool: ConnectionPool
   /** Runs a short statement on a shared connection. */
   readonly read: (statement: Statement) => Promise<readonly ResultRow[]>
-  readonly cellar: StoreContext
+  readonly context: StoreContext
   /** Begin a snapshot, for reads that an index bounds and for all others. */
   readonly snapshot: { readonly short: Statement; readonly long: Statement }
   /** Opens a connection for one reading. */
@@ -87,7 +87,7 @@ export async function retryRead<T>(read: () => Promise<T>, world: World): Promis
 
 /** Runs a plan of one statement without a snapshot; one that needs more statements starts again in a snapshot. */
 async function readInOneStatement(looking: PostgresReadDeps, plan: ReadOnlyPlan): Promise<Outcome> {
-  const steps = perform(looking.cellar, plan)
+  const steps = perform(looking.context, plan)
   const first = steps.next()
   if (first.done) return first.value
   const then = steps.next(await looking.read(first.value))
@@ -96,13 +96,13 @@ async function readInOneStatement(looking: PostgresReadDeps, plan: ReadOnlyPlan)
 
 /** Rows, total, parent and joined rows are read in one snapshot, except for a list that is a single statement. R54 */
 async function readList(looking: PostgresReadDeps, plan: ListRows): Promise<Outcome> {
-  const { cellar } = looking
-  const own = cellar.collections.get(plan.collection) as PreparedCollection
-  const short = isBounded(own.collection, resolveList(cellar, plan), cellar.dialect)
+  const { context } = looking
+  const own = context.collections.get(plan.collection) as PreparedCollection
+  const short = isBounded(own.collection, resolveList(context, plan), context.dialect)
   if (plan.countTo !== null && looking.counts) return readCountedList(looking, looking.counts, plan, short)
   const isLone =
     short &&
-    !cellar.dialect.distribute &&
+    !context.dialect.distribute &&
     plan.countTo === null &&
     plan.parent === null &&
     plan.joined === undefined &&
@@ -111,9 +111,9 @@ async function readList(looking: PostgresReadDeps, plan: ListRows): Promise<Outc
 }
 
 const performWith =
-  ({ cellar }: PostgresReadDeps, plan: ReadOnlyPlan) =>
+  ({ context }: PostgresReadDeps, plan: ReadOnlyPlan) =>
   (ask: AskDatabase): Promise<Outcome> =>
-    runStepsAsync(perform(cellar, plan), ask)
+    runStepsAsync(perform(context, plan), ask)
 
 /** Reuses a cached total if it was counted in the same database state that the page is read from. */
 async function readCountedList(

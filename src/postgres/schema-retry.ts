@@ -1,4 +1,4 @@
-/** Schema retry: repeats a step of a migration that others block, and changes indexes while they read and write. The cellar. */
+/** Schema retry: repeats a step of a migration that others block, and changes indexes while they read and write. The store. */
 import { pause, type World } from '../flow/world.ts'
 import { quoted } from '../sql/dialect.ts'
 import { plainStatement } from '../sql/statements.ts'

@@ -1,4 +1,4 @@
-/** Shard areas: which worker answers a statement, so that a worker that hangs holds up its own rows only. The cellar. */
+/** Shard areas: which worker answers a statement, so that a worker that hangs holds up its own rows only. The store. */
 import { Memo } from '../flow/memo.ts'
 import { literal, quoted } from '../sql/dialect.ts'
 import { nodeTable, type Statement, tombstoneTable } from '../sql/statements.ts'

@@ -1,5 +1,5 @@
 /**
- * Shared commits: carries out writes that follow each other at the same rows in one transaction, in their order. R226. The cellar.
+ * Shared commits: carries out writes that follow each other at the same rows in one transaction, in their order. R226. The store.
  *
  * Each of them was decided from the rows as the one before will leave them. In transactions of their own they would wait for
  * one commit each; together they wait for one.
@@ -45,7 +45,7 @@ interface Batch {
 export interface SharedCommitsDeps {
   readonly world: World
   readonly pool: ConnectionPool
-  readonly cellar: StoreContext
+  readonly context: StoreContext
   readonly begin: Statement
   readonly commit: (connection: Connection) => Promise<unknown>
   readonly rollBack: (connection: Connection) => Promise<void>
@@ -143,7 +143,7 @@ export class SharedCommits {
       }
     }
     try {
-      const outcome = await runStepsAsync(perform(this.#deps.cellar, plan, true), run)
+      const outcome = await runStepsAsync(perform(this.#deps.context, plan, true), run)
       if ((member.wrote || plan.do === 'decide') && !isCommitted(outcome)) throw mustUndo
       member.settle = () => answer.resolve(outcome)
     } catch (error) {

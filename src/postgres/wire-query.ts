@@ -1,4 +1,4 @@
-/** Wire query: sends one statement and decodes its rows; prepared statements are described only once. The cellar. */
+/** Wire query: sends one statement and decodes its rows; prepared statements are described only once. The store. */
 import pg from 'pg'
 import type { ResultRow } from '../catalog/steps.ts'
 import { Memo } from '../flow/memo.ts'

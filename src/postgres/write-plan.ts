@@ -1,4 +1,4 @@
-/** Write plan: runs a write atomically, retries it after conflicts, never after an unknown outcome. The cellar. */
+/** Write plan: runs a write atomically, retries it after conflicts, never after an unknown outcome. The store. */
 
 import type { StoreContext } from '../catalog/context.ts'
 import { type ResultRow, rowConflict, runStepsAsync, type Steps, unknownOutcome } from '../catalog/steps.ts'
@@ -25,7 +25,7 @@ import { SharedCommits } from './shared-commits.ts'
 export interface PostgresWriteDeps {
   readonly world: World
   readonly pool: ConnectionPool
-  readonly cellar: StoreContext
+  readonly context: StoreContext
   /** How long a plan may be retried, in milliseconds. */
   readonly patience: number
   readonly begin: Statement
@@ -39,7 +39,7 @@ export interface PostgresWriteDeps {
 }
 
 export function postgresWriting(given: Omit<PostgresWriteDeps, 'turns' | 'shared'>): PostgresWriteDeps {
-  const deps = { ...given, cellar: { ...given.cellar, duplicateOf: postgresDuplicate } }
+  const deps = { ...given, context: { ...given.context, duplicateOf: postgresDuplicate } }
   const shared = new SharedCommits({
     ...deps,
     commit: (connection) => runFinalStatement(connection, commit, isOutcomeUnknown),
@@ -133,17 +133,17 @@ function writeFailure(failure: unknown, plan: WritePlan): unknown {
  * requests, except when they are retried.
  */
 async function tryWrite(writing: PostgresWriteDeps, plan: WritePlan, isFirst: boolean): Promise<Outcome> {
-  const { cellar, pool, lone } = writing
+  const { context, pool, lone } = writing
   const ask = isFirst ? lone?.coalesced : lone?.alone
   try {
-    const steps = perform(cellar, plan, !isFirst)
+    const steps = perform(context, plan, !isFirst)
     let step = steps.next()
     while (!step.done && step.value.autocommit && ask) step = steps.next(await ask(step.value))
     if (step.done) return rejectOvertaken(plan, step.value)
     const { value } = step
     return await pool.use((connection) => inTransaction(writing, plan, connection, steps, value), value)
   } catch (error) {
-    const taken = postgresDuplicate(error, cellar)
+    const taken = postgresDuplicate(error, context)
     if (!taken) throw error
     return rejectOvertaken(plan, taken)
   }
@@ -261,7 +261,7 @@ const lookupWaits = [20, 100, 400]
  * Looks up by the idempotency key whether the write was committed. Without a key that stays unknown, and it is not retried.
  */
 async function outcomeByKey(
-  { pool, cellar, world }: Pick<PostgresWriteDeps, 'pool' | 'cellar' | 'world'>,
+  { pool, context, world }: Pick<PostgresWriteDeps, 'pool' | 'context' | 'world'>,
   plan: WritePlan,
   { cause, local }: LostOutcome,
 ): Promise<Outcome> {
@@ -269,7 +269,7 @@ async function outcomeByKey(
   if (claim === null || local) throw unknownOutcome(cause)
   for (const wait of lookupWaits) {
     await pause(world, wait)
-    const recalled = await pool.use(({ ask }) => readKeyOutcome(cellar, plan, claim, ask)).catch(() => null)
+    const recalled = await pool.use(({ ask }) => readKeyOutcome(context, plan, claim, ask)).catch(() => null)
     if (recalled) return recalled
   }
   throw unknownOutcome(cause)
@@ -277,15 +277,15 @@ async function outcomeByKey(
 
 /** The outcome stored for the key: of this plan, or of an earlier request. */
 async function readKeyOutcome(
-  cellar: StoreContext,
+  context: StoreContext,
   plan: WritePlan,
   claim: Claim,
   ask: Connection['ask'],
 ): Promise<Outcome | null> {
-  const prior = await runStepsAsync(perform(cellar, { do: 'recall', claim }), ask)
+  const prior = await runStepsAsync(perform(context, { do: 'recall', claim }), ask)
   if (prior.is !== 'claimed') return null
   if (plan.do !== 'create' || prior.id !== plan.key.id) return prior
   const { collection, key, time } = plan
-  const row = await runStepsAsync(perform(cellar, { do: 'read', collection, key, time }), ask)
+  const row = await runStepsAsync(perform(context, { do: 'read', collection, key, time }), ask)
   return row.is === 'found' ? { is: 'created', doc: row.doc, revision: row.revision } : prior
 }

@@ -1,4 +1,4 @@
-/** Page stream: reads all rows of a list, page by page, from one state of the store. The cellar. R238. */
+/** Page stream: reads all rows of a list, page by page, from one state of the store. The store. R238. */
 
 import { preparedCollection, type StoreContext } from '../catalog/context.ts'
 import { resolveList } from '../catalog/resolve-list.ts'
@@ -27,7 +27,7 @@ const mostIdle = 30_000
 
 /** The states of a store that are being read. */
 // long because: its steps share the state and its end
-export function openReadings(cellar: StoreContext, { inBackground }: Pick<World, 'inBackground'>): Readings {
+export function openReadings(context: StoreContext, { inBackground }: Pick<World, 'inBackground'>): Readings {
   const open = new Set<() => void>()
   return {
     open: async (plan, begin) => {
@@ -51,7 +51,7 @@ export function openReadings(cellar: StoreContext, { inBackground }: Pick<World,
           return {
             is: 'pages',
             first,
-            rest: following(cellar, plan, first, { read: reading.read, idle, close }),
+            rest: following(context, plan, first, { read: reading.read, idle, close }),
             close,
           }
         close()
@@ -71,17 +71,17 @@ export function openReadings(cellar: StoreContext, { inBackground }: Pick<World,
 
 /** The pages after the first one. */
 async function* following(
-  cellar: StoreContext,
+  context: StoreContext,
   plan: ListRows,
   first: Page,
   { read, idle, close }: Reading & { readonly idle: () => void },
 ): PageStream['rest'] {
   try {
-    for (let next = nextPlan(cellar, plan, first); next; ) {
+    for (let next = nextPlan(context, plan, first); next; ) {
       const page = (await read(next)) as Page
       idle()
       yield page
-      next = nextPlan(cellar, plan, page)
+      next = nextPlan(context, plan, page)
     }
   } finally {
     close()
@@ -89,11 +89,11 @@ async function* following(
 }
 
 /** All pages, read at once. */
-export function pagesAtOnce(cellar: StoreContext, plan: ListRows, read: (plan: ListRows) => Outcome): Outcome {
+export function pagesAtOnce(context: StoreContext, plan: ListRows, read: (plan: ListRows) => Outcome): Outcome {
   const first = read(plan)
   if (first.is !== 'page') return first
   const rest: Page[] = []
-  for (let next = nextPlan(cellar, plan, first); next; next = nextPlan(cellar, plan, rest.at(-1) as Page))
+  for (let next = nextPlan(context, plan, first); next; next = nextPlan(context, plan, rest.at(-1) as Page))
     rest.push(read(next) as Page)
   async function* following(): PageStream['rest'] {
     yield* rest
@@ -102,9 +102,9 @@ export function pagesAtOnce(cellar: StoreContext, plan: ListRows, read: (plan: L
 }
 
 /** The plan of the page after this one; null after the last. */
-function nextPlan(cellar: StoreContext, plan: ListRows, { last, hasAfter }: Page): ListRows | null {
+function nextPlan(context: StoreContext, plan: ListRows, { last, hasAfter }: Page): ListRows | null {
   if (!hasAfter || last === null) return null
-  const position = positionInColumns(preparedCollection(cellar, plan.collection), resolveList(cellar, plan), last)
+  const position = positionInColumns(preparedCollection(context, plan.collection), resolveList(context, plan), last)
   const { limit } = plan.window
   return { ...plan, window: { from: 'place', position, back: false, including: false, limit } }
 }

@@ -1,4 +1,4 @@
-/** Backlog: finds and converts the rows that old nodes write during a rolling upgrade. The cellar. */
+/** Backlog: finds and converts the rows that old nodes write during a rolling upgrade. The store. */
 
 import type { Backlog, PreparedCollection, StoreContext, StoreLayouts } from '../catalog/context.ts'
 import { begunMark, unfinishedRow } from '../schema/behaviour-steps.ts'
@@ -9,15 +9,15 @@ import { metaTable } from '../sql/statements.ts'
 import { refill } from './refill.ts'
 
 /** Adds the backlog to a store context, if old nodes may write rows that lack columns or read columns that are gone. */
-export function withBacklog(cellar: StoreContext, { layout }: StoreLayouts): StoreContext {
-  const backlog = backlogOf(cellar, layout)
-  return backlog ? { ...cellar, backlog: backlog } : cellar
+export function withBacklog(context: StoreContext, { layout }: StoreLayouts): StoreContext {
+  const backlog = backlogOf(context, layout)
+  return backlog ? { ...context, backlog: backlog } : context
 }
 
-function backlogOf(cellar: StoreContext, layout: Layout): Backlog | undefined {
-  const { dialect } = cellar
+function backlogOf(context: StoreContext, layout: Layout): Backlog | undefined {
+  const { dialect } = context
   const { tables, open } = layout
-  const concerned = [...cellar.collections.values()].filter(concernsOldNodes)
+  const concerned = [...context.collections.values()].filter(concernsOldNodes)
   if (!open || concerned.length === 0) return undefined
   const all = concerned.filter(needsCatchUp)
   // ORDER BY forces the partial index; a planner that overestimates the rows of old shapes would scan the table.
@@ -42,7 +42,7 @@ function backlogOf(cellar: StoreContext, layout: Layout): Backlog | undefined {
       for (const prepared of all) {
         const { name } = prepared.collection
         const fill = { collection: name, again: false, ahead: true, latest: true }
-        more = (yield* refill({ prepared, table: tables[name], fill, dialect, cellar }, null)) !== null || more
+        more = (yield* refill({ prepared, table: tables[name], fill, dialect, context }, null)) !== null || more
       }
       return more
     },

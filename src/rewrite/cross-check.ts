@@ -1,4 +1,4 @@
-/** Cross-check: compares what a database stores twice with its rows: index columns, totals and idempotency keys. The cellar. */
+/** Cross-check: compares what a database stores twice with its rows: index columns, totals and idempotency keys. The store. */
 
 import {
   type PreparedCollection,
@@ -26,7 +26,7 @@ export function* crossCheck(
   dialect: Dialect,
 ): Steps<readonly CrossFault[] | null> {
   if (state === null || !isAsDeclared(state, collections, dialect)) return null
-  const cellar = storeContext(collections, state, dialect)
+  const context = storeContext(collections, state, dialect)
   const faults = new Map<string, CrossFault & { readonly rows: string[] }>()
   const say = (collection: string, says: string, row: string): void => {
     const key = `${collection} ${says}`
@@ -34,10 +34,10 @@ export function* crossCheck(
     faults.set(key, fault)
     fault.rows.push(row)
   }
-  for (const prepared of cellar.collections.values()) {
+  for (const prepared of context.collections.values()) {
     const { name } = prepared.collection
-    yield* checkRows(cellar, prepared, (says, row) => say(name, says, row))
-    for (const id of yield* orphanedKeys(cellar, prepared))
+    yield* checkRows(context, prepared, (says, row) => say(name, says, row))
+    for (const id of yield* orphanedKeys(context, prepared))
       say(name, 'an idempotency key belongs to an item that was never there', id)
   }
   return [...faults.values()]
@@ -54,29 +54,29 @@ function isAsDeclared({ layout }: SchemaState, collections: readonly Collection[
 
 type Say = (says: string, row: string) => void
 
-function* checkRows(cellar: StoreContext, prepared: PreparedCollection, say: Say): Steps<void> {
+function* checkRows(context: StoreContext, prepared: PreparedCollection, say: Say): Steps<void> {
   const { collection } = prepared
   // Large integers are read as texts, since no JavaScript number has their value.
   const columns = collection.columns.map(({ name }) => `CAST(${quoted(name)} AS TEXT) AS ${quoted(name)}`)
   let after: BatchEnd = null
   do {
-    const { rows, last }: RowBatch = yield* readBatch(collection, cellar.dialect, after, { columns })
-    for (const row of rows) yield* checkRow(cellar, prepared, row, say)
+    const { rows, last }: RowBatch = yield* readBatch(collection, context.dialect, after, { columns })
+    for (const row of rows) yield* checkRow(context, prepared, row, say)
     after = last
   } while (after)
 }
 
-function* checkRow(cellar: StoreContext, prepared: PreparedCollection, row: ResultRow, say: Say): Steps<void> {
+function* checkRow(context: StoreContext, prepared: PreparedCollection, row: ResultRow, say: Say): Steps<void> {
   const { collection } = prepared
   const document = documentOf(prepared, row)
   if (document === null) return // it is named as one that cannot be converted
   const label = rowLabel({ key: rowKeyOf(row) })
   for (const column of collection.columns)
     if (!isSame(row[column.name], cellIn(column, document))) say(`${column.name} differs from the document`, label)
-  const wrong = yield* wrongTotals(cellar, collection, document, row)
+  const wrong = yield* wrongTotals(context, collection, document, row)
   if (wrong.length === 0) return
   // Others may have written a part of it between the reads; every change of a total raises the revision.
-  const [now] = yield { text: prepared.texts.read, values: rowKeyValues(collection, rowKeyOf(row), cellar.dialect) }
+  const [now] = yield { text: prepared.texts.read, values: rowKeyValues(collection, rowKeyOf(row), context.dialect) }
   if (now && Number(now.revision) === Number(row.revision))
     for (const field of wrong) say(`${field} is not what follows from the rows that it is made from`, label)
 }
@@ -93,13 +93,13 @@ const isSame = (stored: unknown, cell: Cell): boolean =>
   stored === null || stored === undefined || cell === null ? (stored ?? null) === cell : String(stored) === String(cell)
 
 function* wrongTotals(
-  cellar: StoreContext,
+  context: StoreContext,
   collection: Collection,
   document: Members,
   { account = null }: ResultRow,
 ): Steps<string[]> {
   if (collection.aggregates.length === 0) return []
-  const filled = yield* filledDocument(cellar, collection, document, account as string | null)
+  const filled = yield* filledDocument(context, collection, document, account as string | null)
   const isWrong = (field: string) => JSON.stringify(document[field] ?? null) !== JSON.stringify(filled[field] ?? null)
   return collection.aggregates.map(({ field }) => field).filter(isWrong)
 }

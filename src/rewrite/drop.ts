@@ -1,4 +1,4 @@
-/** Drop: copies values to a separate table in the transaction that drops them. The cellar. */
+/** Drop: copies values to a separate table in the transaction that drops them. The store. */
 
 import { rowKeyOf } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'

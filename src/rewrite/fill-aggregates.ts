@@ -1,4 +1,4 @@
-/** Fill aggregates: computes the sums, numbers, least and greatest values of a row from the rows that belong or refer to it. The cellar. */
+/** Fill aggregates: computes the sums, numbers, least and greatest values of a row from the rows that belong or refer to it. The store. */
 
 import { preparedCollection, type StoreContext } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'
@@ -16,7 +16,7 @@ import { readFamily } from '../store/read-family.ts'
  * to be locked, as every write of these rows locks it.
  */
 export function* filledDocument(
-  cellar: StoreContext,
+  context: StoreContext,
   { aggregates, fields }: Pick<Collection, 'aggregates' | 'fields'>,
   document: Members,
   account: string | null,
@@ -25,11 +25,11 @@ export function* filledDocument(
   const ways = Map.groupBy(aggregates, ({ collection, column }) => `${collection} ${column}`)
   for (const all of ways.values()) {
     const { collection, column } = all[0] as StoredAggregate
-    const other = preparedCollection(cellar, collection).collection
-    const family = yield* readFamily(cellar, { collection, column, value: String(document.id), account })
+    const other = preparedCollection(context, collection).collection
+    const family = yield* readFamily(context, { collection, column, value: String(document.id), account })
     const rows: Members[] = []
     for (const { document: one } of family.rows)
-      rows.push(other.aggregates.length === 0 ? one : yield* filledDocument(cellar, other, one, account))
+      rows.push(other.aggregates.length === 0 ? one : yield* filledDocument(context, other, one, account))
     for (const one of all) filled[one.field] = aggregateOf(one, rows)
   }
   return withDerivedValues(fields, filled)

@@ -1,4 +1,4 @@
-/** Inspect: reads every row of a database, converted to a declaration, and counts those that do not fit. The cellar. */
+/** Inspect: reads every row of a database, converted to a declaration, and counts those that do not fit. The store. */
 
 import type { Steps } from '../catalog/steps.ts'
 import type { Misfit, Misfits } from '../fields/bounds.ts'

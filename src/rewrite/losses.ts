@@ -1,4 +1,4 @@
-/** Losses: the stored values that a change would drop, found and counted before its first step. The cellar. */
+/** Losses: the stored values that a change would drop, found and counted before its first step. The store. */
 
 import { storedDocumentOf } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'

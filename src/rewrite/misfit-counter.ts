@@ -1,4 +1,4 @@
-/** Misfit counter: counts by field the rows whose values do not fit the declaration. Pure. The cellar. */
+/** Misfit counter: counts by field the rows whose values do not fit the declaration. Pure. The store. */
 import type { Violation } from '../errors/problem.ts'
 import { type Bounds, type Misfit, unlimitedBounds, widenBounds } from '../fields/bounds.ts'
 import type { FieldRules } from '../rows/collection.ts'

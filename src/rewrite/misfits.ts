@@ -1,4 +1,4 @@
-/** Misfits: finds and records rows that do not fit a declaration narrower than the one applied last. The cellar. */
+/** Misfits: finds and records rows that do not fit a declaration narrower than the one applied last. The store. */
 
 import type { Steps } from '../catalog/steps.ts'
 import { type Bounds, boundsBefore, isNarrower, type Misfit, type Misfits, unionBounds } from '../fields/bounds.ts'

@@ -1,4 +1,4 @@
-/** Move fields: moves values from old rows to rows of the resource that now has the field. The cellar. */
+/** Move fields: moves values from old rows to rows of the resource that now has the field. The store. */
 
 import { type PreparedCollection, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
 import { type ResultRow, rowConflict, type Steps } from '../catalog/steps.ts'
@@ -21,7 +21,7 @@ import { updateText } from '../sql/statements.ts'
 import { refreshJoiningRows } from '../store/joined.ts'
 
 interface MoveContext {
-  readonly cellar: StoreContext
+  readonly context: StoreContext
   /** Whether the moved values are newer than the existing ones, as old nodes wrote them during the upgrade. */
   readonly latest: boolean
 }
@@ -73,15 +73,15 @@ interface ReceivedValues {
 
 /** Writes a value to the row that has the field now; throws if that row already has another value of its own. */
 function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove): Steps<void> {
-  const { cellar, latest } = giving
-  const prepared = cellar.collections.get(moved.collection)
+  const { context, latest } = giving
+  const prepared = context.collections.get(moved.collection)
   if (!prepared)
     throw new Error(
       `the rows of ${moved.collection} have to be written too, but they have another form in this declaration.`,
     )
   const { collection, shape, former } = prepared
   const place = `${moved.collection}/${key.id}`
-  const keys = rowKeyValues(collection, key, cellar.dialect)
+  const keys = rowKeyValues(collection, key, context.dialect)
   const [row] = yield { text: prepared.texts.readForUpdate, values: keys }
   if (!row) throw new Error(`${says}, but ${place}, which would have the field now, does not exist. ${mendHint}`)
   const stored = storedDocumentOf(row)
@@ -102,12 +102,12 @@ function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove):
   const hidden = mark ? withReceived(kept, shape, { ...mark, given: [...mark.given, what] }) : kept
   const values = [shape, texts.doc, hidden, ...cellsIn(collection, document), ...keys, Number(row.revision)]
   const was = { ...encodeDocument(collection, seen.document), shape }
-  const clash = yield* updateRemoteEntries(cellar, prepared, { key, time: 0 }, was, { ...texts, shape })
+  const clash = yield* updateRemoteEntries(context, prepared, { key, time: 0 }, was, { ...texts, shape })
   if (clash)
     throw new Error(`${says}, but another row has the same ${clash.fields.join(' and ')} as ${place}. ${mendHint}`)
-  const [done] = yield { text: updateText(collection, [...collection.columns.keys()], cellar.dialect), values }
+  const [done] = yield { text: updateText(collection, [...collection.columns.keys()], context.dialect), values }
   if (!done) throw rowConflict(moved.collection)
-  if (latest) yield* refreshJoiningRows(cellar, moved.collection, key)
+  if (latest) yield* refreshJoiningRows(context, moved.collection, key)
 }
 
 /** A hint for a value that may only be a default, which the row got as no change lists the field under `added`. */

@@ -1,4 +1,4 @@
-/** Prepare store: reads the layouts, misfits and copies of a database, SQLite or PostgreSQL, when it is opened. The cellar. */
+/** Prepare store: reads the layouts, misfits and copies of a database, SQLite or PostgreSQL, when it is opened. The store. */
 
 import { type StoreContext, type StoreLayouts, storeContext } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'
@@ -42,7 +42,7 @@ export function* usableSchema(
 
 /** The parts of a store that SQLite and PostgreSQL have in common. */
 export interface PreparedStore extends Pick<PreparedSchema, 'misfits'> {
-  readonly cellar: StoreContext
+  readonly context: StoreContext
   readonly secret: string
   /** Identifies the served declaration to processes that change the schema. */
   readonly name: string
@@ -62,11 +62,11 @@ export function* prepareStore(
   isFull: (collection: Collection, column: string) => boolean,
   due: () => number | null,
 ): Steps<PreparedStore> {
-  const cellar = storeContext(collections, layouts, dialect, isFull)
+  const context = storeContext(collections, layouts, dialect, isFull)
   const { retention = defaultRetention } = consent
-  const copies = isKept ? {} : yield* prepareCopies(cellar, retention, due)
+  const copies = isKept ? {} : yield* prepareCopies(context, retention, due)
   return {
-    cellar: { ...withBacklog(cellar, layouts), ...copies, restoredAt: yield* readRestoredAt() },
+    context: { ...withBacklog(context, layouts), ...copies, restoredAt: yield* readRestoredAt() },
     expire: copies.dropped && retention !== null ? (time) => expireCopies(dialect, retention, time) : null,
     secret: yield* storeSecret(dialect, world),
     misfits,

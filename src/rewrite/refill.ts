@@ -1,4 +1,4 @@
-/** Refill: rewrites rows of old shapes in batches, in the current shape and with all index columns. The cellar. */
+/** Refill: rewrites rows of old shapes in batches, in the current shape and with all index columns. The store. */
 
 import {
   type PreparedCollection,
@@ -40,7 +40,7 @@ interface RefillContext {
   readonly table: TableLayout | undefined
   readonly fill: Refill
   readonly dialect: Dialect
-  readonly cellar: StoreContext
+  readonly context: StoreContext
   /** The values that the change may drop; missing if it drops nothing yet, as old nodes still run. */
   readonly dropping?: AllowedDrops
 }
@@ -50,10 +50,10 @@ export type RefillFor = (fill: Refill) => RefillContext
 export function prepareRefills({ change, collections, dialect }: SurveyedChange, dropping: AllowedDrops): RefillFor {
   const { before, after: layout } = change
   const writable = writableCollections(collections, layout, dialect)
-  const cellar = storeContext(writable, { layout, former: formerLayout(before) }, dialect, () => false)
+  const context = storeContext(writable, { layout, former: formerLayout(before) }, dialect, () => false)
   return (fill) => {
-    const [prepared, table] = [preparedCollection(cellar, fill.collection), layout.tables[fill.collection]]
-    return { prepared, table, fill, dialect, cellar, dropping }
+    const [prepared, table] = [preparedCollection(context, fill.collection), layout.tables[fill.collection]]
+    return { prepared, table, fill, dialect, context, dropping }
   }
 }
 
@@ -70,20 +70,20 @@ export function* refill(
   after: BatchEnd,
   shardKeys: readonly number[] | null = null,
 ): Steps<BatchEnd> {
-  const { prepared, table, fill, dialect, cellar } = refilling
+  const { prepared, table, fill, dialect, context } = refilling
   if (!prepared) return yield* requireNoOldRows(fill, table)
   const { collection } = prepared
   // As alternatives, not with IN: for a list the server would search its index once for each of the keys.
   const ofShard = shardKeys ? ` AND (${shardKeys.map((one) => `own.home = ${one}`).join(' OR ')})` : ''
   if (fill.reserves)
-    return yield* reserveValues(cellar, prepared, yield* readBatch(collection, dialect, after, { where: ofShard }))
+    return yield* reserveValues(context, prepared, yield* readBatch(collection, dialect, after, { where: ofShard }))
   const where = `${ofShard} AND ${rowsToRewrite(prepared, fill)}`
   const { rows, last } = yield* readBatch(collection, dialect, after, { where })
   const asOne = (dialect.distribute ? shardKeys !== null : dialect.online) && isIndependent(refilling)
   for (const group of asOne ? [rows] : rows.map((row) => [row])) {
     const rewritten: RewrittenRow[] = []
     for (const row of group) {
-      yield* moveFields({ cellar, latest: fill.latest === true }, prepared, row)
+      yield* moveFields({ context, latest: fill.latest === true }, prepared, row)
       const one = yield* rewriteRow(refilling, prepared, row)
       if (one) rewritten.push(one)
     }
@@ -116,10 +116,14 @@ export function* clearReservations({ prepared, dialect }: RefillContext): Steps<
 }
 
 /** Makes the reservations and links of a batch of rows; returns the key of the last one, or null if no rows are left. */
-function* reserveValues(cellar: StoreContext, prepared: PreparedCollection, { rows, last }: RowBatch): Steps<BatchEnd> {
+function* reserveValues(
+  context: StoreContext,
+  prepared: PreparedCollection,
+  { rows, last }: RowBatch,
+): Steps<BatchEnd> {
   for (const row of rows) {
     const written = { key: rowKeyOf(row), time: 0 }
-    const clash = yield* updateRemoteEntries(cellar, prepared, written, null, storedDocumentOf(row))
+    const clash = yield* updateRemoteEntries(context, prepared, written, null, storedDocumentOf(row))
     if (clash) throw new Error(`several rows have the same ${clash.fields.join(' and ')}. Change them first.`)
   }
   return last
@@ -158,7 +162,7 @@ interface RewrittenRow {
 
 /** Converts one row; null if it is gone. */
 function* rewriteRow(
-  { fill, dialect, dropping, cellar }: RefillContext,
+  { fill, dialect, dropping, context }: RefillContext,
   prepared: PreparedCollection,
   row: ResultRow,
 ): Steps<RewrittenRow | null> {
@@ -171,7 +175,7 @@ function* rewriteRow(
   const viewed = namingRowInErrors(own.join('/'), () => viewRow(collection, shape, stored))
   const account = (row.account ?? null) as string | null
   const seen = fills
-    ? { ...viewed, document: yield* filledDocument(cellar, collection, viewed.document, account) }
+    ? { ...viewed, document: yield* filledDocument(context, collection, viewed.document, account) }
     : viewed
   const texts = encodeDocument(collection, seen.document)
   // Nodes of this declaration may have answered the row before it was filled.

@@ -1,4 +1,4 @@
-/** Undrop: restores dropped values to rows whose fields were not written since. The cellar. */
+/** Undrop: restores dropped values to rows whose fields were not written since. The store. */
 
 import { type PreparedCollection, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'
@@ -56,14 +56,16 @@ interface UndropBatch {
 const beforeFirst = ['', '', '']
 
 /** Restores one batch of copies after a key. */
-export function* undropBatch(cellar: StoreContext, after: readonly string[] | null): Steps<UndropBatch> {
-  if (after === null && (yield findCopyTable(cellar.dialect)).length === 0) return { results: [], after: null }
-  const copies = yield* readCopiesAfter(cellar.dialect, after ?? beforeFirst)
+export function* undropBatch(context: StoreContext, after: readonly string[] | null): Steps<UndropBatch> {
+  if (after === null && (yield findCopyTable(context.dialect)).length === 0) return { results: [], after: null }
+  const copies = yield* readCopiesAfter(context.dialect, after ?? beforeFirst)
   const fates: UndropResult[] = []
   for (const copy of copies) {
-    const prepared = [...cellar.collections.values()].find(({ collection }) => storedNameOf(collection) === copy.called)
+    const prepared = [...context.collections.values()].find(
+      ({ collection }) => storedNameOf(collection) === copy.called,
+    )
     const [account, parent, id] = JSON.parse(copy.holder) as [string | null, string | null, string]
-    const reason = prepared ? yield* putBack(cellar, prepared, { account, parent, id }, copy) : 'undeclared'
+    const reason = prepared ? yield* putBack(context, prepared, { account, parent, id }, copy) : 'undeclared'
     const field = `${prepared?.collection.name ?? copy.called}.${copy.field}`
     if (reason !== 'gone') fates.push({ field, id, because: reason && keptReasons[reason] })
   }
@@ -95,7 +97,7 @@ function editSinceCopy(
 
 /** Restores one value, or returns the reason why not. */
 function* putBack(
-  cellar: StoreContext,
+  context: StoreContext,
   prepared: PreparedCollection,
   key: RowKey,
   copy: StoredCopy,
@@ -106,8 +108,8 @@ function* putBack(
   if (target.kind !== copy.kind) return 'kind'
   const { path } = target
   if (!isAsStrict(fieldRights(collection.fields)[path], JSON.parse(copy.rights) as FieldRights)) return 'rights'
-  const [row] = yield { text: texts.readForUpdate, values: rowKeyValues(collection, key, cellar.dialect) }
-  const taken = deleteCopiesStatement(collection, key, copy.field, cellar.dialect)
+  const [row] = yield { text: texts.readForUpdate, values: rowKeyValues(collection, key, context.dialect) }
+  const taken = deleteCopiesStatement(collection, key, copy.field, context.dialect)
   if (!row) {
     yield taken
     return 'gone'
@@ -118,18 +120,18 @@ function* putBack(
   const whole = withValueAt(document, path.split('.'), JSON.parse(copy.value)) as Members | undefined
   if (!whole) return 'changed'
   if (!fitsRules(collection, path, whole)) return 'unfit'
-  if (!(yield* referencesExist(cellar, collection, key, [document, whole]))) return 'reference'
-  if (yield* isUniqueTaken(cellar, prepared, key, whole)) return 'unique'
+  if (!(yield* referencesExist(context, collection, key, [document, whole]))) return 'reference'
+  if (yield* isUniqueTaken(context, prepared, key, whole)) return 'unique'
   const [before, made] = [document, whole].map((one) => ({ ...encodeDocument(collection, one), shape })) as [
     StoredDocument,
     StoredDocument,
   ]
-  if (!(yield* isContentUsed(cellar, copy))) return 'content'
-  const clash = yield* updateRemoteEntries(cellar, prepared, { key, time: 0 }, before, made)
+  if (!(yield* isContentUsed(context, copy))) return 'content'
+  const clash = yield* updateRemoteEntries(context, prepared, { key, time: 0 }, before, made)
   if (clash)
     throw new Error(`Another row was given the same ${clash.fields.join(' and ')} as ${collection.name}/${key.id}.`)
-  const kept = [...rowKeyValues(collection, key, cellar.dialect), Number(row.revision)]
-  const text = updateText(collection, [...collection.columns.keys()], cellar.dialect)
+  const kept = [...rowKeyValues(collection, key, context.dialect), Number(row.revision)]
+  const text = updateText(collection, [...collection.columns.keys()], context.dialect)
   yield { text, values: [shape, made.doc, made.hidden, ...cellsIn(collection, whole), ...kept] }
   yield taken
   return null

@@ -1,4 +1,4 @@
-/** Behaviour steps: start transitions, timers and rules that nodes of the former declaration would bypass. The cellar. */
+/** Behaviour steps: start transitions, timers and rules that nodes of the former declaration would bypass. The store. */
 import { type Collection, isSameBehaviour, type Waiting, waitingParts } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { TableLayout } from '../sql/layout.ts'

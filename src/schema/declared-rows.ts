@@ -1,4 +1,4 @@
-/** Declared rows: reads stored rows in batches, converted to a declaration that may not be applied yet. The cellar. */
+/** Declared rows: reads stored rows in batches, converted to a declaration that may not be applied yet. The store. */
 
 import { type PreparedCollection, rowKeyOf, storeContext, storedDocumentOf } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'

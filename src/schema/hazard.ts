@@ -1,4 +1,4 @@
-/** Hazard: reasons to refuse a schema change, all found before its first step and reported in one error. The cellar. */
+/** Hazard: reasons to refuse a schema change, all found before its first step and reported in one error. The store. */
 
 import type { Steps } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'

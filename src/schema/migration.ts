@@ -1,4 +1,4 @@
-/** Migration: the operations on a database whose schema differs from the declaration, and their results. The cellar. */
+/** Migration: the operations on a database whose schema differs from the declaration, and their results. The store. */
 import type { Misfits } from '../fields/bounds.ts'
 import type { Collection } from '../rows/collection.ts'
 import type { Layout } from '../sql/layout.ts'

@@ -1,4 +1,4 @@
-/** Presence: which nodes use the database, and which of them have not reported for a while. The cellar. */
+/** Presence: which nodes use the database, and which of them have not reported for a while. The store. */
 import { hostname } from 'node:os'
 import type { Steps } from '../catalog/steps.ts'
 import type { Cancel, World } from '../flow/world.ts'

@@ -1,4 +1,4 @@
-/** Renaming: suggests the line of a declaration that keeps the values of a renamed field. Pure. The cellar. */
+/** Renaming: suggests the line of a declaration that keeps the values of a renamed field. Pure. The store. */
 import type { Collection } from '../rows/collection.ts'
 import { fieldSources } from '../sql/field-sources.ts'
 import type { TableLayout } from '../sql/layout.ts'

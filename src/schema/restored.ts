@@ -1,4 +1,4 @@
-/** Restored: when a database was last restored from a backup, so that tags, cursors and numbers from before do not come again. The cellar. */
+/** Restored: when a database was last restored from a backup, so that tags, cursors and numbers from before do not come again. The store. */
 
 import type { Steps } from '../catalog/steps.ts'
 import type { Dialect } from '../sql/dialect.ts'

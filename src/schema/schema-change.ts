@@ -1,4 +1,4 @@
-/** Schema change: the steps from the existing tables to the declared ones. Pure. The cellar. */
+/** Schema change: the steps from the existing tables to the declared ones. Pure. The store. */
 import type { Table } from '../flow/table.ts'
 import type { Collection } from '../rows/collection.ts'
 import type { Dialect } from '../sql/dialect.ts'

@@ -1,4 +1,4 @@
-/** Shared tables: the tables that all collections share, the shard keys of sharded databases, and the secret of a store. The cellar. */
+/** Shared tables: the tables that all collections share, the shard keys of sharded databases, and the secret of a store. The store. */
 
 import type { Steps } from '../catalog/steps.ts'
 import type { Table, TableColumn } from '../flow/table.ts'

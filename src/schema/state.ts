@@ -1,4 +1,4 @@
-/** State: the schema state, applied plans and progress that a database stores. The cellar. */
+/** State: the schema state, applied plans and progress that a database stores. The store. */
 import { createHash } from 'node:crypto'
 import type { Steps } from '../catalog/steps.ts'
 import type { Table } from '../flow/table.ts'

@@ -1,4 +1,4 @@
-/** Step: one part of a schema change, as data. The cellar. */
+/** Step: one part of a schema change, as data. The store. */
 
 /**
  * When a step may run: an `expand` step is safe while old nodes run; a `contract` step waits until none of them does.

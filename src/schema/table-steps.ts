@@ -1,4 +1,4 @@
-/** Table steps: the steps from the existing table of a collection to the declared one. The cellar. */
+/** Table steps: the steps from the existing table of a collection to the declared one. The store. */
 import type { Collection } from '../rows/collection.ts'
 import { type Dialect, quoted, rowKeyColumns } from '../sql/dialect.ts'
 import { incompatibilityOf } from '../sql/field-sources.ts'

@@ -1,4 +1,4 @@
-/** Tables: statements that create tables and indexes, and checks of renamed collections. Pure. The cellar. */
+/** Tables: statements that create tables and indexes, and checks of renamed collections. Pure. The store. */
 import { type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, quoted } from '../sql/dialect.ts'
 import { fieldSources } from '../sql/field-sources.ts'

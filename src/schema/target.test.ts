@@ -1,4 +1,4 @@
-/** Target: the statements of steps for databases that speak PostgreSQL's protocol. The cellar. */
+/** Target: the statements of steps for databases that speak PostgreSQL's protocol. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f } from '../fields/field.ts'

@@ -1,4 +1,4 @@
-/** Target: adapts the steps of a change to databases that speak PostgreSQL's protocol. Pure. The cellar. */
+/** Target: adapts the steps of a change to databases that speak PostgreSQL's protocol. Pure. The store. */
 import { type Collection, wordColumns } from '../rows/collection.ts'
 import type { SchemaStep } from './step.ts'
 

@@ -1,4 +1,4 @@
-/** Dialect: how the SQL and the locks of the databases differ. The cellar. */
+/** Dialect: how the SQL and the locks of the databases differ. The store. */
 import { createHash } from 'node:crypto'
 import type { RowKey } from '../flow/found-row.ts'
 import { shardKeyOf } from '../flow/shard-key.ts'

@@ -1,4 +1,4 @@
-/** Embedded rows: compiles the reads of rows that are embedded in others, one statement for any number of those. The cellar. */
+/** Embedded rows: compiles the reads of rows that are embedded in others, one statement for any number of those. The store. */
 import type { ListRows, PairedRows } from '../flow/plan.ts'
 import type { Cell, Collection } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'

@@ -1,4 +1,4 @@
-/** Field sources: where the old declaration stored each field, and whether rows can be converted. Pure. The cellar. */
+/** Field sources: where the old declaration stored each field, and whether rows can be converted. Pure. The store. */
 import type { Collection } from '../rows/collection.ts'
 import type { Layout, TableLayout } from './stored-layout.ts'
 import { isConverted } from './stored-version.ts'

@@ -1,4 +1,4 @@
-/** Index width: shortens long texts in indexes, where the database limits the size of an entry. Pure. The cellar. */
+/** Index width: shortens long texts in indexes, where the database limits the size of an entry. Pure. The store. */
 import type { Condition } from '../flow/plan.ts'
 import { type Cell, type Collection, type Column, indexesOf } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'

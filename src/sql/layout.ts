@@ -1,4 +1,4 @@
-/** Layout: the tables of a declaration, as the database remembers them. Pure. The cellar. */
+/** Layout: the tables of a declaration, as the database remembers them. Pure. The store. */
 import { type Collection, type Column, indexesOf, type ShapeConversions, type Unique } from '../rows/collection.ts'
 import type { Dialect } from './dialect.ts'
 import { type FieldSource, fieldSources, incompatibilityOf } from './field-sources.ts'

@@ -1,4 +1,4 @@
-/** List statements: compiles lists, their totals and their pages into SQL. The cellar. */
+/** List statements: compiles lists, their totals and their pages into SQL. The store. */
 import { byRelevance, type ListRows } from '../flow/plan.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { type Dialect, quoted } from './dialect.ts'

@@ -1,4 +1,4 @@
-/** Merging: which collections require all nodes to merge their writes during a rolling upgrade. Pure. The cellar. */
+/** Merging: which collections require all nodes to merge their writes during a rolling upgrade. Pure. The store. */
 import type { Collection } from '../rows/collection.ts'
 import { fieldSources } from './field-sources.ts'
 import { formerTables, type Layout, type TableLayout } from './layout.ts'

@@ -1,4 +1,4 @@
-/** Key ranges: tests how ordered rows are split, with nulls and mixed directions. The cellar. */
+/** Key ranges: tests how ordered rows are split, with nulls and mixed directions. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** Key ranges: splits ordered rows into ranges that an index can seek; finds out if an index serves a list. Pure. The cellar. */
+/** Key ranges: splits ordered rows into ranges that an index can seek; finds out if an index serves a list. Pure. The store. */
 import type { Condition, ListRows, Term, Window } from '../flow/plan.ts'
 import { Prepared } from '../flow/prepared.ts'
 import { type Cell, type Collection, compareCells, indexesOf, keyColumns } from '../rows/collection.ts'

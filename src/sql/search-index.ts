@@ -1,4 +1,4 @@
-/** Search index: finds rows by the beginnings of words, and says how well they match. Pure. The cellar. R235. */
+/** Search index: finds rows by the beginnings of words, and says how well they match. Pure. The store. R235. */
 import { type Cell, type Collection, keyColumns, wordColumns } from '../rows/collection.ts'
 import { type Dialect, literal, quoted } from './dialect.ts'
 

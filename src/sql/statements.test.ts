@@ -1,4 +1,4 @@
-/** Tests the statements that plans compile to, and how SQLite runs the frequent ones. The cellar. */
+/** Tests the statements that plans compile to, and how SQLite runs the frequent ones. The store. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Statements: compiles plans into SQL, as text and values. Pure: it runs nothing. The cellar. */
+/** Statements: compiles plans into SQL, as text and values. Pure: it runs nothing. The store. */
 import type { RowKey } from '../flow/found-row.ts'
 import { type Cell, type Collection, isRecorded } from '../rows/collection.ts'
 import { type Dialect, equations, quoted, rowKeyColumns } from './dialect.ts'

@@ -1,4 +1,4 @@
-/** Stored layout: the description of the tables that a database keeps. Pure. The cellar. */
+/** Stored layout: the description of the tables that a database keeps. Pure. The store. */
 
 import type { Behaviour } from '../rows/collection.ts'
 

@@ -1,4 +1,4 @@
-/** Stored version: the version of the rows of a table, as the database remembers it. Pure. The cellar. */
+/** Stored version: the version of the rows of a table, as the database remembers it. Pure. The store. */
 import { type Collection, storedVersionOf } from '../rows/collection.ts'
 import type { TableLayout } from './stored-layout.ts'
 

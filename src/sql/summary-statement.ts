@@ -1,4 +1,4 @@
-/** Summary statement: compiles the groups of a list into SQL, and reads them exactly. The cellar. */
+/** Summary statement: compiles the groups of a list into SQL, and reads them exactly. The store. */
 import type { SummarizedGroup } from '../flow/outcome.ts'
 import type { ListRows, RowSummary } from '../flow/plan.ts'
 import type { Collection } from '../rows/collection.ts'

@@ -1,4 +1,4 @@
-/** Where: the conditions and the order of a list as SQL. Pure. The cellar. */
+/** Where: the conditions and the order of a list as SQL. Pure. The store. */
 
 import {
   byRelevance,

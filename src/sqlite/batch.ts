@@ -1,4 +1,4 @@
-/** Batch: commits the writes of one turn of the event loop in one transaction. The cellar. */
+/** Batch: commits the writes of one turn of the event loop in one transaction. The store. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { StoreContext, WriteNotice } from '../catalog/context.ts'
 import { hasWritten, isRowConflict, type RunStatement, runSteps } from '../catalog/steps.ts'
@@ -33,7 +33,7 @@ type BatchDeps = Omit<SqliteReadDeps, 'reader' | 'totals'> & { readonly db: Data
 
 /** Collects the writes of one turn of the event loop and commits them together; each is answered after the commit. */
 // long because: its functions share the queue of writes
-export function batchedWrites({ db, run, snapshot, cellar: opened, patience, counts, rows, world }: BatchDeps) {
+export function batchedWrites({ db, run, snapshot, context: opened, patience, counts, rows, world }: BatchDeps) {
   const totals = { batches: 0, batched: 0 }
   let waiting: QueuedWrite[] = []
   let planned = false
@@ -47,7 +47,7 @@ export function batchedWrites({ db, run, snapshot, cellar: opened, patience, cou
   const idle: (() => void)[] = []
   /** The rows that were written since the last commit. */
   const written: WriteNotice[] = []
-  const cellar: StoreContext = { ...opened, duplicateOf: sqliteDuplicate, onWrite: (row) => written.push(row) }
+  const context: StoreContext = { ...opened, duplicateOf: sqliteDuplicate, onWrite: (row) => written.push(row) }
 
   function join(plan: WritePlan): Promise<Outcome> {
     return new Promise((done, fail) => {
@@ -132,13 +132,13 @@ export function batchedWrites({ db, run, snapshot, cellar: opened, patience, cou
 
   function forget(): void {
     for (const row of written) {
-      if (row.key) rows.delete(rowName(cellar, { collection: row.collection, key: row.key }))
+      if (row.key) rows.delete(rowName(context, { collection: row.collection, key: row.key }))
       counts.add(row)
     }
     written.length = 0
-    if (!cellar.backlog) return
+    if (!context.backlog) return
     rows.clear() // during a rolling upgrade a write may also change rows of other collections
-    for (const collection of cellar.collections.keys()) counts.add({ collection, key: null })
+    for (const collection of context.collections.keys()) counts.add({ collection, key: null })
   }
 
   /** Runs one write and returns a function that answers it; throws if the whole transaction failed. */
@@ -147,7 +147,7 @@ export function batchedWrites({ db, run, snapshot, cellar: opened, patience, cou
     wrote = false
     if (apart) run(savepoint)
     try {
-      const outcome = runSteps(perform(cellar, plan), noting)
+      const outcome = runSteps(perform(context, plan), noting)
       if (!isCommitted(outcome) || isDry(plan)) undo()
       if (apart) run(release)
       return () => done(outcome)
@@ -160,7 +160,7 @@ export function batchedWrites({ db, run, snapshot, cellar: opened, patience, cou
       undo()
       if (apart) run(release)
       if (isRowConflict(error) && own.retries++ < mostRetries) return attempt(own)
-      const taken = sqliteDuplicate(error, cellar)
+      const taken = sqliteDuplicate(error, context)
       return taken ? () => done(taken) : () => fail(sqliteFailure(error))
     }
   }

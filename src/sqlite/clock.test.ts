@@ -1,4 +1,4 @@
-/** Clock: which time a file has if the machine's clock is set between starts. The cellar. */
+/** Clock: which time a file has if the machine's clock is set between starts. The store. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'

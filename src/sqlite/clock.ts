@@ -1,4 +1,4 @@
-/** Clock: the time of a file; it follows the monotonic clock and is saved in the file, so it never goes back. The cellar. */
+/** Clock: the time of a file; it follows the monotonic clock and is saved in the file, so it never goes back. The store. */
 
 import type { RunStatement } from '../catalog/steps.ts'
 import type { Clock, World } from '../flow/world.ts'

@@ -1,4 +1,4 @@
-/** Copy: copies the database of a file while others write it, checks the copy, and puts it in its place. The cellar. */
+/** Copy: copies the database of a file while others write it, checks the copy, and puts it in its place. The store. */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,4 +1,4 @@
-/** Failure: classifies errors of SQLite and maps them to client errors. The cellar. */
+/** Failure: classifies errors of SQLite and maps them to client errors. The store. */
 
 import type { StoreContext } from '../catalog/context.ts'
 import { outdatedNodeProblem } from '../catalog/old-nodes.ts'
@@ -42,10 +42,10 @@ export function sqliteCommitFailure(error: unknown): unknown {
 }
 
 /** The fields of a violated unique constraint, parsed from SQLite's message. */
-export function sqliteDuplicate(error: unknown, cellar: StoreContext): Outcome | null {
+export function sqliteDuplicate(error: unknown, context: StoreContext): Outcome | null {
   if (codeOf(error) !== 2067 && codeOf(error) !== 1555) return null
   const columns = (error as Error).message.replace(/^.*failed: /, '').split(', ')
-  for (const { collection } of cellar.collections.values()) {
+  for (const { collection } of context.collections.values()) {
     const meets = (names: readonly string[]) =>
       names.map((name) => `${collection.table}.${name}`).join() === columns.join()
     if (meets(keyColumns(collection))) return { is: 'duplicate', fields: ['id'] }

@@ -1,4 +1,4 @@
-/** Migrate: changes the tables of a file to the declared ones, in one transaction. The cellar. */
+/** Migrate: changes the tables of a file to the declared ones, in one transaction. The store. */
 
 import type { DatabaseSync } from 'node:sqlite'
 import { storeContext } from '../catalog/context.ts'
@@ -155,9 +155,9 @@ export function applySqlitePlan(site: SqliteMigrationContext, plan: MigrationPla
 /** Restores dropped values, one batch per transaction. */
 export function undropSqlite(site: SqliteMigrationContext): UndropResult[] {
   const { db, run, collections } = site
-  const cellar = storeContext(collections, admitUndrop(compareSqliteSchema(site)), sqliteDialect, () => false)
+  const context = storeContext(collections, admitUndrop(compareSqliteSchema(site)), sqliteDialect, () => false)
   const all: UndropResult[] = []
-  const some = (after: readonly string[] | null) => inTransaction(db, () => runSteps(undropBatch(cellar, after), run))
+  const some = (after: readonly string[] | null) => inTransaction(db, () => runSteps(undropBatch(context, after), run))
   for (let batch = some(null); ; batch = some(batch.after)) {
     all.push(...batch.results)
     if (batch.after === null) return all

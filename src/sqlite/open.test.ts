@@ -1,4 +1,4 @@
-/** Open: the URLs of stores, and how a store records its presence. The cellar. */
+/** Open: the URLs of stores, and how a store records its presence. The store. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

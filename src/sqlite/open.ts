@@ -1,4 +1,4 @@
-/** Open: opens the SQLite file of a URL, then migrates its schema or says what is missing. The cellar. */
+/** Open: opens the SQLite file of a URL, then migrates its schema or says what is missing. The store. */
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'

@@ -1,4 +1,4 @@
-/** Read plan: runs reads on the event loop if an index bounds their work, else on the reading thread. The cellar. */
+/** Read plan: runs reads on the event loop if an index bounds their work, else on the reading thread. The store. */
 
 import { type PreparedCollection, preparedCollection, type StoreContext } from '../catalog/context.ts'
 import { resolveList } from '../catalog/resolve-list.ts'
@@ -21,7 +21,7 @@ import type { WriteCounts } from './write-counts.ts'
 const maxCountInLoop = 2000
 
 export interface SqliteReadDeps {
-  readonly cellar: StoreContext
+  readonly context: StoreContext
   readonly run: RunStatement
   readonly snapshot: Snapshot
   /** Null for a database in memory, which no other thread can see. */
@@ -52,8 +52,8 @@ export const runSqliteRead = (looking: SqliteReadDeps, plan: ReadOnlyPlan): Outc
     return plan.do === 'read' && !plan.embeds ? readWithJoined(looking, plan) : readInLoop(looking, plan)
   })
 
-const readInLoop = ({ cellar, run }: SqliteReadDeps, plan: ReadOnlyPlan): Outcome =>
-  runSteps(perform(cellar, plan), run)
+const readInLoop = ({ context, run }: SqliteReadDeps, plan: ReadOnlyPlan): Outcome =>
+  runSteps(perform(context, plan), run)
 
 /** Reads a row with its joined rows, each from the cache if possible. */
 function readWithJoined(looking: SqliteReadDeps, { joined, ...plan }: Read): Outcome {
@@ -61,7 +61,7 @@ function readWithJoined(looking: SqliteReadDeps, { joined, ...plan }: Read): Out
   if (own.is !== 'found' || joined === undefined) return own
   const document = JSON.parse(own.doc) as Record<string, unknown>
   const others = joined.map((one) => {
-    const key = joinedKey(preparedCollection(looking.cellar, one.collection), one, document, plan.key.account)
+    const key = joinedKey(preparedCollection(looking.context, one.collection), one, document, plan.key.account)
     const other = key && readRow(looking, { ...plan, collection: one.collection, key })
     return other?.is === 'found' ? { doc: joinedText(one, other), revision: other.revision } : null
   })
@@ -69,12 +69,12 @@ function readWithJoined(looking: SqliteReadDeps, { joined, ...plan }: Read): Out
 }
 
 /** A name that is unique among the rows of all collections. */
-export const rowName = (cellar: StoreContext, { collection, key }: Pick<Read, 'collection' | 'key'>): string =>
-  `${collection} ${tombstoneId(preparedCollection(cellar, collection).collection, key)}`
+export const rowName = (context: StoreContext, { collection, key }: Pick<Read, 'collection' | 'key'>): string =>
+  `${collection} ${tombstoneId(preparedCollection(context, collection).collection, key)}`
 
 function readRow(looking: SqliteReadDeps, plan: Read): Outcome {
   if (plan.rights) return readInLoop(looking, plan)
-  const name = rowName(looking.cellar, plan)
+  const name = rowName(looking.context, plan)
   const before = looking.rows.get(name, null)
   if (before) return before
   const outcome = readInLoop(looking, plan)
@@ -106,19 +106,19 @@ function readSummary(
 
 /** Reads all rows on a thread of its own; those of a database in memory, which no other thread can see, at once. */
 function readWhole(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {
-  const { cellar, patience, world, ownReader } = looking
-  if (ownReader === null) return pagesAtOnce(cellar, plan, (page) => readInLoop(looking, page))
+  const { context, patience, world, ownReader } = looking
+  if (ownReader === null) return pagesAtOnce(context, plan, (page) => readInLoop(looking, page))
   return looking.readings.open(plan, () => {
     const { run, close } = ownReader()
-    return { read: (page) => run(perform(cellar, page), world.monotonic() + patience), close }
+    return { read: (page) => run(perform(context, page), world.monotonic() + patience), close }
   })
 }
 
 function readList(looking: SqliteReadDeps, plan: ListRows): Outcome | Promise<Outcome> {
-  const { cellar, reader } = looking
-  const own = cellar.collections.get(plan.collection) as PreparedCollection
+  const { context, reader } = looking
+  const own = context.collections.get(plan.collection) as PreparedCollection
   const total = plan.countTo === null ? null : knownTotal(looking, plan)
-  if (reader !== null && !isBounded(own.collection, resolveList(cellar, plan), cellar.dialect))
+  if (reader !== null && !isBounded(own.collection, resolveList(context, plan), context.dialect))
     return readListOnThread(looking, plan, reader, total)
   if (total !== undefined) return withTotal(readInLoop(looking, { ...plan, countTo: null }), total)
   if (reader === null || (plan.countTo as number) <= maxCountInLoop)
@@ -138,7 +138,7 @@ async function readListOnThread(
   reader: ThreadReader,
   total: number | null | undefined,
 ): Promise<Outcome> {
-  const { cellar, snapshot, counts, patience, world } = looking
+  const { context, snapshot, counts, patience, world } = looking
   const until = world.monotonic() + patience
   const before = counts.mark([plan.collection])
   const isStill = (): boolean => {
@@ -146,11 +146,11 @@ async function readListOnThread(
     return before === counts.mark([plan.collection])
   }
   if (total !== undefined) {
-    const rows = await reader.run(perform(cellar, { ...plan, countTo: null }), until)
+    const rows = await reader.run(perform(context, { ...plan, countTo: null }), until)
     if (plan.countTo === null) return rows
     if (isStill()) return withTotal(rows, total)
   }
-  const outcome = await reader.run(perform(cellar, plan), until)
+  const outcome = await reader.run(perform(context, plan), until)
   return isStill() ? rememberTotal(looking, plan, outcome) : outcome
 }
 

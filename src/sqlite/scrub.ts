@@ -1,4 +1,4 @@
-/** Scrub: rewrites a file, so that neither it nor its log contains what was deleted or overwritten. The cellar. */
+/** Scrub: rewrites a file, so that neither it nor its log contains what was deleted or overwritten. The store. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { World } from '../flow/world.ts'
 import { startError } from '../schema/hazard.ts'

@@ -1,4 +1,4 @@
-/** Snapshot: one read transaction for several reads, as a transaction costs as much as three short reads. The cellar. */
+/** Snapshot: one read transaction for several reads, as a transaction costs as much as three short reads. The store. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { RunStatement } from '../catalog/steps.ts'
 import type { Statement } from '../sql/statements.ts'

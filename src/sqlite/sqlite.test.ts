@@ -1,4 +1,4 @@
-/** SQLite: settings of a connection, refused releases of SQLite, and the bound of prepared statements. The cellar. */
+/** SQLite: settings of a connection, refused releases of SQLite, and the bound of prepared statements. The store. */
 
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,4 +1,4 @@
-/** SQLite: the store port on one file; reads run on the event loop, writes of a turn share a commit. The cellar. */
+/** SQLite: the store port on one file; reads run on the event loop, writes of a turn share a commit. The store. */
 import { availableParallelism, totalmem } from 'node:os'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { checkBacklog, needsBacklogCheck, sharedCatchUp, waitingIn } from '../catalog/old-nodes.ts'
@@ -110,19 +110,19 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
   db.exec('PRAGMA busy_timeout = 0')
   const run = statementRunner(db)
   const time = sqliteClock(run, world)
-  const cellar = { ...deps.cellar, caches, clockLead: time.lead }
-  const collections = [...cellar.collections.values()].map(({ collection }) => collection)
+  const context = { ...deps.context, caches, clockLead: time.lead }
+  const collections = [...context.collections.values()].map(({ collection }) => collection)
   const rows = new Remembered<FoundRow, null>(caches ? mostRows : 0)
   const totals = new Remembered<number | null, number>(caches ? mostTotals : 0)
   const counts = writeCounts(collections, () => snapshot.version())
   const thread = file === null ? null : threadReader(file, world)
-  const readings = openReadings(cellar, world)
+  const readings = openReadings(context, world)
   const snapshot = sqliteSnapshot(db, run, () => {
     rows.clear()
     totals.clear()
   })
   const looking = {
-    cellar,
+    context,
     run,
     snapshot,
     reader: thread,
@@ -170,7 +170,7 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
   }
   const behind = (): boolean => {
     try {
-      return snapshot.within(() => runSteps(checkBacklog(cellar), run))
+      return snapshot.within(() => runSteps(checkBacklog(context), run))
     } catch (error) {
       throw sqliteFailure(error)
     }
@@ -186,17 +186,17 @@ export function sqliteStore(deps: SqliteStoreDeps): Store {
   const keepUp = sharedCatchUp(behind, () => writes.join({ do: 'catchUp' }))
   return {
     execute: (plan) => {
-      if (!needsBacklogCheck(cellar, plan) || !behind()) return execute(plan)
+      if (!needsBacklogCheck(context, plan) || !behind()) return execute(plan)
       return keepUp().then(() => execute(plan))
     },
     keepsOrder: 'all',
     hold: snapshot.hold,
     secret: deps.secret,
-    restoredAt: cellar.restoredAt ?? 0,
+    restoredAt: context.restoredAt ?? 0,
     caches,
     clock: time,
     misfits: deps.misfits,
-    ...(cellar.backlog && { waiting: (name) => waitingIn(cellar, name) }),
+    ...(context.backlog && { waiting: (name) => waitingIn(context, name) }),
     mark,
     isUnaffected: counts.leaveSince,
     usage: () => ({ connections: [], losses: 0, ...writes.totals }),

@@ -1,4 +1,4 @@
-/** Thread reader: runs lists that no index bounds on a thread, so that they do not block the event loop. The cellar. */
+/** Thread reader: runs lists that no index bounds on a thread, so that they do not block the event loop. The store. */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { type ResultRow, runStepsAsync, type Steps } from '../catalog/steps.ts'

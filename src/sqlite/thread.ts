@@ -1,4 +1,4 @@
-/** Thread: runs statements one by one on a read-only connection; imports almost nothing of the library. The cellar. */
+/** Thread: runs statements one by one on a read-only connection; imports almost nothing of the library. The store. */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ResultRow } from '../catalog/steps.ts'

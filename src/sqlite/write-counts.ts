@@ -1,4 +1,4 @@
-/** Write counts: counts the writes to each collection, and keeps the last ones, so that caches know if they are still valid. The cellar. */
+/** Write counts: counts the writes to each collection, and keeps the last ones, so that caches know if they are still valid. The store. */
 import type { WriteNotice } from '../catalog/context.ts'
 import type { ListedRows } from '../flow/store.ts'
 import type { Collection } from '../rows/collection.ts'

@@ -1,4 +1,4 @@
-/** Combined create: a creation with all that it requires and records as one statement. Pure. The cellar. */
+/** Combined create: a creation with all that it requires and records as one statement. Pure. The store. */
 
 import type { PreparedCollection, StoreContext } from '../catalog/context.ts'
 import type { Create } from '../flow/plan.ts'
@@ -31,19 +31,20 @@ const claimColumns = Object.keys(claimTable.columns)
  * both succeeded.
  */
 export function combinedCreate(
-  cellar: StoreContext,
+  context: StoreContext,
   own: PreparedCollection,
   plan: Create,
   { revision, hidden, event }: CreatedParts,
 ): Statement | null {
-  const { dialect } = cellar
+  const { dialect } = context
   if (!dialect.combines || plan.id !== 'fresh' || (plan.claim?.expired ?? null) !== null) return null
   const held = requiredRows(plan)
-  if (held.length > maxRequiredRows || held.some(({ collection }) => cellar.rights?.visible.of(collection))) return null
+  if (held.length > maxRequiredRows || held.some(({ collection }) => context.rights?.visible.of(collection)))
+    return null
   const { collection, shape } = own
   const { doc, cells } = plan.row
   const values: Cell[] = [...rowKeyValues(collection, plan.key, dialect), revision, shape, doc, hidden, ...cells]
-  const targets = held.map(({ collection: name }) => (cellar.collections.get(name) as PreparedCollection).collection)
+  const targets = held.map(({ collection: name }) => (context.collections.get(name) as PreparedCollection).collection)
   for (const [i, { id }] of held.entries())
     values.push(...rowKeyValues(targets[i] as Collection, { id, parent: null, account: plan.key.account }, dialect))
   if (plan.claim) {
@@ -54,7 +55,7 @@ export function combinedCreate(
   if (event) values.push(...ownEventValues(event))
   const name = `create ${event ? `${recordingName(event)} ` : ''}${plan.claim ? 'with a key ' : ''}${held.map(({ collection: one }) => one).join(' ')}`
   const { text, many } = own.prepared.form(name, () =>
-    createTexts({ collection, targets, claimed: plan.claim !== null, event }, cellar),
+    createTexts({ collection, targets, claimed: plan.claim !== null, event }, context),
   )
   return { text, ...(many && { many }), values, autocommit: 'write' }
 }
@@ -77,8 +78,8 @@ interface NewRow {
 }
 
 // long because: both texts are built from the same parts
-function createTexts({ collection, targets, claimed, event }: NewRow, cellar: StoreContext): StatementText {
-  const { dialect } = cellar
+function createTexts({ collection, targets, claimed, event }: NewRow, context: StoreContext): StatementText {
+  const { dialect } = context
   const names = keyColumns(collection)
   const columns = [
     ...names,
@@ -104,7 +105,7 @@ function createTexts({ collection, targets, claimed, event }: NewRow, cellar: St
   if (event) types.push(...ownEventTypes(event))
 
   const [one, each] = valuesOf(types, dialect)
-  const recorded = event ? recordedParts(cellar, { event, collection, places }) : () => []
+  const recorded = event ? recordedParts(context, { event, collection, places }) : () => []
   const range = (from: number, count: number, value: (i: number) => string) =>
     Array.from({ length: count }, (_, i) => value(from + i)).join(', ')
   const into = `INSERT INTO ${quoted(collection.table)} (${columns.join(', ')})`

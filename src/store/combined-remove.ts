@@ -1,4 +1,4 @@
-/** Combined remove: a deletion with its tombstone and its event as one statement. The cellar. */
+/** Combined remove: a deletion with its tombstone and its event as one statement. The store. */
 
 import { type PreparedCollection, preparedCollection, type StoreContext, type ViewedRow } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'
@@ -31,30 +31,30 @@ import {
  * another revision. Null if it needs more statements, as nodes of another declaration keep something of the row.
  */
 export function* combinedRemove(
-  cellar: StoreContext,
+  context: StoreContext,
   plan: Remove,
   current: ReadResult | null,
 ): Steps<Statement | null> {
-  const own = preparedCollection(cellar, plan.collection)
+  const own = preparedCollection(context, plan.collection)
   const { collection, former, shape } = own
-  const { dialect, dropped, backlog } = cellar
+  const { dialect, dropped, backlog } = context
   if (!dialect.combines || dropped || backlog || former) return null
-  const ledgers = yield* ledgersOf(cellar, own)
+  const ledgers = yield* ledgersOf(context, own)
   if (ledgers && !(current?.is === 'found' && current.revision === plan.revision && isCompleteEvent(own, current)))
     return null
   const { key, revision, time } = plan
   const doc = current?.is === 'found' ? current.doc : ''
   const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time }
-  const event = ledgers && eventValues(cellar, collection, { ...change, ledgers })
+  const event = ledgers && eventValues(context, collection, { ...change, ledgers })
   const last = event ? revision + 1 : revision
   const owner = collection.account === null ? null : key.account
   const values: Cell[] = [...rowKeyValues(collection, key, dialect), revision]
   if (isRemembered(collection, event)) values.push(last)
   if (collection.retention !== 0) values.push(tombstoneId(collection, key), time, owner)
-  if (collection.retention !== null) values.push(expiresBy(cellar, time) - collection.retention)
+  if (collection.retention !== null) values.push(expiresBy(context, time) - collection.retention)
   if (event) values.push(shape, doc, ...ownEventValues(event))
   const texts = own.prepared.form(`remove${event ? ` ${recordingName(event)}` : ''}`, () =>
-    removeTexts(own, event, cellar),
+    removeTexts(own, event, context),
   )
   return { ...texts, values, autocommit: 'write' }
 }
@@ -71,9 +71,9 @@ const isCompleteEvent = ({ eventJoins }: PreparedCollection, current: FoundRow):
 function removeTexts(
   { collection }: PreparedCollection,
   event: EventValues | null,
-  cellar: StoreContext,
+  context: StoreContext,
 ): StatementText {
-  const { dialect } = cellar
+  const { dialect } = context
   const { retention } = collection
   const names = keyColumns(collection)
   const types: ListType[] = [...textTypes(names), 'bigint']
@@ -86,7 +86,7 @@ function removeTexts(
   const shape = types.length
   if (event) types.push('bigint', 'text', ...ownEventTypes(event))
   const places = { key: 0, revision: last, shape, doc: shape + 1, own: shape + 2 }
-  const recorded = event ? recordedParts(cellar, { event, collection, places }) : () => []
+  const recorded = event ? recordedParts(context, { event, collection, places }) : () => []
   const name = literal(storedNameOf(collection))
 
   const parts = (from: string, value: (i: number) => string, oldest: string, isBatch: boolean): readonly string[] => [

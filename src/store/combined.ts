@@ -1,4 +1,4 @@
-/** Combined statements: several steps or requests as one statement, to save round trips. Pure. The cellar. */
+/** Combined statements: several steps or requests as one statement, to save round trips. Pure. The store. */
 
 import type { PreparedCollection, StoreContext } from '../catalog/context.ts'
 import type { ListRows } from '../flow/plan.ts'
@@ -30,13 +30,13 @@ export function coalescableRead({ collection, prepared, texts }: PreparedCollect
 /** Updates a row at a revision; can be coalesced with updates of the same columns. */
 // long because: both texts are built from the same parts
 export function combinedUpdate(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, prepared }: PreparedCollection,
   moved: readonly number[],
   event: EventValues | null,
 ): StatementText {
   return prepared.form(`change ${moved.join(' ')}${event ? ` ${recordingName(event)} ${event.action}` : ''}`, () => {
-    const { dialect } = cellar
+    const { dialect } = context
     const single = updateText(collection, moved, dialect)
     if (!dialect.coalesces) return { text: single }
     const names = keyColumns(collection)
@@ -58,7 +58,7 @@ export function combinedUpdate(
     const typed = [...types, ...ownEventTypes(event)]
     const [one, each] = valuesOf(typed, dialect)
     const places = { key: set.length, revision: null, shape: 0, doc: 1, own: types.length }
-    const recorded = recordedParts(cellar, { event, collection, places })
+    const recorded = recordedParts(context, { event, collection, places })
     const recordOne = recorded(' FROM written', one)
     const own = at.map((i, n) => `written.at${n} = one.c${i}`).join(' AND ')
     const recordAll = recorded(` FROM one JOIN written ON ${own}`, each)

@@ -1,4 +1,4 @@
-/** Tests the statements of lists after a position and below an owner. The cellar. */
+/** Tests the statements of lists after a position and below an owner. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'

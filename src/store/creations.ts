@@ -1,4 +1,4 @@
-/** Creations: writes new rows of one transaction, with one statement for all that differ only in their values. The cellar. */
+/** Creations: writes new rows of one transaction, with one statement for all that differ only in their values. The store. */
 
 import type { StoreContext } from '../catalog/context.ts'
 import { hasWritten, type Steps, withoutAutocommit } from '../catalog/steps.ts'
@@ -15,7 +15,7 @@ interface LoneCreation {
 }
 
 export function* performCreations(
-  cellar: StoreContext,
+  context: StoreContext,
   plans: readonly Create[],
   perform: (plan: Create) => Steps<Outcome>,
 ): Steps<Outcome> {
@@ -23,9 +23,9 @@ export function* performCreations(
   let alike: LoneCreation[] = []
   let many: CoalescedStatement | undefined
   for (const plan of plans) {
-    const lone = loneCreation(cellar, plan)
+    const lone = loneCreation(context, plan)
     if (many && lone?.many?.text !== many.text) {
-      const refused = yield* writeAlike(cellar, alike, many, outcomes)
+      const refused = yield* writeAlike(context, alike, many, outcomes)
       if (refused) return refused
       alike = []
     }
@@ -36,13 +36,13 @@ export function* performCreations(
       if (refused) return refused
     }
   }
-  const refused = many && (yield* writeAlike(cellar, alike, many, outcomes))
+  const refused = many && (yield* writeAlike(context, alike, many, outcomes))
   return refused ?? { is: 'several', outcomes }
 }
 
 /** Runs the statements of lone creations as one, which returns the ids of new rows; most are done then. */
 function* writeAlike(
-  cellar: StoreContext,
+  context: StoreContext,
   alike: readonly LoneCreation[],
   { text, types }: CoalescedStatement,
   outcomes: Outcome[],
@@ -50,9 +50,9 @@ function* writeAlike(
   const rows = yield { text, values: [], lists: { types, rows: alike.map(({ values }) => values) } }
   const written = new Set(rows.map((row) => row.at0))
   for (const { plan } of alike) {
-    if (written.has(plan.key.id)) outcomes.push(createdAlone(cellar, plan))
+    if (written.has(plan.key.id)) outcomes.push(createdAlone(context, plan))
     else {
-      const refused = yield* finish(createAfterwards(cellar, plan), outcomes)
+      const refused = yield* finish(createAfterwards(context, plan), outcomes)
       if (refused) return refused
     }
   }
@@ -76,7 +76,7 @@ function* finish(steps: Steps<Outcome>, outcomes: Outcome[]): Steps<Outcome | nu
 
 /** Each creation behind a savepoint, so that what a refused one has written is undone. */
 export function* performApart(
-  cellar: StoreContext,
+  context: StoreContext,
   plans: readonly Create[],
   perform: (plan: Create) => Steps<Outcome>,
 ): Steps<Outcome> {
@@ -88,7 +88,7 @@ export function* performApart(
       outcome = yield* withoutAutocommit(perform(plan))
     } catch (error) {
       const refused =
-        error instanceof Problem ? ({ is: 'refused', error } as const) : cellar.duplicateOf?.(error, cellar)
+        error instanceof Problem ? ({ is: 'refused', error } as const) : context.duplicateOf?.(error, context)
       if (!refused) throw error
       outcome = refused
     }

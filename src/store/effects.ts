@@ -1,4 +1,4 @@
-/** Effects: performs a write with the changes of other rows that follow from it; all are committed, or none. The cellar. */
+/** Effects: performs a write with the changes of other rows that follow from it; all are committed, or none. The store. */
 
 import { preparedCollection, type StoreContext } from '../catalog/context.ts'
 import { readWaiting, waitingIn } from '../catalog/old-nodes.ts'
@@ -31,53 +31,54 @@ const newCourse = (): EffectCourse => ({ last: new Map(), joined: new Map() })
  * row, as an effect may change the row that was written.
  */
 export function* writeWithEffects(
-  context: StoreContext,
+  callerContext: StoreContext,
   given: RowWrite,
   current: ReadResult | null,
   held: boolean,
   outer: EffectCourse | null = null,
 ): Steps<Outcome> {
   let plan = given
-  const cellar = ofService(context)
+  const context = ofService(callerContext)
   const effects = [...(given.effects ?? [])]
   while (plan.consequences) {
-    const decided: RowWrite = yield* decideConsequences(cellar, plan.consequences, held)
+    const decided: RowWrite = yield* decideConsequences(context, plan.consequences, held)
     effects.push(...(decided.effects ?? []))
     plan = decided
   }
   if (effects.length === 0) {
-    const write = writeRow(context, plan, current)
-    const hasRows = hasEventRows(cellar, plan, current)
+    const write = writeRow(callerContext, plan, current)
+    const hasRows = hasEventRows(context, plan, current)
     const outcome = yield* hasRows ? withoutAutocommit(write) : write
-    if (hasRows) yield* recordEventRows(cellar, plan, current, outcome)
-    if (outer) noteState(cellar, plan, outcome, outer.last)
-    return outcome.is === 'removed' ? yield* followRemoved(cellar, outcome, outer) : outcome
+    if (hasRows) yield* recordEventRows(context, plan, current, outcome)
+    if (outer) noteState(context, plan, outcome, outer.last)
+    return outcome.is === 'removed' ? yield* followRemoved(context, outcome, outer) : outcome
   }
   const course = outer ?? newCourse()
   const { last } = course
-  const rows = yield* lockRows(cellar, plan, effects)
-  for (const one of effects.filter(isListCheck)) yield* performListCheck(cellar, one) // before this changes the list itself
-  const outcome = yield* withoutAutocommit(writeRow(context, plan, current))
+  const rows = yield* lockRows(context, plan, effects)
+  for (const one of effects.filter(isListCheck)) yield* performListCheck(context, one) // before this changes the list itself
+  const outcome = yield* withoutAutocommit(writeRow(callerContext, plan, current))
   if (!isCommitted(outcome)) return outcome
-  noteState(cellar, plan, outcome, last)
+  noteState(context, plan, outcome, last)
   if (plan.do === 'remove') rows.clear()
-  else if (plan.do !== 'keep') rows.delete(rowName(cellar, plan))
-  const refusal = yield* performEffects(cellar, effects, rows, outer, course)
-  yield* recordEventRows(cellar, plan, current, outcome) // as the effects left these rows
-  return refusal ?? (yield* followRemoved(cellar, lastState(cellar, plan, outcome, last), outer))
+  else if (plan.do !== 'keep') rows.delete(rowName(context, plan))
+  const refusal = yield* performEffects(context, effects, rows, outer, course)
+  yield* recordEventRows(context, plan, current, outcome) // as the effects left these rows
+  return refusal ?? (yield* followRemoved(context, lastState(context, plan, outcome, last), outer))
 }
 
 /** What follows from a write is done by the service itself, also with rows that do not exist for the caller. */
-const ofService = (cellar: StoreContext): StoreContext => (cellar.rights ? { ...cellar, rights: undefined } : cellar)
+const ofService = (context: StoreContext): StoreContext =>
+  context.rights ? { ...context, rights: undefined } : context
 
-function noteState(cellar: StoreContext, plan: RowWrite, outcome: Outcome, last: LastStates): void {
+function noteState(context: StoreContext, plan: RowWrite, outcome: Outcome, last: LastStates): void {
   if (plan.do !== 'keep' && (outcome.is === 'created' || outcome.is === 'changed'))
-    last.set(rowName(cellar, plan), outcome)
+    last.set(rowName(context, plan), outcome)
 }
 
-function lastState(cellar: StoreContext, plan: RowWrite, outcome: Outcome, last: LastStates): Outcome {
+function lastState(context: StoreContext, plan: RowWrite, outcome: Outcome, last: LastStates): Outcome {
   if (plan.do === 'keep' || (outcome.is !== 'created' && outcome.is !== 'changed')) return outcome
-  return { ...outcome, ...last.get(rowName(cellar, plan)), is: outcome.is }
+  return { ...outcome, ...last.get(rowName(context, plan)), is: outcome.is }
 }
 
 const keep: RowWrite = { do: 'keep' }
@@ -85,7 +86,7 @@ const nothingWaits: EffectReadResult = { is: 'waiting', parts: null }
 
 /** Decides consequences; the guards make the write fail if a row that they were decided from has changed by then. */
 function* decideConsequences(
-  cellar: StoreContext,
+  context: StoreContext,
   { reads, decide }: Consequences,
   held: boolean,
 ): Steps<RowWrite & { readonly effects: readonly Effect[] }> {
@@ -93,19 +94,19 @@ function* decideConsequences(
   const results: EffectReadResult[] = []
   for (const read of reads) {
     if (read.do === 'family') {
-      results.push(yield* readFamily(cellar, read))
+      results.push(yield* readFamily(context, read))
       continue
     }
     if (read.do === 'waiting') {
-      const waits = waitingIn(cellar, read.collection) !== null
-      results.push(waits ? { is: 'waiting', parts: yield* readWaiting(cellar, read.collection) } : nothingWaits)
+      const waits = waitingIn(context, read.collection) !== null
+      results.push(waits ? { is: 'waiting', parts: yield* readWaiting(context, read.collection) } : nothingWaits)
       continue
     }
     if (read.do === 'table') {
-      results.push(yield* performTablePlan(cellar, read))
+      results.push(yield* performTablePlan(context, read))
       continue
     }
-    const row = yield* readRow(cellar, read, held)
+    const row = yield* readRow(context, read, held)
     results.push(row)
     if (read.lock) continue
     const { collection, key, time } = read
@@ -116,18 +117,18 @@ function* decideConsequences(
 }
 
 /** Performs the consequences of rows that a cascade removed. */
-function* followRemoved(cellar: StoreContext, outcome: Outcome, outer: EffectCourse | null): Steps<Outcome> {
+function* followRemoved(context: StoreContext, outcome: Outcome, outer: EffectCourse | null): Steps<Outcome> {
   if (outcome.is !== 'removed' || !outcome.consequences) return outcome
   const course = outer ?? newCourse()
   const effects: Effect[] = []
-  for (const one of outcome.consequences) effects.push(...(yield* decideConsequences(cellar, one, true)).effects)
-  const rows = yield* lockRows(cellar, keep, effects)
-  return (yield* performEffects(cellar, effects, rows, outer, course)) ?? { is: 'removed' }
+  for (const one of outcome.consequences) effects.push(...(yield* decideConsequences(context, one, true)).effects)
+  const rows = yield* lockRows(context, keep, effects)
+  return (yield* performEffects(context, effects, rows, outer, course)) ?? { is: 'removed' }
 }
 
 /** Performs effects one after the other, on rows that were read; the refusal of one refuses all. */
 function* performEffects(
-  cellar: StoreContext,
+  context: StoreContext,
   effects: readonly Effect[],
   rows: Map<string, ReadResult>,
   outer: EffectCourse | null,
@@ -135,17 +136,17 @@ function* performEffects(
 ): Steps<Outcome | null> {
   for (const effect of effects) {
     if (!isRowChange(effect)) {
-      if (effect.do === 'table') yield* performTablePlan(cellar, effect)
+      if (effect.do === 'table') yield* performTablePlan(context, effect)
       continue
     }
     if (effect.joins) {
-      joinChange(effect, rowName(cellar, effect), rows, course)
+      joinChange(effect, rowName(context, effect), rows, course)
       continue
     }
-    const refusal = yield* performChange(cellar, effect, rows, course)
+    const refusal = yield* performChange(context, effect, rows, course)
     if (refusal) return refusal
   }
-  return outer ? null : yield* performJoined(cellar, course)
+  return outer ? null : yield* performJoined(context, course)
 }
 
 function joinChange(effect: RowChange, name: string, rows: Map<string, ReadResult>, { joined }: EffectCourse): void {
@@ -156,12 +157,12 @@ function joinChange(effect: RowChange, name: string, rows: Map<string, ReadResul
 }
 
 /** Makes the joined changes, and those that follow from them, as totals of totals. */
-function* performJoined(cellar: StoreContext, course: EffectCourse): Steps<Outcome | null> {
+function* performJoined(context: StoreContext, course: EffectCourse): Steps<Outcome | null> {
   for (let [next] = course.joined; next; [next] = course.joined) {
     const [name, { effect, locked }] = next
     course.joined.delete(name)
     const rows = new Map(locked ? [[name, locked] as const] : [])
-    const refusal = yield* performChange(cellar, effect, rows, course)
+    const refusal = yield* performChange(context, effect, rows, course)
     if (refusal) return refusal
   }
   return null
@@ -169,40 +170,40 @@ function* performJoined(cellar: StoreContext, course: EffectCourse): Steps<Outco
 
 /** Performs a change, on the row as it was locked if it has not been written since; returns its refusal. */
 function* performChange(
-  cellar: StoreContext,
+  context: StoreContext,
   effect: RowChange,
   rows: Map<string, ReadResult>,
   course: EffectCourse,
 ): Steps<Outcome | null> {
-  const name = rowName(cellar, effect)
+  const name = rowName(context, effect)
   const [locked, written] = [rows.get(name), course.last.get(name)]
   // An earlier effect may have written the row, as a new child changes the total of its parent.
   const isCurrent = locked && (written === undefined || written.revision === locked.revision)
-  const current = isCurrent ? locked : yield* readRow(cellar, effect, true)
+  const current = isCurrent ? locked : yield* readRow(context, effect, true)
   const before = locked ?? current
   const { collection, expectedRevision = before.revision } = effect
   if (expectedRevision !== before.revision) throw rowConflict(collection)
   const write = effect.change(current, before)
   if (write.do !== 'keep' || write.consequences) rows.delete(name) // the next effect on it reads the row as this one wrote it
-  const outcome = yield* withoutAutocommit(writeWithEffects(cellar, write, current, true, course))
+  const outcome = yield* withoutAutocommit(writeWithEffects(context, write, current, true, course))
   if (outcome.is === 'duplicate' || outcome.is === 'unmet') return { collection, ...outcome }
   return isCommitted(outcome) ? null : outcome
 }
 
 /** Reads and locks the rows that are written: owners before their children, then in order, so that two writes cannot deadlock. */
-function* lockRows(cellar: StoreContext, plan: RowWrite, effects: readonly Effect[]): Steps<Map<string, ReadResult>> {
+function* lockRows(context: StoreContext, plan: RowWrite, effects: readonly Effect[]): Steps<Map<string, ReadResult>> {
   const own = plan.do === 'update' || plan.do === 'remove' ? [plan] : []
   const place = (row: LockedRow) =>
-    `${ownersOf(cellar, row.collection)} ${rowName(cellar, row)} ${isOnlyChecked(row) ? 1 : 0}`
-  yield* lockLists(cellar, effects.filter(isListCheck))
+    `${ownersOf(context, row.collection)} ${rowName(context, row)} ${isOnlyChecked(row) ? 1 : 0}`
+  yield* lockLists(context, effects.filter(isListCheck))
   const ordered: LockedRow[] = [...own, ...effects.filter(isRowChange)].sort((a, b) => (place(a) < place(b) ? -1 : 1))
   if (ordered.at(-1) === plan) ordered.pop() // the write itself locks it next
   const rows = new Map<string, ReadResult>()
   for (const group of groupsOf(ordered)) {
-    yield* lockTogether(cellar, group, rows)
+    yield* lockTogether(context, group, rows)
     for (const row of group) {
-      const name = rowName(cellar, row)
-      const locked = rows.get(name) ?? (yield* readRow(cellar, row, !isOnlyChecked(row)))
+      const name = rowName(context, row)
+      const locked = rows.get(name) ?? (yield* readRow(context, row, !isOnlyChecked(row)))
       rows.set(name, locked)
       row.admit?.(locked)
     }
@@ -230,18 +231,18 @@ const isLockedAlike = (one: LockedRow, other: LockedRow): boolean =>
  * Locks the rows of a group by one statement, where that saves round trips; absent ones and those of collections whose ids are
  * unique only within their owner are left to the caller.
  */
-function* lockTogether(cellar: StoreContext, group: readonly LockedRow[], rows: Map<string, ReadResult>): Steps<void> {
-  const fresh = group.filter((row) => !rows.has(rowName(cellar, row)))
+function* lockTogether(context: StoreContext, group: readonly LockedRow[], rows: Map<string, ReadResult>): Steps<void> {
+  const fresh = group.filter((row) => !rows.has(rowName(context, row)))
   const ids = [...new Set(fresh.map(({ key }) => key.id))]
   const [first] = fresh
-  if (!cellar.dialect.combines || !first || ids.length < 2) return
+  if (!context.dialect.combines || !first || ids.length < 2) return
   const { collection, key } = first
-  if (preparedCollection(cellar, collection).collection.composite) return
+  if (preparedCollection(context, collection).collection.composite) return
   const lock = isOnlyChecked(first) ? 'share' : 'update'
-  const found = yield* lockPresentRows(cellar, { collection, account: key.account, ids, lock })
+  const found = yield* lockPresentRows(context, { collection, account: key.account, ids, lock })
   for (const row of fresh) {
     const locked = found.get(row.key.id)
-    if (locked) rows.set(rowName(cellar, row), locked)
+    if (locked) rows.set(rowName(context, row), locked)
   }
 }
 
@@ -252,11 +253,11 @@ const isOnlyChecked = ({ lock }: LockedRow): boolean => lock === 'share'
 type RowOfChange = Pick<RowChange, 'collection' | 'key'>
 type LockedRow = Pick<RowChange, 'collection' | 'key' | 'time' | 'lock' | 'admit'>
 
-const rowName = (cellar: StoreContext, { collection, key }: RowOfChange): string =>
-  `${collection}/${tombstoneId(preparedCollection(cellar, collection).collection, key)}`
+const rowName = (context: StoreContext, { collection, key }: RowOfChange): string =>
+  `${collection}/${tombstoneId(preparedCollection(context, collection).collection, key)}`
 
 /** How many levels of owners a collection has. */
-function ownersOf(cellar: StoreContext, name: string): number {
-  const { parent } = preparedCollection(cellar, name).collection
-  return parent === null ? 0 : 1 + ownersOf(cellar, parent.collection)
+function ownersOf(context: StoreContext, name: string): number {
+  const { parent } = preparedCollection(context, name).collection
+  return parent === null ? 0 : 1 + ownersOf(context, parent.collection)
 }

@@ -1,4 +1,4 @@
-/** Embedded outcome: reads the rows that are embedded in the rows of an outcome, one statement for each name. R232. The cellar. */
+/** Embedded outcome: reads the rows that are embedded in the rows of an outcome, one statement for each name. R232. The store. */
 
 import { type PreparedCollection, preparedCollection, type StoreContext, viewStoredRow } from '../catalog/context.ts'
 import { refusePendingColumns } from '../catalog/old-nodes.ts'
@@ -16,7 +16,7 @@ import { joinsOf, withJoinedTexts } from './joined.ts'
 
 /** An outcome with the rows that are embedded in its rows, or in the row that was written. R232. */
 export function* withEmbeddedRows(
-  cellar: StoreContext,
+  context: StoreContext,
   steps: Steps<Outcome>,
   embeds: readonly RowEmbed[],
   plan: Plan,
@@ -25,20 +25,20 @@ export function* withEmbeddedRows(
   switch (outcome.is) {
     case 'page': {
       const owner = (plan.do === 'list' && plan.parent?.id) || ''
-      return { ...outcome, embedded: yield* readEmbedded(cellar, embeds, outcome, () => owner) }
+      return { ...outcome, embedded: yield* readEmbedded(context, embeds, outcome, () => owner) }
     }
     case 'found':
       return {
         ...outcome,
-        embedded: yield* readEmbedded(cellar, embeds, rowsOfItem(outcome, joinsOf(plan).joined), noOwner),
+        embedded: yield* readEmbedded(context, embeds, rowsOfItem(outcome, joinsOf(plan).joined), noOwner),
       }
     case 'created':
     case 'changed':
-      return { ...outcome, embedded: yield* readEmbedded(cellar, embeds, { data: outcome.doc }, noOwner) }
+      return { ...outcome, embedded: yield* readEmbedded(context, embeds, { data: outcome.doc }, noOwner) }
     case 'kept': {
       const { current } = outcome
       if (current.is !== 'found') return outcome
-      const embedded = yield* readEmbedded(cellar, embeds, { data: current.doc }, noOwner)
+      const embedded = yield* readEmbedded(context, embeds, { data: current.doc }, noOwner)
       return { ...outcome, current: { ...current, embedded } }
     }
     default:
@@ -56,7 +56,7 @@ const rowsOfItem = ({ doc, document, joined = [] }: FoundRow, joins: readonly Ro
 })
 
 function* readEmbedded(
-  cellar: StoreContext,
+  context: StoreContext,
   embeds: readonly RowEmbed[],
   rows: StoredRows,
   ownerOf: OwnerOf,
@@ -67,15 +67,15 @@ function* readEmbedded(
     const ids = one.pairsOf === undefined ? given : given.map((id, i) => id && pairName(ownerOf(i), id))
     const wanted = [...new Set(ids.filter((id) => id !== null))]
     const read = one.list
-      ? readFirstRows(cellar, one, one.list, wanted)
+      ? readFirstRows(context, one, one.list, wanted)
       : one.pairsOf === undefined
-        ? readRowsById(cellar, one, wanted)
-        : readPairs(cellar, one, one.pairsOf, wanted)
+        ? readRowsById(context, one, wanted)
+        : readPairs(context, one, one.pairsOf, wanted)
     const { docs, parts } = wanted.length === 0 ? noRows : yield* read
     const data = { data: docs.join(documentSeparator) }
-    const found = docs.length === 0 ? data : yield* withJoinedTexts(cellar, data, one.joined, one.account)
+    const found = docs.length === 0 ? data : yield* withJoinedTexts(context, data, one.joined, one.account)
     const owners = [...parts].flatMap(([id, { count }]) => Array<string>(count).fill(id))
-    const embedded = yield* readEmbedded(cellar, one.embeds, found, (row) => owners[row] as string)
+    const embedded = yield* readEmbedded(context, one.embeds, found, (row) => owners[row] as string)
     all.push({ ...found, parts: ids.map((id) => (id === null ? noPart : (parts.get(id) ?? noPart))), embedded })
   }
   return all
@@ -92,14 +92,14 @@ const noRows: RowsById = { docs: [], parts: new Map() }
 const noPart: RowsPart = { from: 0, count: 0, hasMore: false }
 
 function* readRowsById(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, account }: RowEmbed,
   ids: readonly string[],
 ): Steps<RowsById> {
-  const own = preparedCollection(cellar, collection)
-  const statement = own.prepared.form('embedded', () => rowsByIdStatement(own.collection, cellar.dialect))
-  const found = yield fillSlots(statement, embedValues(cellar, account, ids))
-  const test = cellar.rights?.visible.of(collection)
+  const own = preparedCollection(context, collection)
+  const statement = own.prepared.form('embedded', () => rowsByIdStatement(own.collection, context.dialect))
+  const found = yield fillSlots(statement, embedValues(context, account, ids))
+  const test = context.rights?.visible.of(collection)
   const rows = test ? found.filter((row) => test.matches(viewStoredRow(own, row).doc)) : found
   const parts = rows.map(({ id }, from): [string, RowsPart] => [id as string, { from, count: 1, hasMore: false }])
   return { docs: documentsOf(own, rows), parts: new Map(parts) }
@@ -109,18 +109,18 @@ const pairName = (owner: string, id: string): string => `${encodeURIComponent(ow
 
 /** Finds pairs by their names, those of an owner and another row. */
 function* readPairs(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, account }: RowEmbed,
   column: string,
   names: readonly string[],
 ): Steps<RowsById> {
-  const own = preparedCollection(cellar, collection)
-  const statement = own.prepared.form('pairs', () => pairsStatement(own.collection, cellar.dialect))
+  const own = preparedCollection(context, collection)
+  const statement = own.prepared.form('pairs', () => pairsStatement(own.collection, context.dialect))
   const sides = names.map((name) => name.split('/').map(decodeURIComponent))
   const [owners, others] = [0, 1].map((side) => [...new Set(sides.map((one) => one[side] as string))])
   const isParent = column === 'parent'
   const [parents, ids] = (isParent ? [owners, others] : [others, owners]) as [string[], string[]]
-  const rows = yield fillSlots(statement, [...embedValues(cellar, account, parents), idsValue(ids, cellar.dialect)])
+  const rows = yield fillSlots(statement, [...embedValues(context, account, parents), idsValue(ids, context.dialect)])
   const parts = rows.map(({ parent, id }, from): [string, RowsPart] => [
     isParent ? pairName(parent as string, id as string) : pairName(id as string, parent as string),
     { from, count: 1, hasMore: false },
@@ -130,23 +130,23 @@ function* readPairs(
 
 /** The first page of a list for each of its owners. */
 function* readFirstRows(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, account }: RowEmbed,
   list: ListRows,
   owners: readonly string[],
 ): Steps<RowsById> {
-  const own = preparedCollection(cellar, collection)
-  const plan = resolveList(cellar, cellar.rights ? { ...list, rights: cellar.rights } : list)
-  refuseJoinedOrder(cellar, plan)
-  yield* refusePendingColumns(cellar, own, plan)
+  const own = preparedCollection(context, collection)
+  const plan = resolveList(context, context.rights ? { ...list, rights: context.rights } : list)
+  refuseJoinedOrder(context, plan)
+  yield* refusePendingColumns(context, own, plan)
   const { limit } = plan.window
   const statement = plan.prepared.form('embedded', () => {
     const parent = plan.parent && { ...plan.parent, id: slot<string>(slotAt.owner) }
     const window = { ...plan.window, limit: limit + 1 }
     const first = { ...plan, parent, window, account: slot<string>(slotAt.account) }
-    return rowsOfOwnersStatement(own.collection, first, cellar.dialect)
+    return rowsOfOwnersStatement(own.collection, first, context.dialect)
   })
-  const rows = yield fillSlots(statement, embedValues(cellar, account, owners))
+  const rows = yield fillSlots(statement, embedValues(context, account, owners))
   const parts = new Map<string, RowsPart>()
   const shown: ResultRow[] = []
   for (const [owner, its] of Map.groupBy(rows, (row) => row.owner as string)) {

@@ -1,4 +1,4 @@
-/** Joined rows: reads the rows that documents refer to, and updates the copies of their values for old nodes. The cellar. */
+/** Joined rows: reads the rows that documents refer to, and updates the copies of their values for old nodes. The store. */
 
 import {
   hiddenColumn,
@@ -42,7 +42,7 @@ type ParsedDocument = Readonly<Record<string, unknown>>
 
 /** An outcome with its joined rows. */
 export function* withJoinedRows(
-  cellar: StoreContext,
+  context: StoreContext,
   steps: Steps<Outcome>,
   joins: readonly RowJoin[],
   account: string | null,
@@ -50,13 +50,13 @@ export function* withJoinedRows(
   const outcome = yield* steps
   const read = function* (document: ParsedDocument): Steps<readonly (JoinedRow | null)[]> {
     const all: (JoinedRow | null)[] = []
-    for (const one of joins) all.push(yield* readJoinedRow(cellar, one, document, account))
+    for (const one of joins) all.push(yield* readJoinedRow(context, one, document, account))
     return all
   }
   const of = (doc: string) => read(JSON.parse(doc) as ParsedDocument)
   switch (outcome.is) {
     case 'page':
-      return yield* withJoinedTexts(cellar, outcome, joins, account)
+      return yield* withJoinedTexts(context, outcome, joins, account)
     case 'found': {
       const document = JSON.parse(outcome.doc) as ParsedDocument
       return { ...outcome, document, joined: yield* read(document) }
@@ -79,7 +79,7 @@ export function* withJoinedRows(
 
 /** Rows with the joined rows of their documents, by their ids. */
 export function* withJoinedTexts<R extends StoredRows>(
-  cellar: StoreContext,
+  context: StoreContext,
   page: R,
   joins: readonly RowJoin[],
   account: string | null,
@@ -87,9 +87,9 @@ export function* withJoinedTexts<R extends StoredRows>(
   const documents = JSON.parse(`[${page.data}]`) as ParsedDocument[]
   const joined: Map<string, string>[] = []
   for (const one of joins) {
-    const own = preparedCollection(cellar, one.collection)
+    const own = preparedCollection(context, one.collection)
     const keys = documents.flatMap((doc) => joinedKey(own, one, doc, account) ?? [])
-    const rows = yield* readRowsByKey(cellar, own, [...new Map(keys.map((key) => [key.id, key])).values()])
+    const rows = yield* readRowsByKey(context, own, [...new Map(keys.map((key) => [key.id, key])).values()])
     joined.push(new Map(rows.map(([id, row]) => [id, joinedText(one, viewStoredRow(own, row))])))
   }
   return { ...page, documents, joined }
@@ -137,25 +137,25 @@ function rowsByKeyStatement(collection: Collection, keys: readonly RowKey[], { m
 
 /** The row that a document refers to; null if there is none. */
 function* readJoinedRow(
-  cellar: StoreContext,
+  context: StoreContext,
   one: RowJoin,
   doc: ParsedDocument,
   account: string | null,
 ): Steps<JoinedRow | null> {
-  const seen = yield* viewJoinedRow(cellar, one, doc, account)
+  const seen = yield* viewJoinedRow(context, one, doc, account)
   return seen && { doc: joinedText(one, seen), revision: seen.revision }
 }
 
 function* viewJoinedRow(
-  cellar: StoreContext,
+  context: StoreContext,
   one: RowJoin,
   doc: ParsedDocument,
   account: string | null,
 ): Steps<ViewedRow | null> {
-  const own = preparedCollection(cellar, one.collection)
+  const own = preparedCollection(context, one.collection)
   const key = joinedKey(own, one, doc, account)
   if (key === null) return null
-  const values = rowKeyValues(own.collection, key, cellar.dialect)
+  const values = rowKeyValues(own.collection, key, context.dialect)
   const [row] = yield { text: own.texts.read, values, autocommit: 'read' }
   return row ? viewStoredRow(own, row) : null
 }
@@ -180,7 +180,7 @@ export const joinedText = ({ withWriteOnly }: RowJoin, { doc, hidden }: Pick<Fou
 
 /** The joined rows of an event: those that older versions show values of. */
 function* joinedRowsOfEvent(
-  cellar: StoreContext,
+  context: StoreContext,
   { eventJoins }: PreparedCollection,
   key: RowKey,
   doc: string,
@@ -188,8 +188,8 @@ function* joinedRowsOfEvent(
   const rows: EventRow[] = []
   const document = JSON.parse(doc) as ParsedDocument
   for (const one of eventJoins) {
-    const there = preparedCollection(cellar, one.collection)
-    const seen = yield* viewJoinedRow(cellar, one, document, key.account)
+    const there = preparedCollection(context, one.collection)
+    const seen = yield* viewJoinedRow(context, one, document, key.account)
     if (!seen) continue
     const [of, id] = [storedNameOf(there.collection), document[one.by] as string]
     const { doc, revision } = seen
@@ -200,100 +200,100 @@ function* joinedRowsOfEvent(
 
 /** Stores the rows of the event of a write, so that the event reads the same later, and on nodes of other declarations. R207. */
 export function* recordEventRows(
-  cellar: StoreContext,
+  context: StoreContext,
   plan: RowWrite,
   current: ReadResult | null,
   outcome: Outcome,
 ): Steps<void> {
-  if (!hasEventRows(cellar, plan, current) || (outcome.is !== 'created' && outcome.is !== 'changed')) return
+  if (!hasEventRows(context, plan, current) || (outcome.is !== 'created' && outcome.is !== 'changed')) return
   const { collection, key } = plan
-  const own = preparedCollection(cellar, collection)
-  const ledgers = yield* ledgersOf(cellar, own)
+  const own = preparedCollection(context, collection)
+  const ledgers = yield* ledgersOf(context, own)
   if (!ledgers) return
   const { doc, revision } = outcome
-  const [row] = yield { text: own.texts.read, values: rowKeyValues(own.collection, key, cellar.dialect) }
+  const [row] = yield { text: own.texts.read, values: rowKeyValues(own.collection, key, context.dialect) }
   const kept = row ? yield* ownRowOfEvent(own, viewStoredRow(own, row), { key, doc, revision }) : []
-  const rows = [...kept, ...(yield* joinedRowsOfEvent(cellar, own, key, doc))]
+  const rows = [...kept, ...(yield* joinedRowsOfEvent(context, own, key, doc))]
   const change = { key, revision, action: 'updated', doc, shape: own.shape, ledgers }
-  yield* recordRowsOfEvent(cellar.dialect, eventValues(cellar, own.collection, change), rows)
+  yield* recordRowsOfEvent(context.dialect, eventValues(context, own.collection, change), rows)
 }
 
 /** The joined rows of the events of deletions, read before any of them is deleted. */
 export function* joinedRowsOfDeletions<R extends { readonly collection: Collection; readonly key: RowKey }>(
-  cellar: StoreContext,
+  context: StoreContext,
   rows: Iterable<R>,
 ): Steps<ReadonlyMap<R, readonly EventRow[]>> {
   const all = new Map<R, readonly EventRow[]>()
   for (const one of rows) {
-    const own = preparedCollection(cellar, one.collection.name)
+    const own = preparedCollection(context, one.collection.name)
     if (own.eventJoins.length === 0) continue
-    const [row] = yield { text: own.texts.read, values: rowKeyValues(own.collection, one.key, cellar.dialect) }
-    if (row) all.set(one, yield* joinedRowsOfEvent(cellar, own, one.key, viewStoredRow(own, row).doc))
+    const [row] = yield { text: own.texts.read, values: rowKeyValues(own.collection, one.key, context.dialect) }
+    if (row) all.set(one, yield* joinedRowsOfEvent(context, own, one.key, viewStoredRow(own, row).doc))
   }
   return all
 }
 
 /** Whether the event of a write has rows: joined ones, or its own during a rolling upgrade. */
-export function hasEventRows(cellar: StoreContext, plan: RowWrite, row: ReadResult | null): plan is Create | Update {
+export function hasEventRows(context: StoreContext, plan: RowWrite, row: ReadResult | null): plan is Create | Update {
   if (plan.do !== 'create' && plan.do !== 'update') return false
-  const { collection, eventJoins, former } = preparedCollection(cellar, plan.collection)
+  const { collection, eventJoins, former } = preparedCollection(context, plan.collection)
   if (!isRecorded(collection)) return false
   return eventJoins.length > 0 || former !== null || (row as ViewedRow | null)?.view != null
 }
 
 /** During a rolling upgrade, also writes the documents and columns that old nodes read, in the same transaction. */
-export function* writeForOldNodes(cellar: StoreContext, plan: Create | Update, steps: Steps<Outcome>): Steps<Outcome> {
-  const own = preparedCollection(cellar, plan.collection)
-  if (oldNodesMayRead(cellar, own)) yield* checkBacklog(cellar) // the upgrade may have ended
-  if (!oldNodesMayRead(cellar, own)) return yield* steps
+export function* writeForOldNodes(context: StoreContext, plan: Create | Update, steps: Steps<Outcome>): Steps<Outcome> {
+  const own = preparedCollection(context, plan.collection)
+  if (oldNodesMayRead(context, own)) yield* checkBacklog(context) // the upgrade may have ended
+  if (!oldNodesMayRead(context, own)) return yield* steps
   const outcome = yield* withoutAutocommit(steps)
   if (!isCommitted(outcome)) return outcome
-  yield* writeOldNodeColumns(cellar, own, plan.key, false)
-  if (plan.do === 'update') yield* refreshJoiningRows(cellar, plan.collection, plan.key)
+  yield* writeOldNodeColumns(context, own, plan.key, false)
+  if (plan.do === 'update') yield* refreshJoiningRows(context, plan.collection, plan.key)
   return outcome
 }
 
 /** Updates, for old nodes, the rows whose old documents show values of the changed row. */
-export function* refreshJoiningRows(cellar: StoreContext, name: string, key: RowKey): Steps<void> {
-  for (const own of cellar.collections.values()) {
+export function* refreshJoiningRows(context: StoreContext, name: string, key: RowKey): Steps<void> {
+  for (const own of context.collections.values()) {
     const { collection, former } = own
     const joins = former ? (collection.joined?.(former.shape) ?? []) : []
     for (const { by } of joins.filter((one) => one.collection === name && !one.withWriteOnly)) {
       const column = collection.columns.find(({ field }) => field === by)?.name ?? collection.parent?.column
       if (column === undefined) continue
       const shared = collection.account === null || key.account === null ? [] : [key.account]
-      const whose = shared.length > 0 ? ` AND account = ${cellar.dialect.mark(2)}` : ''
-      const text = `SELECT ${keyColumns(collection).join(', ')} FROM ${quoted(collection.table)} WHERE ${quoted(column)} = ${cellar.dialect.mark(1)}${whose}`
+      const whose = shared.length > 0 ? ` AND account = ${context.dialect.mark(2)}` : ''
+      const text = `SELECT ${keyColumns(collection).join(', ')} FROM ${quoted(collection.table)} WHERE ${quoted(column)} = ${context.dialect.mark(1)}${whose}`
       const rows = yield { text, values: [key.id, ...shared] }
-      for (const row of rows) yield* writeOldNodeColumns(cellar, own, rowKeyOf(row), true)
+      for (const row of rows) yield* writeOldNodeColumns(context, own, rowKeyOf(row), true)
     }
   }
 }
 
 /** Writes the document and the columns that old nodes read of a row; with `counts` it also increments the revision. */
 function* writeOldNodeColumns(
-  cellar: StoreContext,
+  context: StoreContext,
   own: PreparedCollection,
   key: RowKey,
   counts: boolean,
 ): Steps<void> {
   const { collection, former, shape } = own
-  const keys = rowKeyValues(collection, key, cellar.dialect)
+  const keys = rowKeyValues(collection, key, context.dialect)
   const [row] = yield { text: own.texts.readForUpdate, values: keys }
   if (!row || !former || Number(row.shape) < shape) return
   const seen = viewStoredRow(own, row)
   const document = { ...JSON.parse(seen.hidden ?? '{}'), ...JSON.parse(seen.doc) } as Members
   const rows: (Members | null)[] = []
   for (const one of collection.joined?.(former.shape) ?? []) {
-    const other = one.withWriteOnly ? null : yield* readJoinedRow(cellar, one, document, key.account)
+    const other = one.withWriteOnly ? null : yield* readJoinedRow(context, one, document, key.account)
     rows.push(one.withWriteOnly ? document : other && JSON.parse(other.doc))
   }
   const hidden = hiddenColumn(own, seen, seen, rows)
   const known = { ...document, ...keptForOthers(hidden)[former.shape] } as Members
   const names = ['hidden', ...former.columns.map(({ name }) => quoted(name))]
-  const set = equations(names, cellar.dialect)
+  const set = equations(names, context.dialect)
   if (counts) set.push('revision = revision + 1')
-  const where = equations(rowKeyColumns(collection, cellar.dialect), cellar.dialect, names.length + 1)
+  const where = equations(rowKeyColumns(collection, context.dialect), context.dialect, names.length + 1)
   const text = `UPDATE ${quoted(collection.table)} SET ${set.join(', ')} WHERE ${where.join(' AND ')}`
   yield { text, values: [hidden, ...former.columns.map((column) => cellIn(column, known)), ...keys] }
 }

@@ -1,4 +1,4 @@
-/** List checks: locks the lists that a handler has read and reads them again before a commit. R226. The cellar. */
+/** List checks: locks the lists that a handler has read and reads them again before a commit. R226. The store. */
 
 import { preparedCollection, type StoreContext } from '../catalog/context.ts'
 import { resolveList } from '../catalog/resolve-list.ts'
@@ -14,32 +14,32 @@ import { readPage } from './read-page.ts'
  * list is locked by its table: that lock conflicts with the one that PostgreSQL takes for each write, so writers need no
  * further lock.
  */
-export function* lockLists(cellar: StoreContext, checks: readonly ListCheck[]): Steps<void> {
-  const { rowLocks } = cellar.dialect
+export function* lockLists(context: StoreContext, checks: readonly ListCheck[]): Steps<void> {
+  const { rowLocks } = context.dialect
   if (!rowLocks) return
-  const tables = checks.flatMap(({ list }) => (list.parent ? [] : [tableOf(cellar, list)]))
+  const tables = checks.flatMap(({ list }) => (list.parent ? [] : [tableOf(context, list)]))
   for (const table of [...new Set(tables)].sort())
     yield { text: `LOCK TABLE ${quoted(table)} IN SHARE ROW EXCLUSIVE MODE`, values: [] }
-  for (const { list } of checks) if (list.parent) yield* lockFamily(cellar, list, list.parent)
+  for (const { list } of checks) if (list.parent) yield* lockFamily(context, list, list.parent)
 }
 
-const tableOf = (cellar: StoreContext, { collection }: ListRows): string =>
-  preparedCollection(cellar, collection).collection.table
+const tableOf = (context: StoreContext, { collection }: ListRows): string =>
+  preparedCollection(context, collection).collection.table
 
 function* lockFamily(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection: name, account, time }: ListRows,
   { collection: owner, id }: NonNullable<ListRows['parent']>,
 ): Steps<void> {
-  const { dialect } = cellar
-  const above = preparedCollection(cellar, owner)
-  const { collection, columnName } = preparedCollection(cellar, name)
+  const { dialect } = context
+  const above = preparedCollection(context, owner)
+  const { collection, columnName } = preparedCollection(context, name)
   const key = { id, parent: null, account }
   yield { text: above.texts.lock, values: rowKeyValues(above.collection, key, dialect) }
   const parent = columnName(collection.parent?.column as string)
-  const distant = distantReferences(cellar, name, parent)
+  const distant = distantReferences(context, name, parent)
   if (distant) {
-    yield* lockReferrers(cellar, distant, { key, time })
+    yield* lockReferrers(context, distant, { key, time })
     return
   }
   const values: Cell[] = [id]
@@ -52,7 +52,7 @@ function* lockFamily(
 }
 
 /** Reads the list again; `admit` throws if it has changed. */
-export function* performListCheck(cellar: StoreContext, { list, admit }: ListCheck): Steps<void> {
-  const { data } = yield* readPage(cellar, resolveList(cellar, list))
+export function* performListCheck(context: StoreContext, { list, admit }: ListCheck): Steps<void> {
+  const { data } = yield* readPage(context, resolveList(context, list))
   admit(data)
 }

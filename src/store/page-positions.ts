@@ -1,4 +1,4 @@
-/** Page positions: the parts of a page, and the positions of its first and last row, for cursors. The cellar. */
+/** Page positions: the parts of a page, and the positions of its first and last row, for cursors. The store. */
 
 import { type PreparedCollection, viewStoredRow } from '../catalog/context.ts'
 import type { ResultRow } from '../catalog/steps.ts'

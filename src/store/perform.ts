@@ -1,4 +1,4 @@
-/** Perform: turns a plan into steps, which a synchronous or an asynchronous driver can run. The cellar. */
+/** Perform: turns a plan into steps, which a synchronous or an asynchronous driver can run. The store. */
 
 import { preparedCollection, type StoreContext } from '../catalog/context.ts'
 import { readWaiting, refusePendingColumns } from '../catalog/old-nodes.ts'
@@ -36,78 +36,78 @@ import { readRevisions, sweepRevisions } from './revisions.ts'
 /** With `held`, which a retry after a conflict sets, rows are locked between being read and written. */
 export function perform(given: StoreContext, plan: Plan, held = false): Steps<Outcome> {
   const named = 'by' in plan && plan.by !== undefined ? { ...given, caller: plan.by } : given
-  const cellar = 'rights' in plan && plan.rights ? { ...named, rights: plan.rights } : named
-  const steps = plan.do === 'read' ? readVisibleRow(cellar, plan) : performPlan(cellar, plan, held)
+  const context = 'rights' in plan && plan.rights ? { ...named, rights: plan.rights } : named
+  const steps = plan.do === 'read' ? readVisibleRow(context, plan) : performPlan(context, plan, held)
   const { joined, account } = joinsOf(plan)
-  const all = joined.length === 0 ? steps : withJoinedRows(cellar, steps, joined, account)
-  const embedding = 'embeds' in plan && plan.embeds ? withEmbeddedRows(cellar, all, plan.embeds, plan) : all
+  const all = joined.length === 0 ? steps : withJoinedRows(context, steps, joined, account)
+  const embedding = 'embeds' in plan && plan.embeds ? withEmbeddedRows(context, all, plan.embeds, plan) : all
   return isDry(plan) || (embedding !== all && plan.do === 'decide') ? withoutAutocommit(embedding) : embedding
 }
 
 // long because: one line for each kind of plan
-function* performPlan(cellar: StoreContext, plan: Plan, held: boolean): Steps<Outcome> {
+function* performPlan(context: StoreContext, plan: Plan, held: boolean): Steps<Outcome> {
   switch (plan.do) {
     case 'read':
-      return yield* readVisibleRow(cellar, plan)
+      return yield* readVisibleRow(context, plan)
     case 'list':
-      return yield* readList(cellar, plan)
+      return yield* readList(context, plan)
     case 'recall':
-      return yield* recallClaim(cellar, plan)
+      return yield* recallClaim(context, plan)
     case 'create':
-      return yield* performCreation(cellar, plan, held)
+      return yield* performCreation(context, plan, held)
     case 'decide':
-      return yield* performDecision(cellar, plan, held)
+      return yield* performDecision(context, plan, held)
     case 'sequence':
-      return yield* performSequence(cellar, plan, held)
+      return yield* performSequence(context, plan, held)
     case 'creations':
-      return yield* (plan.apart ? performApart : performCreations)(cellar, plan.plans, (one) =>
-        perform(cellar, one, held),
+      return yield* (plan.apart ? performApart : performCreations)(context, plan.plans, (one) =>
+        perform(context, one, held),
       )
     case 'catchUp':
-      return { is: 'caughtUp', more: cellar.backlog ? yield* cellar.backlog.catchUp() : false }
+      return { is: 'caughtUp', more: context.backlog ? yield* context.backlog.catchUp() : false }
     case 'family':
-      return yield* readFamily(cellar, plan)
+      return yield* readFamily(context, plan)
     case 'waiting':
-      return { is: 'waiting', parts: yield* readWaiting(cellar, plan.collection) }
+      return { is: 'waiting', parts: yield* readWaiting(context, plan.collection) }
     case 'whose':
-      return yield* findAccounts(cellar, plan)
+      return yield* findAccounts(context, plan)
     case 'removed':
-      return yield* findRemoved(cellar, plan)
+      return yield* findRemoved(context, plan)
     case 'table':
-      return yield* performTablePlan(cellar, plan, true)
+      return yield* performTablePlan(context, plan, true)
     case 'number':
-      return yield* numberEvents(cellar)
+      return yield* numberEvents(context)
     case 'head':
-      return yield* readHead(cellar)
+      return yield* readHead(context)
     case 'events':
-      return yield* readEvents(cellar, plan)
+      return yield* readEvents(context, plan)
     case 'event':
-      return yield* findEvent(cellar, plan)
+      return yield* findEvent(context, plan)
     case 'expire':
-      return yield* sweepEvents(cellar, plan)
+      return yield* sweepEvents(context, plan)
     case 'revisions':
-      return yield* readRevisions(cellar, plan)
+      return yield* readRevisions(context, plan)
     case 'forget':
-      return yield* sweepRevisions(cellar, plan)
+      return yield* sweepRevisions(context, plan)
     case 'erase':
-      return yield* eraseRecords(cellar, plan)
+      return yield* eraseRecords(context, plan)
     case 'several':
-      for (const one of plan.writes) yield* performTablePlan(cellar, one)
+      for (const one of plan.writes) yield* performTablePlan(context, one)
       return { is: 'rows', rows: [] }
   }
 }
 
 /** An idempotency key is checked before other rows may refuse the creation. The row is answered as effects left it. R99 */
-function* performCreation(cellar: StoreContext, plan: Create, held: boolean): Steps<Outcome> {
+function* performCreation(context: StoreContext, plan: Create, held: boolean): Steps<Outcome> {
   const { claim, consequences, key, parent, time } = plan
-  if (claim === null || !consequences) return yield* writeWithEffects(cellar, plan, null, held)
-  const absent = parent && (yield* absentOwner(cellar, parent, key.account, time))
+  if (claim === null || !consequences) return yield* writeWithEffects(context, plan, null, held)
+  const absent = parent && (yield* absentOwner(context, parent, key.account, time))
   if (absent) return absent
-  const taken = yield* takeClaim(cellar, plan, claim)
+  const taken = yield* takeClaim(context, plan, claim)
   if (taken) return taken
-  const outcome = yield* withoutAutocommit(writeWithEffects(cellar, withoutClaim(plan), null, held))
+  const outcome = yield* withoutAutocommit(writeWithEffects(context, withoutClaim(plan), null, held))
   if (claim.keeps && outcome.is === 'created')
-    yield* keepAnswer(cellar, claim, { doc: outcome.doc, revision: outcome.revision })
+    yield* keepAnswer(context, claim, { doc: outcome.doc, revision: outcome.revision })
   return outcome
 }
 
@@ -120,32 +120,32 @@ function withoutClaim(plan: Create): Create {
 }
 
 /** An idempotency key is checked after the target and its preconditions, and before the fields. R99 */
-function* performDecision(cellar: StoreContext, plan: Decide, held: boolean): Steps<Outcome> {
+function* performDecision(context: StoreContext, plan: Decide, held: boolean): Steps<Outcome> {
   const { read: target, claim = null } = plan
-  const current = target.do === 'none' ? noRow(target) : yield* readWithJoined(cellar, target, held)
-  cellar.rights?.admit(current)
+  const current = target.do === 'none' ? noRow(target) : yield* readWithJoined(context, target, held)
+  context.rights?.admit(current)
   plan.admit?.(current)
-  const taken = claim && (yield* takeClaim(cellar, target, claim))
+  const taken = claim && (yield* takeClaim(context, target, claim))
   if (taken) return taken
   const write = plan.decide(current)
-  const outcome = withAnswer(write, yield* writeWithEffects(cellar, write, current, held))
+  const outcome = withAnswer(write, yield* writeWithEffects(context, write, current, held))
   const made = outcome.is === 'kept' ? current : outcome
   if (claim && (made.is === 'found' || made.is === 'changed' || made.is === 'answered'))
-    yield* keepAnswer(cellar, claim, { doc: made.doc, revision: made.revision })
+    yield* keepAnswer(context, claim, { doc: made.doc, revision: made.revision })
   return outcome
 }
 
 /** A failure of one plan is a refusal of all: `next` throws it, and the transaction is rolled back. */
-function* performSequence(cellar: StoreContext, plan: Sequence, held: boolean): Steps<Outcome> {
-  const taken = plan.claim && (yield* takeClaim(cellar, plan, plan.claim))
+function* performSequence(context: StoreContext, plan: Sequence, held: boolean): Steps<Outcome> {
+  const taken = plan.claim && (yield* takeClaim(context, plan, plan.claim))
   if (taken) return taken
   const run = plan.begin()
   let last: Outcome = { is: 'free' }
   for (let next = run.next(null); next; next = run.next(last))
-    last = yield* withoutAutocommit(perform(cellar, next, held))
+    last = yield* withoutAutocommit(perform(context, next, held))
   const doc = run.answer()
   if (doc === null) return last
-  if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, { doc, revision: 0 })
+  if (plan.claim?.keeps) yield* keepAnswer(context, plan.claim, { doc, revision: 0 })
   return { is: 'answered', doc, revision: 0 }
 }
 
@@ -154,16 +154,16 @@ const noRow = ({ collection, key }: NoRead): ReadResult => ({ is: 'missing', col
 const withAnswer = ({ answer }: RowWrite, outcome: Outcome): Outcome =>
   answer !== undefined && isCommitted(outcome) ? { is: 'answered', doc: answer, revision: 0 } : outcome
 
-function* readList(cellar: StoreContext, list: ListRows): Steps<Outcome> {
-  const own = preparedCollection(cellar, list.collection)
-  const plan = resolveList(cellar, list)
-  refuseJoinedOrder(cellar, plan)
-  yield* refusePendingColumns(cellar, own, plan)
+function* readList(context: StoreContext, list: ListRows): Steps<Outcome> {
+  const own = preparedCollection(context, list.collection)
+  const plan = resolveList(context, list)
+  refuseJoinedOrder(context, plan)
+  yield* refusePendingColumns(context, own, plan)
   if (plan.parent) {
-    const owner = yield* absentOwner(cellar, plan.parent, plan.account, plan.time)
+    const owner = yield* absentOwner(context, plan.parent, plan.account, plan.time)
     if (owner) return owner
   }
-  if (!plan.summary) return yield* readPage(cellar, plan)
-  const { statement, read } = summaryStatement(own.collection, plan, plan.summary, cellar.dialect)
+  if (!plan.summary) return yield* readPage(context, plan)
+  const { statement, read } = summaryStatement(own.collection, plan, plan.summary, context.dialect)
   return { is: 'groups', groups: read(yield statement) }
 }

@@ -1,4 +1,4 @@
-/** Read family: reads the rows that have a value in a column or in a list, or that refer to a row. R226. The cellar. */
+/** Read family: reads the rows that have a value in a column or in a list, or that refer to a row. R226. The store. */
 
 import { preparedCollection, rowKeyOf, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
 import { rowConflict, type Steps } from '../catalog/steps.ts'
@@ -10,16 +10,16 @@ import { type Collection, type Dependent, keyColumns, viewRow } from '../rows/co
 import { quoted, rowKeyValues } from '../sql/dialect.ts'
 import { readAbsentRow } from './read-row.ts'
 
-export function* readFamily(cellar: StoreContext, read: Omit<FamilyRead, 'do'>): Steps<FamilyRows> {
+export function* readFamily(context: StoreContext, read: Omit<FamilyRead, 'do'>): Steps<FamilyRows> {
   const { collection: name, column, ids = () => [], value, account, time, page } = read
-  if (column === null) return { is: 'family', rows: yield* readListed(cellar, name, { ids, id: value, account }) }
-  const { collection, shape, columnName } = preparedCollection(cellar, name)
-  const head = distantReferences(cellar, name, columnName(column))
+  if (column === null) return { is: 'family', rows: yield* readListed(context, name, { ids, id: value, account }) }
+  const { collection, shape, columnName } = preparedCollection(context, name)
+  const head = distantReferences(context, name, columnName(column))
   if (head && time !== undefined) {
     const key = { id: value, parent: null, account: account ?? null }
-    return { is: 'family', rows: yield* lockReferrers(cellar, head, { key, time }) }
+    return { is: 'family', rows: yield* lockReferrers(context, head, { key, time }) }
   }
-  const { mark } = cellar.dialect
+  const { mark } = context.dialect
   const keys = keyColumns(collection)
   const values: (string | number | null)[] = [value]
   const next = (one: string | number | null): string => {
@@ -28,7 +28,7 @@ export function* readFamily(cellar: StoreContext, read: Omit<FamilyRead, 'do'>):
   }
   const owned = collection.account !== null && account !== undefined ? ` AND account = ${next(account)}` : ''
   const after = page?.after ? keys.map((key) => next((page.after as never)[key] as string)) : []
-  const home = collection.composite && column === collection.parent?.column && cellar.dialect.distribute
+  const home = collection.composite && column === collection.parent?.column && context.dialect.distribute
   const shard = home ? ` AND home = ${next(shardKeyOf(value))}` : ''
   const later = after.length > 0 ? ` AND (${keys.join(', ')}) > (${after.join(', ')})` : ''
   const part = page ? ` ORDER BY ${keys.join(', ')} LIMIT ${Math.trunc(page.limit)}` : ''
@@ -54,12 +54,12 @@ interface ListedSearch extends Pick<Dependent, 'ids'> {
 
 /** The rows with an id in a list, for which there is no column: searches the text of the documents, batch by batch. */
 export function* readListed(
-  cellar: StoreContext,
+  context: StoreContext,
   name: string,
   { ids, id, account, most = Number.MAX_SAFE_INTEGER }: ListedSearch,
 ): Steps<(FamilyRows['rows'][number] & { readonly revision: number })[]> {
-  const { collection, shape } = preparedCollection(cellar, name)
-  const { like, mark, pattern } = cellar.dialect
+  const { collection, shape } = preparedCollection(context, name)
+  const { like, mark, pattern } = context.dialect
   const whose = collection.account === null || account === undefined ? [] : [account]
   const also = whose.length > 0 ? ` AND account = ${mark(3)}` : ''
   const within = `(${like('doc', mark(1))} OR ${like('hidden', mark(1))})${also}`
@@ -101,16 +101,16 @@ export function distantReferences(
  * and one without a lock would miss what is committed on one shard and not yet on another.
  */
 export function* lockReferrers(
-  cellar: StoreContext,
+  context: StoreContext,
   { target, dependent }: ReferredTo,
   { key, time }: { readonly key: RowKey; readonly time: number },
 ): Steps<FamilyRows['rows'][number][]> {
-  const { collection, shape, texts } = preparedCollection(cellar, dependent.collection)
+  const { collection, shape, texts } = preparedCollection(context, dependent.collection)
   const rows: FamilyRows['rows'][number][] = []
-  for (const referrer of yield* readReferrers(cellar, target, { key, time }, dependent.collection)) {
-    const values = rowKeyValues(collection, referrer.key, cellar.dialect)
+  for (const referrer of yield* readReferrers(context, target, { key, time }, dependent.collection)) {
+    const values = rowKeyValues(collection, referrer.key, context.dialect)
     const [row] = yield { text: texts.readForShare, values }
-    if (row === undefined) yield* requireAbsence(cellar, collection, referrer, time)
+    if (row === undefined) yield* requireAbsence(context, collection, referrer, time)
     else {
       const { document } = viewRow(collection, shape, storedDocumentOf(row))
       if (dependent.ids(document).includes(key.id)) rows.push({ key: referrer.key, document })
@@ -121,11 +121,11 @@ export function* lockReferrers(
 
 /** Throws a conflict if a referring row may still be in the middle of its commit: the shard of its link committed first. */
 export function* requireAbsence(
-  cellar: StoreContext,
+  context: StoreContext,
   collection: Collection,
   { key, old }: Referrer,
   time: number,
 ): Steps<void> {
-  const gone = old || (yield* readAbsentRow(cellar, collection, key, time)).revision > 0
+  const gone = old || (yield* readAbsentRow(context, collection, key, time)).revision > 0
   if (!gone) throw rowConflict(collection.name)
 }

@@ -1,4 +1,4 @@
-/** Reads a page of a list: its rows as one text, and the positions of its ends. The cellar. */
+/** Reads a page of a list: its rows as one text, and the positions of its ends. The store. */
 
 import { type PreparedCollection, preparedCollection, type StoreContext } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
@@ -44,7 +44,7 @@ export const mostTotals = 262_144
  * shape.
  */
 interface ListContext {
-  readonly cellar: StoreContext
+  readonly context: StoreContext
   readonly own: PreparedCollection
   /** With slots for the values that differ between callers, owners and positions. */
   readonly plan: ListRows
@@ -60,15 +60,15 @@ interface ListWithExtras extends ListContext {
 
 const noEnds = [null, null] as const
 
-export function* readPage(cellar: StoreContext, list: ListRows): Steps<Page> {
-  const own = preparedCollection(cellar, list.collection)
+export function* readPage(context: StoreContext, list: ListRows): Steps<Page> {
+  const own = preparedCollection(context, list.collection)
   // On a sharded database, an aggregate would have to move the rows between machines first.
   const rowByRow =
-    cellar.dialect.distribute !== null ||
+    context.dialect.distribute !== null ||
     (list.withPositions && !list.order.every(({ column }) => own.columnsInDocument.has(column)))
-  const reach = { cellar, own, rowByRow, ...withSlots(list, cellar.dialect) }
+  const reach = { context, own, rowByRow, ...withSlots(list, context.dialect) }
   const { plan } = reach
-  const joined = yield* readWindow({ ...reach, extras: extrasOf(cellar, plan) })
+  const joined = yield* readWindow({ ...reach, extras: extrasOf(context, plan) })
   const all = joined.current ? joined : yield* readWindow({ ...reach, rowByRow: true, extras: null })
   const { limit } = plan.window
   const more = all.count > limit
@@ -110,8 +110,8 @@ function* readRange(
   { offset, limit }: OffsetAndLimit,
   place: Cells,
 ): Steps<PagePart> {
-  const { cellar, own, plan, rowByRow, extras, given } = taking
-  const isOnAllShards = cellar.dialect.distribute && shardKeyIn(own.collection, plan, cellar.dialect) === null
+  const { context, own, plan, rowByRow, extras, given } = taking
+  const isOnAllShards = context.dialect.distribute && shardKeyIn(own.collection, plan, context.dialect) === null
   if (isOnAllShards && !plan.order.some(({ reach }) => reach))
     return yield* readByKeys(taking, range, { offset, limit }, place)
   const cut = { offset: offset === 0 ? offset : slot<number>(slotAt.offset), limit }
@@ -146,9 +146,9 @@ function* readByKeys(
   { offset, limit }: OffsetAndLimit,
   place: Cells,
 ): Steps<PagePart> {
-  const { cellar, own, plan, given } = taking
+  const { context, own, plan, given } = taking
   const cut = { offset: offset === 0 ? offset : slot<number>(slotAt.offset), limit }
-  const { dialect } = cellar
+  const { dialect } = context
   const make = () => listedKeys(own.collection, plan, range, cut, dialect)
   const keys = yield fillSlots(range.prepared.form(`keys ${offset === 0} ${limit}`, make), [...given, offset, ...place])
   if (keys.length === 0) return emptyPart
@@ -171,11 +171,11 @@ function* readByKeys(
 }
 
 function rangeStatement(
-  { cellar, own, plan, rowByRow, extras }: ListWithExtras,
+  { context, own, plan, rowByRow, extras }: ListWithExtras,
   range: KeyRange,
   cut: OffsetAndLimit,
 ): Statement {
-  const { dialect } = cellar
+  const { dialect } = context
   const listed = { ...plan, withPositions: rowByRow && plan.withPositions }
   const statement = listStatement(own.collection, listed, range, { ...cut, withWriteOnly: rowByRow }, dialect)
   if (rowByRow) return statement
@@ -242,11 +242,11 @@ function* countUpTo(reach: ListContext, upTo: number, known: number | null): Ste
 }
 
 function* countRows(
-  { cellar, own, plan, given }: ListContext,
+  { context, own, plan, given }: ListContext,
   range: PreparedRange | null,
   upTo: number,
 ): Steps<number> {
-  const make = () => countStatement(own.collection, plan, range, slot(slotAt.offset), cellar.dialect)
+  const make = () => countStatement(own.collection, plan, range, slot(slotAt.offset), context.dialect)
   const [row] = yield fillSlots((range ?? plan).prepared.form('count', make), [...given, upTo])
   return Math.min(Number(row?.total), upTo)
 }
@@ -276,7 +276,7 @@ function extrasOf({ dialect }: StoreContext, plan: ListRows): PageExtras | null 
  * by now.
  */
 function* findNeighbours(
-  { cellar, own, plan, given }: ListContext,
+  { context, own, plan, given }: ListContext,
   { first, last, otherSide }: PageEnds,
   more: boolean,
 ): Steps<{ hasBefore: boolean; hasAfter: boolean }> {
@@ -291,7 +291,7 @@ function* findNeighbours(
   for (const range of rangesFrom(plan, from)) {
     const here: ListRows = { ...plan, window: { ...window, position: from.position } }
     const name = `probe ${formAtPosition(here)}`
-    const probe = range.prepared.form(name, () => probeStatement(own.collection, here, range, cellar.dialect))
+    const probe = range.prepared.form(name, () => probeStatement(own.collection, here, range, context.dialect))
     other = (yield fillSlots(probe, [...given, null, ...from.position])).length > 0
     if (other) break
   }

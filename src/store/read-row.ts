@@ -1,4 +1,4 @@
-/** Reads a row by its key; for an absent row, reads whether it was deleted. The cellar. */
+/** Reads a row by its key; for an absent row, reads whether it was deleted. The store. */
 
 import { preparedCollection, type StoreContext, viewStoredRow } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'
@@ -17,41 +17,41 @@ import { withJoinedRows } from './joined.ts'
  * `decides`, a write is decided from it: the owner of an absent row cannot be deleted meanwhile.
  */
 export function* readRow(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, key, time, lock }: Omit<Read, 'do'>,
   held = false,
   decides = false,
 ): Steps<ReadResult> {
-  const own = preparedCollection(cellar, collection)
-  const values = rowKeyValues(own.collection, key, cellar.dialect)
+  const own = preparedCollection(context, collection)
+  const values = rowKeyValues(own.collection, key, context.dialect)
   const { readForUpdate, readForShare } = own.texts
   const [row] = yield held || lock
     ? { text: held || lock === 'update' ? readForUpdate : readForShare, values }
-    : { ...coalescableRead(own, cellar.dialect), values, autocommit: 'read' }
+    : { ...coalescableRead(own, context.dialect), values, autocommit: 'read' }
   if (row) return viewStoredRow(own, row)
   if (own.collection.composite) {
     const how = decides ? 'existsShared' : 'exists'
-    const owner = yield* absentOwner(cellar, ownerOfKey(own.collection, key), key.account, time, how)
+    const owner = yield* absentOwner(context, ownerOfKey(own.collection, key), key.account, time, how)
     if (owner) return owner
   }
-  const absent = yield* readAbsentRow(cellar, own.collection, key, time)
+  const absent = yield* readAbsentRow(context, own.collection, key, time)
   return decides ? { ...absent, key } : absent
 }
 
 /** A row as the caller sees it; one below an owner that does not exist for the caller does not exist either. */
 export function* readVisibleRow(
-  cellar: StoreContext,
+  context: StoreContext,
   plan: Omit<Read, 'do'>,
   held = false,
   decides = false,
 ): Steps<ReadResult> {
   const { collection: name, key, time } = plan
-  const visible = cellar.rights?.visible
-  const current = yield* readRow(cellar, plan, held, decides)
+  const visible = context.rights?.visible
+  const current = yield* readRow(context, plan, held, decides)
   if (!visible) return current
-  const { collection } = preparedCollection(cellar, name)
+  const { collection } = preparedCollection(context, name)
   const owner = collection.composite ? ownerOfKey(collection, key) : null
-  const hidden = owner && visible.of(owner.collection) && (yield* absentOwner(cellar, owner, key.account, time))
+  const hidden = owner && visible.of(owner.collection) && (yield* absentOwner(context, owner, key.account, time))
   return hidden || visible.seenAs(name, current)
 }
 
@@ -65,11 +65,11 @@ interface RowsToLock {
 
 /** Reads and locks rows by one statement, in the order of their ids; absent ones are left out. */
 export function* lockPresentRows(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection: name, account, ids, lock }: RowsToLock,
 ): Steps<Map<string, ReadResult>> {
-  const { dialect } = cellar
-  const own = preparedCollection(cellar, name)
+  const { dialect } = context
+  const own = preparedCollection(context, name)
   const clause = lock === 'share' ? dialect.rowLocks?.steady : dialect.rowLocks?.update
   const head = own.collection.account === null ? [] : [account]
   const whose = head.length === 0 ? '' : `account = ${dialect.mark(1)} AND `
@@ -79,10 +79,10 @@ export function* lockPresentRows(
 }
 
 /** A row with its joined rows, which its ETag depends on too. */
-export const readWithJoined = (cellar: StoreContext, plan: Read, held: boolean): Steps<ReadResult> => {
-  const steps = readVisibleRow(cellar, plan, held, true)
+export const readWithJoined = (context: StoreContext, plan: Read, held: boolean): Steps<ReadResult> => {
+  const steps = readVisibleRow(context, plan, held, true)
   const { joined = [], key } = plan
-  return joined.length === 0 ? steps : (withJoinedRows(cellar, steps, joined, key.account) as Steps<ReadResult>)
+  return joined.length === 0 ? steps : (withJoinedRows(context, steps, joined, key.account) as Steps<ReadResult>)
 }
 
 /** The owner of a row whose id is unique only within its owner. */
@@ -93,28 +93,28 @@ const ownerOfKey = ({ parent }: Collection, key: RowKey): NonNullable<ListRows['
 
 /** The owner if it does not exist, else null. With `existsShared`, it cannot be deleted before the transaction ends. */
 export function* absentOwner(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection: name, id }: NonNullable<ListRows['parent']>,
   account: string | null,
   time: number,
   how: 'exists' | 'existsShared' = 'exists',
 ): Steps<AbsentRow | null> {
   const key = { id, parent: null, account }
-  if (yield* existsForCaller(cellar, name, key, how)) return null
-  const absent = yield* readAbsentRow(cellar, preparedCollection(cellar, name).collection, key, time)
-  return (cellar.rights?.visible.seenAs(name, absent) ?? absent) as AbsentRow
+  if (yield* existsForCaller(context, name, key, how)) return null
+  const absent = yield* readAbsentRow(context, preparedCollection(context, name).collection, key, time)
+  return (context.rights?.visible.seenAs(name, absent) ?? absent) as AbsentRow
 }
 
 /** Whether a row exists, for the caller too. */
 export function* existsForCaller(
-  cellar: StoreContext,
+  context: StoreContext,
   name: string,
   key: RowKey,
   how: 'exists' | 'existsShared',
 ): Steps<boolean> {
-  const own = preparedCollection(cellar, name)
-  const values = rowKeyValues(own.collection, key, cellar.dialect)
-  const test = cellar.rights?.visible.of(name)
+  const own = preparedCollection(context, name)
+  const values = rowKeyValues(own.collection, key, context.dialect)
+  const test = context.rights?.visible.of(name)
   if (!test) return (yield { text: own.texts[how], values }).length > 0
   const [row] = yield { text: how === 'exists' ? own.texts.read : own.texts.readForShare, values }
   return row !== undefined && test.matches(viewStoredRow(own, row).doc)
@@ -122,16 +122,16 @@ export function* existsForCaller(
 
 /** Whether an absent row was deleted; without a tombstone within its retention, it counts as never created. R134. */
 export function* readAbsentRow(
-  cellar: StoreContext,
+  context: StoreContext,
   collection: Collection,
   key: RowKey,
   now: number,
 ): Steps<AbsentRow> {
-  const { dialect } = cellar
+  const { dialect } = context
   const at = shardCondition(rowShardKey(collection, key), 3, dialect)
   const text = `SELECT time, revision FROM ${tombstoneTable} WHERE collection = ${dialect.mark(1)} AND id = ${dialect.mark(2)}${at.text}`
   const [stone] = yield { text, values: [storedNameOf(collection), tombstoneId(collection, key), ...at.values] }
   const { name, retention } = collection
-  const gone = stone !== undefined && (retention === null || expiresBy(cellar, now) < Number(stone.time) + retention)
+  const gone = stone !== undefined && (retention === null || expiresBy(context, now) < Number(stone.time) + retention)
   return { is: gone ? 'gone' : 'missing', collection: name, id: key.id, revision: Number(stone?.revision ?? 0) }
 }

@@ -1,4 +1,4 @@
-/** Tests the statements on a sharded database, and the entries that a row has on other shards. The cellar. */
+/** Tests the statements on a sharded database, and the entries that a row has on other shards. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'

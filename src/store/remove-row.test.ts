@@ -1,4 +1,4 @@
-/** Tests tombstones on their table: old ones are swept. The cellar. */
+/** Tests tombstones on their table: old ones are swept. The store. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

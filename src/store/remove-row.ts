@@ -1,4 +1,4 @@
-/** Removes a row and its dependents, or tells which dependents prevent it, and leaves tombstones. The cellar. */
+/** Removes a row and its dependents, or tells which dependents prevent it, and leaves tombstones. The store. */
 
 import { preparedCollection, rowKeyOf, type StoreContext, storedDocumentOf } from '../catalog/context.ts'
 import { readWaiting } from '../catalog/old-nodes.ts'
@@ -24,16 +24,16 @@ interface RowToRemove {
   readonly revision: number
 }
 
-export function* removeRow(cellar: StoreContext, plan: Remove, current: ReadResult | null): Steps<Outcome> {
-  const { collection } = preparedCollection(cellar, plan.collection)
-  const combined = yield* combinedRemove(cellar, plan, current)
+export function* removeRow(context: StoreContext, plan: Remove, current: ReadResult | null): Steps<Outcome> {
+  const { collection } = preparedCollection(context, plan.collection)
+  const combined = yield* combinedRemove(context, plan, current)
   return combined && collection.dependents.length === 0
-    ? yield* removeAtOnce(cellar, plan, combined)
-    : yield* removeWithDependents(cellar, plan, combined)
+    ? yield* removeAtOnce(context, plan, combined)
+    : yield* removeWithDependents(context, plan, combined)
 }
 
-function* removeAtOnce(cellar: StoreContext, plan: Remove, statement: Statement): Steps<Outcome> {
-  cellar.onWrite?.(plan)
+function* removeAtOnce(context: StoreContext, plan: Remove, statement: Statement): Steps<Outcome> {
+  context.onWrite?.(plan)
   if ((yield statement).length === 0) throw rowConflict(plan.collection)
   return { is: 'removed' }
 }
@@ -42,39 +42,40 @@ function* removeAtOnce(cellar: StoreContext, plan: Remove, statement: Statement)
  * Nothing is deleted before all dependents are known, as a refusal must leave everything in place. They are looked for after
  * the row is locked: the snapshot of a single statement would miss those that are committed while it waits for the lock. R138.
  */
-function* removeWithDependents(cellar: StoreContext, plan: Remove, combined: Statement | null): Steps<Outcome> {
+function* removeWithDependents(context: StoreContext, plan: Remove, combined: Statement | null): Steps<Outcome> {
   const { time } = plan
-  const going = yield* collectRows(cellar, plan, cellar.dialect.rowLocks !== null)
+  const going = yield* collectRows(context, plan, context.dialect.rowLocks !== null)
   if ('is' in going) return going
   const [first] = going.values()
-  if (combined && going.size === 1) return yield* removeAtOnce(cellar, plan, combined)
+  if (combined && going.size === 1) return yield* removeAtOnce(context, plan, combined)
   const consequences: Consequences[] = []
-  const joined = yield* joinedRowsOfDeletions(cellar, going.values())
+  const joined = yield* joinedRowsOfDeletions(context, going.values())
   for (const row of going.values()) {
-    if (row !== first) consequences.push(...(yield* consequencesFor(cellar, row, plan)))
-    const own = preparedCollection(cellar, row.collection.name)
-    const values = [...rowKeyValues(row.collection, row.key, cellar.dialect), row.revision]
+    if (row !== first) consequences.push(...(yield* consequencesFor(context, row, plan)))
+    const own = preparedCollection(context, row.collection.name)
+    const values = [...rowKeyValues(row.collection, row.key, context.dialect), row.revision]
     const [gone] = yield { text: own.texts.remove, values }
     if (!gone) throw rowConflict(row.collection.name)
-    const last = yield* recordDeletion(cellar, own, row, {
+    const last = yield* recordDeletion(context, own, row, {
       stored: storedDocumentOf(gone),
       time,
       joined: joined.get(row) ?? [],
     })
-    cellar.onWrite?.({ collection: row.collection.name, key: row.key })
-    if (cellar.dialect.distribute)
-      yield* updateRemoteEntries(cellar, own, { key: row.key, time }, storedDocumentOf(gone), null)
-    if (cellar.dropped) yield deleteCopiesStatement(row.collection, row.key, null, cellar.dialect)
-    yield* forgetReferrers(cellar, row.collection, row.key)
-    if (row.collection.retention !== 0) yield* writeTombstone(cellar, row.collection, row.key, { revision: last, time })
+    context.onWrite?.({ collection: row.collection.name, key: row.key })
+    if (context.dialect.distribute)
+      yield* updateRemoteEntries(context, own, { key: row.key, time }, storedDocumentOf(gone), null)
+    if (context.dropped) yield deleteCopiesStatement(row.collection, row.key, null, context.dialect)
+    yield* forgetReferrers(context, row.collection, row.key)
+    if (row.collection.retention !== 0)
+      yield* writeTombstone(context, row.collection, row.key, { revision: last, time })
   }
-  for (const row of sweepTargets(cellar, [...going.values()])) yield* sweepTombstones(cellar, row, time)
+  for (const row of sweepTargets(context, [...going.values()])) yield* sweepTombstones(context, row, time)
   return consequences.length === 0 ? { is: 'removed' } : { is: 'removed', consequences }
 }
 
 /** How many rows of each collection a removal would delete, or why it would be refused. Locks nothing. */
-export function* findRemoved(cellar: StoreContext, { remove }: FindRemoved): Steps<Outcome> {
-  const going = yield* collectRows(cellar, remove, false)
+export function* findRemoved(context: StoreContext, { remove }: FindRemoved): Steps<Outcome> {
+  const going = yield* collectRows(context, remove, false)
   if ('is' in going) return going
   const rows = Map.groupBy(going.values(), (row) => row.collection.name)
   return { is: 'removable', rows: new Map([...rows].map(([name, all]) => [name, all.length])) }
@@ -82,19 +83,19 @@ export function* findRemoved(cellar: StoreContext, { remove }: FindRemoved): Ste
 
 /** The rows that a removal deletes, by name, its own first; or the refusal. Unless it locks them, others may change meanwhile. */
 function* collectRows(
-  cellar: StoreContext,
+  context: StoreContext,
   plan: Remove,
   locks: boolean,
 ): Steps<Outcome | ReadonlyMap<string, RowToRemove>> {
   const { key, revision, time } = plan
-  const first: RowToRemove = { collection: preparedCollection(cellar, plan.collection).collection, key, revision }
+  const first: RowToRemove = { collection: preparedCollection(context, plan.collection).collection, key, revision }
   const going = new Map([[rowNameOf(first), first]])
-  const refusal = yield* collectCascade(cellar, plan, locks, going)
+  const refusal = yield* collectCascade(context, plan, locks, going)
   if (refusal) return refusal
   for (const row of going.values()) {
     for (const dependent of dependentsOf(row, 'restrict')) {
       // One more than are removed: if there are that many, at least one of them stays.
-      const rows = yield* findReferring(cellar, row, dependent, { most: going.size + 1, time })
+      const rows = yield* findReferring(context, row, dependent, { most: going.size + 1, time })
       if (rows.some((below) => !going.has(rowNameOf(below)))) return { is: 'used', collection: dependent.collection }
     }
   }
@@ -103,7 +104,7 @@ function* collectRows(
 
 /** Adds the rows that a cascade removes to those that go already; returns why one of them has to stay. */
 function* collectCascade(
-  cellar: StoreContext,
+  context: StoreContext,
   plan: Remove,
   locks: boolean,
   going: Map<string, RowToRemove>,
@@ -111,9 +112,9 @@ function* collectCascade(
   const { key, time, takes } = plan
   const owned = new Set(going.keys())
   for (const row of going.values()) {
-    if (locks) yield* lockRow(cellar, row)
+    if (locks) yield* lockRow(context, row)
     for (const dependent of dependentsOf(row, 'cascade'))
-      for (const below of yield* findReferring(cellar, row, dependent, { most: Number.MAX_SAFE_INTEGER, time })) {
+      for (const below of yield* findReferring(context, row, dependent, { most: Number.MAX_SAFE_INTEGER, time })) {
         const { name, account } = below.collection
         if (!dependent.pairs && !takes.has(name)) return { is: 'withheld', collection: name }
         const isOthers = account !== null && below.key.account !== key.account
@@ -123,7 +124,7 @@ function* collectCascade(
       }
   }
   const others = [...going].flatMap(([name, row]) => (owned.has(name) ? [] : [row]))
-  const kept = yield* findHeld(cellar, others, plan)
+  const kept = yield* findHeld(context, others, plan)
   return kept ? { is: 'used', collection: kept.collection.name } : null
 }
 
@@ -133,14 +134,14 @@ const ownerColumn = ({ collection: { parent } }: RowToRemove, { collection }: Ro
 
 /** The first of the rows whose own state forbids its removal. */
 function* findHeld(
-  cellar: StoreContext,
+  context: StoreContext,
   rows: readonly RowToRemove[],
   { held, time }: Remove,
 ): Steps<RowToRemove | undefined> {
   for (const row of rows) {
     const isHeld = held?.get(row.collection.name)
-    if (isHeld && (yield* readWaiting(cellar, row.collection.name))?.guards.has('remove')) continue
-    const current = isHeld && (yield* readRow(cellar, { collection: row.collection.name, key: row.key, time }))
+    if (isHeld && (yield* readWaiting(context, row.collection.name))?.guards.has('remove')) continue
+    const current = isHeld && (yield* readRow(context, { collection: row.collection.name, key: row.key, time }))
     if (current?.is === 'found' && isHeld?.(current.doc)) return row
   }
   return undefined
@@ -148,22 +149,22 @@ function* findHeld(
 
 /** The consequences of a row that a cascade removes. */
 function* consequencesFor(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, key }: RowToRemove,
   { onRemove, time }: Remove,
 ): Steps<Consequences[]> {
   const follow = onRemove?.get(collection.name)
   if (!follow) return []
-  const current = yield* readRow(cellar, { collection: collection.name, key, time })
+  const current = yield* readRow(context, { collection: collection.name, key, time })
   return current.is === 'found' ? [follow({ ...current, key, time })] : []
 }
 
 /** Locks a row: from here on no new row can refer to it. */
-function* lockRow(cellar: StoreContext, { collection, key, revision }: RowToRemove): Steps<void> {
-  const { texts } = preparedCollection(cellar, collection.name)
+function* lockRow(context: StoreContext, { collection, key, revision }: RowToRemove): Steps<void> {
+  const { texts } = preparedCollection(context, collection.name)
   const [row] = yield {
     text: texts.lockUnchanged,
-    values: [...rowKeyValues(collection, key, cellar.dialect), revision],
+    values: [...rowKeyValues(collection, key, context.dialect), revision],
   }
   if (!row) throw rowConflict(collection.name)
 }
@@ -181,23 +182,23 @@ interface SearchLimits {
 
 /** The rows that refer to a row. */
 function* findReferring(
-  cellar: StoreContext,
+  context: StoreContext,
   row: RowToRemove,
   dependent: Dependent,
   { most, time }: SearchLimits,
 ): Steps<RowToRemove[]> {
-  const { collection } = preparedCollection(cellar, dependent.collection)
-  const { mark, distribute } = cellar.dialect
+  const { collection } = preparedCollection(context, dependent.collection)
+  const { mark, distribute } = context.dialect
   if (distribute && !isColocatedDependent(dependent))
-    return yield* findReferringByLinks(cellar, row, dependent, { most, time })
+    return yield* findReferringByLinks(context, row, dependent, { most, time })
   const whose = sharedAccount(row, collection)
   if (dependent.column === null) {
     const search = { ids: dependent.ids, id: row.key.id, account: whose[0], most }
-    const rows = yield* readListed(cellar, dependent.collection, search)
+    const rows = yield* readListed(context, dependent.collection, search)
     return rows.map(({ key, revision }) => ({ collection, key, revision }))
   }
   const also = whose.length > 0 ? ` AND account = ${mark(3)}` : ''
-  const at = shardCondition(rowShardKey(collection, { id: '', parent: row.key.id }), 3 + whose.length, cellar.dialect)
+  const at = shardCondition(rowShardKey(collection, { id: '', parent: row.key.id }), 3 + whose.length, context.dialect)
   const where = `WHERE ${quoted(dependent.column)} = ${mark(1)}${also}${at.text} LIMIT ${mark(2)}`
   const values = [row.key.id, most, ...whose, ...at.values]
   const rows = yield { text: `${selectWithKey(collection, 'revision')} ${where}`, values }
@@ -209,21 +210,21 @@ function* findReferring(
  * links visible.
  */
 function* findReferringByLinks(
-  cellar: StoreContext,
+  context: StoreContext,
   row: RowToRemove,
   dependent: Dependent,
   { most, time }: SearchLimits,
 ): Steps<RowToRemove[]> {
-  const own = preparedCollection(cellar, dependent.collection)
+  const own = preparedCollection(context, dependent.collection)
   const rows: RowToRemove[] = []
   for (const { key, old } of yield* readReferrers(
-    cellar,
+    context,
     row.collection,
     { key: row.key, time },
     dependent.collection,
   )) {
-    const [there] = yield { text: own.texts.read, values: rowKeyValues(own.collection, key, cellar.dialect) }
-    if (!there) yield* requireAbsence(cellar, own.collection, { key, old }, time)
+    const [there] = yield { text: own.texts.read, values: rowKeyValues(own.collection, key, context.dialect) }
+    if (!there) yield* requireAbsence(context, own.collection, { key, old }, time)
     else if (dependent.ids(viewRow(own.collection, own.shape, storedDocumentOf(there)).document).includes(row.key.id))
       rows.push({ collection: own.collection, key, revision: Number(there.revision) })
     if (rows.length >= most) break
@@ -249,9 +250,9 @@ const rowToRemove = (collection: Collection, row: ResultRow): RowToRemove => ({
 const maxNamed = 10
 
 /** The accounts that have a row with the given key, up to a limit. */
-export function* findAccounts(cellar: StoreContext, { collection: name, key }: FindAccounts): Steps<Outcome> {
-  const { collection } = preparedCollection(cellar, name)
-  const { dialect } = cellar
+export function* findAccounts(context: StoreContext, { collection: name, key }: FindAccounts): Steps<Outcome> {
+  const { collection } = preparedCollection(context, name)
+  const { dialect } = context
   const names = keyColumns(collection).filter((one) => one !== 'account')
   const at = shardCondition(rowShardKey(collection, key), names.length + 1, dialect)
   const where = equations(names, dialect).join(' AND ') + at.text

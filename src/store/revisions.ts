@@ -1,4 +1,4 @@
-/** Revisions: reads the revisions of rows, and deletes old ones. The outbox records them. R237. The cellar. */
+/** Revisions: reads the revisions of rows, and deletes old ones. The outbox records them. R237. The store. */
 
 import { type PreparedCollection, preparedCollection, type StoreContext, storedName } from '../catalog/context.ts'
 import type { Steps } from '../catalog/steps.ts'
@@ -16,11 +16,11 @@ const mostScanned = 2000
  * Revisions, the newest first; the absent row if it has none and does not exist. Where access depends on rows, each revision is
  * judged by what the row was, and the first one that the caller sees after another has no changes from it.
  */
-export function* readRevisions(cellar: StoreContext, plan: ReadRevisions): Steps<RevisionPage | AbsentRow> {
-  const hidden = cellar.rights ? yield* hiddenRow(cellar, plan) : null
+export function* readRevisions(context: StoreContext, plan: ReadRevisions): Steps<RevisionPage | AbsentRow> {
+  const hidden = context.rights ? yield* hiddenRow(context, plan) : null
   if (hidden) return plan.numbers ? { is: 'revisions', revisions: [], next: null } : hidden
-  const own = preparedCollection(cellar, plan.collection)
-  const test = cellar.rights?.visible.of(plan.collection)
+  const own = preparedCollection(context, plan.collection)
+  const test = context.rights?.visible.of(plan.collection)
   const shownOf = (found: readonly StoredRevision[]): StoredRevision[] =>
     found
       .filter(({ event }) => test?.matches(event.doc) ?? true)
@@ -29,7 +29,7 @@ export function* readRevisions(cellar: StoreContext, plan: ReadRevisions): Steps
   if (plan.numbers) {
     const revisions: StoredRevision[] = []
     for (const number of plan.numbers) {
-      const found = yield* revisionsBefore(cellar, own, plan, { before: number + 1, limit: 1 })
+      const found = yield* revisionsBefore(context, own, plan, { before: number + 1, limit: 1 })
       revisions.push(...shownOf(found.filter(({ event }) => event.sequence === number)))
     }
     return { is: 'revisions', revisions, next: null }
@@ -38,13 +38,13 @@ export function* readRevisions(cellar: StoreContext, plan: ReadRevisions): Steps
   let { before } = plan
   for (let scanned = 0; scanned < mostScanned; ) {
     const limit = plan.limit + 1
-    const found = yield* revisionsBefore(cellar, own, plan, { before, limit })
+    const found = yield* revisionsBefore(context, own, plan, { before, limit })
     shown.push(...shownOf(found))
     if (shown.length > plan.limit) {
       const revisions = shown.slice(0, plan.limit)
       return { is: 'revisions', revisions, next: revisions.at(-1)?.event.sequence ?? null }
     }
-    if (found.length < limit) return yield* lastPage(cellar, plan, before === null && found.length === 0, shown)
+    if (found.length < limit) return yield* lastPage(context, plan, before === null && found.length === 0, shown)
     before = found.at(-1)?.event.sequence ?? null
     scanned += limit
   }
@@ -52,45 +52,45 @@ export function* readRevisions(cellar: StoreContext, plan: ReadRevisions): Steps
 }
 
 /** The row as absent, if it does not exist for the caller; a deleted one is judged by what it was. */
-function* hiddenRow(cellar: StoreContext, plan: ReadRevisions): Steps<AbsentRow | null> {
-  const current = yield* readVisibleRow(cellar, plan)
-  const visible = cellar.rights?.visible
+function* hiddenRow(context: StoreContext, plan: ReadRevisions): Steps<AbsentRow | null> {
+  const current = yield* readVisibleRow(context, plan)
+  const visible = context.rights?.visible
   const test = visible?.of(plan.collection)
   if (current.is === 'found' || (test === undefined && current.is === 'gone')) return null
   if (current.collection !== plan.collection && visible?.of(current.collection)) return current
-  const present = yield* readRow(cellar, plan)
+  const present = yield* readRow(context, plan)
   if (present.is === 'found') return current
-  const own = preparedCollection(cellar, plan.collection)
-  const [last] = yield* revisionsBefore(cellar, own, plan, { before: null, limit: 1 })
+  const own = preparedCollection(context, plan.collection)
+  const [last] = yield* revisionsBefore(context, own, plan, { before: null, limit: 1 })
   return last && (test?.matches(last.event.doc) ?? true) ? null : current
 }
 
 function* lastPage(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, key, time }: ReadRevisions,
   isEmpty: boolean,
   revisions: readonly StoredRevision[],
 ): Steps<RevisionPage | AbsentRow> {
-  const current: ReadResult | null = isEmpty ? yield* readRow(cellar, { collection, key, time }) : null
+  const current: ReadResult | null = isEmpty ? yield* readRow(context, { collection, key, time }) : null
   return current && current.is !== 'found' ? current : { is: 'revisions', revisions, next: null }
 }
 
 /** Revisions of a row before a number, each with the one before it. */
 function* revisionsBefore(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection }: PreparedCollection,
   { key }: ReadRevisions,
   { before, limit }: { readonly before: number | null; readonly limit: number },
 ): Steps<StoredRevision[]> {
-  const { mark } = cellar.dialect
-  const { where, values } = ofRow(cellar, collection, key)
+  const { mark } = context.dialect
+  const { where, values } = ofRow(context, collection, key)
   if (before !== null) where.push(`revision < ${mark(values.push(before))}`)
   const rows = yield {
     text: `SELECT id, resource, NULLIF(account, '') AS account, NULLIF(parent, '') AS parent, item, action, caller, revision AS sequence, at, shape, payload, 0 AS position FROM ${history} WHERE ${where.join(' AND ')} ORDER BY revision DESC LIMIT ${Math.trunc(limit + 1)}`,
     values,
     autocommit: 'read',
   }
-  const events = yield* storedEvents(cellar, rows, historyRows)
+  const events = yield* storedEvents(context, rows, historyRows)
   return events
     .slice(0, limit)
     .map((event, i) => ({ event, by: (rows[i]?.caller ?? null) as string | null, before: events[i + 1] ?? null }))
@@ -105,8 +105,8 @@ function ofRow({ dialect: { mark } }: StoreContext, collection: Collection, { ac
 }
 
 /** The last number of a row that is created again, which its tombstone may no longer tell; 0 if none is kept. */
-export function* lastRevision(cellar: StoreContext, collection: Collection, key: RowKey): Steps<number> {
-  const { where, values } = ofRow(cellar, collection, key)
+export function* lastRevision(context: StoreContext, collection: Collection, key: RowKey): Steps<number> {
+  const { where, values } = ofRow(context, collection, key)
   const [row] = yield { text: `SELECT max(revision) AS last FROM ${history} WHERE ${where.join(' AND ')}`, values }
   return Number(row?.last ?? 0)
 }
@@ -114,9 +114,9 @@ export function* lastRevision(cellar: StoreContext, collection: Collection, key:
 const mostSwept = 500
 
 /** Deletes the oldest revisions of a collection that are older than a time. */
-export function* sweepRevisions(cellar: StoreContext, { collection, before }: SweepRevisions): Steps<Outcome> {
-  const { mark, itemsOf } = cellar.dialect
-  const name = storedName(cellar, collection)
+export function* sweepRevisions(context: StoreContext, { collection, before }: SweepRevisions): Steps<Outcome> {
+  const { mark, itemsOf } = context.dialect
+  const name = storedName(context, collection)
   const old = yield {
     text: `SELECT id, at FROM ${history} WHERE resource = ${mark(1)} AND at < ${mark(2)} ORDER BY at LIMIT ${mostSwept}`,
     values: [name, before],

@@ -1,4 +1,4 @@
-/** Writes one row, with everything that is kept about it: references, tombstones, entries on other shards, old nodes. The cellar. */
+/** Writes one row, with everything that is kept about it: references, tombstones, entries on other shards, old nodes. The store. */
 import { isDeepStrictEqual } from 'node:util'
 import {
   hiddenColumn,
@@ -29,53 +29,58 @@ import { lastRevision } from './revisions.ts'
 type RequiredReference = Create['references'][number]
 type RowCell = Update['row']['cells'][number]
 
-export function* writeRow(cellar: StoreContext, given: RowWrite, current: ReadResult | null): Steps<Outcome> {
+export function* writeRow(context: StoreContext, given: RowWrite, current: ReadResult | null): Steps<Outcome> {
   if (given.do === 'keep') return { is: 'kept', current: current as ReadResult }
-  if (given.do === 'remove') return yield* removeRow(cellar, given, current)
-  const plan = given.do === 'create' && cellar.backlog ? yield* withoutWaitingTotals(cellar, given) : given
-  cellar.rights?.admitWritten(plan)
+  if (given.do === 'remove') return yield* removeRow(context, given, current)
+  const plan = given.do === 'create' && context.backlog ? yield* withoutWaitingTotals(context, given) : given
+  context.rights?.admitWritten(plan)
   const { collection, key } = plan
-  cellar.onWrite?.({ collection, key, ...(plan.do === 'update' && changedColumns(cellar, plan, current as ViewedRow)) })
-  const steps = plan.do === 'create' ? createRow(cellar, plan, current) : updateRow(cellar, plan, current as ViewedRow)
-  return yield* cellar.backlog ? writeForOldNodes(cellar, plan, steps) : steps
+  context.onWrite?.({
+    collection,
+    key,
+    ...(plan.do === 'update' && changedColumns(context, plan, current as ViewedRow)),
+  })
+  const steps =
+    plan.do === 'create' ? createRow(context, plan, current) : updateRow(context, plan, current as ViewedRow)
+  return yield* context.backlog ? writeForOldNodes(context, plan, steps) : steps
 }
 
 /** The columns whose values change; a row of another shape may lack the values of others. */
-function changedColumns(cellar: StoreContext, { collection: name, changedCells }: Update, seen: ViewedRow) {
-  const { collection, shape } = preparedCollection(cellar, name)
+function changedColumns(context: StoreContext, { collection: name, changedCells }: Update, seen: ViewedRow) {
+  const { collection, shape } = preparedCollection(context, name)
   return seen.shape === shape ? { changed: changedCells.map((i) => collection.columns[i]?.name as string) } : null
 }
 
-function* createRow(cellar: StoreContext, plan: Create, current: ReadResult | null): Steps<Outcome> {
-  const own = preparedCollection(cellar, plan.collection)
-  const ledgers = yield* ledgersOf(cellar, own)
-  const whole = wholeCreation(cellar, own, plan, ledgers)
+function* createRow(context: StoreContext, plan: Create, current: ReadResult | null): Steps<Outcome> {
+  const own = preparedCollection(context, plan.collection)
+  const ledgers = yield* ledgersOf(context, own)
+  const whole = wholeCreation(context, own, plan, ledgers)
   if (whole && (yield whole).length > 0) return created(plan, leastRevision(own, plan))
-  return yield* createInSteps(cellar, own, plan, { current, ledgers })
+  return yield* createInSteps(context, own, plan, { current, ledgers })
 }
 
 /** The statement of a creation that takes only this one, unless it returns no row; null for other creations. */
-export function loneCreation(cellar: StoreContext, plan: Create): Statement | null {
-  if (cellar.backlog || hasEffects(cellar, plan)) return null
-  const own = preparedCollection(cellar, plan.collection)
-  const whole = wholeCreation(cellar, own, plan, ledgersIn(own.collection, null))
+export function loneCreation(context: StoreContext, plan: Create): Statement | null {
+  if (context.backlog || hasEffects(context, plan)) return null
+  const own = preparedCollection(context, plan.collection)
+  const whole = wholeCreation(context, own, plan, ledgersIn(own.collection, null))
   if (!whole) return null
-  cellar.rights?.admitWritten(plan)
-  cellar.onWrite?.(plan)
+  context.rights?.admitWritten(plan)
+  context.onWrite?.(plan)
   return whole
 }
 
-const hasEffects = (cellar: StoreContext, write: RowWrite): boolean =>
-  write.consequences !== undefined || Boolean(write.effects?.length) || hasEventRows(cellar, write, null)
+const hasEffects = (context: StoreContext, write: RowWrite): boolean =>
+  write.consequences !== undefined || Boolean(write.effects?.length) || hasEventRows(context, write, null)
 
 /** The outcome of a lone creation whose statement returned a row. */
-export const createdAlone = (cellar: StoreContext, plan: Create): Outcome =>
-  created(plan, leastRevision(preparedCollection(cellar, plan.collection), plan))
+export const createdAlone = (context: StoreContext, plan: Create): Outcome =>
+  created(plan, leastRevision(preparedCollection(context, plan.collection), plan))
 
 /** Continues a lone creation whose statement returned no row. */
-export function createAfterwards(cellar: StoreContext, plan: Create): Steps<Outcome> {
-  const own = preparedCollection(cellar, plan.collection)
-  return createInSteps(cellar, own, plan, { current: null, ledgers: ledgersIn(own.collection, null) })
+export function createAfterwards(context: StoreContext, plan: Create): Steps<Outcome> {
+  const own = preparedCollection(context, plan.collection)
+  return createInSteps(context, own, plan, { current: null, ledgers: ledgersIn(own.collection, null) })
 }
 
 const created = ({ row: { doc } }: Create, revision: number): Outcome => ({ is: 'created', doc, revision })
@@ -86,25 +91,25 @@ const leastRevision = ({ collection }: PreparedCollection, { time }: Create): nu
 
 /** Creates a row by one statement, which writes nothing and returns no row if it is not enough; null if it never is. */
 function wholeCreation(
-  cellar: StoreContext,
+  context: StoreContext,
   own: PreparedCollection,
   plan: Create,
   ledgers: Ledgers | null,
 ): Statement | null {
   const revision = leastRevision(own, plan)
-  const event = ledgers && eventOfCreation(cellar, own, plan, { revision, ledgers })
-  return combinedCreate(cellar, own, plan, { revision, event, hidden: hiddenColumn(own, null, plan.row) })
+  const event = ledgers && eventOfCreation(context, own, plan, { revision, ledgers })
+  return combinedCreate(context, own, plan, { revision, event, hidden: hiddenColumn(own, null, plan.row) })
 }
 
 const eventOfCreation = (
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, shape }: PreparedCollection,
   { key, row: { doc } }: Create,
   { revision, ledgers }: { readonly revision: number; readonly ledgers: Ledgers },
-): EventValues => eventValues(cellar, collection, { key, revision, action: 'created', doc, shape, ledgers })
+): EventValues => eventValues(context, collection, { key, revision, action: 'created', doc, shape, ledgers })
 
 function* createInSteps(
-  cellar: StoreContext,
+  context: StoreContext,
   own: PreparedCollection,
   plan: Create,
   { current, ledgers }: { readonly current: ReadResult | null; readonly ledgers: Ledgers | null },
@@ -114,30 +119,30 @@ function* createInSteps(
   const hidden = hiddenColumn(own, null, plan.row)
   const absent = isAbsenceOf(plan, current) ? current : null
   if (plan.parent && !(absent && collection.composite)) {
-    const owner = yield* absentOwner(cellar, plan.parent, plan.key.account, plan.time, 'existsShared')
+    const owner = yield* absentOwner(context, plan.parent, plan.key.account, plan.time, 'existsShared')
     if (owner) return owner
   }
-  const taken = plan.claim && (yield* takeClaim(cellar, plan, plan.claim))
+  const taken = plan.claim && (yield* takeClaim(context, plan, plan.claim))
   if (taken) return taken
-  const references = yield* missingReferences(cellar, plan, plan.references)
+  const references = yield* missingReferences(context, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
-  const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(cellar, plan, absent)
-  if (before && before.is !== 'missing') return yield* usedId(cellar, plan, before, current !== null)
-  const last = before && ledgers?.history ? yield* lastRevision(cellar, collection, plan.key) : 0
+  const before = plan.id === 'fresh' ? null : yield* lookUpChosenId(context, plan, absent)
+  if (before && before.is !== 'missing') return yield* usedId(context, plan, before, current !== null)
+  const last = before && ledgers?.history ? yield* lastRevision(context, collection, plan.key) : 0
   const revision = Math.max(leastRevision(own, plan), (before?.revision ?? 0) + 1, last + 1)
-  const clash = yield* updateRemoteEntries(cellar, own, plan, null, { doc, hidden, shape })
+  const clash = yield* updateRemoteEntries(context, own, plan, null, { doc, hidden, shape })
   if (clash) return clash
-  const row = [...rowKeyValues(collection, plan.key, cellar.dialect), revision, shape, doc, hidden, ...cells]
-  const event = ledgers && eventOfCreation(cellar, own, plan, { revision, ledgers })
+  const row = [...rowKeyValues(collection, plan.key, context.dialect), revision, shape, doc, hidden, ...cells]
+  const event = ledgers && eventOfCreation(context, own, plan, { revision, ledgers })
   const isAlone = before === null && plan.claim === null && event === null
   yield { text: texts.insert, values: row, ...(isAlone && { autocommit: 'write' }) }
-  if (event) yield* recordEvent(cellar, event)
-  if (before && cellar.dialect.rowLocks) {
+  if (event) yield* recordEvent(context, event)
+  if (before && context.dialect.rowLocks) {
     // Another transaction may have created and deleted the row since the lookup: its tombstone must not be missed.
-    const since = yield* readAbsentRow(cellar, collection, plan.key, plan.time)
+    const since = yield* readAbsentRow(context, collection, plan.key, plan.time)
     if (since.revision > 0) throw movedRow(plan.collection)
   }
-  if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, { doc, revision })
+  if (plan.claim?.keeps) yield* keepAnswer(context, plan.claim, { doc, revision })
   return created(plan, revision)
 }
 
@@ -146,13 +151,13 @@ function* createInSteps(
  * the item of a hidden one does not exist, as if another account had it.
  */
 function* usedId(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, key }: Create,
   before: AbsentRow | Duplicate,
   isPut: boolean,
 ): Steps<AbsentRow | Duplicate> {
-  if (!cellar.rights?.visible.of(collection)) return before
-  const isSeen = isPut && (yield* existsForCaller(cellar, collection, key, 'exists'))
+  if (!context.rights?.visible.of(collection)) return before
+  const isSeen = isPut && (yield* existsForCaller(context, collection, key, 'exists'))
   return { is: 'duplicate', fields: isPut && !isSeen ? [] : ['id'] }
 }
 
@@ -162,24 +167,24 @@ const isAbsenceOf = ({ collection, key }: Create, current: ReadResult | null): c
 
 /** Whether a chosen id is in use, or was deleted. Deletes the tombstone if the id may be used again. R36, R91. */
 function* lookUpChosenId(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection: name, key, id, time }: Create,
   absent: AbsentRow | null,
 ): Steps<AbsentRow | Duplicate> {
-  const { collection, texts } = preparedCollection(cellar, name)
+  const { collection, texts } = preparedCollection(context, name)
   if (!absent) {
-    const [row] = yield { text: texts.exists, values: rowKeyValues(collection, key, cellar.dialect) }
+    const [row] = yield { text: texts.exists, values: rowKeyValues(collection, key, context.dialect) }
     if (row) return { is: 'duplicate', fields: ['id'] }
   }
-  const before = absent ?? (yield* readAbsentRow(cellar, collection, key, time))
+  const before = absent ?? (yield* readAbsentRow(context, collection, key, time))
   if (before.revision === 0 || (before.is === 'gone' && id === 'chosen')) return before
-  yield* deleteTombstone(cellar, collection, key)
+  yield* deleteTombstone(context, collection, key)
   return { ...before, is: 'missing' }
 }
 
 /** The references to rows that do not exist; a row may refer to itself. */
 function* missingReferences(
-  cellar: StoreContext,
+  context: StoreContext,
   { collection, key }: Create | Update,
   references: readonly RequiredReference[],
 ): Steps<RequiredReference[]> {
@@ -187,43 +192,43 @@ function* missingReferences(
   for (const reference of references) {
     if (reference.collection === collection && reference.id === key.id) continue
     const named = { id: reference.id, parent: null, account: key.account }
-    if (!(yield* existsForCaller(cellar, reference.collection, named, 'existsShared'))) missing.push(reference)
+    if (!(yield* existsForCaller(context, reference.collection, named, 'existsShared'))) missing.push(reference)
   }
   return missing
 }
 
-function* updateRow(cellar: StoreContext, plan: Update, seen: ViewedRow): Steps<Outcome> {
-  const own = preparedCollection(cellar, plan.collection)
+function* updateRow(context: StoreContext, plan: Update, seen: ViewedRow): Steps<Outcome> {
+  const own = preparedCollection(context, plan.collection)
   const { collection, shape } = own
-  const references = yield* missingReferences(cellar, plan, plan.references)
+  const references = yield* missingReferences(context, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
   const { doc, cells } = plan.row
   const hidden = hiddenColumn(own, seen, plan.row)
   const was = { doc: seen.doc, hidden: seen.hidden, shape }
-  if (cellar.dropped) yield* markWrittenFields(cellar, collection, plan.key, [was, plan.row])
-  const clash = yield* updateRemoteEntries(cellar, own, plan, was, { doc, hidden, shape })
+  if (context.dropped) yield* markWrittenFields(context, collection, plan.key, [was, plan.row])
+  const clash = yield* updateRemoteEntries(context, own, plan, was, { doc, hidden, shape })
   if (clash) return clash
   const which = seen.shape === shape ? plan.changedCells : [...cells.keys()] // another shape may lack the unchanged cells
   const moved = which.map((i) => cells[i] as RowCell)
-  const event = yield* eventOfUpdate(cellar, own, plan)
-  const combined = cellar.dialect.combines ? event : null
-  const key = rowKeyValues(collection, plan.key, cellar.dialect)
+  const event = yield* eventOfUpdate(context, own, plan)
+  const combined = context.dialect.combines ? event : null
+  const key = rowKeyValues(collection, plan.key, context.dialect)
   const [row] = yield {
-    ...combinedUpdate(cellar, own, which, combined),
+    ...combinedUpdate(context, own, which, combined),
     values: [shape, doc, hidden, ...moved, ...key, plan.revision, ...(combined ? ownEventValues(combined) : [])],
     ...((event === null || combined) && { autocommit: 'write' }),
   }
   if (!row) throw movedRow(plan.collection)
-  if (event && !combined) yield* recordEvent(cellar, event)
+  if (event && !combined) yield* recordEvent(context, event)
   return { is: 'changed', doc, revision: Number(row.revision) }
 }
 
 function* eventOfUpdate(
-  cellar: StoreContext,
+  context: StoreContext,
   own: PreparedCollection,
   { key, revision, entered = 'updated', row: { doc } }: Update,
 ): Steps<EventValues | null> {
-  const ledgers = yield* ledgersOf(cellar, own)
+  const ledgers = yield* ledgersOf(context, own)
   const change = { key, revision: revision + 1, action: entered, doc, shape: own.shape }
-  return ledgers && eventValues(cellar, own.collection, { ...change, ledgers })
+  return ledgers && eventValues(context, own.collection, { ...change, ledgers })
 }

@@ -1,4 +1,4 @@
-/** Open: opens the store of a service at a URL, on SQLite or PostgreSQL. The cellar. */
+/** Open: opens the store of a service at a URL, on SQLite or PostgreSQL. The store. */
 import { apiKeyTable } from '../auth/key-table.ts'
 import { deliveryTables } from '../deliveries/delivery-tables.ts'
 import { hasWebhooks } from '../deliveries/endpoint-makers.ts'

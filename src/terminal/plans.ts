@@ -1,4 +1,4 @@
-/** Plans: reads and writes the reviewed files of schema changes. The cellar. */
+/** Plans: reads and writes the reviewed files of schema changes. The store. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -49,7 +49,7 @@ export async function openStoreUnderTest(t: TestContext, world: World = realWorl
     db,
     world,
     file,
-    cellar: shelves,
+    context: shelves,
     secret: 'a secret',
     misfits: {},
     expire: null,

@@ -1,4 +1,4 @@
-/** Proves that one process at a time changes a schema, during reads and writes, and that a stopped change continues. The cellar. */
+/** Proves that one process at a time changes a schema, during reads and writes, and that a stopped change continues. The store. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

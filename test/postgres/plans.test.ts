@@ -1,4 +1,4 @@
-/** Proves from the plans that PostgreSQL logs that no statement of a service reads a large table as a whole. The cellar. */
+/** Proves from the plans that PostgreSQL logs that no statement of a service reads a large table as a whole. The store. */
 import assert from 'node:assert/strict'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'

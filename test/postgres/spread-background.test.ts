@@ -1,4 +1,4 @@
-/** On a database sharded like Citus, timers and asynchronous operations take place once. The cellar. */
+/** On a database sharded like Citus, timers and asynchronous operations take place once. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runDueTimers } from '../../src/timers/run-timers.ts'

@@ -1,4 +1,4 @@
-/** Schema changes of a database sharded like Citus. The cellar. */
+/** Schema changes of a database sharded like Citus. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, type Service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** On a database sharded like Citus, events reach every consumer. The cellar. */
+/** On a database sharded like Citus, events reach every consumer. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshCitus, planned, watched } from '../help/spread.ts'

@@ -1,4 +1,4 @@
-/** On a database sharded like Citus, asynchronous operations outlast kills, lost connections and conflicts. R228. The cellar. */
+/** On a database sharded like Citus, asynchronous operations outlast kills, lost connections and conflicts. R228. The store. */
 import { test } from 'node:test'
 import { bank } from '../help/job-node.ts'
 import { outlastsCuts, outlastsFailures, outlastsKills, sharesWork } from '../help/job-trials.ts'

@@ -1,4 +1,4 @@
-/** Proves that values move to rows of other shards, on a database sharded like Citus. The cellar. */
+/** Proves that values move to rows of other shards, on a database sharded like Citus. The store. */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { first, moves, third } from '../help/moved-trials.ts'

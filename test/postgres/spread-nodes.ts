@@ -1,4 +1,4 @@
-/** Nodes on a database sharded like Citus, and changes of its schema. The cellar. */
+/** Nodes on a database sharded like Citus, and changes of its schema. The store. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { f, type Service, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves that a refill on the tables of Citus goes shard by shard, while other nodes write and after crashes. The cellar. */
+/** Proves that a refill on the tables of Citus goes shard by shard, while other nodes write and after crashes. The store. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

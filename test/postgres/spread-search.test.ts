@@ -1,4 +1,4 @@
-/** On a database sharded like Citus, a search finds the rows of all shards, in every order, on every page. R235. The cellar. */
+/** On a database sharded like Citus, a search finds the rows of all shards, in every order, on every page. R235. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f } from 'bylaw'

@@ -1,4 +1,4 @@
-/** On a database sharded like Citus, timers outlast kills, lost connections and locks. R223. The cellar. */
+/** On a database sharded like Citus, timers outlast kills, lost connections and locks. R223. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'

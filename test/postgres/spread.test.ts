@@ -1,4 +1,4 @@
-/** On a database sharded like Citus, unique values and references hold over all shards. The cellar. */
+/** On a database sharded like Citus, unique values and references hold over all shards. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** Proves from EXPLAIN QUERY PLAN that lists of one account only read the rows of that account. The cellar. */
+/** Proves from EXPLAIN QUERY PLAN that lists of one account only read the rows of that account. The store. */
 
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'

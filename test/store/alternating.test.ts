@@ -1,4 +1,4 @@
-/** Proves by random writes and a model that nodes of two declarations on the same rows lose no values of each other. The cellar. */
+/** Proves by random writes and a model that nodes of two declarations on the same rows lose no values of each other. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Field } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves from EXPLAIN ANALYZE on PostgreSQL that a page of alternatives reads few rows, at any depth. The cellar. */
+/** Proves from EXPLAIN ANALYZE on PostgreSQL that a page of alternatives reads few rows, at any depth. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service } from 'bylaw'
@@ -38,7 +38,7 @@ const rows = 20_000
 const size = 20
 const own = listRules(shop.resources.get('orders') as Resource, shop.resources)
 const collections = [...shop.resources.values()].map(({ collection }) => collection)
-const cellar = storeContext(
+const context = storeContext(
   collections,
   { layout: changeBetween(null, collections, postgresDialect).after, former: null },
   postgresDialect,
@@ -57,7 +57,7 @@ function pageStatement(text: string, total: number | null): Statement {
     ...{ do: 'list', collection: 'orders', parent: null, account: null, time: 0, where, order, window },
     ...{ prepared: new Prepared(), countTo: null, withPositions: false },
   }
-  const { value } = perform(cellar, list).next()
+  const { value } = perform(context, list).next()
   return value as Statement
 }
 

@@ -1,4 +1,4 @@
-/** Proves that handlers which read rows before their commit decide as if they had read them afterwards. R226. The cellar. */
+/** Proves that handlers which read rows before their commit decide as if they had read them afterwards. R226. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, service, sum } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves that after a clock change running nodes on SQLite do not count as gone, nor lost ones as running. The cellar. */
+/** Proves that after a clock change running nodes on SQLite do not count as gone, nor lost ones as running. The store. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { f } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves that index columns, indexes and views follow the declaration, in all steps or none. The cellar. */
+/** Proves that index columns, indexes and views follow the declaration, in all steps or none. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Declaration, f, service } from 'bylaw'

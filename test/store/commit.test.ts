@@ -1,4 +1,4 @@
-/** Proves the answers after a failed commit, and that a key makes a retry safe. The cellar. */
+/** Proves the answers after a failed commit, and that a key makes a retry safe. The store. */
 import assert from 'node:assert/strict'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { test } from 'node:test'

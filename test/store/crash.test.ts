@@ -1,4 +1,4 @@
-/** Proves that acknowledged writes survive a crash, and that processes can start at the same time. The cellar. */
+/** Proves that acknowledged writes survive a crash, and that processes can start at the same time. The store. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** API keys in the store: found, listed, issued and revoked, and the limit of valid ones. The cellar. */
+/** API keys in the store: found, listed, issued and revoked, and the limit of valid ones. The store. */
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Proves that the columns of fields of older versions have the values of the current changes, for all rows. The cellar. */
+/** Proves that the columns of fields of older versions have the values of the current changes, for all rows. The store. */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'

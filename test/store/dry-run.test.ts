@@ -1,4 +1,4 @@
-/** Proves that a dry run answers what the write would and leaves the whole database as it was, on both stores. R239. The cellar. */
+/** Proves that a dry run answers what the write would and leaves the whole database as it was, on both stores. R239. The store. */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { count, f, type Service, service, sum } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves that nodes of a release without merged writes never run with another declaration if rows would lose values. The cellar. */
+/** Proves that nodes of a release without merged writes never run with another declaration if rows would lose values. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Field, f } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Counts the statements of embedded rows, and proves from the plans of both databases that indexes bound what they read. The cellar. */
+/** Counts the statements of embedded rows, and proves from the plans of both databases that indexes bound what they read. The store. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

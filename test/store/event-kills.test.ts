@@ -1,4 +1,4 @@
-/** Proves that processes that are killed while they write and number events lose none. R206, R230. The cellar. */
+/** Proves that processes that are killed while they write and number events lose none. R206, R230. The store. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** Proves that a reader of events misses none and sees each item in order, however writers commit. R206, R230. The cellar. */
+/** Proves that a reader of events misses none and sees each item in order, however writers commit. R206, R230. The store. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'

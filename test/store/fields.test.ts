@@ -1,4 +1,4 @@
-/** Proves that stored rows keep their values when fields of a declaration come, go, or change. The cellar. */
+/** Proves that stored rows keep their values when fields of a declaration come, go, or change. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Files on both stores: fields that are added, renamed and dropped, handlers, and contents that revisions keep. The cellar. */
+/** Files on both stores: fields that are added, renamed and dropped, handlers, and contents that revisions keep. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'

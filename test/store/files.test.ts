@@ -1,4 +1,4 @@
-/** Proves the behaviour with files that are missing, not permitted, damaged or of another release. The cellar. */
+/** Proves the behaviour with files that are missing, not permitted, damaged or of another release. The store. */
 import assert from 'node:assert/strict'
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-/** Proves that `fill` replaces values that do not fit a narrower declaration, for every kind of field. The cellar. */
+/** Proves that `fill` replaces values that do not fit a narrower declaration, for every kind of field. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Field, f } from 'bylaw'

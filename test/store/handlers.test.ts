@@ -1,4 +1,4 @@
-/** Proves that money moved by handlers neither appears nor vanishes, on two nodes and seen from outside. R226. The cellar. */
+/** Proves that money moved by handlers neither appears nor vanishes, on two nodes and seen from outside. R226. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'

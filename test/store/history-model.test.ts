@@ -1,4 +1,4 @@
-/** Replays random writes on both stores, and compares every revision with what a reader saw at the time. R237. The cellar. */
+/** Replays random writes on both stores, and compares every revision with what a reader saw at the time. R237. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service, sum } from 'bylaw'

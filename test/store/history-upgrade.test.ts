@@ -1,4 +1,4 @@
-/** History begins with the second phase of a change, and is written by the statement of its change on PostgreSQL. R237. The cellar. */
+/** History begins with the second phase of a change, and is written by the statement of its change on PostgreSQL. R237. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, type Service, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** History on both stores: every way a change is made, retention, plans, and changed declarations. R237. The cellar. */
+/** History on both stores: every way a change is made, retention, plans, and changed declarations. R237. The store. */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves that leaving a version out of a declaration and declaring it again changes no value, in any database. The cellar. */
+/** Proves that leaving a version out of a declaration and declaring it again changes no value, in any database. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves that a file that is locked, full or damaged delays or refuses requests, and loses nothing. The cellar. */
+/** Proves that a file that is locked, full or damaged delays or refuses requests, and loses nothing. The store. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

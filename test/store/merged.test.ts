@@ -1,4 +1,4 @@
-/** Examples of how writes of nodes with two declarations to one row are merged. The cellar. */
+/** Examples of how writes of nodes with two declarations to one row are merged. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { picked, sides, type Values, versions } from '../help/pairs.ts'

@@ -1,4 +1,4 @@
-/** Proves that rows that do not fit a narrower declaration are counted before it is applied, and described as stored. The cellar. */
+/** Proves that rows that do not fit a narrower declaration are counted before it is applied, and described as stored. The store. */
 // long because: one entry for each way to narrow a field
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

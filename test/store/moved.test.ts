@@ -1,4 +1,4 @@
-/** Proves that values of stored rows are copied to the resource that a field moved to, all of them or none. The cellar. */
+/** Proves that values of stored rows are copied to the resource that a field moved to, all of them or none. The store. */
 import { describe, test } from 'node:test'
 import { moves, movesDuringUpgrades } from '../help/moved-trials.ts'
 import { places } from '../help/places.ts'

@@ -1,4 +1,4 @@
-/** Proves that many clients see no impossible state and no wrong total while a declaration gets states and totals. The cellar. */
+/** Proves that many clients see no impossible state and no wrong total while a declaration gets states and totals. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Node, type NodeAnswer, nodeOn, places } from '../help/places.ts'

@@ -1,4 +1,4 @@
-/** Proves that states and totals begin with the second phase of a change, so that no former node bypasses them. The cellar. */
+/** Proves that states and totals begin with the second phase of a change, so that no former node bypasses them. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, max, sum } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves that the rows and the total of a page are from one snapshot of the file, despite concurrent writes. R54. The cellar. */
+/** Proves that the rows and the total of a page are from one snapshot of the file, despite concurrent writes. R54. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f } from 'bylaw'

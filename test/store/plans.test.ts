@@ -1,4 +1,4 @@
-/** Proves from EXPLAIN QUERY PLAN that declared orders and filters use their index, on every page. The cellar. */
+/** Proves from EXPLAIN QUERY PLAN that declared orders and filters use their index, on every page. The store. */
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Proves that a change whose `request` throws for a row of an older node fails only that row, with a separate error type. The cellar. */
+/** Proves that a change whose `request` throws for a row of an older node fails only that row, with a separate error type. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves that a list that takes too long is aborted, and that the next one gets a thread. The cellar. */
+/** Proves that a list that takes too long is aborted, and that the next one gets a thread. The store. */
 
 import assert from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'

@@ -1,4 +1,4 @@
-/** Proves that totals, states and timers follow where resources and fields are renamed. R196, R223, R225. The cellar. */
+/** Proves that totals, states and timers follow where resources and fields are renamed. R196, R223, R225. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { count, f, max, type Service, service, sum } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves that a renamed resource keeps its rows, the references to them, their tombstones and keys. The cellar. */
+/** Proves that a renamed resource keeps its rows, the references to them, their tombstones and keys. The store. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { f, type Service, service } from 'bylaw'

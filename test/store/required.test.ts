@@ -1,4 +1,4 @@
-/** Proves that lists are correct if a field is required now and stored rows have no value for it. The cellar. */
+/** Proves that lists are correct if a field is required now and stored rows have no value for it. The store. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

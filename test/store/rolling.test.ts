@@ -1,4 +1,4 @@
-/** Proves that nodes of the former and the new declaration work on one file and lose no writes of each other. The cellar. */
+/** Proves that nodes of the former and the new declaration work on one file and lose no writes of each other. The store. */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { type Field, f } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves from the plans of both databases that a list of the rows of a rule reads few rows more than it has. The cellar. R170. */
+/** Proves from the plans of both databases that a list of the rows of a rule reads few rows more than it has. The store. R170. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -52,7 +52,7 @@ const columns = '(account, id, revision, shape, doc, by_title, "by_assigneeId", 
 /** The first statement of a page that the caller reads. */
 function pageStatement(dialect: Dialect, text: string): Statement {
   const layout = changeBetween(null, collections, dialect).after
-  const cellar = storeContext(collections, { layout, former: null }, dialect)
+  const context = storeContext(collections, { layout, former: null }, dialect)
   const { where, order } = readListQuery(parsePairs(text), listRules(orders, desk.resources), 'orders', world)
   const ann = callerOf('u7', { account: 'a', scopes: [], tier: null, features: [] })
   const visible = visibleRows(desk.resources, ann)
@@ -62,7 +62,7 @@ function pageStatement(dialect: Dialect, text: string): Statement {
     ...{ window: { from: 'offset', offset: 0, limit: 20 }, prepared: new Prepared(), countTo: null },
     ...{ withPositions: false, rights: { visible, admit: () => {}, admitWritten: () => {} } },
   }
-  return perform(cellar, list).next().value as Statement
+  return perform(context, list).next().value as Statement
 }
 
 test('R170: an index has the rows of each alternative in the orders of the list', () => {

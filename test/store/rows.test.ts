@@ -1,4 +1,4 @@
-/** Proves that cached rows equal those of the file, after writes of any process and after failed writes. The cellar. */
+/** Proves that cached rows equal those of the file, after writes of any process and after failed writes. The store. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Proves from EXPLAIN on both stores that a search uses the index of words, in every order and on every page. R235. The cellar. */
+/** Proves from EXPLAIN on both stores that a search uses the index of words, in every order and on every page. R235. The store. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -46,7 +46,7 @@ const world = serviceWorld(testWorld(), { clock: trustedClock(() => 0), secret: 
 /** The statement of a page; of one at a position if `after` is set. */
 function pageStatement(text: string, after: boolean, dialect: Dialect): Statement {
   const layout = changeBetween(null, collections, dialect).after
-  const cellar = storeContext(collections, { layout, former: null }, dialect)
+  const context = storeContext(collections, { layout, former: null }, dialect)
   const { where, order } = readListQuery(parsePairs(text), rules, 'books', world)
   const position = order.map(({ column }) => (column === 'id' ? 'm' : 5n))
   const window: Window = after
@@ -56,7 +56,7 @@ function pageStatement(text: string, after: boolean, dialect: Dialect): Statemen
     ...{ do: 'list', collection: 'books', parent: null, account: 'a', time: 0, where, order, window },
     ...{ prepared: new Prepared(), countTo: 100, withPositions: true },
   }
-  return perform(cellar, list).next().value as Statement
+  return perform(context, list).next().value as Statement
 }
 
 const queries = [

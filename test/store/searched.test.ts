@@ -1,4 +1,4 @@
-/** Proves that the words of rows are kept by every write, filled when they are declared later, and found by an index. R235. The cellar. */
+/** Proves that the words of rows are kept by every write, filled when they are declared later, and found by an index. R235. The store. */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { type Field, f } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves that summaries which are declared later find the values of old rows. The cellar. */
+/** Proves that summaries which are declared later find the values of old rows. The store. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { f, type Service } from 'bylaw'

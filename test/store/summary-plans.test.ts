@@ -1,4 +1,4 @@
-/** Proves from EXPLAIN on both databases that a summary reads only the index that `bylaw check` advises. The cellar. R236. */
+/** Proves from EXPLAIN on both databases that a summary reads only the index that `bylaw check` advises. The store. R236. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -43,7 +43,7 @@ const collections = [...shop.resources.values()].map(({ collection }) => collect
 /** The statement of the summary with filters. */
 function summaryStatement(dialect: Dialect, target: string): Statement {
   const layout = changeBetween(null, collections, dialect).after
-  const cellar = storeContext(collections, { layout, former: null }, dialect)
+  const context = storeContext(collections, { layout, former: null }, dialect)
   const columns = summaryColumns(orders, summary as NonNullable<typeof summary>)
   const { where, order, window, prepared } = summaryQueryReader(
     listRules(orders, shop.resources),
@@ -54,7 +54,7 @@ function summaryStatement(dialect: Dialect, target: string): Statement {
     ...{ do: 'list', collection: 'orders', parent: null, account: 'a', time: 0, where, order, window, prepared },
     ...{ countTo: null, withPositions: false, summary: columns.summary },
   }
-  return perform(cellar, list).next().value as Statement
+  return perform(context, list).next().value as Statement
 }
 
 const targets = [

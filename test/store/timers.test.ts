@@ -1,4 +1,4 @@
-/** Proves that transitions by the clock take place once, late rather than never, on both stores. R223. The cellar. */
+/** Proves that transitions by the clock take place once, late rather than never, on both stores. R223. The store. */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { caller, f, now, type Service, service } from 'bylaw'

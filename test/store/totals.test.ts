@@ -1,4 +1,4 @@
-/** Proves that derived values are right after a declaration changes, on rows that were written before. R225. The cellar. */
+/** Proves that derived values are right after a declaration changes, on rows that were written before. R225. The store. */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { count, f, max, resource, type Service, service, sum, times } from 'bylaw'

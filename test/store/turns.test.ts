@@ -1,4 +1,4 @@
-/** Proves that a read is never older than an answer that was sent before its request. The cellar. */
+/** Proves that a read is never older than an answer that was sent before its request. The store. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'

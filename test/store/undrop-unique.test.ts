@@ -1,4 +1,4 @@
-/** Proves that a dropped value is not restored if another row has it by now, also one with the same key below another owner. The cellar. */
+/** Proves that a dropped value is not restored if another row has it by now, also one with the same key below another owner. The store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, type Service, service } from 'bylaw'

@@ -1,4 +1,4 @@
-/** Proves how writes are committed together, and that one does not affect the others. The cellar. */
+/** Proves how writes are committed together, and that one does not affect the others. The store. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'

@@ -39,8 +39,8 @@ const [
 const recordAfterTheCommit: BehaviourMutant['changes'] = [
   {
     file: 'store/write-row.ts',
-    from: 'const whole = wholeCreation(cellar, own, plan, ledgers)',
-    to: 'const whole = !ledgers && wholeCreation(cellar, own, plan, ledgers)',
+    from: 'const whole = wholeCreation(context, own, plan, ledgers)',
+    to: 'const whole = !ledgers && wholeCreation(context, own, plan, ledgers)',
   },
   {
     file: 'store/write-row.ts',
@@ -49,8 +49,8 @@ const recordAfterTheCommit: BehaviourMutant['changes'] = [
   },
   {
     file: 'store/write-row.ts',
-    from: 'if (event) yield* recordEvent(cellar, event)\n  if (before',
-    to: "if (event) yield { ...(recordEvent(cellar, event).next().value as never), autocommit: 'write' }\n  if (before",
+    from: 'if (event) yield* recordEvent(context, event)\n  if (before',
+    to: "if (event) yield { ...(recordEvent(context, event).next().value as never), autocommit: 'write' }\n  if (before",
   },
 ]
 
@@ -104,8 +104,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'store/effects.ts',
-        from: '(yield* readRow(cellar, row, !isOnlyChecked(row)))',
-        to: '(yield* readRow(cellar, row))',
+        from: '(yield* readRow(context, row, !isOnlyChecked(row)))',
+        to: '(yield* readRow(context, row))',
       },
       {
         file: 'store/write-row.ts',
@@ -251,7 +251,7 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'store/perform.ts',
-        from: '  const taken = yield* takeClaim(cellar, plan, claim)\n  if (taken) return taken\n  const outcome = yield* withoutAutocommit(',
+        from: '  const taken = yield* takeClaim(context, plan, claim)\n  if (taken) return taken\n  const outcome = yield* withoutAutocommit(',
         to: '  const outcome = yield* withoutAutocommit(',
       },
     ],
@@ -334,8 +334,8 @@ export const behaviourMutants: Readonly<Record<string, BehaviourMutant>> = {
     changes: [
       {
         file: 'store/perform.ts',
-        from: '  for (let next = run.next(null); next; next = run.next(last))\n    last = yield* withoutAutocommit(perform(cellar, next, held))',
-        to: "  for (let next = run.next(null); next; ) {\n    last = yield* withoutAutocommit(perform(cellar, next, held))\n    try {\n      next = run.next(last)\n    } catch {\n      return { is: 'answered', doc: '{}', revision: 0 }\n    }\n  }",
+        from: '  for (let next = run.next(null); next; next = run.next(last))\n    last = yield* withoutAutocommit(perform(context, next, held))',
+        to: "  for (let next = run.next(null); next; ) {\n    last = yield* withoutAutocommit(perform(context, next, held))\n    try {\n      next = run.next(last)\n    } catch {\n      return { is: 'answered', doc: '{}', revision: 0 }\n    }\n  }",
       },
     ],
     tests: ['test/spec/18-batches.test.ts'],

@@ -65,7 +65,7 @@ import { claimTable, takeClaim } from '../ledgers/idempotency-claims.ts'`,
       {
         from: write,
         to: `if (plan.do === 'create' && plan.claim) {
-          const taken = runSteps(takeClaim(cellar, plan, plan.claim), run)
+          const taken = runSteps(takeClaim(context, plan, plan.claim), run)
           if (taken) return taken
           const { hash } = plan.claim
           return pause(world, 20).then(() => writes.join({ ...plan, claim: null })).then((outcome) => {
@@ -162,7 +162,7 @@ const postgres: Mutants = {
         from: 'return await tryWrite(writing, plan, tries === 1)',
         to: `if (plan.do !== 'create' || !plan.claim) return await tryWrite(writing, plan, tries === 1)
       const { claim } = plan
-      const taken = await writing.pool.use(({ ask }) => runStepsAsync(takeClaim(writing.cellar, plan, claim), ask))
+      const taken = await writing.pool.use(({ ask }) => runStepsAsync(takeClaim(writing.context, plan, claim), ask))
       if (taken) return taken
       await pause(writing.world, 20)
       const outcome = await tryWrite(writing, { ...plan, claim: null }, tries === 1)
@@ -181,11 +181,11 @@ const postgres: Mutants = {
       },
       { from: 'if (whole && (yield whole).length > 0) return', to: 'if (whole === undefined) return' },
       {
-        from: 'const taken = plan.claim && (yield* takeClaim(cellar, plan, plan.claim))',
-        to: `const keyed = plan.claim && (yield* recallClaim(cellar, { do: 'recall', claim: plan.claim }))
+        from: 'const taken = plan.claim && (yield* takeClaim(context, plan, plan.claim))',
+        to: `const keyed = plan.claim && (yield* recallClaim(context, { do: 'recall', claim: plan.claim }))
   const taken = keyed?.is === 'claimed' && keyed
   yield { text: 'SELECT pg_sleep(0.02)', values: [] }
-  if (plan.claim && !taken) yield* takeClaim(cellar, plan, plan.claim)`,
+  if (plan.claim && !taken) yield* takeClaim(context, plan, plan.claim)`,
       },
     ],
   },
@@ -239,7 +239,10 @@ const citus: Mutants = {
     about: 'a row that is created with a key is on any shard',
     file: 'endpoints/create-item.ts',
     changes: [
-      { from: 'claim ? colocateId(makeId(), claim.hash) : makeId()', to: 'claim ? colocateId(made(), made()) : made()' },
+      {
+        from: 'claim ? colocateId(makeId(), claim.hash) : makeId()',
+        to: 'claim ? colocateId(makeId(), makeId()) : makeId()',
+      },
     ],
   },
 }
