@@ -36,7 +36,7 @@ export interface ResourceConversion {
 /** The item's address, the writer's permissions, and the joined rows of the older document as the caller sees them. */
 interface WriteContext {
   readonly address: ItemAddress
-  readonly hand: Permissions
+  readonly permissions: Permissions
   readonly rows?: JoinedTexts
   readonly merge?: MergeValue | undefined
 }
@@ -50,15 +50,19 @@ export const versionPermissions = (
   refuse: (field, lacks) => refuse(names(field)[0] ?? field, lacks),
 })
 
-export function convertCreate(own: ResourceConversion, body: VersionDocument, hand: Permissions): VersionDocument {
+export function convertCreate(
+  own: ResourceConversion,
+  body: VersionDocument,
+  permissions: Permissions,
+): VersionDocument {
   const { resource, today } = own
-  const document = createDocument(resource, body, hand)
+  const document = createDocument(resource, body, permissions)
   const { id } = document
   const chosen = typeof id === 'string' && resource.key === null ? { id } : {}
-  const values = newItemValues(own, body, document, hand)
+  const values = newItemValues(own, body, document, permissions)
   const sent = { ...settableValues(own, values), ...chosen }
-  const converted = withOlderNames(own, () => createDocument(today, sent, versionPermissions(own, hand)))
-  return withWrittenValues(own, converted, { before: null, values, body, hand })
+  const converted = withOlderNames(own, () => createDocument(today, sent, versionPermissions(own, permissions)))
+  return withWrittenValues(own, converted, { before: null, values, body, permissions })
 }
 
 export function convertReplace(
@@ -68,19 +72,19 @@ export function convertReplace(
   writer: WriteContext,
 ): VersionDocument {
   const { resource, today } = own
-  const { address, hand, rows } = writer
+  const { address, permissions, rows } = writer
   if (seen === null) {
-    const document = replaceDocument(resource, body, null, address, hand)
+    const document = replaceDocument(resource, body, null, address, permissions)
     // The key comes from the address.
-    const values = newItemValues(own, body, document, hand)
+    const values = newItemValues(own, body, document, permissions)
     const { [today.key ?? '']: _, ...all } = settableValues(own, values)
     const converted = withOlderNames(own, () =>
-      replaceDocument(today, all, null, address, versionPermissions(own, hand)),
+      replaceDocument(today, all, null, address, versionPermissions(own, permissions)),
     )
-    return withWrittenValues(own, converted, { before: null, values, body, hand })
+    return withWrittenValues(own, converted, { before: null, values, body, permissions })
   }
-  const was = olderDocument(own, maskConcealed(own, seen, hand), rows)
-  const next = replaceDocument(resource, body, was, address, hand)
+  const was = olderDocument(own, maskConcealed(own, seen, permissions), rows)
+  const next = replaceDocument(resource, body, was, address, permissions)
   const named = Object.keys(body).filter((name) => Object.hasOwn(next, name))
   const sent = { ...was, ...Object.fromEntries(named.map((name) => [name, next[name]])) }
   return changeStored(own, { body, was, next, sent }, seen, writer)
@@ -92,9 +96,9 @@ export function convertPatch(
   seen: VersionDocument,
   writer: WriteContext,
 ): VersionDocument {
-  const { address, hand, rows, merge } = writer
-  const was = olderDocument(own, maskConcealed(own, seen, hand), rows)
-  const next = changeDocument(own.resource, body, was, address, hand, merge)
+  const { address, permissions, rows, merge } = writer
+  const was = olderDocument(own, maskConcealed(own, seen, permissions), rows)
+  const next = changeDocument(own.resource, body, was, address, permissions, merge)
   return changeStored(own, { body, was, next, sent: next }, seen, writer)
 }
 
@@ -116,11 +120,11 @@ function newItemValues(
   own: ResourceConversion,
   body: VersionDocument,
   document: VersionDocument,
-  hand: Permissions,
+  permissions: Permissions,
 ): VersionDocument {
   const values = storedValues(own, document)
   const closed = own.today.members.filter(
-    (one) => values[one.name] !== undefined && missingScopes(one, hand).length > 0,
+    (one) => values[one.name] !== undefined && missingScopes(one, permissions).length > 0,
   )
   if (closed.length === 0) return values
   const unsent = unsentValues(own, body, document)
@@ -148,23 +152,25 @@ function unsentValues(
 }
 
 /** Whether a write must not depend on the stored value, as the caller could find it out by trying values. R169. */
-export const isConcealed = (member: Member, hand: Permissions): boolean =>
+export const isConcealed = (member: Member, permissions: Permissions): boolean =>
   member.writeOnly
-    ? member.immutable || missingScopes(member, hand).length > 0
-    : member.read !== null && !hand.scopes.has(member.read)
+    ? member.immutable || missingScopes(member, permissions).length > 0
+    : member.read !== null && !permissions.scopes.has(member.read)
 
 /** Whether a caller without read access is refused this field whatever it sends: no refusal reveals a value. R119, R169. */
-export const isAlwaysRefused = (member: Member, hand: Permissions): boolean =>
-  hand.blind && (member.immutable || missingScopes(member, hand).length > 0)
+export const isAlwaysRefused = (member: Member, permissions: Permissions): boolean =>
+  permissions.blind && (member.immutable || missingScopes(member, permissions).length > 0)
 
 /** Sets fields that the writer may not know to null, so that no comparison depends on them. */
 export function maskConcealed(
   { today }: Pick<ResourceConversion, 'today'>,
   seen: VersionDocument,
-  hand: Permissions,
+  permissions: Permissions,
   isNull = isConcealed,
 ): VersionDocument {
-  const concealed = today.members.filter((member) => isNull(member, hand)).map(({ name }) => [name, null] as const)
+  const concealed = today.members
+    .filter((member) => isNull(member, permissions))
+    .map(({ name }) => [name, null] as const)
   return concealed.length === 0 ? seen : { ...seen, ...Object.fromEntries(concealed) }
 }
 
@@ -205,7 +211,7 @@ function changeStored(
   own: ResourceConversion,
   { body, was: shown, next, sent }: OlderWrite,
   seen: VersionDocument,
-  { address, hand }: WriteContext,
+  { address, permissions }: WriteContext,
 ): VersionDocument {
   const { today } = own
   const [was, is] = [storedValues(own, shown), storedValues(own, next)]
@@ -213,16 +219,16 @@ function changeStored(
   const patch: VersionDocument = {}
   for (const member of today.members) {
     const { name, from, field } = member
-    const value = (missingScopes(member, hand).length > 0 ? asked : is)[name]
+    const value = (missingScopes(member, permissions).length > 0 ? asked : is)[name]
     if (from !== 'caller' || value === undefined) continue
     const isSent = () => own.names(name).some((one) => Object.hasOwn(body, one))
-    if (isAlwaysRefused(member, hand) ? !isSent() : isSameJson(value, was[name])) continue
+    if (isAlwaysRefused(member, permissions) ? !isSent() : isSameJson(value, was[name])) continue
     patch[name] = mergePatchFor(field, seen[name], value)
   }
   const converted = withOlderNames(own, () =>
-    changeDocument(today, patch, seen, address, versionPermissions(own, hand)),
+    changeDocument(today, patch, seen, address, versionPermissions(own, permissions)),
   )
-  return withWrittenValues(own, converted, { before: was, values: is, body, hand })
+  return withWrittenValues(own, converted, { before: was, values: is, body, permissions })
 }
 
 /** The merge patch from one value to another: metadata keys that are gone must be set to null. */

@@ -44,19 +44,19 @@ export interface Representation extends AnswerRenderer {
   /** The other rows that an answer needs. */
   readonly joined: readonly RowJoin[]
   /** Convert the body of a create, replace or patch to the document to store. */
-  readonly create: (body: VersionDocument, hand: Permissions) => VersionDocument
+  readonly create: (body: VersionDocument, permissions: Permissions) => VersionDocument
   readonly replace: (
     body: VersionDocument,
     seen: VersionDocument | null,
     address: ItemAddress,
-    hand: Permissions,
+    permissions: Permissions,
     rows?: JoinedTexts,
   ) => VersionDocument
   readonly change: (
     body: VersionDocument,
     seen: VersionDocument,
     address: ItemAddress,
-    hand: Permissions,
+    permissions: Permissions,
     rows?: JoinedTexts,
     merge?: MergeValue,
   ) => VersionDocument
@@ -89,9 +89,10 @@ interface ResolvedQuery<T> extends Pick<JoinedQuery<T>, 'by' | 'asks' | 'own'> {
 export const storedRepresentation = (today: Resource): Representation => ({
   today,
   joined: [],
-  create: (body, hand) => createDocument(today, body, hand),
-  replace: (body, seen, address, hand) => replaceDocument(today, body, seen, address, hand),
-  change: (body, seen, address, hand, _, merge) => changeDocument(today, body, seen, address, hand, merge),
+  create: (body, permissions) => createDocument(today, body, permissions),
+  replace: (body, seen, address, permissions) => replaceDocument(today, body, seen, address, permissions),
+  change: (body, seen, address, permissions, _, merge) =>
+    changeDocument(today, body, seen, address, permissions, merge),
   answer: null,
   answers: null,
   names: (field) => [field],
@@ -128,11 +129,11 @@ export function olderRepresentation(
   return {
     today,
     joined: down.joined,
-    create: (body, hand) => keepUnlinkedValues(own, body, convertCreate(own, body, hand)),
-    replace: (body, seen, address, hand, rows = []) =>
-      keepUnlinkedValues(own, body, convertReplace(own, body, seen, { address, hand, rows })),
-    change: (body, seen, address, hand, rows = [], merge) =>
-      keepUnlinkedValues(own, body, convertPatch(own, body, seen, { address, hand, rows, merge }), rows, merge),
+    create: (body, permissions) => keepUnlinkedValues(own, body, convertCreate(own, body, permissions)),
+    replace: (body, seen, address, permissions, rows = []) =>
+      keepUnlinkedValues(own, body, convertReplace(own, body, seen, { address, permissions, rows })),
+    change: (body, seen, address, permissions, rows = [], merge) =>
+      keepUnlinkedValues(own, body, convertPatch(own, body, seen, { address, permissions, rows, merge }), rows, merge),
     ...answerRenderer(resource, today, down),
     names,
     ask: (comparison) =>

@@ -18,7 +18,7 @@ interface WrittenValues {
   readonly before: VersionDocument | null
   readonly values: VersionDocument
   readonly body: VersionDocument
-  readonly hand: Permissions
+  readonly permissions: Permissions
 }
 
 /** The names under which callers of an older version write a field that the service sets now. */
@@ -52,7 +52,7 @@ export function withWrittenValues(own: Writer, document: VersionDocument, writte
 function refuseOtherValues(
   own: Writer,
   document: VersionDocument,
-  { before, values, body, hand }: WrittenValues,
+  { before, values, body, permissions }: WrittenValues,
 ): void {
   const members = writtenDerived(own).filter(({ name }) => {
     const isSent = writtenNames(own, name).some((one) => Object.hasOwn(body, one))
@@ -61,7 +61,7 @@ function refuseOtherValues(
   if (members.length === 0) return
   const derived = withDerivedValues(own.today.collection.fields, { ...document })
   for (const { name, read } of members) {
-    const isSeen = !hand.blind && (read === null || hand.scopes.has(read))
+    const isSeen = !permissions.blind && (read === null || permissions.scopes.has(read))
     if (isSeen && isSameJson(derived[name], values[name])) continue
     const [called = name] = writtenNames(own, name)
     const is = isSeen ? `it is ${JSON.stringify(derived[name])} and ` : ''

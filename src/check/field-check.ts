@@ -115,7 +115,7 @@ export function checkReferenceTarget(path: DeclarationPath, target: unknown, con
 export function checkField(
   path: DeclarationPath,
   given: unknown,
-  place: FieldSite,
+  site: FieldSite,
   context: DeclarationCheck,
   depth = 0,
 ): void {
@@ -135,9 +135,9 @@ export function checkField(
     return
   }
   const field = given.kind === 'concept' ? soundField(given, context) : given
-  for (const fault of fieldFaults(given, field, place, context.rules)) report(context, path, ...fault)
-  if (given.kind === 'concept') checkConcept(path, given, place, context)
-  else checkInside(path, given, place, context, depth)
+  for (const fault of fieldFaults(given, field, site, context.rules)) report(context, path, ...fault)
+  if (given.kind === 'concept') checkConcept(path, given, site, context)
+  else checkInside(path, given, site, context, depth)
   const complete = soundField(given, context)
   if (context.found.length > before || !complete) return
   const check = valueCheckOf(complete, context.rules)
@@ -153,7 +153,7 @@ export function checkField(
 function checkInside(
   path: DeclarationPath,
   { kind, item, fields, target }: Field,
-  place: FieldSite,
+  site: FieldSite,
   context: DeclarationCheck,
   depth: number,
 ): void {
@@ -163,7 +163,7 @@ function checkInside(
   const members = isObject(fields) ? Object.entries(fields) : []
   for (const [name, one] of members) {
     checkFieldName([...path, name], context)
-    checkField([...path, name], one, place === 'item' || place === 'inner' ? 'inner' : 'member', context, depth + 1)
+    checkField([...path, name], one, site === 'item' || site === 'inner' ? 'inner' : 'member', context, depth + 1)
     checkFormerName([...path, name], one, fields as UncheckedObject, context)
   }
   if (members.length === 0)
@@ -183,7 +183,7 @@ export function checkFormerName(
 }
 
 /** A field of a concept must have the concept's name, or a name that ends with it. R37. */
-function checkConcept(path: DeclarationPath, { target }: Field, place: FieldSite, context: DeclarationCheck): void {
+function checkConcept(path: DeclarationPath, { target }: Field, site: FieldSite, context: DeclarationCheck): void {
   const { concepts, settings } = context
   if (!hasMember(concepts, target)) {
     const mend = nameHint(target, Object.keys(concepts), 'Declare it in `concepts` of the service.')
@@ -192,7 +192,7 @@ function checkConcept(path: DeclarationPath, { target }: Field, place: FieldSite
   }
   const name = path.at(-1) as string
   const end = settings.naming === 'camel' ? target.charAt(0).toUpperCase() + target.slice(1) : `_${target}`
-  if (place === 'concept' || place === 'item' || name === target || name.endsWith(end)) return
+  if (site === 'concept' || site === 'item' || name === target || name.endsWith(end)) return
   const mend = `Write \`${target}\`, or a name that ends with it, as \`billing${end}\`.`
   report(context, path, `The name does not say that the field is the concept \`${target}\`.`, mend)
 }

@@ -10,16 +10,16 @@ import { type DeclarationFault, kindOptionFaults, nameHint, type UncheckedObject
 export function fieldFaults(
   given: Field,
   field: Field | undefined,
-  place: FieldSite,
+  site: FieldSite,
   rules: ValueRules,
 ): DeclarationFault[] {
-  if (!field) return [...optionFaults(given, given, place, rules)]
-  if (field.kind === 'file' && place !== 'resource' && place !== 'concept') return [innerFileFault]
+  if (!field) return [...optionFaults(given, given, site, rules)]
+  if (field.kind === 'file' && site !== 'resource' && site !== 'concept') return [innerFileFault]
   return [
-    ...optionFaults(given, field, place, rules),
+    ...optionFaults(given, field, site, rules),
     ...kindOptionFaults(field, rules),
     ...queryFaults(field, rules),
-    ...contradictionFaults(field, place, rules),
+    ...contradictionFaults(field, site, rules),
   ]
 }
 
@@ -33,7 +33,7 @@ const flagOptions = ['optional', 'immutable', 'readOnly', 'writeOnly', 'unique',
 function* optionFaults(
   { kind, options }: Field,
   field: Field,
-  place: FieldSite,
+  site: FieldSite,
   { kinds }: ValueRules,
 ): Generator<DeclarationFault> {
   const said = options as UncheckedObject
@@ -41,7 +41,7 @@ function* optionFaults(
   for (const name of Object.keys(said).filter((one) => said[one] !== undefined && !allowed.includes(one))) {
     yield [`A field of kind ${field.kind} has no option \`${name}\`.`, nameHint(name, allowed)]
   }
-  const [useless, where, mend] = uselessOptions[place]
+  const [useless, where, mend] = uselessOptions[site]
   for (const name of useless) {
     const inherited = lastingOptions.includes(name) && (field.options as UncheckedObject)[name] === true
     if (said[name] !== undefined || inherited) yield [`\`${name}\` has no effect ${where}.`, mend]
@@ -127,12 +127,12 @@ function* searchFaults(field: Field, kinds: ValueRules['kinds']): Generator<Decl
 }
 
 /** The faults of options that contradict each other. */
-function* contradictionFaults(field: Field, place: FieldSite, rules: ValueRules): Generator<DeclarationFault> {
+function* contradictionFaults(field: Field, site: FieldSite, rules: ValueRules): Generator<DeclarationFault> {
   const { readOnly, writeOnly, default: given, fill, unique, derived } = field.options
   const empty = absentValue(field, rules) === undefined
   if (readOnly && writeOnly)
     yield ['The field is `readOnly` and `writeOnly`, so no client could use it.', 'Leave one of the two out.']
-  else if (readOnly && empty && place === 'resource' && derived === undefined) {
+  else if (readOnly && empty && site === 'resource' && derived === undefined) {
     yield [
       'The field is `readOnly`, and a new item would have no value for it.',
       'Add `optional: true` or a `default`.',
@@ -148,13 +148,13 @@ function* contradictionFaults(field: Field, place: FieldSite, rules: ValueRules)
       `The field has a \`fill\`, but ${unique ? 'its values must be unique' : 'the item that it names may not exist'}.`,
       'Leave `fill` out, and correct the rows with the former declaration.',
     ]
-  yield* personalFaults(field, place, rules)
+  yield* personalFaults(field, site, rules)
 }
 
 /** An erasure gives a field the value of a new item that leaves it out. */
-function* personalFaults({ kind, options }: Field, place: FieldSite, rules: ValueRules): Generator<DeclarationFault> {
+function* personalFaults({ kind, options }: Field, site: FieldSite, rules: ValueRules): Generator<DeclarationFault> {
   const { personal, unique, default: given, derived } = options
-  if (personal !== true || ['concept', 'item', 'input'].includes(place) || derived !== undefined) return
+  if (personal !== true || ['concept', 'item', 'input'].includes(site) || derived !== undefined) return
   if (absentValue({ kind, options }, rules) === undefined)
     yield [
       'The field is `personal`, and would have no value when its item is erased.',

@@ -1,6 +1,6 @@
 /** Explanation: runs the checks of a request without carrying it out and reports the refusal. Part 5, authentication. */
 
-import type { Corridor, ExplainedWay } from '../corridor/corridor-phase.ts'
+import type { Corridor, ExplanationInput } from '../corridor/corridor-phase.ts'
 import { findEndpoint, findRoute } from '../corridor/endpoint-phases.ts'
 import { standardCorridor } from '../corridor/handle.ts'
 import { unversionedRule } from '../corridor/unversioned.ts'
@@ -68,16 +68,16 @@ export async function explainRequest(
   let noted: string | null = null
   try {
     if (below === null) throw outsideProblem(context.service)
-    const { way, place } = explainedWay({ ...question, target: below }, context)
-    const { operation, resource } = way.route
-    steps.push({ step, passes: true, says: `${operation} of ${resource.name}, at ${place.template}` })
+    const { explained, endpoint } = explanationInput({ ...question, target: below }, context)
+    const { operation, resource } = explained.route
+    steps.push({ step, passes: true, says: `${operation} of ${resource.name}, at ${endpoint.template}` })
     const checks = corridor.phases.flatMap(({ explains = [] }) => explains)
     for (const { step: name, check, informs } of checks) {
       step = name
       const note = (says: string) => {
         noted = says
       }
-      const says = await check(way, note)
+      const says = await check(explained, note)
       if (says !== null) steps.push({ step, passes: informs ? null : true, says })
     }
     return { steps, refusal: null }
@@ -90,10 +90,10 @@ export async function explainRequest(
   }
 }
 
-function explainedWay(
+function explanationInput(
   question: ExplainedRequest,
   { service, world, ...context }: ExplainContext,
-): { way: ExplainedWay; place: Endpoint } {
+): { explained: ExplanationInput; endpoint: Endpoint } {
   const { method, target, caller } = question
   const headers = { host: 'localhost' }
   const call: Call = {
@@ -101,15 +101,15 @@ function explainedWay(
     ...{ authority: null, http: '1.1', raw: [], id: 'explained', content: null, address: '' },
   }
   const who = caller ?? nobody
-  const passage = versionedPathOf(call, who, service, world.due())
-  const match = findEndpoint(call, passage, service)
+  const versioned = versionedPathOf(call, who, service, world.due())
+  const match = findEndpoint(call, versioned, service)
   if ('status' in match) throw new Problem('route-not-found', `It is redirected to ${match.headers.Location}.`)
-  const route = findRoute(call, match.endpoint, passage.version, service.settings)
+  const route = findRoute(call, match.endpoint, versioned.version, service.settings)
   const request: RequestContext = {
     ...{ call, caller: who, world, params: match.params },
-    carried: passage.carried,
+    carried: versioned.carried,
     query: null,
     body: null,
   }
-  return { way: { ...question, ...context, service, world, route, request }, place: match.endpoint }
+  return { explained: { ...question, ...context, service, world, route, request }, endpoint: match.endpoint }
 }

@@ -14,33 +14,33 @@ import type { ListedRows, Store } from '../flow/store.ts'
 import { smallAnswer } from '../limits/answer-memory.ts'
 import { waitForMemory } from './admission.ts'
 import { encodeReply, isCodingAcceptable, replyCoding, splitCodedTag, tagOfCoding } from './coding.ts'
-import { type CachedAnswer, type CacheLookup, check, type Parts, phase, type Way } from './phase.ts'
+import { type CachedAnswer, type CacheLookup, check, phase, type RequestParts, type RequestState } from './phase.ts'
 
 /** Looks up the last answer to the same request, and whether it is still valid. */
 export const cachePhase = phase({
   name: 'cache',
   needs: ['route', 'identified', 'versioned'],
   gives: 'lookup',
-  pass: (way) => {
-    const { store } = way.context
-    const read = collectionsRead(way.call, way.route, store)
+  pass: (state) => {
+    const { store } = state.context
+    const read = collectionsRead(state.call, state.route, store)
     if (read === null) return noLookup
     const mark = store.mark(read) ?? store.fetchMark?.() ?? null
-    return mark instanceof Promise ? mark.then((own) => lookupOf(way, read, own)) : lookupOf(way, read, mark)
+    return mark instanceof Promise ? mark.then((own) => lookupOf(state, read, own)) : lookupOf(state, read, mark)
   },
 })
 
 const noLookup: CacheLookup = { key: '', mark: null, collection: null, query: null, cached: null }
 
 /** The parsed query of an outdated answer can still be used, as the request is the same. */
-function lookupOf(way: CacheableWay, read: readonly string[], mark: string | null): CacheLookup {
+function lookupOf(state: CacheableRequest, read: readonly string[], mark: string | null): CacheLookup {
   if (mark === null) return noLookup
-  const { store, service } = way.context
-  const { answers, callerNames } = way.context.world.state.of(makeAnswerCache, null)
-  const key = cacheKeyOf(way, callerNames)
+  const { store, service } = state.context
+  const { answers, callerNames } = state.context.world.state.of(makeAnswerCache, null)
+  const key = cacheKeyOf(state, callerNames)
   const cached = answers.get(key, mark, (since, answer) => isStill(store, answer, since)) ?? null
   if (cached) cached.repeated = true
-  const isAlone = read.length === 1 && way.route.operation === 'list' && !service.ruled
+  const isAlone = read.length === 1 && state.route.operation === 'list' && !service.ruled
   const collection = isAlone ? (read[0] as string) : null
   return { key, mark, collection, query: answers.latest(key)?.query ?? null, cached }
 }
@@ -82,8 +82,8 @@ export const recallPhase = phase({
 export const conditionsPhase = check({
   name: 'conditions',
   needs: ['route', 'identified', 'versioned', 'lookup', 'answer'],
-  pass: (way) => {
-    const { call, route, context, lookup, query, answer } = way
+  pass: (state) => {
+    const { call, route, context, lookup, query, answer } = state
     const cached =
       lookup.cached ??
       (lookup.mark === null
@@ -96,14 +96,14 @@ export const conditionsPhase = check({
           ))
     const coding = replyCoding(call, answer, route.resource.settings)
     const applied = applyPreconditions(call, answer, coding, context.world)
-    way.reply = applied
+    state.reply = applied
     if (answer.part && applied === answer && call.method !== 'HEAD')
       return answer.part().then((part) => {
-        way.reply = part
+        state.reply = part
       })
     if (coding === null || applied !== answer) return null
     return encodeReply(call, answer, coding, { kept: cached?.encoded }).then((encoded) => {
-      way.reply = encoded
+      state.reply = encoded
     })
   },
 })
@@ -195,11 +195,11 @@ export const makeAnswerCache = (): AnswerCache => ({
 })
 
 /** A request whose caller and version are known. */
-type CacheableWay = Way & Pick<Parts, 'route' | 'identified' | 'versioned'>
+type CacheableRequest = RequestState & Pick<RequestParts, 'route' | 'identified' | 'versioned'>
 
 /** Answers differ between callers and between versions. R143, R196. */
 function cacheKeyOf(
-  { call: { target }, context: { service }, identified: { caller }, versioned }: CacheableWay,
+  { call: { target }, context: { service }, identified: { caller }, versioned }: CacheableRequest,
   names: AnswerCache['callerNames'],
 ): string {
   const id = service.ruled ? caller.id : consumerOf(caller)

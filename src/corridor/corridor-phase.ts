@@ -9,7 +9,7 @@ import type { ServiceWorld } from '../flow/world.ts'
 import type { Service } from '../service.ts'
 
 /** A request that is explained instead of carried out. */
-export interface ExplainedWay {
+export interface ExplanationInput {
   readonly service: Service
   readonly store: Store
   readonly world: ServiceWorld
@@ -31,7 +31,7 @@ interface ExplainedCheck {
    * Returns what it found, or null if it does not concern the request; throws the Problem of a refusal. A noted text
    * replaces the message of the refusal.
    */
-  readonly check: (way: ExplainedWay, note: (says: string) => void) => string | null | Promise<string | null>
+  readonly check: (explained: ExplanationInput, note: (says: string) => void) => string | null | Promise<string | null>
 }
 
 type DescribedPhase = DescribedCorridor['phases'][number]
@@ -42,7 +42,7 @@ export interface CorridorPhase extends DescribedPhase {
   readonly gives: string | null
   /** Whether it is skipped once there is an answer. */
   readonly answers?: true
-  readonly pass: (way: never) => unknown
+  readonly pass: (state: never) => unknown
   readonly explains?: readonly ExplainedCheck[]
   /** Adds headers to every reply, including refusals of any phase. */
   readonly completes?: Completion
@@ -51,13 +51,13 @@ export interface CorridorPhase extends DescribedPhase {
 /** A phase as it runs. */
 export interface PhaseStep {
   readonly name: string
-  readonly pass: (way: never) => unknown
+  readonly pass: (state: never) => unknown
   /** Adds the part that the phase returned to the request; null if it adds no part. */
-  readonly add: ((way: never, part: never) => void) | null
+  readonly add: ((state: never, part: never) => void) | null
   readonly answers: boolean
 }
 
-export type Completion = (reply: Reply, way: never) => void
+export type Completion = (reply: Reply, state: never) => void
 
 export interface Corridor {
   readonly phases: readonly CorridorPhase[]

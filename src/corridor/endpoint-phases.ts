@@ -9,16 +9,16 @@ import { endpointWithoutRoutes, methodNotAllowed, optionsReply } from '../routin
 import type { Service } from '../service.ts'
 import type { Settings } from '../settings.ts'
 import { admitNoContent } from './payload.ts'
-import { check, type Parts, phase, type VersionedPath, type Way } from './phase.ts'
+import { check, phase, type RequestParts, type RequestState, type VersionedPath } from './phase.ts'
 
 export const pathPhase = phase({
   name: 'path',
   needs: ['versioned'],
   gives: 'match',
-  pass: (way) => {
-    const match = findEndpoint(way.call, way.versioned, way.context.service)
+  pass: (state) => {
+    const match = findEndpoint(state.call, state.versioned, state.context.service)
     if (!('status' in match)) return match
-    way.reply = match
+    state.reply = match
     return null
   },
 })
@@ -27,29 +27,29 @@ export const pathPhase = phase({
 export const optionsPhase = check({
   name: 'options',
   needs: ['match'],
-  pass: (way) => (way.call.method === 'OPTIONS' ? answerOptions(way) : null),
+  pass: (state) => (state.call.method === 'OPTIONS' ? answerOptions(state) : null),
   refuses: ({ route, service }) => {
     if (route !== null) return []
     return ['credentials-in-url', ...(service.settings.body.onBodyless === 'reject' ? ['unexpected-body'] : [])]
   },
 })
 
-async function answerOptions(way: Way & Pick<Parts, 'match'>): Promise<void> {
-  const { settings } = way.context.service
-  refuseCredentialsInOptions(way.call, settings.auth)
-  await admitNoContent(way.call, settings)
-  way.noticed = way.match.endpoint
-  way.reply = optionsReply(way.match.endpoint)
+async function answerOptions(state: RequestState & Pick<RequestParts, 'match'>): Promise<void> {
+  const { settings } = state.context.service
+  refuseCredentialsInOptions(state.call, settings.auth)
+  await admitNoContent(state.call, settings)
+  state.noticed = state.match.endpoint
+  state.reply = optionsReply(state.match.endpoint)
 }
 
 export const methodPhase = phase({
   name: 'method',
   needs: ['versioned', 'match'],
   gives: 'route',
-  pass: (way) => {
-    const { call, match, versioned, context } = way
+  pass: (state) => {
+    const { call, match, versioned, context } = state
     const route = findRoute(call, match.endpoint, versioned.version, context.service.settings)
-    way.noticed = route
+    state.noticed = route
     return route
   },
 })
@@ -75,9 +75,9 @@ export function findEndpoint(
   throw new Problem('route-not-found', 'There is no such path. Check the spelling, and that it has no trailing slash.')
 }
 
-export function findRoute({ method }: Call, place: Endpoint, { methods }: ServedVersion, settings: Settings): Route {
-  const route = place.methods.get(method)
+export function findRoute({ method }: Call, endpoint: Endpoint, { methods }: ServedVersion, settings: Settings): Route {
+  const route = endpoint.methods.get(method)
   if (route) return route
-  if (settings.methods.unknown === 405 || methods.split(', ').includes(method)) throw methodNotAllowed(method, place)
+  if (settings.methods.unknown === 405 || methods.split(', ').includes(method)) throw methodNotAllowed(method, endpoint)
   throw new Problem('not-implemented', `${method} is not a method of this service.`) // R13
 }

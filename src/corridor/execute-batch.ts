@@ -17,21 +17,22 @@ import { admitQuota, spendQuota } from '../limits/quota.ts'
 import { locate } from '../routing/locate.ts'
 import { methodNotAllowed } from '../routing/options.ts'
 import { rowRightsOf } from '../rules/row-rights.ts'
-import type { Parts, Way } from './phase.ts'
+import type { RequestParts, RequestState } from './phase.ts'
 import { misfitInVersion } from './refuse.ts'
 import { pointedNamesOf } from './versioned-path.ts'
 
-type BatchWay = Pick<Way, 'context' | 'rate'> & Pick<Parts, 'versioned' | 'route' | 'intent' | 'identified'>
+type BatchState = Pick<RequestState, 'context' | 'rate'> &
+  Pick<RequestParts, 'versioned' | 'route' | 'intent' | 'identified'>
 
 /** Counts each member, then carries out all of them. */
-export async function executeBatch(way: Way & BatchWay, most: number, dryRun: boolean): Promise<Outcome> {
-  const { context, intent, identified, route } = way
+export async function executeBatch(state: RequestState & BatchState, most: number, dryRun: boolean): Promise<Outcome> {
+  const { context, intent, identified, route } = state
   const members = readBatchMembers(intent.body as Document, most)
   for (let i = 1; i < members.length; i++) {
-    way.rate = await spendQuota(context, intent.call, identified.caller)
-    admitQuota(way.rate)
+    state.rate = await spendQuota(context, intent.call, identified.caller)
+    admitQuota(state.rate)
   }
-  const batch = new Batch(way, members, dryRun)
+  const batch = new Batch(state, members, dryRun)
   const { world } = context
   const run = { execute: (plan: Plan) => batch.execute(plan as Sequence) }
   try {
@@ -49,7 +50,7 @@ interface ReadMember {
 }
 
 class Batch {
-  readonly #way: BatchWay
+  readonly #state: BatchState
   readonly #members: readonly BatchMember[]
   readonly #dryRun: boolean
   readonly #read: ReadMember[] = []
@@ -60,16 +61,16 @@ class Batch {
   /** Whether its mistakes are those of its body. */
   #inBody = false
 
-  constructor(way: BatchWay, members: readonly BatchMember[], dryRun: boolean) {
-    this.#way = way
+  constructor(state: BatchState, members: readonly BatchMember[], dryRun: boolean) {
+    this.#state = state
     this.#members = members
     this.#dryRun = dryRun
-    const { handlers } = way.context
+    const { handlers } = state.context
     this.#runs = handlers ? members.map((_, index) => this.#runOf(index, handlers)) : []
   }
 
   plan(): Sequence {
-    const { intent, context } = this.#way
+    const { intent, context } = this.#state
     const { name: collection } = this.#firstResource()
     const begin = () =>
       this.#begin(this.#members.length, (at) => {
@@ -82,7 +83,7 @@ class Batch {
 
   /** Runs handlers outside of the transaction, as often as they have to decide. */
   async execute(plan: Sequence): Promise<Outcome> {
-    const { handlers, store } = this.#way.context
+    const { handlers, store } = this.#state.context
     const outcome = handlers
       ? await executeDecided(this.#runs, handlers, plan, () => this.plan())
       : await store.execute(plan)
@@ -92,26 +93,26 @@ class Batch {
   }
 
   refusal(error: unknown): unknown {
-    const named = misfitInVersion(error, this.#way.versioned.version)
+    const named = misfitInVersion(error, this.#state.versioned.version)
     return named instanceof Problem ? refusalOfMember(named, this.#current, this.#inBody) : named
   }
 
   #firstResource() {
-    const [first] = this.#way.context.service.resources.values()
+    const [first] = this.#state.context.service.resources.values()
     if (!first) throw new Error('A service without resources has no batches.')
     return first
   }
 
   /** The handlers of a member, which read what the members before it have written. */
   #runOf(index: number, handlers: HandlerSources): HandledRun {
-    const { identified, intent, context } = this.#way
+    const { identified, intent, context } = this.#state
     const { caller } = identified
     const execute = (plan: Plan) =>
       isWritePlan(plan) ? context.store.execute(plan) : context.store.execute(this.#readingPlan(index, plan))
-    const { stateProblem } = this.#way.versioned.version
+    const { stateProblem } = this.#state.versioned.version
     const namesOf = (field: string) => {
       const route = this.#read[index]?.route
-      return route ? pointedNamesOf(this.#way.versioned.version, route)(field) : [field]
+      return route ? pointedNamesOf(this.#state.versioned.version, route)(field) : [field]
     }
     const sources = { ...handlers, store: { ...handlers.store, execute }, exclusive: true } as const
     return new HandledRun(sources, {
@@ -133,7 +134,7 @@ class Batch {
       return { next, answer: () => null }
     }
     const { name: collection } = this.#firstResource()
-    return { do: 'sequence', collection, key: this.#way.intent.key, claim: null, begin, dry: true }
+    return { do: 'sequence', collection, key: this.#state.intent.key, claim: null, begin, dry: true }
   }
 
   /** Carries out the first `count` members; calls `reach` with the index of each before its plan is made. */
@@ -176,14 +177,14 @@ class Batch {
     this.#inBody = true
     const { route, intent } = this.#read[index] as ReadMember
     const decisions = this.#runs[index]
-    const { context, versioned } = this.#way
+    const { context, versioned } = this.#state
     const rights = rowRightsOf(context.service.ruled, versioned.version, route, intent.caller)
     return withRights(route.plan(decisions ? { ...intent, decisions } : intent), rights)
   }
 
   /** The checks of a request, from its path to its body. R1. */
   #readMember({ method, headers }: BatchMember, path: string, body: Document | null): Omit<ReadMember, 'resolved'> {
-    const { context, versioned, identified, intent: own } = this.#way
+    const { context, versioned, identified, intent: own } = this.#state
     const { caller } = identified
     const match = locate(versioned.version.tree, path)
     if (!match) throw new Problem('route-not-found', `There is no path ${path} in this version.`)

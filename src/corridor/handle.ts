@@ -13,7 +13,7 @@ import { methodPhase, optionsPhase, pathPhase } from './endpoint-phases.ts'
 import { credentialsPhase, quotaPhase } from './identify-caller.ts'
 import { acceptPhase, contentPhase, intentPhase, queryPhase } from './intent-phases.ts'
 import { hostPhase, messagePhase } from './message.ts'
-import { corridorOf, runPhases, type Way } from './phase.ts'
+import { corridorOf, type RequestState, runPhases } from './phase.ts'
 import { refuse } from './refuse.ts'
 import type { ServerContext } from './server-context.ts'
 import { memoryPhase, renderPhase, storePhase } from './store-phases.ts'
@@ -60,38 +60,38 @@ export const answerPhases = [
 export const standardCorridor = corridorOf(...placePhases, ...callerPhases, ...answerPhases)
 
 export function handle(call: Call, context: ServerContext): Promise<Reply> {
-  const way = wayOf(call, context, context.corridor ?? standardCorridor)
+  const state = wayOf(call, context, context.corridor ?? standardCorridor)
   const { telemetry } = context
   return telemetry
     ? telemetry.request(
         call,
-        () => answer(call, way),
-        () => observed(way),
+        () => answer(call, state),
+        () => observed(state),
       )
-    : answer(call, way)
+    : answer(call, state)
 }
 
-const observed = ({ match, lookup }: Way): ObservedRequest => ({
+const observed = ({ match, lookup }: RequestState): ObservedRequest => ({
   route: match?.endpoint.template ?? 'other',
   cached: lookup && (lookup.mark === null ? null : lookup.cached !== null),
 })
 
-async function answer(call: Call, way: Way): Promise<Reply> {
-  const { context } = way
+async function answer(call: Call, state: RequestState): Promise<Reply> {
+  const { context } = state
   try {
-    await runPhases(way, way.corridor.steps)
-    return holdUntilSent(call, completed(way, way.reply as Reply), way.admission)
+    await runPhases(state, state.corridor.steps)
+    return holdUntilSent(call, completed(state, state.reply as Reply), state.admission)
   } catch (problem) {
-    way.reply = null
-    releaseAdmission(way.admission) // a refusal is small
-    const refused = refuse(call, context, problem, way.versioned?.version ?? null)
-    const settings = way.route?.resource.settings ?? context.service.settings
-    if (refused.status === 401 && way.route) Object.assign(refused.refused as object, { rule: way.route.rule })
-    return completed(way, await encodeIfAccepted(call, refused, settings))
+    state.reply = null
+    releaseAdmission(state.admission) // a refusal is small
+    const refused = refuse(call, context, problem, state.versioned?.version ?? null)
+    const settings = state.route?.resource.settings ?? context.service.settings
+    if (refused.status === 401 && state.route) Object.assign(refused.refused as object, { rule: state.route.rule })
+    return completed(state, await encodeIfAccepted(call, refused, settings))
   }
 }
 
-const wayOf = (call: Call, context: ServerContext, corridor: Corridor): Way => ({
+const wayOf = (call: Call, context: ServerContext, corridor: Corridor): RequestState => ({
   call,
   context,
   corridor,
@@ -117,9 +117,9 @@ const wayOf = (call: Call, context: ServerContext, corridor: Corridor): Way => (
 })
 
 /** The reply with the headers that phases add to every reply. */
-function completed(way: Way, reply: Reply): Reply {
-  for (const complete of way.corridor.completions) complete(reply, way as never)
-  if (way.timing) reply.timing = way.timing
-  if (way.identified) reply.caller = way.identified.caller
+function completed(state: RequestState, reply: Reply): Reply {
+  for (const complete of state.corridor.completions) complete(reply, state as never)
+  if (state.timing) reply.timing = state.timing
+  if (state.identified) reply.caller = state.identified.caller
   return reply
 }

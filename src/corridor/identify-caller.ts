@@ -9,8 +9,8 @@ import { listInWords } from '../formats/naming.ts'
 import { addQuotaHeaders, admitQuota, spendQuota } from '../limits/quota.ts'
 import type { AccessRule } from '../resources/declaration.ts'
 import { countVersionUse } from '../versions/usage.ts'
-import type { ExplainedWay } from './corridor-phase.ts'
-import { check, type IdentifiedCaller, type Parts, phase, type Way } from './phase.ts'
+import type { ExplanationInput } from './corridor-phase.ts'
+import { check, type IdentifiedCaller, phase, type RequestParts, type RequestState } from './phase.ts'
 import type { ServerContext } from './server-context.ts'
 
 /** Authenticates the caller. A 401 is returned instead of thrown, so that the attempt can be counted first. R184. */
@@ -56,7 +56,7 @@ export const credentialsPhase = phase({
   explains: [{ step: 'credentials', check: explainCredentials }],
 })
 
-function explainCredentials({ caller, invalid, route, service, target }: ExplainedWay): string {
+function explainCredentials({ caller, invalid, route, service, target }: ExplanationInput): string {
   refuseCredentialsInTarget(target, service.settings.auth)
   if (invalid !== null) throw new Problem('invalid-credentials', invalid)
   if (caller) return `authenticated: ${callerText(caller)}`
@@ -73,27 +73,27 @@ function callerText({ account, scopes, tier }: Caller): string {
 export const quotaPhase = check({
   name: 'quota',
   needs: ['identified', 'versioned'],
-  pass: (way) => {
-    const { call, context, identified, versioned } = way
+  pass: (state) => {
+    const { call, context, identified, versioned } = state
     const { service, world } = context
     if (service.declaration.versions)
       countVersionUse(context, versioned.version.label, consumerOf(identified.caller), world.now())
     const spending = spendQuota(context, call, identified.caller)
-    return spending instanceof Promise ? spending.then((rate) => admitRate(way, rate)) : admitRate(way, spending)
+    return spending instanceof Promise ? spending.then((rate) => admitRate(state, rate)) : admitRate(state, spending)
   },
   refuses: ({ service }) => (service.quotas === null ? [] : ['quota-exceeded']),
   explains: [{ step: 'quota', informs: true, check: explainQuota }],
   completes: (reply, { rate }) => addQuotaHeaders(reply, rate),
 })
 
-function admitRate(way: Way & Pick<Parts, 'identified'>, rate: Way['rate']): void {
-  way.rate = rate
+function admitRate(state: RequestState & Pick<RequestParts, 'identified'>, rate: RequestState['rate']): void {
+  state.rate = rate
   admitQuota(rate)
-  if (way.identified.problem) throw way.identified.problem
+  if (state.identified.problem) throw state.identified.problem
 }
 
 /** The quotas that apply. Only the serving nodes know how much of them is left. R181. */
-function explainQuota({ service: { quotas }, caller }: ExplainedWay): string | null {
+function explainQuota({ service: { quotas }, caller }: ExplanationInput): string | null {
   if (!quotas) return null
   const tier = caller ? (caller.tier !== null && quotas.tiers.get(caller.tier)) || quotas.first : quotas.anonymous
   if (!tier) return 'no quota counts it'

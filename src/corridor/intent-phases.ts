@@ -10,7 +10,7 @@ import type { Route, ServedVersion } from '../flow/route.ts'
 import { executeInTurn } from '../idempotency/execute-in-turn.ts'
 import { isDryRun } from '../lists/query-string.ts'
 import { rowRightsOf } from '../rules/row-rights.ts'
-import type { ExplainedWay } from './corridor-phase.ts'
+import type { ExplanationInput } from './corridor-phase.ts'
 import { readPayload } from './payload.ts'
 import { check, phase } from './phase.ts'
 import type { ServerContext } from './server-context.ts'
@@ -55,7 +55,7 @@ export const queryPhase = phase({
   explains: [{ step: 'query', check: explainQuery }],
 })
 
-function explainQuery({ route, request, target, world }: ExplainedWay): string | null {
+function explainQuery({ route, request, target, world }: ExplanationInput): string | null {
   const read = route.query(request.call, world, request.carried)
   const isRead = route.safe && route.at === 'collection' // parameters of events are parsed with the caller
   if (read || isRead) route.parse({ ...request, query: read })

@@ -55,7 +55,7 @@ export interface CacheLookup {
 }
 
 /** The parts of a request; each is added by one phase. */
-export interface Parts {
+export interface RequestParts {
   readonly versioned: VersionedPath
   readonly match: RouteMatch
   readonly route: Route
@@ -69,7 +69,7 @@ export interface Parts {
   readonly answer: Reply
 }
 
-export type PartName = keyof Parts
+export type PartName = keyof RequestParts
 
 /** The slots and the memory that a request holds until its answer has been sent. */
 export interface Admission {
@@ -82,7 +82,7 @@ export interface Admission {
 }
 
 /** A request on its way through the corridor. */
-export type Way = { -readonly [Name in PartName]: Parts[Name] | null } & {
+export type RequestState = { -readonly [Name in PartName]: RequestParts[Name] | null } & {
   /** Its target is without the base path once that has been checked. */
   call: Call
   readonly context: ServerContext
@@ -99,22 +99,22 @@ export type Way = { -readonly [Name in PartName]: Parts[Name] | null } & {
 export interface Phase<Needs extends PartName, Gives extends PartName> extends CorridorPhase {
   readonly needs?: readonly Needs[]
   readonly gives: Gives | null
-  readonly completes?: (reply: Reply, way: Way) => void
+  readonly completes?: (reply: Reply, state: RequestState) => void
 }
 
-type Known<Needs extends PartName> = Way & Pick<Parts, Needs>
+type RequestWith<Needs extends PartName> = RequestState & Pick<RequestParts, Needs>
 
 /** A phase that adds a part to the request. */
 export const phase = <const Needs extends PartName = never, const Gives extends PartName = never>(
   own: Phase<Needs, Gives> & {
     readonly gives: Gives
-    readonly pass: (way: Known<Needs>) => Parts[Gives] | null | Promise<Parts[Gives] | null>
+    readonly pass: (state: RequestWith<Needs>) => RequestParts[Gives] | null | Promise<RequestParts[Gives] | null>
   },
 ): Phase<Needs, Gives> => own
 
 /** A phase that refuses, replies or counts, and adds no part. */
 export const check = <const Needs extends PartName = never>(
-  own: Omit<Phase<Needs, never>, 'gives' | 'pass'> & { readonly pass: (way: Known<Needs>) => unknown },
+  own: Omit<Phase<Needs, never>, 'gives' | 'pass'> & { readonly pass: (state: RequestWith<Needs>) => unknown },
 ): Phase<Needs, never> => ({ ...own, gives: null })
 
 /** Checks the order of phases: a phase that needs a part which no earlier phase adds does not compile. */
@@ -141,49 +141,49 @@ export const corridorOf = <const Phases extends readonly CorridorPhase[]>(
 })
 
 /** One setter for each part: an assignment by a computed name is several times slower. */
-const setters: { readonly [Name in PartName]: (way: Way, part: never) => void } = {
-  versioned: (way, part) => {
-    way.versioned = part
+const setters: { readonly [Name in PartName]: (state: RequestState, part: never) => void } = {
+  versioned: (state, part) => {
+    state.versioned = part
   },
-  match: (way, part) => {
-    way.match = part
+  match: (state, part) => {
+    state.match = part
   },
-  route: (way, part) => {
-    way.route = part
+  route: (state, part) => {
+    state.route = part
   },
-  identified: (way, part) => {
-    way.identified = part
+  identified: (state, part) => {
+    state.identified = part
   },
-  rate: (way, part) => {
-    way.rate = part
+  rate: (state, part) => {
+    state.rate = part
   },
-  lookup: (way, part) => {
-    way.lookup = part
+  lookup: (state, part) => {
+    state.lookup = part
   },
-  query: (way, part) => {
-    way.query = part
+  query: (state, part) => {
+    state.query = part
   },
-  intent: (way, part) => {
-    way.intent = part
+  intent: (state, part) => {
+    state.intent = part
   },
-  outcome: (way, part) => {
-    way.outcome = part
+  outcome: (state, part) => {
+    state.outcome = part
   },
-  answer: (way, part) => {
-    way.answer = part
+  answer: (state, part) => {
+    state.answer = part
   },
 }
 
 /** Runs phases until one of them has a reply. */
-export async function runPhases(way: Way, steps: readonly PhaseStep[]): Promise<void> {
-  const { timing, context } = way
+export async function runPhases(state: RequestState, steps: readonly PhaseStep[]): Promise<void> {
+  const { timing, context } = state
   let started = timing && context.world.monotonic()
-  for (let i = 0; way.reply === null && i < steps.length; i++) {
+  for (let i = 0; state.reply === null && i < steps.length; i++) {
     const { name, add, answers, pass } = steps[i] as PhaseStep
-    if (answers && way.answer !== null) continue
-    const given = pass(way as never)
+    if (answers && state.answer !== null) continue
+    const given = pass(state as never)
     const part = given instanceof Promise ? await given : given
-    if (add !== null) add(way as never, part as never)
+    if (add !== null) add(state as never, part as never)
     if (timing && started !== null) {
       timing.push(`${name};dur=${elapsedSince(context.world, started)}`)
       started = context.world.monotonic()

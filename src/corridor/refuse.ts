@@ -23,16 +23,16 @@ export function refuse(
   call: Call,
   context: RefusalContext,
   thrown: unknown,
-  edition: ServedVersion | null = null,
+  version: ServedVersion | null = null,
 ): Reply {
   try {
-    return renderRefusal(call, context, thrown, edition)
+    return renderRefusal(call, context, thrown, version)
   } catch (cause) {
-    return renderRefusal(call, context, cause, edition) // a Problem that cannot be rendered is a failure itself
+    return renderRefusal(call, context, cause, version) // a Problem that cannot be rendered is a failure itself
   }
 }
 
-function renderRefusal(call: Call, context: RefusalContext, thrown: unknown, edition: ServedVersion | null): Reply {
+function renderRefusal(call: Call, context: RefusalContext, thrown: unknown, version: ServedVersion | null): Reply {
   const { service, exposed = false } = context
   const problem = declaredProblem(thrown, service)
   const status = problemStatus(problem, service.errors)
@@ -42,9 +42,9 @@ function renderRefusal(call: Call, context: RefusalContext, thrown: unknown, edi
       ? problem
       : failureProblem(problem, status, { requestId: call.id, ...(exposed ? causeDetails(cause) : {}) })
   const { errors, settings } = service
-  const named = inNamesOfVersion(shown, edition)
-  const reply = errorReply(call, { settings, errors: edition?.errors ?? errors }, named, status)
-  if (status >= 500) report(call, context, problem, { err: cause, ...failedRow(problem, edition) })
+  const named = inNamesOfVersion(shown, version)
+  const reply = errorReply(call, { settings, errors: version?.errors ?? errors }, named, status)
+  if (status >= 500) report(call, context, problem, { err: cause, ...failedRow(problem, version) })
   return reply
 }
 
@@ -54,7 +54,7 @@ function renderRefusal(call: Call, context: RefusalContext, thrown: unknown, edi
  */
 export function lineError(
   { call, context }: { readonly call: Call; readonly context: RefusalContext },
-  edition: ServedVersion,
+  version: ServedVersion,
   thrown: unknown,
   line: number,
 ): Readonly<Record<string, unknown>> {
@@ -63,7 +63,7 @@ export function lineError(
   const problem = isOfHandler ? failedLine(thrown) : declaredProblem(thrown, { errors })
   if (isOfHandler) logThrottled(context, problem.type, { requestId: call.id, line, err: thrown }, problem.message)
   else if (problemStatus(problem, errors) >= 500) throw thrown
-  const { cause, errors: all, ...body } = errorBody(inNamesOfVersion(problem, edition), edition.errors)
+  const { cause, errors: all, ...body } = errorBody(inNamesOfVersion(problem, version), version.errors)
   return Array.isArray(all) ? { ...body, errors: all.slice(0, mostOfLine) } : body
 }
 const failedLine = (cause: Error) =>
@@ -78,9 +78,9 @@ function causeOf({ cause }: Problem, thrown: unknown): unknown {
 }
 
 /** The row that could not be converted. */
-function failedRow({ cause }: Problem, edition: ServedVersion | null): Record<string, unknown> {
+function failedRow({ cause }: Problem, version: ServedVersion | null): Record<string, unknown> {
   if (!(cause instanceof ConversionError)) return {}
-  return { version: edition?.label, resource: cause.resource, id: cause.id }
+  return { version: version?.label, resource: cause.resource, id: cause.id }
 }
 
 /** Logs a failure; that of one row in one version once a minute, as every list that holds the row fails. */
@@ -104,9 +104,9 @@ export function misfitInVersion<T>(error: T, { resources, namesOf }: ServedVersi
 }
 
 /** The Problem with the names that its type and those of its violations have in the version. */
-function inNamesOfVersion(given: Problem, edition: ServedVersion | null): Problem {
-  const problem = edition ? misfitInVersion(given, edition) : given
-  const nameOf = (type: string) => edition?.errorNames.get(type) ?? type
+function inNamesOfVersion(given: Problem, version: ServedVersion | null): Problem {
+  const problem = version ? misfitInVersion(given, version) : given
+  const nameOf = (type: string) => version?.errorNames.get(type) ?? type
   const type = nameOf(problem.type)
   const violations = problem.violations.map((one) => ({ ...one, type: nameOf(one.type) }))
   if (type === problem.type && violations.every((one, i) => one.type === problem.violations[i]?.type)) return problem

@@ -28,11 +28,11 @@ import { rowRightsOf } from '../rules/row-rights.ts'
 import { hasRowRules } from '../rules/row-rules.ts'
 import type { Service } from '../service.ts'
 import { waitForMemory } from './admission.ts'
-import type { ExplainedWay } from './corridor-phase.ts'
+import type { ExplanationInput } from './corridor-phase.ts'
 import { executeBatch } from './execute-batch.ts'
 import { parseObject } from './json.ts'
 import { flowingContent } from './payload.ts'
-import { check, type Parts, phase, type Way } from './phase.ts'
+import { check, phase, type RequestParts, type RequestState } from './phase.ts'
 import { lineError } from './refuse.ts'
 import { completeHeaders } from './reply-headers.ts'
 import type { ServerContext } from './server-context.ts'
@@ -57,14 +57,14 @@ export const storePhase = phase({
   needs: ['versioned', 'route', 'intent', 'identified'],
   gives: 'outcome',
   answers: true,
-  pass: (way) => {
-    const { context, route, intent } = way
-    if (route.most !== undefined) return executeBatch(way, route.most, isDryRun(intent.call, route.resource.settings))
-    if (route.importing) return executeImport(way, { ...route, importing: route.importing })
+  pass: (state) => {
+    const { context, route, intent } = state
+    if (route.most !== undefined) return executeBatch(state, route.most, isDryRun(intent.call, route.resource.settings))
+    if (route.importing) return executeImport(state, { ...route, importing: route.importing })
     return context.handlers && mayRunHandlers(context.handlers, context.service, route)
-      ? executeHandled(way, context.handlers, context.wakeWorker)
+      ? executeHandled(state, context.handlers, context.wakeWorker)
       : executeInTurn(
-          planOf(context, way.versioned.version, route, intent),
+          planOf(context, state.versioned.version, route, intent),
           context,
           route.resource.settings.idempotency,
         )
@@ -82,10 +82,10 @@ export const storePhase = phase({
 
 /** Creates the items of an import, each as a single creation does. R238. */
 function executeImport(
-  way: Way & Pick<Parts, 'versioned' | 'intent' | 'identified'>,
+  state: RequestState & Pick<RequestParts, 'versioned' | 'intent' | 'identified'>,
   route: Route & { readonly importing: Route },
 ): Promise<Outcome> {
-  const { context, versioned, intent } = way
+  const { context, versioned, intent } = state
   const { service, store, handlers } = context
   const { resource, importing } = route
   const { caller, call } = intent
@@ -105,8 +105,8 @@ function executeImport(
     content: flowingContent(call, resource.settings),
     reader: rowReader(call, resource, intent.params[0], (bytes) => parseObject(bytes, resource.settings.body)),
     spendQuota: async () => {
-      way.rate = await spendQuota(context, call, way.identified.caller)
-      admitQuota(way.rate)
+      state.rate = await spendQuota(context, call, state.identified.caller)
+      admitQuota(state.rate)
     },
     lineError: (error, line) => lineError({ call, context }, versioned.version, error, line),
   })
@@ -140,7 +140,7 @@ const mayRunHandlers = ({ ownHandlers }: HandlerSources, { resources }: Service,
 
 /** Carries out a write of a service with handlers. */
 function executeHandled(
-  { context, versioned, route, intent }: Way & Pick<Parts, 'versioned' | 'route' | 'intent'>,
+  { context, versioned, route, intent }: RequestState & Pick<RequestParts, 'versioned' | 'route' | 'intent'>,
   handlers: HandlerSources,
   wakeWorker: (() => void) | undefined,
 ): Outcome | Promise<Outcome> {
@@ -212,13 +212,13 @@ const reused = ['idempotency-key-reused', 'idempotency-key-payload-mismatch']
 const mismatch = ['idempotency-key-payload-mismatch', 'unprocessable'] as const
 
 function routeRefusals(
-  { service, version, place }: DescribedOperation,
+  { service, version, endpoint }: DescribedOperation,
   { claims, resource, about, safe }: Route,
 ): readonly RefusalType[] {
   const { mode, bodyField } = resource.settings.idempotency
   const owner = resource.parent && version.resources.get(resource.parent.resource)
   return [
-    ...(owner && isBelowOwner(place, resource) ? absenceTypes(owner) : []),
+    ...(owner && isBelowOwner(endpoint, resource) ? absenceTypes(owner) : []),
     ...(safe || !isRuled(service, resource) ? [] : (['access-denied'] as const)),
     ...(claims === null ? [] : ['idempotency-key-invalid', 'idempotency-in-progress']),
     ...(claims === null || claims === 'replayed' ? [] : reused),
@@ -231,7 +231,7 @@ function routeRefusals(
   ]
 }
 
-const versionOf = ({ service, request }: ExplainedWay): ServedVersion =>
+const versionOf = ({ service, request }: ExplanationInput): ServedVersion =>
   service.editions.get(request.carried.label) as ServedVersion
 
 /** Whether writes of a resource can be refused because of the item. */
@@ -240,19 +240,19 @@ const isRuled = ({ ruled }: Service, { collection: { name } }: Resource): boolea
   return own !== undefined && (hasRowRules(own) || isWebhookResource(own.declaration))
 }
 
-async function explainItem(way: ExplainedWay, note: (says: string) => void): Promise<string | null> {
-  const { route, request, store } = way
+async function explainItem(explained: ExplanationInput, note: (says: string) => void): Promise<string | null> {
+  const { route, request, store } = explained
   const { read, admit } = route.target(request)
   const there = read && ((await store.execute(read)) as ReadResult)
-  const others = read && there?.is === 'missing' ? await otherAccounts(way, read) : []
+  const others = read && there?.is === 'missing' ? await otherAccounts(explained, read) : []
   if (read && there && there.is !== 'found') note(absenceText(read, there, others))
-  const rights = rowRightsOf(way.service.ruled, versionOf(way), route, request.caller)
+  const rights = rowRightsOf(explained.service.ruled, versionOf(explained), route, request.caller)
   const found = read && there && rights ? ((await store.execute(withRights(read, rights))) as ReadResult) : there
   if (there?.is === 'found' && found?.is !== 'found')
     note(`${read?.key.id} exists, but not for this caller: no rule of ${read?.collection} allows it to read it`)
   if (found && read?.collection === route.resource.collection.name) rights?.admit(found)
   admit(found)
-  if (!read) return explainUnkeyedRead(way)
+  if (!read) return explainUnkeyedRead(explained)
   if (found?.is === 'found') {
     const guard = route.judgeState?.(JSON.parse(found.doc), request)
     if (guard) guard.admit(await Promise.all(guard.reads.map((one) => store.execute(one) as Promise<EffectReadResult>)))
@@ -265,16 +265,16 @@ async function explainItem(way: ExplainedWay, note: (says: string) => void): Pro
 }
 
 /** Reads without a row to check first, of revisions and of an event: only their answer tells whether there is one. */
-async function explainUnkeyedRead(way: ExplainedWay): Promise<string | null> {
-  const { route, request, store } = way
+async function explainUnkeyedRead(explained: ExplanationInput): Promise<string | null> {
+  const { route, request, store } = explained
   if (!route.safe || !route.at.startsWith('item')) return null
   const intent = route.parse(request)
-  const plan = planOf(way, versionOf(way), route, intent)
+  const plan = planOf(explained, versionOf(explained), route, intent)
   return `it is answered with ${route.render(intent, await store.execute(plan)).status}`
 }
 
 /** What a removal deletes, or the items that prevent it. Handlers do not run. */
-async function explainRemoval({ route, request, store }: ExplainedWay): Promise<string | null> {
+async function explainRemoval({ route, request, store }: ExplanationInput): Promise<string | null> {
   if (route.operation !== 'remove') return null
   const intent = route.parse(request)
   const plan = route.plan(intent)
@@ -293,7 +293,7 @@ async function explainRemoval({ route, request, store }: ExplainedWay): Promise<
 
 const isUniqueId = ({ fields, columns }: Unique): boolean => fields.length === 0 && columns.join() === 'id'
 
-async function otherAccounts({ store }: ExplainedWay, { collection, key }: Read): Promise<readonly string[]> {
+async function otherAccounts({ store }: ExplanationInput, { collection, key }: Read): Promise<readonly string[]> {
   const whose = await store.execute({ do: 'whose', collection, key })
   return whose.is === 'whose' ? whose.accounts.filter((one) => one !== key.account) : []
 }
@@ -306,7 +306,7 @@ function absenceText({ collection, key }: Read, found: ReadResult, accounts: rea
 }
 
 /** The rules of the resource that begin with the second phase of a change of the database. */
-function explainWaiting({ world, route: { resource } }: ExplainedWay): string | null {
+function explainWaiting({ world, route: { resource } }: ExplanationInput): string | null {
   const parts = world.waiting(resource.collection.name)
   if (parts === null) return null
   const { states, timers, guards, totals } = parts
@@ -319,7 +319,7 @@ function explainWaiting({ world, route: { resource } }: ExplainedWay): string | 
   return `until \`bylaw migrate apply\` has finished the change of the database: ${rules.join('; ')}`
 }
 
-function explainFields({ route: { resource, safe }, request: { caller } }: ExplainedWay): string | null {
+function explainFields({ route: { resource, safe }, request: { caller } }: ExplanationInput): string | null {
   const lacking = (scopes: readonly string[]) => scopes.filter((one) => !caller.scopes.has(one))
   const lines = resource.members.flatMap(({ name, read, write }) => {
     if (lacking(read === null ? [] : [read]).length > 0) return [`${name} is not shown: it needs ${read}`]
@@ -329,12 +329,12 @@ function explainFields({ route: { resource, safe }, request: { caller } }: Expla
   return lines.length === 0 ? null : lines.join('; ')
 }
 
-function explainPersonal({ route: { resource } }: ExplainedWay): string | null {
+function explainPersonal({ route: { resource } }: ExplanationInput): string | null {
   const names = personalNames(resource.collection.fields)
   return names.length === 0 ? null : `\`bylaw erase\` empties ${listInWords(names, 'and')}`
 }
 
-function explainLimits({ route: { content, resource, importing } }: ExplainedWay): string | null {
+function explainLimits({ route: { content, resource, importing } }: ExplanationInput): string | null {
   if (content.length === 0) return null
   return `${importing ? 'any number of lines' : 'content'} of up to ${resource.settings.limits.body} bytes as ${listInWords(content)}; its fields are checked when it arrives`
 }

@@ -23,20 +23,20 @@ import type { ServerContext } from './server-context.ts'
 /** /healthz and /readyz are answered even while the service is overloaded. */
 export const healthPhase = check({
   name: 'health',
-  pass: (way) => {
-    const reply = healthReply(way.call, way.context)
+  pass: (state) => {
+    const reply = healthReply(state.call, state.context)
     return reply?.then((own) => {
-      way.reply = own
+      state.reply = own
     })
   },
 })
 
 export const documentPhase = check({
   name: 'documents',
-  pass: (way) => {
-    const reply = documentReply(way.call, way.context, way.corridor)
+  pass: (state) => {
+    const reply = documentReply(state.call, state.context, state.corridor)
     return reply?.then(async (own) => {
-      way.reply = await onceSendable(way.call, own, way.admission)
+      state.reply = await onceSendable(state.call, own, state.admission)
     })
   },
 })

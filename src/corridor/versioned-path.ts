@@ -14,7 +14,7 @@ import type { Service } from '../service.ts'
 import { addVersionHeaders, type VersionNotice } from '../versions/notices.ts'
 import { isEnded, isReleased, type NamedVersion, readVersion, unnamedVersion } from '../versions/version-choice.ts'
 import { identifyCaller } from './identify-caller.ts'
-import { check, phase, type VersionedPath, type Way } from './phase.ts'
+import { check, phase, type RequestState, type VersionedPath } from './phase.ts'
 import { addVary, credentialHeaders } from './reply-headers.ts'
 
 type PlacedService = Pick<Service, 'settings' | 'documents'>
@@ -42,12 +42,12 @@ export const outsideProblem = ({ settings }: PlacedService): Problem =>
 /** Removes the base path from the target, for all later phases. */
 export const mountPhase = check({
   name: 'mount',
-  pass: (way) => {
-    const { service } = way.context
+  pass: (state) => {
+    const { service } = state.context
     if (service.settings.server.basePath === '') return
-    const target = targetBelow(way.call.target, service)
+    const target = targetBelow(state.call.target, service)
     if (target === null) throw outsideProblem(service)
-    way.call = { ...way.call, target }
+    state.call = { ...state.call, target }
   },
 })
 
@@ -88,12 +88,12 @@ export const versionedPathOf = (call: Call, caller: Caller, service: Service, no
 function successorUrl(service: Service, label: string, path: string, now: number): string | null {
   const { notices, editions, choice, settings } = service
   const { successor: next = null, names } = notices.get(label) ?? {}
-  const edition = next === null || !isReleased(choice, next, now) ? undefined : editions.get(next)
-  if (next === null || !edition) return null
+  const version = next === null || !isReleased(choice, next, now) ? undefined : editions.get(next)
+  if (next === null || !version) return null
   const segment = (own: string, i: number) => (i % 2 === 1 ? (names?.get(own) ?? own) : own)
   const there = names?.size ? path.split('/').map(segment).join('/') : path
   if (isEnded(choice, next, now)) return successorUrl(service, next, there, now)
-  if (!isLocated(edition.tree, there)) return null
+  if (!isLocated(version.tree, there)) return null
   const { basePath } = settings.server
   return choice.carriers.includes('path') ? `${basePath}/${next}${there}` : `${basePath}${there}?version=${next}`
 }
@@ -111,14 +111,14 @@ function isLocated(tree: ServedVersion['tree'], path: string): boolean {
 export const versionPhase = phase({
   name: 'version',
   gives: 'versioned',
-  pass: (way) => {
-    const { call, context } = way
+  pass: (state) => {
+    const { call, context } = state
     const { service, world } = context
     const now = world.due()
     const named = namedVersionOf(call, service, now)
     const early = named.carried === null && service.choice.fromFeatures !== null && call.method !== 'OPTIONS'
     return early
-      ? identifiedEarly(way).then((caller) => chooseVersion(named, caller, service, now))
+      ? identifiedEarly(state).then((caller) => chooseVersion(named, caller, service, now))
       : chooseVersion(named, nobody, service, now)
   },
   refuses: ({ service }) => [
@@ -137,12 +137,12 @@ export const versionPhase = phase({
 })
 
 /** Counts a failed authentication against the quota before refusing it. */
-async function identifiedEarly(way: Way): Promise<Caller> {
-  const { call, context } = way
+async function identifiedEarly(state: RequestState): Promise<Caller> {
+  const { call, context } = state
   const { caller, problem } = await identifyCaller(call, 'public', context)
   if (!problem) return caller
-  way.rate = await spendQuota(context, call, nobody)
-  admitQuota(way.rate)
+  state.rate = await spendQuota(context, call, nobody)
+  admitQuota(state.rate)
   throw problem
 }
 
@@ -157,7 +157,7 @@ function versionRefusals({ choice: { carriers, usual, ended } }: Service): Refus
 }
 
 /** Adds the version of a reply, and its deprecation notices. R145, R193, R198. */
-function addNotices({ headers }: Reply, { versioned, noticed, context, reply }: Way): void {
+function addNotices({ headers }: Reply, { versioned, noticed, context, reply }: RequestState): void {
   if (reply !== null && versioned === null) return // a document outside the versions
   const { choice, settings, going, notices } = context.service
   if (versioned !== null) {

@@ -39,19 +39,19 @@ export function openapiDocument(
   corridor: DescribedCorridor,
   { openapi, version, misfits = {}, unfilled = [] }: OpenapiOptions = {},
 ): DocumentPart {
-  const edition = service.editions.get(label) as ServedVersion
+  const served = service.editions.get(label) as ServedVersion
   const { settings, declaration } = service
   const openapiVersion = openapi ?? settings.openapi.version
   const parts = openComponents()
   putErrorSchemas(parts, settings)
-  const context = schemaContextOf(service, edition, parts, (terms) => storedTerms(edition, terms, misfits, unfilled))
+  const context = schemaContextOf(service, served, parts, (terms) => storedTerms(served, terms, misfits, unfilled))
   const paths = pathItems({
     service,
-    version: edition,
+    version: served,
     corridor,
     schemas: context,
-    headers: headerRefs(service, edition, parts),
-    shared: sharedHeaders(edition),
+    headers: headerRefs(service, served, parts),
+    shared: sharedHeaders(served),
     security: operationSecurity(service, parts),
     refusals: new Map(),
     queries: openapiVersion === '3.2',
@@ -61,10 +61,10 @@ export function openapiDocument(
     info: infoPart(service, label, version),
     externalDocs: declaration.externalDocs,
     servers: serverParts(service, label),
-    tags: taggedResources(edition).map((one) => tagPart(one, service.settings.openapi.version)),
+    tags: taggedResources(served).map((one) => tagPart(one, service.settings.openapi.version)),
     security: [], // operations that are not public name their own
     paths,
-    webhooks: webhookItems(edition, context),
+    webhooks: webhookItems(served, context),
     components: parts.all(),
   })
 }
@@ -106,18 +106,18 @@ function tagText(resource: Resource): string {
 
 function schemaContextOf(
   service: Service,
-  edition: ServedVersion,
+  version: ServedVersion,
   components: Components,
   widened: (terms: TermsOf) => TermsOf,
 ): SchemaContext {
   const [{ rules }] = [...service.resources.values()] as [Resource, ...Resource[]]
-  const termsOf = termsByResource(edition)
+  const termsOf = termsByResource(version)
   const storedTermsOf = widened(termsOf)
   return {
     kinds: rules.kinds,
     settings: service.settings,
     components,
-    resources: edition.resources,
+    resources: version.resources,
     termsOf,
     storedTermsOf,
   }

@@ -32,14 +32,14 @@ export interface OperationContext extends ResponseContext {
 }
 
 /** The paths of a version, sorted, so that each collection comes before its items. */
-export function pathItems(telling: OperationContext): DocumentPart {
-  const places = telling.version.endpoints.toSorted((a, b) => (a.template < b.template ? -1 : 1))
-  return Object.fromEntries(places.map((place) => [place.template, pathItem(telling, place)]))
+export function pathItems(context: OperationContext): DocumentPart {
+  const places = context.version.endpoints.toSorted((a, b) => (a.template < b.template ? -1 : 1))
+  return Object.fromEntries(places.map((endpoint) => [endpoint.template, pathItem(context, endpoint)]))
 }
 
-function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
-  const { queries } = telling
-  const all = [...place.methods].filter(([method]) => method !== 'HEAD')
+function pathItem(context: OperationContext, endpoint: Endpoint): DocumentPart {
+  const { queries } = context
+  const all = [...endpoint.methods].filter(([method]) => method !== 'HEAD')
   const described = all.filter(([method]) => method !== 'QUERY' || queries)
   const unsaid =
     described.length < all.length
@@ -48,7 +48,7 @@ function pathItem(telling: OperationContext, place: Endpoint): DocumentPart {
   return withoutUndefined({
     description: unsaid,
     ...Object.fromEntries(
-      described.map(([method, route]) => [method.toLowerCase(), operationPart(telling, place, route)]),
+      described.map(([method, route]) => [method.toLowerCase(), operationPart(context, endpoint, route)]),
     ),
   })
 }
@@ -59,25 +59,25 @@ function operationScope({ template }: Endpoint, { name, collection, parent }: Re
   return below ? `${parent?.resource}.${name}` : name
 }
 
-function operationPart(telling: OperationContext, place: Endpoint, route: Route): DocumentPart {
-  const { schemas: context, security, version, service } = telling
+function operationPart(context: OperationContext, endpoint: Endpoint, route: Route): DocumentPart {
+  const { schemas, security, version, service } = context
   const { resource, about } = route
   const own = resource.declaration.deprecations?.[route.operation as Operation]
-  const below = isBelowOwner(place, resource) ? ` of one of ${resource.parent?.resource}` : ''
+  const below = isBelowOwner(endpoint, resource) ? ` of one of ${resource.parent?.resource}` : ''
   const left = own !== undefined || service.declaration.versions?.[version.label]?.deprecated !== undefined
-  const listed = [...listQueryParameters(route, context), ...fieldsParameters(route), ...describedEmbeds(route)]
+  const listed = [...listQueryParameters(route, schemas), ...fieldsParameters(route), ...describedEmbeds(route)]
   const parameters = [
     // Swagger UI does not resolve references in the parameters of a path.
-    ...endpointParameters(service, version, place, context),
-    ...(about.body === 'form' ? [] : listed.map((one) => sharedParameter(one, resource, context.components))),
+    ...endpointParameters(service, version, endpoint, schemas),
+    ...(about.body === 'form' ? [] : listed.map((one) => sharedParameter(one, resource, schemas.components))),
     ...eventQueryParameters(route),
-    ...dryRunParameters(route, context.components),
-    ...headerParameters(route, context.components),
+    ...dryRunParameters(route, schemas.components),
+    ...headerParameters(route, schemas.components),
   ]
   const needed = security(route)
   const summary = declaredAction(route)?.title ?? about.summary(below)
   return withoutUndefined({
-    operationId: `${about.scope ?? operationScope(place, resource)}.${about.id}`,
+    operationId: `${about.scope ?? operationScope(endpoint, resource)}.${about.id}`,
     summary,
     description: [...operationNotes(route, version), ...(own ? deprecationNotes(own) : [])].join(' ') || `${summary}.`,
     tags: [resource.name],
@@ -85,8 +85,8 @@ function operationPart(telling: OperationContext, place: Endpoint, route: Route)
     'x-deprecation': own && { ...own },
     security: needed.length > 0 ? needed : undefined,
     parameters: parameters.length > 0 ? parameters : undefined,
-    requestBody: requestBody(telling, route, listed),
-    responses: responsesOf(telling, place, route),
+    requestBody: requestBody(context, route, listed),
+    responses: responsesOf(context, endpoint, route),
   })
 }
 

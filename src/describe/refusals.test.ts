@@ -24,11 +24,11 @@ function refusals(
     },
     settings,
   } as unknown as Declaration) as unknown as Service
-  const edition = made.editions.get('v1')
-  const place = made.places.find((one) => one.template === template) as Endpoint
-  const route = place.methods.get(method)
-  assert.ok(edition && place && route)
-  return refusalsOf({ service: made, version: edition, place, route }, standardCorridor)
+  const version = made.editions.get('v1')
+  const endpoint = made.places.find((one) => one.template === template) as Endpoint
+  const route = endpoint.methods.get(method)
+  assert.ok(version && endpoint && route)
+  return refusalsOf({ service: made, version, endpoint, route }, standardCorridor)
 }
 
 const statuses = (...given: Parameters<typeof refusals>): string =>

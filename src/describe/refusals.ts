@@ -16,7 +16,7 @@ export interface StatusRefusal {
 export interface DescribedOperation {
   readonly service: Service
   readonly version: ServedVersion
-  readonly place: Endpoint
+  readonly endpoint: Endpoint
   readonly route: Route
 }
 
@@ -31,12 +31,12 @@ export interface DescribedCorridor {
 
 /** The refusals of an operation by all phases, by status. */
 export function refusalsOf(operation: DescribedOperation, { phases }: DescribedCorridor): StatusRefusal[] {
-  const { service, version: edition } = operation
+  const { service, version } = operation
   const { errors: types } = service
   const isBatch = operation.route.most !== undefined
   const operations = isBatch ? [operation, ...memberOperations(operation)] : [operation]
   const all = phases.flatMap(({ refuses }) => operations.flatMap((one) => refuses?.(one) ?? []))
-  const nameOf = (type: string) => edition.errorNames.get(type) ?? type
+  const nameOf = (type: string) => version.errorNames.get(type) ?? type
   const byStatus = Map.groupBy(all, (one) => statusOfType(types, one))
   return [...byStatus]
     .toSorted(([a], [b]) => a - b)
@@ -74,13 +74,13 @@ const ofReads = [...ofLists, 'unsupported-field']
 
 /** The operations that a batch can have as members: it is refused as its first refused member is. R229. */
 const memberOperations = (batch: DescribedOperation): readonly DescribedOperation[] =>
-  batch.version.endpoints.flatMap((place) =>
-    [...place.methods]
+  batch.version.endpoints.flatMap((endpoint) =>
+    [...endpoint.methods]
       .filter(
         ([method, { most, settle, importing }]) =>
           batchMethods.includes(method) && most === undefined && !settle && !importing,
       )
-      .map(([, route]) => ({ ...batch, place, route })),
+      .map(([, route]) => ({ ...batch, endpoint, route })),
   )
 
 const keyReused = 'idempotency-key-reused'

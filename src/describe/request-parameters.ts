@@ -17,7 +17,7 @@ import { filterParameters } from './filters.ts'
 /** The parameters of all methods of an endpoint: those of the path, and the version. */
 export function endpointParameters(
   service: Service,
-  edition: ServedVersion,
+  version: ServedVersion,
   { template, methods }: Endpoint,
   context: SchemaContext,
 ): DocumentPart[] {
@@ -32,7 +32,7 @@ export function endpointParameters(
       schema,
     })
     if (pattern !== undefined) return part('As answers have it.', { type: 'string', pattern })
-    const parent = name === resource.parent?.field ? edition.resources.get(resource.parent.resource) : undefined
+    const parent = name === resource.parent?.field ? version.resources.get(resource.parent.resource) : undefined
     const owner = pathItems[name] ?? parent
     const named = owner ?? resource
     const names = [pascalCase(`${named.singular} ${owner ? 'parent' : ''} ${name}`)] as const
@@ -40,7 +40,7 @@ export function endpointParameters(
       ...context.components.put('parameters', names, part(`The id of one of ${named.name}.`, idSchema(named, context))),
     }
   })
-  return [...inPath, ...versionParameters(service, edition.label, context.components)]
+  return [...inPath, ...versionParameters(service, version.label, context.components)]
 }
 
 /** The parameters that can name the version, where `servers` does not; one is required if it is not the default. R188, R192. */

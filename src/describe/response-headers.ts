@@ -69,8 +69,8 @@ const headerParts: Readonly<Record<string, DocumentPart>> = {
 /** The member `headers` of an answer, with those that every answer of the version has; no member if there are none. */
 export type HeaderRefs = (names: readonly string[]) => { readonly headers?: Readonly<Record<string, ComponentRef>> }
 
-export function headerRefs(service: Service, edition: ServedVersion, components: Components): HeaderRefs {
-  const own = commonHeaders(service, edition)
+export function headerRefs(service: Service, version: ServedVersion, components: Components): HeaderRefs {
+  const own = commonHeaders(service, version)
   const refs = new Map<string, ComponentRef>()
   const header = (name: string): ComponentRef => {
     const ref = refs.get(name) ?? components.put('headers', [name], headerParts[name] as DocumentPart)
@@ -85,7 +85,7 @@ export function headerRefs(service: Service, edition: ServedVersion, components:
 
 /** The headers that every answer may have by the settings and the versions. */
 function commonHeaders({ settings, quotas, going, notices }: Service, { label, endpoints }: ServedVersion): string[] {
-  const routes = endpoints.flatMap((place) => [place, ...place.methods.values()])
+  const routes = endpoints.flatMap((endpoint) => [endpoint, ...endpoint.methods.values()])
   const allNotices = [notices.get(label), ...routes.map((one) => going.get(one))].flatMap((one) => one ?? [])
   const rates = {
     'draft-11': ['RateLimit', 'RateLimit-Policy'],

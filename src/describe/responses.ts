@@ -29,9 +29,9 @@ export interface ResponseContext {
 type SharedHeaders = ReadonlyMap<string | undefined, readonly string[]>
 
 /** The answers of a route. */
-export function responsesOf(context: ResponseContext, place: Endpoint, route: Route): DocumentPart {
+export function responsesOf(context: ResponseContext, endpoint: Endpoint, route: Route): DocumentPart {
   const { service, version, corridor } = context
-  const own = refusalsOf({ service, version, place, route }, corridor).filter((one) => !isAlike(one, route))
+  const own = refusalsOf({ service, version, endpoint, route }, corridor).filter((one) => !isAlike(one, route))
   const refused = own.map((refusal) => [refusal.status, refusalRef(context, refusal, route)])
   const done = Object.entries(successResponses(context, route))
   const alike = context.schemas.components.bodies.form('Error4XX', () => alikeRef(context))
@@ -46,9 +46,9 @@ const isAlike = ({ status }: StatusRefusal, { safe, about }: Route): boolean =>
 /** These refusals of all operations are described together: for each operation, they would be a third of the document. */
 function alikeRef(context: ResponseContext): ComponentRef {
   const { service, version, corridor, schemas, headers } = context
-  const all = version.endpoints.flatMap((place) =>
-    [...place.methods.values()].flatMap((route) =>
-      refusalsOf({ service, version, place, route }, corridor)
+  const all = version.endpoints.flatMap((endpoint) =>
+    [...endpoint.methods.values()].flatMap((route) =>
+      refusalsOf({ service, version, endpoint, route }, corridor)
         .filter((one) => isAlike(one, route))
         .map((refusal) => ({ ...refusal, headers: refusalHeaders(refusal, route) })),
     ),

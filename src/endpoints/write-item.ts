@@ -170,7 +170,7 @@ export function movedFieldWrites(
     if (typeof id !== 'string') return [] // without a linked row, the row itself keeps the moved values
     const key = { id, parent: null, account: intent.caller.account }
     const names = (field: string) => context.representation.names(field, today.name)
-    const hand = versionPermissions({ names }, itemPermissions(context, intent, today))
+    const permissions = versionPermissions({ names }, itemPermissions(context, intent, today))
     const { time } = intent
     return [
       {
@@ -179,15 +179,15 @@ export function movedFieldWrites(
           if (current.is !== 'found') return { do: 'keep' }
           const before = decodeDocument(today, current.doc, current.hidden)
           const wanted = patch(
-            maskConcealed({ today }, before, hand, (...it) => isConcealed(...it) || isAlwaysRefused(...it)),
+            maskConcealed({ today }, before, permissions, (...it) => isConcealed(...it) || isAlwaysRefused(...it)),
           )
           const [first] = Object.keys(wanted)
-          if (first === undefined && !hand.blind) return { do: 'keep' }
+          if (first === undefined && !permissions.blind) return { do: 'keep' }
           admitMovedField(context, intent, today, names(first ?? '')[0] ?? '')
           const guard = stateGuard(context, today, changeOf(today, before), intent)
-          const after = withOlderNames({ names }, () => changeDocument(today, wanted, before, key, hand))
+          const after = withOlderNames({ names }, () => changeDocument(today, wanted, before, key, permissions))
           const always =
-            hand.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
+            permissions.blind || today.members.some(({ writeOnly, name }) => writeOnly && Object.hasOwn(wanted, name))
           const row = { key, time, current, before, always, guard, handled: handledBy(intent, () => ['change']) }
           return context.writer.update(today, after, row)
         },

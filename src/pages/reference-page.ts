@@ -184,29 +184,29 @@ function eventsPart({ document, resolve }: PageContext): Markup | null {
 
 /** The resources in their declared order, then what belongs to none: events, batches. */
 function resourceSections(
-  edition: ServedVersion,
+  version: ServedVersion,
   operations: readonly PageOperation[],
   context: PageContext,
 ): PageSection[] {
-  const names = new Set([...edition.resources.keys(), ...operations.flatMap(({ tags }) => tags)])
+  const names = new Set([...version.resources.keys(), ...operations.flatMap(({ tags }) => tags)])
   return [...names].map((name) => {
     const own = operations.filter(({ tags }) => tags.includes(name))
     return {
       id: `resource-${name}`,
-      title: edition.resources.get(name)?.declaration.title ?? sentenceCase(name),
-      content: html`${resourcePart(edition, name, own, context)}${own.map((one) => operationPart(one, context))}`,
+      title: version.resources.get(name)?.declaration.title ?? sentenceCase(name),
+      content: html`${resourcePart(version, name, own, context)}${own.map((one) => operationPart(one, context))}`,
       operations: own,
     }
   })
 }
 
 function resourcePart(
-  edition: ServedVersion,
+  version: ServedVersion,
   name: string,
   own: readonly PageOperation[],
   { document, resolve }: PageContext,
 ): Markup {
-  const resource = edition.resources.get(name)
+  const resource = version.resources.get(name)
   const tag = (document.tags as readonly { readonly name: string; readonly description?: string }[]).find(
     (one) => one.name === name,
   )

@@ -92,8 +92,8 @@ export function operationPath(
 ): string | undefined {
   const fits = ({ methods }: Endpoint) =>
     [...methods.values()].some((route) => route.operation === operation && route.resource.name === resource.name)
-  const place = version.service.places.filter(fits).toSorted((a, b) => a.template.length - b.template.length)[0]
-  return place?.template.replace(/\{([^}]*)\}/g, (_, name: string) =>
+  const endpoint = version.service.places.filter(fits).toSorted((a, b) => a.template.length - b.template.length)[0]
+  return endpoint?.template.replace(/\{([^}]*)\}/g, (_, name: string) =>
     encodeURIComponent(String(name === resource.parent?.field ? item[name] : item.id)),
   )
 }

@@ -35,7 +35,7 @@ const canSee = ({ writeOnly, read }: Member, { scopes, blind }: Permissions): bo
   !writeOnly && !blind && (read === null || scopes.has(read))
 
 /** The rights of a caller that creates an item: no value is stored yet that it could guess. */
-const asCreator = (hand: Permissions): Permissions => ({ ...hand, blind: false })
+const asCreator = (permissions: Permissions): Permissions => ({ ...permissions, blind: false })
 
 /** The scopes that a caller lacks for writing a field. */
 export const missingScopes = ({ write }: Member, { scopes }: Permissions): readonly string[] =>
@@ -45,22 +45,21 @@ export const missingScopes = ({ write }: Member, { scopes }: Permissions): reado
  * Keeps the value of a field that the caller may not write. The caller may send back the value that it sees; a value that
  * it does not see is always refused, or it could guess it. R48, R169.
  */
-function requireUntouched(member: Member, value: unknown, present: unknown, hand: Permissions): unknown {
-  const lacks = missingScopes(member, hand)
-  const same = canSee(member, hand) && JSON.stringify(member.check(value, '', [], present)) === JSON.stringify(present)
-  if (!same) throw hand.refuse(member.name, lacks)
+function requireUntouched(member: Member, value: unknown, present: unknown, permissions: Permissions): unknown {
+  const sent = canSee(member, permissions) ? JSON.stringify(member.check(value, '', [], present)) : null
+  if (sent !== JSON.stringify(present)) throw permissions.refuse(member.name, missingScopes(member, permissions))
   return present
 }
 
 /** The document of a new item. Throws all mistakes of the body. */
-export function createDocument(resource: Resource, body: Document, hand: Permissions): Document {
+export function createDocument(resource: Resource, body: Document, permissions: Permissions): Document {
   const faults: Violation[] = []
   const wanted = (member: Member) => member.from === 'caller' || member.name === resource.key
   reportMissing(resource, body, faults, wanted)
   const chosen = resource.settings.resource.id === 'client' && resource.key === null
   const check = (member: Member): ValueCheck => {
-    if (missingScopes(member, hand).length > 0)
-      return (value) => requireUntouched(member, value, member.absent, asCreator(hand))
+    if (missingScopes(member, permissions).length > 0)
+      return (value) => requireUntouched(member, value, member.absent, asCreator(permissions))
     if (wanted(member)) return member.check
     if (chosen && member.name === 'id') return (value, at) => checkChosenId(resource, value, at, faults)
     const why = member.field.kind === 'file' ? 'is uploaded by PUT to a URL of its own' : 'is set by the service'
@@ -87,26 +86,26 @@ export function replaceDocument(
   body: Document,
   seen: Document | null,
   address: ItemAddress,
-  hand: Permissions,
+  permissions: Permissions,
 ): Document {
   const faults: Violation[] = []
   const stays = (member: Member) =>
     member.writeOnly ||
     member.from !== 'caller' ||
-    missingScopes(member, hand).length > 0 ||
-    (member.immutable && !(canSee(member, hand) && isReadByWriters(resource)))
+    missingScopes(member, permissions).length > 0 ||
+    (member.immutable && !(canSee(member, permissions) && isReadByWriters(resource)))
   reportMissing(resource, body, faults, (member) => member.from === 'caller' && !(seen && stays(member)))
   const check = (member: Member) => (value: unknown, at: string) => {
-    if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, hand)
+    if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, permissions)
     const present = seen ? seen[member.name] : member.absent
-    if (missingScopes(member, hand).length > 0)
-      return requireUntouched(member, value, present, seen ? hand : asCreator(hand))
-    return checkWritten(member, value, at, faults, seen, hand)
+    if (missingScopes(member, permissions).length > 0)
+      return requireUntouched(member, value, present, seen ? permissions : asCreator(permissions))
+    return checkWritten(member, value, at, faults, seen, permissions)
   }
   const given = checkBody(resource, body, faults, check, {})
   const leftOut = resource.members.filter((member) => member.absent !== undefined && !Object.hasOwn(given, member.name))
   for (const member of leftOut)
-    if (!stays(member)) checkImmutable(member, member.absent, `/${member.name}`, faults, seen, hand)
+    if (!stays(member)) checkImmutable(member, member.absent, `/${member.name}`, faults, seen, permissions)
   throwViolations(faults)
   return completeDocumentBy(resource, (member) => {
     if (Object.hasOwn(given, member.name)) return given[member.name]
@@ -120,15 +119,16 @@ export function changeDocument(
   body: Document,
   seen: Document,
   address: ItemAddress,
-  hand: Permissions,
+  permissions: Permissions,
   merge: MergeValue = mergePatch,
 ): Document {
   const faults: Violation[] = []
   const check = (member: Member) => (value: unknown, at: string) => {
-    if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, hand)
+    if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, permissions)
     const next = merge(member.field, seen[member.name], value)
-    if (missingScopes(member, hand).length > 0) return requireUntouched(member, next, seen[member.name], hand)
-    return checkWritten(member, next, at, faults, seen, hand)
+    if (missingScopes(member, permissions).length > 0)
+      return requireUntouched(member, next, seen[member.name], permissions)
+    return checkWritten(member, next, at, faults, seen, permissions)
   }
   const given = checkBody(resource, body, faults, check, {})
   throwViolations(faults)
@@ -142,12 +142,12 @@ function checkWritten(
   at: string,
   faults: Violation[],
   seen: Document | null,
-  hand: Permissions,
+  permissions: Permissions,
 ): unknown {
   const before = faults.length
-  const known = seen && canSee(member, hand) ? seen[member.name] : undefined // else the caller could guess it
+  const known = seen && canSee(member, permissions) ? seen[member.name] : undefined // else the caller could guess it
   const next = member.check(value, at, faults, known)
-  if (faults.length === before) checkImmutable(member, next, at, faults, seen, hand)
+  if (faults.length === before) checkImmutable(member, next, at, faults, seen, permissions)
   return next
 }
 
@@ -158,11 +158,11 @@ function checkImmutable(
   at: string,
   faults: Violation[],
   seen: Document | null,
-  hand: Permissions,
+  permissions: Permissions,
 ): void {
   if (!member.immutable || seen === null) return
   const present = JSON.stringify(seen[member.name])
-  if (!canSee(member, hand)) addViolation(faults, at, 'immutable-field', 'cannot be sent again; leave it out.')
+  if (!canSee(member, permissions)) addViolation(faults, at, 'immutable-field', 'cannot be sent again; leave it out.')
   else if (present !== JSON.stringify(next))
     addViolation(faults, at, 'immutable-field', `cannot change; it is ${shortName(present)}.`)
 }

@@ -81,12 +81,12 @@ export function* findMisfits({ change, collections, dialect, world }: SurveyedCh
   const known = yield* readMisfitMemory()
   const [misfits, narrowed]: [Record<string, Record<string, Misfit>>, NarrowedField[]] = [{}, []]
   const until = world.monotonic() + maxCountingTime
-  for (const standing of readableCollections(collections, { before: before.layout, after }, dialect)) {
-    const { collection } = standing.prepared
-    const doubts = fieldsToJudge(standing, known)
-    const still = Object.entries(known?.misfits[standing.name] ?? {})
+  for (const readable of readableCollections(collections, { before: before.layout, after }, dialect)) {
+    const { collection } = readable.prepared
+    const doubts = fieldsToJudge(readable, known)
+    const still = Object.entries(known?.misfits[readable.name] ?? {})
     const kept = still.filter(([field]) => collection.rules.has(field) && !doubts.some(({ name }) => name === field))
-    const { found, longest } = yield* countMisfits(standing, doubts, dialect, () => world.monotonic() < until)
+    const { found, longest } = yield* countMisfits(readable, doubts, dialect, () => world.monotonic() < until)
     misfits[collection.name] = { ...Object.fromEntries(kept), ...found }
     for (const { name: field, why } of doubts) {
       const [misfit, rule] = [found[field], collection.rules.get(field)]

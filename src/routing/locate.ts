@@ -49,10 +49,10 @@ interface GrowingTree {
 /** Builds the tree of all endpoints from their templates, such as `/orders/{id}`. */
 export function routeTreeOf(places: readonly Endpoint[]): RouteTree {
   const root: GrowingTree = { literal: new Map(), param: null, endpoint: null }
-  for (const place of places) {
+  for (const endpoint of places) {
     let at = root
-    for (const segment of place.template.slice(1).split('/')) at = branchFor(at, segment)
-    at.endpoint = place
+    for (const segment of endpoint.template.slice(1).split('/')) at = branchFor(at, segment)
+    at.endpoint = endpoint
   }
   return root
 }

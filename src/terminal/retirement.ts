@@ -55,8 +55,8 @@ export function retirementHazard(
 }
 
 /** The deprecated operations of a version. R198. */
-export const deprecatedOperations = (edition: ServedVersion | undefined) =>
-  [...(edition?.resources.values() ?? [])].flatMap(({ name, declaration: { deprecations = {} } }) =>
+export const deprecatedOperations = (version: ServedVersion | undefined) =>
+  [...(version?.resources.values() ?? [])].flatMap(({ name, declaration: { deprecations = {} } }) =>
     Object.entries(deprecations).map(([operation, one]) => ({ resource: name, operation, ...one })),
   )
 

@@ -25,13 +25,13 @@ export function versionNotices(
   served: readonly string[],
   settings: Settings,
 ): ReadonlyMap<string, VersionNotice> {
-  const all = editions.map((edition): [string, VersionNotice] => {
-    const { label } = edition
+  const all = editions.map((version): [string, VersionNotice] => {
+    const { label } = version
     const later = served.find((one) => Number(one.slice(1)) > Number(label.slice(1))) ?? null
     const next = editions.find((one) => one.label === later)
     const own = versions[label] ?? {}
     const notice = noticeOf(label, [own], formatIn(own, settings), later)
-    return [label, { ...notice, names: next ? renamedResources(edition, next) : noNames }]
+    return [label, { ...notice, names: next ? renamedResources(version, next) : noNames }]
   })
   return new Map(all)
 }
@@ -67,14 +67,14 @@ export function operationNotices(
       ...noticeOf(label, [...all, own], formatIn(own, settings), goes ? successor : null),
       names,
     })
-    for (const place of endpoints) {
-      const left = [...place.methods.values()].flatMap((route) => {
+    for (const endpoint of endpoints) {
+      const left = [...endpoint.methods.values()].flatMap((route) => {
         const { deprecations = {} } = route.resource.declaration
         const deprecation = deprecations[route.operation as Operation]
         if (deprecation) found.set(route, noticeWith([deprecation]))
         return deprecation ?? []
       })
-      if (left.length > 0) found.set(place, noticeWith(left))
+      if (left.length > 0) found.set(endpoint, noticeWith(left))
     }
   }
   return found
