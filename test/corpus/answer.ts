@@ -1,14 +1,14 @@
 /**
  * Puts an answer into the form that is compared.
  *
- * - Values made by chance have names, see names.ts.
+ * - Random values are replaced by names, see names.ts.
  * - The wording of refusals is left out: `message`, `detail` and `title` of error bodies, and `error_description` of challenges.
  *   Types, pointers, names, further members and their order stay.
  * - Content is decoded; its coding stays in the headers.
- * - `Content-Length` is written `=` where it is the length of the content that came. Where none comes (HEAD, 304) it stays,
- *   unless the content would be a refusal or coded: its length then depends on wording or chance, and is written `?`.
+ * - `Content-Length` is written `=` if it is the length of the received content. Without content (HEAD, 304) it stays, unless
+ *   the content would be a refusal or compressed: then its length depends on wording or on random values, and is written `?`.
  * - Pages for people are left out, as are their tag and their Content-Security-Policy, which change with their style.
- * - Everything else stays byte by byte: the order of headers, their letters, white space in bodies.
+ * - Everything else is compared byte by byte: the order of headers, the case of their letters, white space in bodies.
  */
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { messageIn, type Received } from './client.ts'
@@ -23,7 +23,7 @@ const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 
 const wording = new Set(['message', 'detail', 'title'])
 
-/** A body without the words that are meant for people. */
+/** A body without the texts that people read. */
 function wordless(text: string): string {
   try {
     return JSON.stringify(
@@ -62,7 +62,7 @@ export function answerOf(received: Received, names: Names, at: number): Answer {
   }
 }
 
-/** All messages that came over one connection, as one answer: that of the first, and the others behind its content. */
+/** All messages of one connection as one answer: the first message, with the others as JSON after its content. */
 export function answersOf(bytes: Buffer, methods: readonly string[], names: Names, at: number): Answer {
   const found: Answer[] = []
   let rest = bytes
@@ -80,7 +80,7 @@ export function answersOf(bytes: Buffer, methods: readonly string[], names: Name
   return { ...first, body: `${first.body}\n${others.map((one) => JSON.stringify(one)).join('\n')}` }
 }
 
-/** An answer to HEAD ends with its head: nothing follows, or the next answer. */
+/** Finds out whether an answer is one to HEAD: then nothing follows its headers, or the next answer does. */
 function headOrNot(bytes: Buffer, methods: readonly string[]): string {
   if (!methods.includes('HEAD')) return 'GET'
   const end = bytes.indexOf('\r\n\r\n')

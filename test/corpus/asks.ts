@@ -8,8 +8,8 @@ import {
   json,
   listOf,
   membersOf,
-  type Twist,
-  type Twisting,
+  type Variation,
+  type VariationSources,
 } from './given.ts'
 
 const accepts = [
@@ -25,7 +25,7 @@ const accepts = [
 ]
 const codings = ['gzip', 'br', 'zstd', 'identity;q=0', 'gzip;q=0.5, br;q=0.9', '*;q=0', 'compress', 'GZIP', '']
 
-function extraOf(given: Twisting): Headers {
+function extraOf(given: VariationSources): Headers {
   const { chance } = given
   const extras: (readonly [string, string])[] = [
     ['Accept', chance.one(accepts)],
@@ -44,14 +44,14 @@ function extraOf(given: Twisting): Headers {
   return extras.filter(() => chance.once(extras.length / 2))
 }
 
-export const read: Twist = (given) => {
+export const read: Variation = (given) => {
   const item = itemOf(given)
   if (!item) return null
   const method = given.chance.one(['GET', 'GET', 'HEAD'])
   return { method, target: item.path, headers: [conditionOf(given, item), ...extraOf(given)] }
 }
 
-export const write: Twist = (given) => {
+export const write: Variation = (given) => {
   const { chance } = given
   const item = itemOf(given)
   if (!item) return null
@@ -64,7 +64,7 @@ export const write: Twist = (given) => {
   return { method, target: item.path, headers: [...kind, ...condition, ...extraOf(given)], body }
 }
 
-export const change: Twist = (given) => {
+export const change: Variation = (given) => {
   const { chance, pool } = given
   const item = itemOf(given)
   if (!item) return null
@@ -73,13 +73,13 @@ export const change: Twist = (given) => {
   return { method: 'PATCH', target: item.path, headers: [...headers, ['If-Match', item.tag ?? '*']], body }
 }
 
-export const remove: Twist = (given) => {
+export const remove: Variation = (given) => {
   const item = itemOf(given)
   if (!item || !given.chance.once(3)) return read(given)
   return { method: 'DELETE', target: item.path, headers: given.chance.once(2) ? [conditionOf(given, item)] : [] }
 }
 
-export const gone: Twist = (given) => {
+export const gone: Variation = (given) => {
   const { pool, chance } = given
   if (pool.removed.length === 0) return null
   const method = chance.one(['GET', 'HEAD', 'DELETE', 'PATCH', 'PUT'])
@@ -87,7 +87,7 @@ export const gone: Twist = (given) => {
   return method === 'PATCH' || method === 'PUT' ? { method, target, ...json({}) } : { method, target, ...base }
 }
 
-export const page: Twist = (given) => {
+export const page: Variation = (given) => {
   const { pool, chance } = given
   const list = listOf(given)
   if (list === null) return null
@@ -137,13 +137,13 @@ const paging = [
 ]
 const operators = ['', '[gt]', '[gte]', '[lt]', '[lte]', '[ne]', '[like]', '[null]', '[in]', '[', '[]', '[nope]']
 
-/** A list with a filter by a value that some item has, a sort by a member, and a window. */
-export const list: Twist = (given) => {
-  const { chance, pool } = given
-  const target = listOf(given)
+/** A list with some of these: a filter by a value that an item has, a sort by one of its members, and a window. */
+export const list: Variation = (sources) => {
+  const { chance, pool } = sources
+  const target = listOf(sources)
   if (target === null) return null
   const own = pool.items.filter(({ path }) => path.startsWith(`${target}/`))
-  const item = own.length > 0 ? chance.one(own) : itemOf(given)
+  const item = own.length > 0 ? chance.one(own) : itemOf(sources)
   const members = Object.entries(item?.json ?? {}).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.entries(value).map(([inner, one]) => [`${name}.${inner}`, one] as const)
@@ -175,18 +175,18 @@ export const list: Twist = (given) => {
   return {
     method,
     target: parts.length > 0 ? `${target}?${parts.join('&')}` : target,
-    headers: chance.once(6) ? extraOf(given) : [],
+    headers: chance.once(6) ? extraOf(sources) : [],
   }
 }
 
-export const again: Twist = (given) => {
-  const done = doneOf(given)
-  return done && { ...done, headers: [...done.headers, ...extraOf(given)] }
+export const again: Variation = (sources) => {
+  const done = doneOf(sources)
+  return done && { ...done, headers: [...done.headers, ...extraOf(sources)] }
 }
 
-/** A creation with a key, then the same, then another one with that key. */
-export const keyed: Twist = (given) => {
-  const { chance, pool } = given
+/** A creation with a new idempotency key; or an earlier one with its key again, one time in three with another body. */
+export const keyed: Variation = (sources) => {
+  const { chance, pool } = sources
   if (pool.keyed.length > 0 && chance.once(2)) {
     const before = chance.one(pool.keyed)
     const body = before.body ?? ''
@@ -204,13 +204,13 @@ export const keyed: Twist = (given) => {
     `k${chance.below(1000)}`,
   ])
   const rest = post.headers.filter(([name]) => name.toLowerCase() !== 'idempotency-key')
-  const value = given.door === 'fetch' ? key.replace('é', '%') : Buffer.from(key).toString('latin1')
+  const value = sources.door === 'fetch' ? key.replace('é', '%') : Buffer.from(key).toString('latin1')
   return { ...post, headers: [...rest, ['Idempotency-Key', value]] }
 }
 
-export const searched: Twist = (given) => {
-  const { chance } = given
-  const target = listOf(given)
+export const searched: Variation = (sources) => {
+  const { chance } = sources
+  const target = listOf(sources)
   if (target === null) return null
   const parts = chance.one(['limit=2', 'limit=1&cursor=', 'sort=id', 'nope=1', '', 'sort=createdAt&order=desc&limit=3'])
   const kind = chance.one([

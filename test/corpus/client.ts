@@ -1,14 +1,14 @@
-/** A client that writes and reads bytes: on one connection for well-formed requests, on one of its own for all else. */
+/** A client that writes and reads bytes: well-formed requests share a connection, other bytes have one of their own. */
 import { connect, type Socket } from 'node:net'
 
 export interface Received {
   readonly status: number
-  /** In the order and the letters in which they came. */
+  /** In the order in which they came, with their names as they were written. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: Buffer
 }
 
-/** Longer than any answer takes; who waits so long has found a hang. */
+/** The time after which a missing answer counts as a hang, in milliseconds. */
 const patience = 20_000
 
 export interface Client {
@@ -16,7 +16,7 @@ export interface Client {
   readonly close: () => void
 }
 
-/** Sends requests one after the other, on a connection that is kept as long as the service keeps it. */
+/** Sends requests one after the other, on one connection for as long as the service keeps it open. */
 export function clientOf(port: number): Client {
   let socket: Socket | null = null
 
@@ -65,7 +65,7 @@ export function clientOf(port: number): Client {
 const ends = ({ headers }: Received): boolean =>
   headers.some(([name, value]) => name.toLowerCase() === 'connection' && value === 'close')
 
-/** The first whole message, and what follows it; null as long as it is not whole. */
+/** The first message and the bytes that follow it; null while it is incomplete. */
 export function messageIn(bytes: Buffer, method: string): { message: Received; rest: Buffer } | null {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return null
@@ -84,7 +84,7 @@ export function messageIn(bytes: Buffer, method: string): { message: Received; r
   return { message: { status, headers, body: after.subarray(0, size) }, rest: after.subarray(size) }
 }
 
-/** Writes bytes on a connection of their own, ends it, and gives all that came back. */
+/** Sends bytes on a new connection, ends it, and returns everything that was received. */
 export function exchange(port: number, bytes: Buffer): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []

@@ -1,4 +1,4 @@
-/** The comparer finds every kind of planted difference, and leaves out nothing but wording and values made by chance. */
+/** The comparison finds every kind of planted difference, and ignores only wording and random values. */
 import './preload.ts'
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -135,6 +135,6 @@ test('time stops until it is moved, and random values repeat', () => {
   advance(5)
   assert.deepEqual([Date.now(), present()], [time + 5, time + 5])
   restart('a')
-  Math.random() // another purpose does not shift the others
+  Math.random() // other random functions have streams of their own, so that this draw does not change their values
   assert.deepEqual([randomUUID(), randomBytes(8).toString('hex')], drawn.slice(0, 2))
 })

@@ -3,12 +3,12 @@ import type { Answer, Exchange, Session } from './exchange.ts'
 import { plain } from './names.ts'
 
 export interface Difference {
-  /** As `status`, `header ETag`, `member /data/name`. */
+  /** For example `status`, `header ETag` or `member /data/name`. */
   readonly kind: string
   readonly about: string
 }
 
-/** All differences between an answer that was recorded and one that came now. */
+/** All differences between a recorded answer and the present one. */
 export function differencesOf(was: Answer, is: Answer): Difference[] {
   return [
     ...(was.status === is.status ? [] : [{ kind: 'status', about: `was ${was.status}, is ${is.status}` }]),
@@ -79,7 +79,7 @@ export interface Verdict {
   readonly shown: readonly string[]
 }
 
-/** So many differences of one request are shown. */
+/** How many differences of one request are shown. */
 const mostOfOne = 5
 
 /** Collects differences: each kind is counted, and the first ones are shown with their requests. */
@@ -133,7 +133,7 @@ export function reportOf({ requests, differing, kinds, shown }: Verdict): string
   return `${shown.join('\n\n')}\n\n${differing} of ${requests} requests are answered otherwise than recorded:\n${counts.join('\n')}`
 }
 
-/** The verdicts of several processes as one. */
+/** Adds up the verdicts of several processes. */
 export function joined(verdicts: readonly Verdict[], most: number): Verdict {
   const kinds: Record<string, number> = {}
   for (const verdict of verdicts)

@@ -1,4 +1,4 @@
-/** Counts what a corpus holds: by service, database, door, version, status and kind of request. */
+/** Counts the requests of a corpus by service, database, door, version, status and kind. */
 import type { Session } from './exchange.ts'
 
 export function countsOf(sessions: readonly Session[]): string {

@@ -4,30 +4,30 @@ import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
 export type Store = 'SQLite' | 'PostgreSQL'
 export type Door = 'fetch' | 'node'
 
-/** Where a session takes place. */
+/** The service, the database and the door of a session. */
 export interface Setting {
   readonly name: string
-  /** A name of the list of services. */
+  /** A name in the list of services.ts. */
   readonly service: string
   readonly store: Store
   readonly door: Door
 }
 
-/** A request. Names of earlier values stand between marks, see names.ts. */
+/** A request. Random values of earlier answers are replaced by names between marks, see names.ts. */
 export interface Request {
   readonly method: string
   readonly target: string
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** The content as text; as base64 where it is no UTF-8. */
+  /** The content as text, or as base64 if it is not UTF-8. */
   readonly body?: string
   readonly base64?: true
-  /** The holder whose API key is sent along. */
+  /** The holder of the API key that is sent. */
   readonly who?: string
-  /** Bytes for a connection of their own, in Latin-1, in the place of all of the above. */
+  /** Bytes that are sent on a new connection instead of all of the above, as Latin-1. */
   readonly raw?: string
 }
 
-/** What happens to the database from outside: tables are hidden and come back, writes fail in the middle, the store is closed. */
+/** A failure of the database: tables are renamed away and back, all inserts fail or work again, the store is closed. */
 export type Fault = 'tables hidden' | 'tables back' | 'writes fail' | 'writes work' | 'store closed'
 
 /** An answer in the form that is compared, see answer.ts. */
@@ -39,7 +39,7 @@ export interface Answer {
 }
 
 export interface Exchange {
-  /** Why the request was made, in a word or two. */
+  /** How the request was made, in a few words. */
   readonly kind: string
   /** How far the clock moves before the request, in milliseconds. */
   readonly wait: number
@@ -54,9 +54,9 @@ export interface Session {
   readonly exchanges: readonly Exchange[]
 }
 
-const mostMemory = 24 // a window of 16 MB: most answers are like an earlier one
+const mostMemory = 24 // a window of 16 MB, as most answers resemble an earlier one
 
-/** The text of a corpus, compressed: one line of JSON for each session and each exchange. */
+/** A corpus as compressed text, with a line of JSON for each session and each exchange. */
 export function packed(lines: readonly unknown[]): Buffer {
   const text = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
   return brotliCompressSync(text, {
@@ -75,10 +75,10 @@ export const unpacked = (bytes: Buffer): unknown[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
 
-/** Texts of this length are stored once and referred to by their number. */
+/** Bodies of at least this length are stored once; later exchanges refer to them by number. */
 const long = 2000
 
-/** Lines of sessions; a long body that came before is referred to. */
+/** The lines of sessions. A long body that an earlier line has is replaced by its number. */
 export function linesOf(sessions: readonly Session[]): unknown[] {
   const known = new Map<string, number>()
   const once = (text: string): string | number => {

@@ -1,7 +1,7 @@
 /**
- * Writes the public types down in one text that does not depend on files and on names inside: the declarations that `bylaw` and
- * `bylaw/testing` export, and behind them what these are made of. Types that are not exported are numbered in the order in which
- * they are met, comments are left out. What stands behind the members of `Service` other than `declaration` is opaque: it is the
+ * Writes the public types into one text that does not depend on files and internal names: the declarations that `bylaw` and
+ * `bylaw/testing` export, and the types that they refer to. Types that are not exported are numbered in the order in which they
+ * are found; comments are left out. The types of the members of `Service` other than `declaration` are left out too: they are the
  * compiled service, which only this package reads.
  */
 import { execFileSync } from 'node:child_process'
@@ -18,8 +18,8 @@ interface Declared {
 interface File {
   /** Declarations of the file by their names. */
   readonly own: ReadonlyMap<string, string>
-  /** Names of the file that come from another one, with their names there. */
-  readonly brought: ReadonlyMap<string, readonly [file: string, name: string]>
+  /** The names that the file imports or re-exports, each with its file and its name there. */
+  readonly imported: ReadonlyMap<string, readonly [file: string, name: string]>
   readonly exported: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export const withoutComments = (text: string): string =>
 
 function read(path: string): File {
   const text = withoutComments(readFileSync(path, 'utf8'))
-  const brought = new Map<string, readonly [string, string]>()
+  const imported = new Map<string, readonly [string, string]>()
   const exported: string[] = []
   const rest = text.replace(
     /^(import|export)( type)? \{([^}]*)\}(?: from '([^']+)')?;$/gm,
@@ -42,7 +42,7 @@ function read(path: string): File {
       for (const one of names.split(',').flatMap((name) => name.trim() || [])) {
         const [name = '', as = name] = one.replace(/^type /, '').split(' as ')
         if (word === 'export') exported.push(as)
-        if (from?.startsWith('.')) brought.set(as, [join(dirname(path), from.replace(/\.(ts|js)$/, '.d.ts')), name])
+        if (from?.startsWith('.')) imported.set(as, [join(dirname(path), from.replace(/\.(ts|js)$/, '.d.ts')), name])
       }
       return ''
     },
@@ -57,27 +57,27 @@ function read(path: string): File {
     if (part.startsWith('export ')) exported.push(name)
     own.set(name, `${own.get(name) ?? ''}${part.trim()}\n`)
   }
-  return { own, brought, exported }
+  return { own, imported: imported, exported }
 }
 
-/** The members of the compiled service without what they are made of. */
+/** `Service` with the types of its compiled members left out. */
 const opaque = (name: string, text: string): string =>
   name !== 'Service' ? text : text.replace(/^( {4}readonly (?!declaration)\w+\??): .*;$/gm, '$1;')
 
 /** The public types below a folder of `.d.ts` files. */
-export function faceOf(folder: string, entries: readonly string[] = ['index.d.ts', 'testing.d.ts']): string {
+export function publicTypesOf(folder: string, entries: readonly string[] = ['index.d.ts', 'testing.d.ts']): string {
   const files = new Map<string, File>()
   const fileOf = (path: string): File => {
     const known = files.get(path) ?? read(path)
     files.set(path, known)
     return known
   }
-  /** Where a name of a file is declared; null for names of the language and of other packages. */
+  /** The declaration of a name in a file; null for names of the language and of other packages. */
   const found = (path: string, name: string): Declared | null => {
-    const { own, brought } = fileOf(path)
+    const { own, imported } = fileOf(path)
     const text = own.get(name)
     if (text !== undefined) return { file: path, text: opaque(name, text) }
-    const from = brought.get(name)
+    const from = imported.get(name)
     return from ? found(...from) : null
   }
   const shown = new Map<string, string>()
@@ -109,20 +109,20 @@ export function faceOf(folder: string, entries: readonly string[] = ['index.d.ts
 }
 
 /** The public types of the present code, as `npm run build` emits them. */
-export function builtFace(): string {
+export function builtPublicTypes(): string {
   const folder = mkdtempSync(join(tmpdir(), 'bylaw-face-'))
   const root = fileURLToPath(new URL('../../', import.meta.url))
   const program = join(root, 'node_modules/typescript/bin/tsc')
   try {
     execFileSync(process.execPath, [program, '-p', 'tsconfig.build.json', '--outDir', folder], { cwd: root })
-    return faceOf(folder)
+    return publicTypesOf(folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** How two texts of public types differ, by declaration. */
-export function faceDifferences(was: string, is: string): string[] {
+/** The differences between two texts of public types, by declaration. */
+export function publicTypeDifferences(was: string, is: string): string[] {
   const parts = (text: string) =>
     new Map(text.split(/^(?=\/\/ )/m).map((part) => [part.slice(3, part.indexOf('\n')), part]))
   const [before, now] = [parts(was), parts(is)]

@@ -1,9 +1,9 @@
-/** What twists of requests are made from: items, lists and requests that were answered, and conditions about them. */
+/** The sources that variations of requests draw from: items, lists and earlier requests, and conditions on the items. */
 import type { Chance } from './chance.ts'
 import type { Door, Request } from './exchange.ts'
 import type { Item, Pool } from './pool.ts'
 
-export interface Twisting {
+export interface VariationSources {
   readonly pool: Pool
   readonly chance: Chance
   readonly door: Door
@@ -12,23 +12,23 @@ export interface Twisting {
   readonly main: string | undefined
 }
 
-export type Twist = (given: Twisting) => Request | null
+export type Variation = (sources: VariationSources) => Request | null
 
 export const base = { headers: [] } as const
 export type Headers = (readonly [string, string])[]
 
-export const itemOf = ({ pool, chance }: Twisting): Item | null =>
+export const itemOf = ({ pool, chance }: VariationSources): Item | null =>
   pool.items.length > 0 ? chance.one(pool.items) : null
-export const listOf = ({ pool, chance }: Twisting): string | null =>
+export const listOf = ({ pool, chance }: VariationSources): string | null =>
   pool.lists.length > 0 ? chance.one(pool.lists) : null
-export const doneOf = ({ pool, chance }: Twisting): Request | null =>
+export const doneOf = ({ pool, chance }: VariationSources): Request | null =>
   pool.done.length > 0 ? chance.one(pool.done) : null
-export const written = ({ pool, chance }: Twisting): Request | null => {
+export const written = ({ pool, chance }: VariationSources): Request | null => {
   const all = pool.done.filter(({ body, base64 }) => body !== undefined && !base64)
   return all.length > 0 ? chance.one(all) : null
 }
 
-/** The members of an item that a client may send back, some of them. */
+/** A random part of the members of an item that a client may send back. */
 export function membersOf(item: Item, chance: Chance): Record<string, unknown> {
   const own = Object.entries(item.json).filter(([name]) => !/^(?:id|created_?[aA]t|updated_?[aA]t)$/.test(name))
   return Object.fromEntries(own.filter(() => chance.once(2)))
@@ -39,7 +39,7 @@ export const json = (value: unknown): { body: string; headers: Headers } => ({
   headers: [['Content-Type', 'application/json']],
 })
 
-export function conditionOf({ pool, chance }: Twisting, item: Item): readonly [string, string] {
+export function conditionOf({ pool, chance }: VariationSources, item: Item): readonly [string, string] {
   const tag = item.tag ?? '"1-1-000000"'
   const other = pool.stale.length > 0 ? chance.one(pool.stale) : '"9-1-abcdef"'
   const tags = [

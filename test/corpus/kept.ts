@@ -1,6 +1,6 @@
 /**
- * Databases that were made by the code that the corpus was recorded with, each with requests that send back what that code gave
- * out: tags, cursors, idempotency keys and identifiers as they were, and the answers to them.
+ * Databases that the code which recorded the corpus has written. Each has requests that use the tags, cursors, idempotency keys and
+ * identifiers of that code, and their answers.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -12,9 +12,9 @@ import { type Player, playerOn } from './play.ts'
 import type { Pool } from './pool.ts'
 import { present, restart } from './preload.ts'
 import { recordedOn } from './record.ts'
-import { type Cast, casts } from './services.ts'
+import { type CorpusService, corpusServices } from './services.ts'
 
-interface Kept {
+interface KeptDatabase {
   readonly setting: Setting
   /** The time at which the database was closed. */
   readonly time: number
@@ -23,7 +23,7 @@ interface Kept {
   readonly exchanges: readonly Exchange[]
 }
 
-/** Services that between them have every kind of row: versions, moved fields, accounts, children, own keys, tombstones, quotas. */
+/** Services that together have every kind of row: versions, moved fields, accounts, children, own keys, tombstones, quotas. */
 const services = [
   'shop',
   'desk',
@@ -38,18 +38,18 @@ const services = [
 ]
 const share = { described: 24, twisted: 60, raw: 0 }
 
-/** Opens a file that is there. */
-async function reopened({ setting, time }: Pick<Kept, 'setting' | 'time'>, file: string): Promise<Player> {
+/** Opens the service on an existing file. */
+async function reopened({ setting, time }: Pick<KeptDatabase, 'setting' | 'time'>, file: string): Promise<Player> {
   restart(`${setting.name}, again`, time + 1000)
-  const cast = casts[setting.service] as Cast
+  const corpusService = corpusServices[setting.service] as CorpusService
   const database = inFile(file)
   return playerOn(
-    await openService(cast.service, database, { door: 'fetch', holders: cast.holders, fresh: false }),
+    await openService(corpusService.service, database, { door: 'fetch', holders: corpusService.holders, fresh: false }),
     database,
   )
 }
 
-async function keptOf(service: string): Promise<Kept> {
+async function keptOf(service: string): Promise<KeptDatabase> {
   const setting: Setting = { name: `${service}, kept`, service, store: 'SQLite', door: 'fetch' }
   const { folder, file, pool, behind } = await recordedOn(setting, share)
   const time = present()
@@ -59,7 +59,10 @@ async function keptOf(service: string): Promise<Kept> {
   const database = readFileSync(file).toString('base64')
   const player = await reopened({ setting, time }, file)
   const exchanges: Exchange[] = []
-  const all = [...behind.map((one) => ['old cursor', one] as const), ...followUps(pool, casts[service] as Cast)]
+  const all = [
+    ...behind.map((one) => ['old cursor', one] as const),
+    ...followUps(pool, corpusServices[service] as CorpusService),
+  ]
   for (const [kind, request] of all) {
     const { answer } = await player.play({ wait: 5, request })
     exchanges.push({ kind, wait: 5, request, answer })
@@ -69,8 +72,8 @@ async function keptOf(service: string): Promise<Kept> {
   return { setting, time, database, exchanges }
 }
 
-/** Requests that send back what was given out. */
-function* followUps(pool: Pool, { service, main }: Cast): Generator<[kind: string, request: Request]> {
+/** Requests with the links, keys, tags and identifiers of earlier answers. */
+function* followUps(pool: Pool, { service, main }: CorpusService): Generator<[kind: string, request: Request]> {
   const chance = chanceOf('kept')
   const who = main === undefined ? {} : { who: main }
   const get = (target: string, headers: Request['headers'] = []): Request => ({
@@ -99,7 +102,7 @@ function* followUps(pool: Pool, { service, main }: Cast): Generator<[kind: strin
 }
 
 export async function keepDatabases(to: string): Promise<string> {
-  const all: Kept[] = []
+  const all: KeptDatabase[] = []
   for (const service of services) all.push(await keptOf(service))
   writeFileSync(to, packed(all))
   const count = all.reduce((sum, { exchanges }) => sum + exchanges.length, 0)
@@ -108,7 +111,7 @@ export async function keepDatabases(to: string): Promise<string> {
 
 export async function replayDatabases(from: string): Promise<Verdict> {
   const judge = new Judge()
-  for (const kept of unpacked(readFileSync(from)) as Kept[]) {
+  for (const kept of unpacked(readFileSync(from)) as KeptDatabase[]) {
     const { file, drop } = inFile()
     writeFileSync(file, Buffer.from(kept.database, 'base64'))
     const player = await reopened(kept, file)

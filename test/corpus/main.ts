@@ -1,8 +1,8 @@
 /**
  * `npm run -s corpus -- --record FILE` records the requests of all sessions with their answers, `--replay FILE` sends them again
- * and reports each difference. Without a file, `answers.br` here is meant. `--only TEXT` takes the sessions whose name holds the
- * text, `--most N` shows so many differences, `--processes N` divides the work, `--counts` tells what a corpus holds.
- * `--keep` makes the databases and the public types anew that are kept here.
+ * and reports each difference. The default file is `answers.br` in this folder. `--only TEXT` takes the sessions whose names contain
+ * the text, `--most N` shows at most N differences, `--processes N` divides the work, `--counts` counts the requests of a corpus.
+ * `--keep` writes the databases and the public types of this folder again.
  */
 import { fork } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { globalSetup, globalTeardown } from '../help/postgres.ts'
 import { Judge, joined, reportOf, type Verdict } from './compare.ts'
 import { countsOf } from './counts.ts'
 import { linesOf, packed, type Session, sessionsOf, unpacked } from './exchange.ts'
-import { builtFace } from './face.ts'
+import { builtPublicTypes } from './face.ts'
 import { keepDatabases } from './kept.ts'
 import { sessions as planned } from './plan.ts'
 import { openPlayer } from './play.ts'
@@ -40,7 +40,7 @@ const file = positionals[0] ?? here('answers.br')
 const began = process.hrtime.bigint()
 const seconds = (): string => `${(Number(process.hrtime.bigint() - began) / 1e9).toFixed(0)} s`
 
-/** Whether a session is wanted, and belongs to the part of this process. */
+/** Whether a session is selected by `--only`, and is in the part of this process. */
 function isOwn(name: string, number: number): boolean {
   const [part, of] = (values.part ?? '0/1').split('/').map(Number) as [number, number]
   return name.includes(values.only) && number % of === part
@@ -68,7 +68,7 @@ async function replayedPart(): Promise<Verdict> {
   return judge.verdict()
 }
 
-/** Runs this program in several processes, each with its part of the sessions, and gives what each of them made. */
+/** Runs this program in several processes, each with a part of the sessions, and returns their results. */
 async function divided<T>(): Promise<T[]> {
   const of = Number(values.processes)
   const folder = join(tmpdir(), `bylaw-corpus-${unlike()}`)
@@ -103,7 +103,7 @@ async function replay(): Promise<void> {
 
 async function keep(): Promise<void> {
   console.log(await keepDatabases(here('databases.br')))
-  writeFileSync(here('public.txt'), builtFace())
+  writeFileSync(here('public.txt'), builtPublicTypes())
 }
 
 if (values.counts) console.log(countsOf(sessionsOf(unpacked(readFileSync(file)))))

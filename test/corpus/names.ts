@@ -1,18 +1,18 @@
 /**
- * Gives the same names to values that a service makes by chance, so that two runs can be compared and a stored request can
- * refer to what an earlier answer held.
+ * Replaces the random values of a service by names that are the same in each run, so that two runs can be compared, and a stored
+ * request can refer to a value of an earlier answer.
  *
- * Named are: identifiers that were made (a prefix and 26 characters), identifiers of requests (UUIDv7), cursors, and the seals
- * within entity tags (16 hexadecimal digits behind the hash of the view, made from identifiers). A name says in which answer
- * the value came first and as which of the values that were new there. All else is compared as it is. A cursor stands with
- * what it means, so that its payload is compared; its signature is proven by the requests that send it back.
+ * These values are replaced: generated identifiers (a prefix and 26 characters), identifiers of requests (UUIDv7), cursors, and the
+ * seals in entity tags (16 hexadecimal digits after the hash of the view, made from identifiers). A name has the number of the answer
+ * in which the value came first, and its position among the new values there. A cursor is followed by its payload, so that this
+ * is compared; its signature is tested by the requests that send it back.
  */
 import { inflateRawSync } from 'node:zlib'
 
 export const open = '\u{f8f0}'
 export const close = '\u{f8f1}'
 
-/** Begins what a cursor means, behind its name. */
+/** Stands between the name of a cursor and its payload. */
 const meaning = ' means '
 
 const ids = /(?<![A-Za-z0-9_])[a-z][a-z_]{0,30}_[0-7][0-9a-hjkmnp-tv-z]{25}(?![A-Za-z0-9])/
@@ -22,11 +22,11 @@ const cursors = /(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{36,}(?![A-Za-z0-9_-])/
 const made = new RegExp([ids, requests, seals, cursors].map(({ source }) => source).join('|'), 'g')
 
 export interface Names {
-  /** Puts the values of this run in the place of names. */
+  /** Replaces names by the values of this run. */
   readonly fill: (text: string) => string
-  /** Puts names in the place of values that are known; whatever else looks made is the client's own from now on. */
+  /** Replaces known values by names. Other values of these forms are the client's own, and are not replaced later either. */
   readonly refer: (text: string) => string
-  /** Puts names in the place of values, known or new. */
+  /** Replaces values by names, and gives names to new ones. */
   readonly name: (text: string, at: number) => string
 }
 
@@ -67,11 +67,11 @@ export function namesOf(): Names {
   }
 }
 
-/** Identifiers and seals are named wherever they are; of long texts only those that are cursors. */
+/** Whether a value is an identifier or a seal, which always get names; of other, longer texts only cursors get them. */
 const isShort = (value: string): boolean =>
   new RegExp(`^(?:${ids.source}|${requests.source}|[0-9a-f]{16})$`).test(value)
 
-/** What a cursor says: the list it belongs to, its way, when it was made, and its place. Null for a text that is no cursor. */
+/** The payload of a cursor: its list, its direction, its time and its position. Null for a text that is not a cursor. */
 function payloadOf(text: string): string | null {
   const bytes = Buffer.from(text, 'base64url')
   const body = bytes.subarray(12)
@@ -85,7 +85,7 @@ function payloadOf(text: string): string | null {
   }
 }
 
-/** Other characters for those that would end a text of JSON. */
+/** Replaces the characters that would end a string of JSON. */
 const withinQuotes = (text: string): string => text.replaceAll('"', "'").replaceAll('\\', '¦')
 
 /** A text with its names in brackets, for people. */

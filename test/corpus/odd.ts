@@ -1,4 +1,4 @@
-/** Services for what no shared service of the tests declares: quotas by tier, failing converters, cascades over accounts, narrow limits. */
+/** Services with features that no shared service of the tests has: quotas by tier, failing converters, cascades over accounts, small limits. */
 import { f, Problem, service } from 'bylaw'
 
 /** Conversions between versions that throw for some rows, with and without a declared error. */
@@ -41,7 +41,7 @@ export const club = service({
     },
   })
 
-/** Quotas of callers that are known and unknown, in tiers, with windows of two lengths. */
+/** Quotas of known and of anonymous callers, in tiers, with windows of two lengths. */
 export const tiered = service({
   name: 'tiered',
   scopes: { 'notes:write': 'Write notes' },
@@ -61,7 +61,7 @@ export const tiered = service({
   },
 })
 
-/** Items of accounts that go with what all accounts share: as children, by references, in lists, over several steps. */
+/** Items of accounts that are removed with items that all accounts share: as children, by references, in lists, over several steps. */
 export const store = service({
   name: 'store',
   versions: { v1: { released: '2024-01-01' }, v2: { released: '2025-01-01' } },
@@ -138,7 +138,7 @@ export const theatre = service({
   },
 })
 
-/** Small limits, other pages for browsers, a version that has ended and one that is deprecated. */
+/** Small limits, other settings of pages for browsers, and a version whose sunset has passed. */
 export const narrow = service({
   name: 'narrow',
   versions: {

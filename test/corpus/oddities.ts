@@ -1,7 +1,7 @@
 /** Requests with one thing that is odd: the body, its type, the method, the path, the query string, the credential, the version. */
 import { gzipSync } from 'node:zlib'
 import type { Chance } from './chance.ts'
-import { base, doneOf, type Headers, type Twist, written } from './given.ts'
+import { base, doneOf, type Headers, type Variation, written } from './given.ts'
 
 const bodies: readonly ((text: string, chance: Chance) => string | Buffer)[] = [
   (text, { below }) => text.slice(0, below(text.length)),
@@ -31,11 +31,11 @@ const bodies: readonly ((text: string, chance: Chance) => string | Buffer)[] = [
   (text) => text.replace('{', `{"text":"${'x'.repeat(2000)}",`),
 ]
 
-export const malformed: Twist = (given) => {
-  const before = written(given)
+export const malformed: Variation = (sources) => {
+  const before = written(sources)
   if (!before) return null
   const text = before.body ?? ''
-  const made = given.chance.one(bodies)(text, given.chance)
+  const made = sources.chance.one(bodies)(text, sources.chance)
   if (typeof made === 'string') return { ...before, body: made }
   return { ...before, body: made.toString('base64'), base64: true }
 }
@@ -57,14 +57,14 @@ const kinds = [
   ],
 ]
 
-export const typed: Twist = (given) => {
-  const { chance } = given
-  const before = written(given)
+export const typed: Variation = (sources) => {
+  const { chance } = sources
+  const before = written(sources)
   if (!before) return null
   const rest = before.headers.filter(([name]) => name.toLowerCase() !== 'content-type')
   if (chance.once(3)) {
     const body = gzipSync(before.body ?? '', { level: 1 })
-    body[9] = 255 // the operating system does not matter
+    body[9] = 255 // gzip names the operating system here, which differs between machines
     const coding = chance.one(['gzip', 'gzip', 'br', 'deflate', 'gzip, gzip', 'identity'])
     return {
       ...before,
@@ -79,9 +79,9 @@ export const typed: Twist = (given) => {
 const methods = ['PROPFIND', 'DELETE', 'POST', 'PUT', 'PATCH', 'OPTIONS', 'QUERY', 'HEAD', 'FOO', 'REPORT']
 const onSocket = [...methods, 'get', 'GeT', 'LINK', 'TRACE']
 
-export const method: Twist = (given) => {
-  const { chance, door } = given
-  const done = doneOf(given)
+export const method: Variation = (sources) => {
+  const { chance, door } = sources
+  const done = doneOf(sources)
   if (!done) return null
   const made = chance.one(door === 'node' ? onSocket : methods)
   const preflight: Headers = [
@@ -121,11 +121,11 @@ const places: readonly ((path: string) => string)[] = [
   () => '/favicon.ico',
 ]
 
-export const place: Twist = (given) => {
-  const done = doneOf(given)
+export const place: Variation = (sources) => {
+  const done = doneOf(sources)
   if (!done) return null
   const [path = '', query] = done.target.split('?', 2)
-  const moved = given.chance.one(places)(path)
+  const moved = sources.chance.one(places)(path)
   return { ...done, target: query === undefined ? moved : `${moved}?${query}` }
 }
 
@@ -143,16 +143,16 @@ const queries = [
   'a'.repeat(500),
 ]
 
-export const query: Twist = (given) => {
-  const done = doneOf(given)
+export const query: Variation = (sources) => {
+  const done = doneOf(sources)
   if (!done) return null
-  const added = given.chance.one(queries)
+  const added = sources.chance.one(queries)
   return { ...done, target: done.target + (done.target.includes('?') ? '&' : '?') + added }
 }
 
-export const credential: Twist = (given) => {
-  const { chance, holders } = given
-  const done = chance.once(4) ? (written(given) ?? doneOf(given)) : doneOf(given)
+export const credential: Variation = (sources) => {
+  const { chance, holders } = sources
+  const done = chance.once(4) ? (written(sources) ?? doneOf(sources)) : doneOf(sources)
   if (!done) return null
   const { who: _, ...nobody } = done
   if (holders.length > 0 && chance.once(2)) return { ...nobody, who: chance.one(holders) }
@@ -171,9 +171,9 @@ export const credential: Twist = (given) => {
   return chance.once(3) ? nobody : { ...nobody, headers: [...done.headers, [name, sent]] }
 }
 
-export const version: Twist = (given) => {
-  const { chance, versions } = given
-  const done = doneOf(given)
+export const version: Variation = (sources) => {
+  const { chance, versions } = sources
+  const done = doneOf(sources)
   if (!done) return null
   const made = chance.one([...versions, ...versions, 'v0', 'v9', 'x', 'V2', ''])
   const rest = done.headers.filter(([name]) => name.toLowerCase() !== 'version')

@@ -1,6 +1,6 @@
 /**
- * Opens a service for a session: on a database of its own, behind one door, with the keys of its callers. This is the only file
- * of the corpus that uses the inside of `src`; the rest knows requests and answers.
+ * Opens a service for a session: on a database of its own, behind one door, with the keys of its callers. Apart
+ * from record.ts, which reads descriptions, only this file of the corpus uses internals of `src`.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,18 +21,18 @@ import type { Setting } from './exchange.ts'
 import { present } from './preload.ts'
 import type { Holder } from './services.ts'
 
-/** The database of a session, and what can happen to it from outside. */
+/** The database of a session, and statements that make it fail. */
 export interface Database {
   readonly url: string
   readonly run: (text: string) => Promise<unknown>
   /** Names of the tables that hold rows of resources. */
   readonly tables: () => Promise<string[]>
-  /** Makes all writes of a table fail, or lets them be again. */
+  /** The statement that makes all inserts into a table fail, or work again. */
   readonly failing: (table: string, fails: boolean) => string
   readonly drop: () => Promise<void>
 }
 
-/** The same secret for every store: seals, signatures and keys follow from it. */
+/** The secret of every database, so that seals, signatures and keys are the same in each run. */
 const secret = 'c2VjcmV0LW9mLXRoZS1jb3JwdXMtYW5kLW5vdGhpbmctZWxzZQ'
 
 export async function databaseOf(store: Setting['store']): Promise<Database> {
@@ -68,7 +68,7 @@ export function inFile(file?: string): Database & { readonly file: string } {
   }
 }
 
-/** Stands before the function of the server in the search path, so that the database has the time of the fixed clock. */
+/** A function that comes before the server's own one in the search path, so that the database has the time of the fixed clock. */
 const clockOf = (schema: string): string =>
   `CREATE FUNCTION ${schema}.clock_timestamp() RETURNS timestamptz LANGUAGE sql IMMUTABLE AS 'SELECT to_timestamp(${present() / 1000})'`
 
@@ -99,7 +99,7 @@ async function onServer(): Promise<Database> {
 export interface OpenedService {
   /** Answers a request of the Fetch standard. */
   readonly fetch: (request: Request) => Promise<Response>
-  /** Where it listens; 0 behind the door of fetch. */
+  /** The port that it listens on; 0 if it is called through `fetch`. */
   readonly port: number
   /** The API key of a holder. */
   readonly keyOf: (holder: string) => string | undefined
@@ -108,7 +108,7 @@ export interface OpenedService {
   readonly close: () => Promise<void>
 }
 
-/** The key of a holder: the same in every run. */
+/** The API key of a holder, which is the same in each run. */
 const keyOf = (name: string): string => newApiKey(Buffer.from(name.padEnd(32, '.').slice(0, 32)))
 
 export async function openService(

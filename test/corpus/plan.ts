@@ -1,7 +1,7 @@
 /** The sessions of the corpus: each service on both databases behind both doors, with its share of the requests. */
 import type { Door, Setting, Store } from './exchange.ts'
 import type { Share } from './record.ts'
-import { casts } from './services.ts'
+import { corpusServices } from './services.ts'
 
 const ways: readonly (readonly [Store, Door])[] = [
   ['SQLite', 'fetch'],
@@ -26,7 +26,7 @@ const heavy = new Set([
   ],
 ])
 
-export const sessions: readonly (readonly [Setting, Share])[] = Object.keys(casts).flatMap((service) =>
+export const sessions: readonly (readonly [Setting, Share])[] = Object.keys(corpusServices).flatMap((service) =>
   ways.map(([store, door]): readonly [Setting, Share] => {
     const share = {
       described: heavy.has(service) ? 45 : 30,

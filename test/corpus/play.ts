@@ -1,4 +1,4 @@
-/** Plays a session: sends its requests one after the other and gives the answers, in the form that is compared. */
+/** Plays a session: sends its requests one after the other and returns the answers in the form that is compared. */
 
 import { answerOf, answersOf } from './answer.ts'
 import { type Client, clientOf, exchange, type Received } from './client.ts'
@@ -6,7 +6,7 @@ import type { Answer, Exchange, Fault, Request as Sent, Setting } from './exchan
 import { type Names, namesOf } from './names.ts'
 import { type Database, databaseOf, type OpenedService, openService } from './opened-service.ts'
 import { advance, restart } from './preload.ts'
-import { type Cast, casts } from './services.ts'
+import { type CorpusService, corpusServices } from './services.ts'
 
 export interface Played {
   readonly answer: Answer
@@ -15,7 +15,7 @@ export interface Played {
 
 export interface Player {
   readonly names: Names
-  /** Sends what is stored, after the clock has moved and a fault has happened. */
+  /** Moves the clock, lets the fault happen, and sends the request. */
   readonly play: (next: Omit<Exchange, 'answer' | 'kind'>) => Promise<Played>
   readonly end: () => Promise<void>
 }
@@ -23,14 +23,17 @@ export interface Player {
 /** Opens the service of a session. The clock and all random numbers start again from its name. */
 export async function openPlayer(setting: Setting, given?: Database): Promise<Player> {
   restart(setting.name)
-  const cast = casts[setting.service]
-  if (!cast) throw new Error(`There is no service "${setting.service}". test/corpus/services.ts lists them.`)
+  const corpusService = corpusServices[setting.service]
+  if (!corpusService) throw new Error(`There is no service "${setting.service}". test/corpus/services.ts lists them.`)
   const database = given ?? (await databaseOf(setting.store))
-  const opened = await openService(cast.service, database, { door: setting.door, holders: cast.holders })
-  return playerOn(opened, database, cast.tokens)
+  const opened = await openService(corpusService.service, database, {
+    door: setting.door,
+    holders: corpusService.holders,
+  })
+  return playerOn(opened, database, corpusService.tokens)
 }
 
-export function playerOn(opened: OpenedService, database: Database, tokens: Cast['tokens'] = {}): Player {
+export function playerOn(opened: OpenedService, database: Database, tokens: CorpusService['tokens'] = {}): Player {
   const names = namesOf()
   const client = opened.port > 0 ? clientOf(opened.port) : null
   let at = 0
@@ -71,14 +74,14 @@ async function happen(fault: Fault, opened: OpenedService, { tables, run, failin
   }
 }
 
-interface Way {
+interface SendingParts {
   readonly opened: OpenedService
   readonly client: Client | null
   readonly names: Names
   readonly tokens: Readonly<Record<string, string>>
 }
 
-async function received(request: Sent, { opened, client, names, tokens }: Way): Promise<Received> {
+async function received(request: Sent, { opened, client, names, tokens }: SendingParts): Promise<Received> {
   const target = names.fill(request.target)
   const filled = request.body === undefined ? undefined : names.fill(request.body)
   const body = filled === undefined ? undefined : Buffer.from(filled, request.base64 ? 'base64' : 'utf8')
@@ -100,14 +103,17 @@ async function received(request: Sent, { opened, client, names, tokens }: Way): 
   return client.send(request.method, body ? Buffer.concat([bytes, body]) : bytes)
 }
 
-interface Whole {
+interface WholeRequest {
   readonly method: string
   readonly target: string
   readonly headers: [string, string][]
   readonly body: Buffer | undefined
 }
 
-async function throughFetch({ fetch }: OpenedService, { method, target, headers, body }: Whole): Promise<Received> {
+async function throughFetch(
+  { fetch }: OpenedService,
+  { method, target, headers, body }: WholeRequest,
+): Promise<Received> {
   const init = { method, headers, ...(body && { body: new Uint8Array(body) }) }
   const answer = await fetch(new Request(`http://localhost${target}`, init))
   return {

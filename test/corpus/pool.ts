@@ -1,4 +1,4 @@
-/** What a recorder learns from answers: items with their tags, lists, cursors, and requests that were done. */
+/** Collects what later requests can use from answers: items with their tags, lists, cursors, and successful requests. */
 import type { Received } from './client.ts'
 import type { Request } from './exchange.ts'
 
@@ -29,7 +29,7 @@ export const emptyPool = (): Pool => ({
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** How many of a kind are kept: the latest. */
+/** How many of each kind are kept; the oldest are dropped. */
 const most = 60
 
 function keep<T>(all: T[], one: T): void {
@@ -37,7 +37,7 @@ function keep<T>(all: T[], one: T): void {
   if (all.length > most) all.shift()
 }
 
-/** Reads an answer. */
+/** Adds what an answer contains to the pool. */
 export function learn(pool: Pool, request: Request, { status, headers }: Received, text: string): void {
   const header = (wanted: string) => headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
   if (status >= 400 || request.raw !== undefined) return

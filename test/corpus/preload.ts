@@ -23,10 +23,10 @@ export function advance(milliseconds: number): void {
   clock.steady += milliseconds
 }
 
-/** The present time of the fixed clock, in milliseconds. */
+/** The time of the fixed clock, in milliseconds. */
 export const present = (): number => clock.date
 
-/** Sets the clock to its start and begins all random streams anew, or continues at a given time. */
+/** Sets the clock to its start, or to a given time, and restarts all random streams. */
 export function restart(name: string, at = start): void {
   clock.date = at
   clock.steady = 1_000_000
@@ -112,5 +112,5 @@ globalThis.setInterval = still as unknown as typeof setInterval
 Object.assign(require('node:timers'), { setInterval: still })
 syncBuiltinESMExports()
 
-/** Bytes that differ from run to run, for names of folders and schemas that no answer shows. */
+/** A random text that differs in each run, for names of folders and schemas that no answer shows. */
 export const unlike = (): string => Buffer.from(really(new Uint8Array(6))).toString('hex')

@@ -13,8 +13,8 @@ import type { Exchange, Fault, Request, Session, Setting } from './exchange.ts'
 import { inFile } from './opened-service.ts'
 import { openPlayer, type Played, type Player } from './play.ts'
 import { emptyPool, learn, type Pool } from './pool.ts'
-import { type Cast, casts } from './services.ts'
-import { twisted } from './twists.ts'
+import { type CorpusService, corpusServices } from './services.ts'
+import { variedRequest } from './twists.ts'
 
 /** How many requests of each kind a session gets. */
 export interface Share {
@@ -27,7 +27,7 @@ export interface Share {
 interface Recorder {
   readonly setting: Setting
   readonly player: Player
-  readonly cast: Cast
+  readonly corpusService: CorpusService
   readonly chance: Chance
   readonly pool: Pool
   readonly exchanges: Exchange[]
@@ -46,16 +46,16 @@ export async function recorded(setting: Setting, share: Share): Promise<Session>
   }
 }
 
-/** A file with rows, what was learnt while it was filled, and requests for further pages. */
-interface Filled {
+/** A database file with rows, the pool of its answers, and requests for further pages. */
+interface FilledDatabase {
   readonly file: string
   readonly pool: Pool
   readonly behind: readonly Request[]
   readonly folder: () => Promise<void>
 }
 
-/** Fills a file with rows by requests, closes it, and gives what was learnt on the way. */
-export async function recordedOn(setting: Setting, share: Share): Promise<Filled> {
+/** Fills a database file by requests, and closes it. */
+export async function recordedOn(setting: Setting, share: Share): Promise<FilledDatabase> {
   const { file, drop } = inFile()
   const player = await openPlayer(setting, { ...inFile(file), drop: async () => {} })
   const recorder = recorderOf(setting, player)
@@ -65,13 +65,13 @@ export async function recordedOn(setting: Setting, share: Share): Promise<Filled
   return { file, pool: recorder.pool, behind, folder: drop }
 }
 
-/** Asks for the first pages of all lists in all versions, and gives the requests for the pages behind them. */
-async function paged({ cast, pool, send }: Recorder): Promise<Request[]> {
-  const who = cast.main === undefined ? {} : { who: cast.main }
+/** Reads the first pages of all lists in all versions, and returns the requests for the pages after them. */
+async function paged({ corpusService, pool, send }: Recorder): Promise<Request[]> {
+  const who = corpusService.main === undefined ? {} : { who: corpusService.main }
   const lists = new Set([...pool.lists, ...pool.items.map(({ path }) => path.slice(0, path.lastIndexOf('/')))])
   const behind: Request[] = []
   for (const list of lists)
-    for (const label of cast.service.editions.keys())
+    for (const label of corpusService.service.editions.keys())
       for (const query of ['limit=1', 'limit=2&sort=createdAt&order=desc', 'limit=1&sort=id']) {
         const request = {
           method: 'GET',
@@ -92,7 +92,7 @@ async function filled(recorder: Recorder, { described, twisted, raw }: Share): P
 }
 
 function recorderOf(setting: Setting, player: Player): Recorder {
-  const cast = casts[setting.service] as Cast
+  const corpusService = corpusServices[setting.service] as CorpusService
   const chance = chanceOf(setting.name)
   const pool = emptyPool()
   const exchanges: Exchange[] = []
@@ -104,10 +104,10 @@ function recorderOf(setting: Setting, player: Player): Recorder {
     learn(pool, concrete, received, decoded(received))
     return received
   }
-  return { setting, player: player, cast, chance, pool, exchanges, send }
+  return { setting, player: player, corpusService: corpusService, chance, pool, exchanges, send }
 }
 
-/** The clock moves a little between requests, now and then by seconds, and seldom so far that keys, cursors or windows end. */
+/** The time between two requests: mostly short, sometimes seconds, and rarely so long that keys, cursors or windows expire. */
 function waitOf({ below, once }: Chance): number {
   if (once(400)) return 26 * 3_600_000
   if (once(100)) return 61 * 60_000
@@ -129,19 +129,19 @@ type Send = Door['send']
 
 class Enough extends Error {}
 
-/** Right and wrong requests that the description of each version says, thinned out to the number that is wanted of each. */
+/** Sends valid and invalid requests that are made from the description of each version, up to `wanted` of each. */
 async function fromDescriptions(recorder: Recorder, wanted: number): Promise<void> {
-  const { cast, chance } = recorder
-  const service = cast.service as Service
+  const { corpusService, chance } = recorder
+  const service = corpusService.service as Service
   for (const label of service.editions.keys()) {
-    const send = asking(recorder, label, wanted)
+    const send = limitedSend(recorder, label, wanted)
     const document = openapiDocument(service, label, standardCorridor) as Doc
     await tried({ document, send, seed: 2026 + chance.below(1000), runs: 3 }).catch(unlessEnough)
   }
 }
 
-/** The first requests of each operation are sent, and few of all further ones, until there are enough. */
-function asking({ cast, chance, send, setting }: Recorder, label: string, wanted: number): Send {
+/** Sends the first three requests of each operation, and about one in 14 of the others, until there are enough. */
+function limitedSend({ corpusService, chance, send, setting }: Recorder, label: string, wanted: number): Send {
   const counts = new Map<string, number>()
   let count = 0
   return async (method, target, { json, headers: given = {} } = {}) => {
@@ -149,13 +149,19 @@ function asking({ cast, chance, send, setting }: Recorder, label: string, wanted
     const operation = `${method} ${target.replace(/\?.*/, '').replace(/[^/]*[_\d][^/]*/g, '')}`
     const before = counts.get(operation) ?? 0
     counts.set(operation, before + 1)
-    if (before >= 3 && !chance.once(14)) return passedOver
+    if (before >= 3 && !chance.once(14)) return notSent
     const typed = json !== undefined && !Object.keys(given).some((name) => name.toLowerCase() === 'content-type')
     const type: Request['headers'] = typed ? [['content-type', 'application/json']] : []
     const headers = [...Object.entries({ version: label, ...given }), ...type]
     const body = json === undefined ? {} : { body: JSON.stringify(json) }
-    const request = { method, target, headers, ...body, ...(cast.main !== undefined && { who: cast.main }) }
-    if (!isSendable(request, setting)) return passedOver
+    const request = {
+      method,
+      target,
+      headers,
+      ...body,
+      ...(corpusService.main !== undefined && { who: corpusService.main }),
+    }
+    if (!isSendable(request, setting)) return notSent
     count++
     return known(await send(`described, ${label}`, request))
   }
@@ -170,7 +176,7 @@ function unlessEnough(error: unknown): void {
 }
 
 /** The answer to a request that is not sent. */
-const passedOver: Known = { status: 400, headers: {}, text: '', bytes: Buffer.alloc(0), json: { type: 'not-sent' } }
+const notSent: Known = { status: 400, headers: {}, text: '', bytes: Buffer.alloc(0), json: { type: 'not-sent' } }
 
 function known(received: Received): Known {
   const text = decoded(received)
@@ -179,23 +185,23 @@ function known(received: Received): Known {
   return { status: received.status, headers, text, bytes: received.body, json }
 }
 
-/** Requests made from what earlier ones were answered. */
-async function fromAnswers({ cast, chance, pool, send, setting }: Recorder, wanted: number): Promise<void> {
+/** Sends requests that are made from earlier answers. */
+async function fromAnswers({ corpusService, chance, pool, send, setting }: Recorder, wanted: number): Promise<void> {
   const given = {
-    ...{ pool, chance, door: setting.door, main: cast.main },
-    versions: [...cast.service.editions.keys()],
-    holders: Object.keys({ ...cast.holders, ...cast.tokens }),
+    ...{ pool, chance, door: setting.door, main: corpusService.main },
+    versions: [...corpusService.service.editions.keys()],
+    holders: Object.keys({ ...corpusService.holders, ...corpusService.tokens }),
   }
   for (let made = 0, tries = 0; made < wanted && tries < wanted * 20; tries++) {
-    const next = twisted(given)
+    const next = variedRequest(given)
     if (next === null) continue
     await send(next.kind, next.request)
     made++
   }
 }
 
-/** Messages with odd bytes in them, each on a connection of its own. Those of the fuzzer are made for the shop. */
-async function fromBytes({ cast, chance, pool, send }: Recorder, wanted: number): Promise<void> {
+/** Sends mutated messages, each on a new connection. The seeds of the fuzzer are made for the shop. */
+async function fromBytes({ corpusService, chance, pool, send }: Recorder, wanted: number): Promise<void> {
   const there = pool.items.map(({ path }) => path.split('/').at(-1) as string)
   const idOf = (prefix: string) => there.find((id) => id.startsWith(prefix)) ?? `${prefix}_00000000000000000000000000`
   const ids = { cus: idOf('cus'), ord: idOf('ord'), lin: idOf('lin'), whs: idOf('whs') }
@@ -205,7 +211,7 @@ async function fromBytes({ cast, chance, pool, send }: Recorder, wanted: number)
   for (let i = 0; i < wanted; i++) {
     const raw = mutate(chance.one(messages), chance.one(messages), chance.below)
     if (/keep-?alive|upgrade/i.test(raw)) continue
-    const who = cast.main === undefined ? {} : { who: cast.main }
+    const who = corpusService.main === undefined ? {} : { who: corpusService.main }
     await send('bytes', {
       method: '',
       target: '',
@@ -224,8 +230,8 @@ function messageOf({ method, target, headers, body = '' }: Request): string {
 
 const faults: readonly Fault[] = ['writes fail', 'writes work', 'tables hidden', 'tables back', 'store closed']
 
-/** The same few requests while the database fails, when it works again, and when the store is closed. */
-async function withFaults({ cast, chance, pool, send }: Recorder): Promise<void> {
+/** Sends the same few requests while the database fails, after it works again, and after the store is closed. */
+async function withFaults({ corpusService, chance, pool, send }: Recorder): Promise<void> {
   const { done } = pool
   const byMethod = (wanted: string) => done.filter(({ method }) => method === wanted).slice(-2)
   const few = ['GET', 'POST', 'PATCH', 'PUT', 'GET', 'DELETE', 'HEAD'].flatMap((method) =>
@@ -239,7 +245,7 @@ async function withFaults({ cast, chance, pool, send }: Recorder): Promise<void>
       first = undefined
     }
   }
-  const who = cast.main === undefined ? {} : { who: cast.main }
+  const who = corpusService.main === undefined ? {} : { who: corpusService.main }
   for (const target of ['/healthz', '/readyz'])
     await send('fault: store closed', { method: 'GET', target, headers: [], ...who })
 }

@@ -1,4 +1,4 @@
-/** The services of the corpus, each with who calls it. Names and holders stay as they are: the corpus refers to them. */
+/** The services of the corpus, each with its callers. Names and holders must not change, because the corpus refers to them. */
 import type { Service } from 'bylaw'
 import { archive, archivist, keeper, museum } from '../help/archive.ts'
 import { callers, hidingService } from '../help/hiding-service.ts'
@@ -25,23 +25,23 @@ export interface Holder {
   readonly tier?: string | null
 }
 
-export interface Cast {
+export interface CorpusService {
   readonly service: Service
   readonly holders: Readonly<Record<string, Holder>>
   /** Access tokens of further holders. */
   readonly tokens?: Readonly<Record<string, string>>
-  /** The holder who may do everything; nobody where all may. */
+  /** The holder with all rights; missing if every caller has them. */
   readonly main?: string
 }
 
-const everybody = (service: unknown): Cast => ({ service: service as Service, holders: {} })
-const known = (service: unknown, main: string, holders: Cast['holders']): Cast => ({
+const everybody = (service: unknown): CorpusService => ({ service: service as Service, holders: {} })
+const known = (service: unknown, main: string, holders: CorpusService['holders']): CorpusService => ({
   service: service as Service,
   holders,
   main,
 })
 
-/** Rows of levels of test/pairs, such that each level of a factor that changes the declaration comes at least once. */
+/** Combinations of levels of test/pairs that contain each level of each factor that changes the declaration. */
 const rows: readonly Partial<Setup>[] = [
   { key: 'made', account: 'own', scope: 'held', cascade: 'yes', 'moved field': 'yes', 'hidden field': 'takes a scope' },
   {
@@ -59,7 +59,7 @@ const rows: readonly Partial<Setup>[] = [
   { key: 'own', account: 'own', scope: 'held', cascade: 'yes', 'moved field': 'no', 'hidden field': 'takes a scope' },
 ]
 
-function paired(row: Partial<Setup>): Cast {
+function paired(row: Partial<Setup>): CorpusService {
   const first = Object.fromEntries(Object.entries(factors).map(([name, [level]]) => [name, level])) as Setup
   const setup = { ...first, ...row }
   const account = setup.account === 'own' ? 'north' : null
@@ -74,7 +74,7 @@ const files = { vic: { account: 'south', scopes: [] } }
 const [older, newer] = versions()
 const [before, after] = unversioned()
 
-export const casts: Readonly<Record<string, Cast>> = {
+export const corpusServices: Readonly<Record<string, CorpusService>> = {
   shop: everybody(shop),
   orders: everybody(orders),
   market: everybody(listService),

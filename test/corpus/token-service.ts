@@ -1,4 +1,4 @@
-/** A service that takes access tokens, and tokens of every kind for it. Their signatures are the same in each run, as Ed25519 draws no numbers. */
+/** A service that accepts access tokens, and tokens of every kind. Their signatures are the same in each run, as Ed25519 needs no randomness. */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
