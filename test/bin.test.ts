@@ -1,4 +1,4 @@
-/** The command's first file tells an old Node from a new one. */
+/** The first file of the command refuses to run on an old Node. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'

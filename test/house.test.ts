@@ -1,9 +1,8 @@
-/** Checks the house rules on the source text, and each rule on small examples that break it. */
+/** Checks the rules of the source text, and each rule with small examples that break it. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import {
-  cellarOnly,
   circles,
   empty,
   floors,
@@ -12,6 +11,7 @@ import {
   outside,
   packages,
   rooms,
+  sqlInStoreRooms,
   state,
   world,
 } from './help/house.ts'
@@ -23,81 +23,82 @@ const files = sources(root)
 const declared = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
 const dependencies = Object.keys({ ...declared.dependencies, ...declared.peerDependencies })
 
-/** Source files from their paths and texts. */
-const made = (texts: Record<string, string>): Source[] => Object.entries(texts).map(([path, text]) => ({ path, text }))
+/** Makes source files from paths and texts. */
+const sourcesOf = (texts: Record<string, string>): Source[] =>
+  Object.entries(texts).map(([path, text]) => ({ path, text }))
 const lines = (count: number, text: string): string => Array.from({ length: count }, () => text).join('\n')
-const lists = (text: string): Source[] => made({ 'src/lists/list-query.ts': text })
+const lists = (text: string): Source[] => sourcesOf({ 'src/lists/list-query.ts': text })
 
-function quiet(complaints: readonly string[]): void {
+function hasNoComplaints(complaints: readonly string[]): void {
   assert.ok(complaints.length === 0, `\n${complaints.join('\n')}`)
 }
 
-function complains(complaints: readonly string[], ...words: readonly string[]): void {
+function hasOneComplaint(complaints: readonly string[], ...words: readonly string[]): void {
   assert.equal(complaints.length, 1, `one complaint was expected:\n${complaints.join('\n')}`)
   for (const word of words) assert.ok(complaints[0]?.includes(word), `"${complaints[0]}" does not say "${word}"`)
 }
 
-describe('the house', () => {
-  test('has its files where the judges look', () => {
+describe('the source text', () => {
+  test('has files in the folders that the checks read', () => {
     for (const path of ['src/errors/problem.ts', 'test/house.test.ts'])
       assert.ok(
         files.some((file) => file.path === path),
         path,
       )
   })
-  test('imports only go down the floors', () => quiet(floors(files)))
-  test('no imports form a cycle', () => quiet(circles(files)))
-  test('every file lies in a room of the plan', () => quiet(rooms(files)))
-  test('file names are not vague', () => quiet(names(files)))
-  test('every file opens with a sentence', () => quiet(openings(files)))
-  test('only Node and the dependencies are imported', () => quiet(packages(files, dependencies)))
-  test('only the cellar speaks SQL', () => quiet(cellarOnly(files)))
-  test('only some rooms reach out of the process', () => quiet(outside(files)))
-  test('time and chance are handed in', () => quiet(world(files)))
-  test('no module keeps what services would share', () => quiet(state(files)))
-  test('no file is too long', () => quiet(longFiles(files)))
-  test('no function is too long', () => quiet(longFunctions(files)))
-  test('no test file is empty', () => quiet(empty(files)))
+  test('imports only go down the floors', () => hasNoComplaints(floors(files)))
+  test('no imports form a cycle', () => hasNoComplaints(circles(files)))
+  test('every file is in a room of the plan', () => hasNoComplaints(rooms(files)))
+  test('file names are not vague', () => hasNoComplaints(names(files)))
+  test('every file begins with a sentence', () => hasNoComplaints(openings(files)))
+  test('only Node and the dependencies are imported', () => hasNoComplaints(packages(files, dependencies)))
+  test('only the rooms of the store contain SQL', () => hasNoComplaints(sqlInStoreRooms(files)))
+  test('only some rooms use files, sockets and processes', () => hasNoComplaints(outside(files)))
+  test('time and random numbers come from the World', () => hasNoComplaints(world(files)))
+  test('no module has state that services would share', () => hasNoComplaints(state(files)))
+  test('no file is too long', () => hasNoComplaints(longFiles(files)))
+  test('no function is too long', () => hasNoComplaints(longFunctions(files)))
+  test('no test file is empty', () => hasNoComplaints(empty(files)))
 })
 
 describe('floors', () => {
-  const on = (path: string, name: string) => floors(made({ [path]: `import type { A } from '${name}'` }))
+  const on = (path: string, name: string) => floors(sourcesOf({ [path]: `import type { A } from '${name}'` }))
   test('a lower floor and the own room are allowed', () => {
-    quiet(on('src/lists/list-query.ts', '../flow/intent.ts'))
-    quiet(on('src/lists/list-query.ts', './sort.ts'))
-    quiet(on('src/service.ts', './endpoints/route.ts'))
-    quiet(on('src/index.ts', './testing.ts'))
-    quiet(on('src/sqlite/open.ts', '../rows/collection.ts'))
+    hasNoComplaints(on('src/lists/list-query.ts', '../flow/intent.ts'))
+    hasNoComplaints(on('src/lists/list-query.ts', './sort.ts'))
+    hasNoComplaints(on('src/service.ts', './endpoints/route.ts'))
+    hasNoComplaints(on('src/index.ts', './testing.ts'))
+    hasNoComplaints(on('src/sqlite/open.ts', '../rows/collection.ts'))
   })
-  test('up is refused, types too', () => {
-    complains(
+  test('imports from a higher floor are refused, of types too', () => {
+    hasOneComplaint(
       on('src/flow/plan.ts', '../lists/query.ts'),
       'src/flow/plan.ts:1',
       '../lists/query.ts',
       'errors, formats',
       'Move',
     )
-    complains(on('src/errors/problem.ts', '../resources/field.ts'), 'nothing')
+    hasOneComplaint(on('src/errors/problem.ts', '../resources/field.ts'), 'nothing')
   })
-  test('rooms on one floor do not know each other', () => {
-    complains(on('src/lists/list-query.ts', '../auth/allow.ts'), 'src/lists/list-query.ts:1')
-    complains(on('src/cli/main.ts', '../testing.ts'), 'src/cli/main.ts:1')
+  test('rooms on one floor do not import each other', () => {
+    hasOneComplaint(on('src/lists/list-query.ts', '../auth/allow.ts'), 'src/lists/list-query.ts:1')
+    hasOneComplaint(on('src/cli/main.ts', '../testing.ts'), 'src/cli/main.ts:1')
   })
-  test('the cellar sees a resource only as a collection', () => {
-    complains(on('src/sqlite/open.ts', '../resources/field.ts'), 'rows/collection.ts')
+  test('the store imports only collections of resources', () => {
+    hasOneComplaint(on('src/sqlite/open.ts', '../resources/field.ts'), 'rows/collection.ts')
   })
   test('nothing outside of src is imported', () => {
-    complains(on('src/cli/main.ts', '../../test/help/house.ts'), 'outside of src')
+    hasOneComplaint(on('src/cli/main.ts', '../../test/help/house.ts'), 'outside of src')
   })
-  test('an export from above and a dynamic import count', () => {
-    complains(floors(made({ 'src/flow/call.ts': "export * from '../service.ts'" })), '../service.ts')
-    complains(
-      floors(made({ 'src/flow/call.ts': "const a = 1\nconst b = await import('../service.ts')" })),
+  test('an export from a higher floor and a dynamic import count too', () => {
+    hasOneComplaint(floors(sourcesOf({ 'src/flow/call.ts': "export * from '../service.ts'" })), '../service.ts')
+    hasOneComplaint(
+      floors(sourcesOf({ 'src/flow/call.ts': "const a = 1\nconst b = await import('../service.ts')" })),
       'src/flow/call.ts:2',
     )
   })
-  test('tests may look anywhere', () => {
-    quiet(on('src/flow/plan.test.ts', '../lists/query.ts'))
+  test('tests may import from everywhere', () => {
+    hasNoComplaints(on('src/flow/plan.test.ts', '../lists/query.ts'))
   })
 })
 
@@ -108,17 +109,19 @@ describe('circles', () => {
       'src/flow/b.ts': "import './c.ts'",
       'src/flow/c.ts': "import './a.ts'",
     }
-    complains(circles(made(three)), 'src/flow/a.ts -> src/flow/b.ts -> src/flow/c.ts -> src/flow/a.ts')
+    hasOneComplaint(circles(sourcesOf(three)), 'src/flow/a.ts -> src/flow/b.ts -> src/flow/c.ts -> src/flow/a.ts')
   })
   test('two imports of one file are not a cycle', () => {
-    quiet(
-      circles(made({ 'src/a.ts': "import './b.ts'\nimport './c.ts'", 'src/b.ts': "import './c.ts'", 'src/c.ts': '' })),
+    hasNoComplaints(
+      circles(
+        sourcesOf({ 'src/a.ts': "import './b.ts'\nimport './c.ts'", 'src/b.ts': "import './c.ts'", 'src/c.ts': '' }),
+      ),
     )
   })
 })
 
 describe('rooms', () => {
-  const at = (path: string) => rooms(made({ [path]: '' }))
+  const at = (path: string) => rooms(sourcesOf({ [path]: '' }))
   test('the rooms of the plan are allowed', () => {
     for (const path of [
       'src/lists/list-query.ts',
@@ -126,42 +129,44 @@ describe('rooms', () => {
       'src/lists/list-query.test.ts',
       'test/help/house.ts',
     ])
-      quiet(at(path))
+      hasNoComplaints(at(path))
   })
   test('other places are refused', () => {
-    complains(at('src/tools/query.ts'), 'src/tools/query.ts', 'a room the plan does not have')
-    complains(at('src/query.ts'), 'outside of the rooms', 'service.ts, testing.ts, index.ts')
-    complains(at('src/lists/parts/query.ts'), 'two folders deep')
-    complains(at('src/lists/index.ts'), 'index inside a room')
-    complains(at('src/service/parts.ts'), 'a room the plan does not have')
+    hasOneComplaint(at('src/tools/query.ts'), 'src/tools/query.ts', 'a room the plan does not have')
+    hasOneComplaint(at('src/query.ts'), 'outside of the rooms', 'service.ts, testing.ts, index.ts')
+    hasOneComplaint(at('src/lists/parts/query.ts'), 'two folders deep')
+    hasOneComplaint(at('src/lists/index.ts'), 'index inside a room')
+    hasOneComplaint(at('src/service/parts.ts'), 'a room the plan does not have')
   })
-  test('twenty files fill a room, tests not counted', () => {
+  test('a room has at most twenty files, not counting tests', () => {
     const some = (count: number) =>
       Object.fromEntries(
         Array.from({ length: count }, (_, n) => [`src/lists/a${n}.ts`, '']).concat([['src/lists/a.test.ts', '']]),
       )
-    quiet(rooms(made(some(20))))
-    complains(rooms(made(some(21))), 'src/lists has 21 source files', 'allowed are 20')
+    hasNoComplaints(rooms(sourcesOf(some(20))))
+    hasOneComplaint(rooms(sourcesOf(some(21))), 'src/lists has 21 source files', 'allowed are 20')
   })
 })
 
 describe('names', () => {
   test('vague words are refused in paths', () => {
     for (const path of ['src/lists/helper.ts', 'src/lists/query-utils.ts', 'src/core/query.ts', 'src/lists/types.ts']) {
-      complains(names(made({ [path]: '' })), path, 'no such word is allowed')
+      hasOneComplaint(names(sourcesOf({ [path]: '' })), path, 'no such word is allowed')
     }
-    quiet(names(made({ 'src/lists/score.ts': '', 'src/store/database.ts': '', 'test/help/house.ts': '' })))
+    hasNoComplaints(
+      names(sourcesOf({ 'src/lists/score.ts': '', 'src/store/database.ts': '', 'test/help/house.ts': '' })),
+    )
   })
-  test('and in what is exported', () => {
-    complains(names(lists('\nexport class QueryManager {}')), 'src/lists/list-query.ts:2', 'QueryManager')
-    quiet(names(lists('export const base64 = 1\nexport function managed() {}\nconst base = 2')))
+  test('vague words are refused in exported names', () => {
+    hasOneComplaint(names(lists('\nexport class QueryManager {}')), 'src/lists/list-query.ts:2', 'QueryManager')
+    hasNoComplaints(names(lists('export const base64 = 1\nexport function managed() {}\nconst base = 2')))
   })
 })
 
 describe('openings', () => {
   test('the first line has to be a sentence', () => {
-    quiet(openings(lists('/** Reads filters. Part 4, filtering. */\n')))
-    quiet(openings(lists('#!/usr/bin/env node\n/**\n * Reads filters\n * from the query.\n */\n')))
+    hasNoComplaints(openings(lists('/** Reads filters. Part 4, filtering. */\n')))
+    hasNoComplaints(openings(lists('#!/usr/bin/env node\n/**\n * Reads filters\n * from the query.\n */\n')))
     for (const text of [
       '',
       'const a = 1\n/** Reads filters. */',
@@ -169,53 +174,57 @@ describe('openings', () => {
       '/** Reads filters */',
       '// Reads filters.',
     ]) {
-      complains(openings(lists(text)), 'src/lists/list-query.ts:1', 'full stop')
+      hasOneComplaint(openings(lists(text)), 'src/lists/list-query.ts:1', 'full stop')
     }
   })
 })
 
 describe('packages', () => {
   test('node: and dependencies are allowed', () => {
-    quiet(
+    hasNoComplaints(
       packages(lists("import pino from 'pino'\nimport { x } from 'pino/file'\nimport { join } from 'node:path'"), [
         'pino',
       ]),
     )
   })
-  test('others are refused, and Node without its prefix', () => {
-    complains(
+  test('other packages are refused, and modules of Node without `node:`', () => {
+    hasOneComplaint(
       packages(lists("import Ajv from 'ajv/dist/2020.js'"), ['pino']),
       'ajv/dist/2020.js',
       'node:* and the dependencies pino',
     )
-    complains(packages(lists("import { join } from 'path'"), ['pino']), 'imports path')
-    complains(packages(lists("import { a } from '@one/two/three'"), ['@one/three']), '@one/two/three')
+    hasOneComplaint(packages(lists("import { join } from 'path'"), ['pino']), 'imports path')
+    hasOneComplaint(packages(lists("import { a } from '@one/two/three'"), ['@one/three']), '@one/two/three')
   })
 })
 
 describe('SQL', () => {
-  test('is spoken in the cellar only', () => {
+  test('is only in the rooms of the store', () => {
     const text = 'const a = 1\nconst b = `SELECT ${a} FROM b`'
-    complains(cellarOnly(lists(text)), 'src/lists/list-query.ts:2', 'SELECT', 'src/store')
-    complains(cellarOnly(lists("run('UPDATE orders SET a = 1')")), 'UPDATE orders SET')
-    quiet(cellarOnly(made({ 'src/sql/statements.ts': text })))
-    quiet(cellarOnly(lists('// a SELECT is made of it\nconst select = 1')))
+    hasOneComplaint(sqlInStoreRooms(lists(text)), 'src/lists/list-query.ts:2', 'SELECT', 'src/store')
+    hasOneComplaint(sqlInStoreRooms(lists("run('UPDATE orders SET a = 1')")), 'UPDATE orders SET')
+    hasNoComplaints(sqlInStoreRooms(sourcesOf({ 'src/sql/statements.ts': text })))
+    hasNoComplaints(sqlInStoreRooms(lists('// a SELECT is made of it\nconst select = 1')))
   })
 })
 
-describe('the outside', () => {
+describe('I/O', () => {
   const text = "import { readFileSync } from 'node:fs'\nimport net from 'node:net'"
   test('may be used by the rooms of servers, stores and commands', () => {
     for (const path of ['src/cli/dev.ts', 'src/terminal/load.ts', 'src/sqlite/sqlite.ts', 'src/http/stop.ts'])
-      quiet(outside(made({ [path]: text })))
+      hasNoComplaints(outside(sourcesOf({ [path]: text })))
   })
-  test('and by no other; type imports do not count', () => {
+  test('may be used by no other room; type imports do not count', () => {
     for (const path of ['src/sql/statements.ts', 'src/limits/meter.ts', 'src/corridor/handle.ts', 'src/testing.ts'])
-      assert.equal(outside(made({ [path]: text })).length, 2, path)
-    complains(outside(lists("import net from 'node:net'")), 'src/lists/list-query.ts:1', 'node:net', 'handed in')
-    quiet(outside(lists("import type { Server } from 'node:http'\nconst say = 'node:net'")))
+      assert.equal(outside(sourcesOf({ [path]: text })).length, 2, path)
+    hasOneComplaint(outside(lists("import net from 'node:net'")), 'src/lists/list-query.ts:1', 'node:net', 'handed in')
+    hasNoComplaints(outside(lists("import type { Server } from 'node:http'\nconst say = 'node:net'")))
     const heavy = "import http, { type Server } from 'node:http'"
-    complains(outside(made({ 'src/http/stop.ts': heavy })), 'src/http/stop.ts:1', "getBuiltinModule('node:http')")
+    hasOneComplaint(
+      outside(sourcesOf({ 'src/http/stop.ts': heavy })),
+      'src/http/stop.ts:1',
+      "getBuiltinModule('node:http')",
+    )
   })
 })
 
@@ -230,17 +239,17 @@ describe('the World', () => {
       for (const text of [`const b = 1\nconst a = ${one}`, `const b = 1\nconst a = globalThis.${one}`]) {
         if (text.includes('.new')) continue
         for (const path of ['src/lists/list-query.ts', 'src/sqlite/sqlite.ts', 'src/http/stop.ts', 'src/testing.ts'])
-          complains(world(made({ [path]: text })), `${path}:2`, one.replace(/\(.*/, ''), 'World')
+          hasOneComplaint(world(sourcesOf({ [path]: text })), `${path}:2`, one.replace(/\(.*/, ''), 'World')
         for (const path of ['src/cli/dev.ts', 'src/terminal/start.ts', 'src/flow/real-world.ts', 'src/flow/a.test.ts'])
-          quiet(world(made({ [path]: text })))
+          hasNoComplaints(world(sourcesOf({ [path]: text })))
       }
     })
   test('so are the modules of timers', () => {
     for (const name of ['node:timers', 'node:timers/promises', 'timers/promises', 'node:perf_hooks'])
-      complains(world(lists(`import * as turn from '${name}'`)), name, 'World')
+      hasOneComplaint(world(lists(`import * as turn from '${name}'`)), name, 'World')
   })
   test('injected times, strings, and methods of these names are allowed', () => {
-    quiet(
+    hasNoComplaints(
       world(
         lists(
           "const at = new Date(1)\nconst of = new Date(time)\nsocket.setTimeout(5)\n// Date.now\nconst say = 'Date.now()'\nDate.parse(text)",
@@ -254,16 +263,16 @@ describe('lengths', () => {
   const house = (text: string) => lists(text)
   const body = (head: string, count: number) => `${head}\n${lines(count - 2, '  a()')}\n}`
   test('a file has up to 300 lines, or a reason at its top', () => {
-    quiet(longFiles(house(lines(300, 'a()'))))
-    complains(
+    hasNoComplaints(longFiles(house(lines(300, 'a()'))))
+    hasOneComplaint(
       longFiles(house(lines(301, 'a()'))),
       'src/lists/list-query.ts has 301 lines',
       'allowed are 300',
       '// long because:',
     )
-    quiet(longFiles(house(`// long because: one table\n${lines(301, 'a()')}`)))
-    complains(longFiles(house(`${lines(301, 'a()')}\n// long because: too late`)), '302 lines')
-    complains(longFiles(house(`// long because:\n${lines(301, 'a()')}`)), '302 lines')
+    hasNoComplaints(longFiles(house(`// long because: one table\n${lines(301, 'a()')}`)))
+    hasOneComplaint(longFiles(house(`${lines(301, 'a()')}\n// long because: too late`)), '302 lines')
+    hasOneComplaint(longFiles(house(`// long because:\n${lines(301, 'a()')}`)), '302 lines')
   })
   const heads = {
     plain: 'export async function plain(a: string, b = {}): Promise<{ a: string }> {',
@@ -278,9 +287,11 @@ describe('lengths', () => {
     test(`a function has up to 40 lines: ${head.replaceAll('\n', ' ')}`, () => {
       const [above, own] = head.startsWith('c') && head.includes('\n') ? head.split('\n') : ['', head]
       const of = (count: number) => `${above}\n${body(own as string, count - (own as string).split('\n').length + 1)}\n`
-      quiet(longFunctions(house(of(40))))
-      complains(longFunctions(house(of(41))), `src/lists/list-query.ts:2 ${name} has 41 lines`, 'directly above')
-      quiet(longFunctions(house(`${above}\n// long because: one table\n${of(41).split('\n').slice(1).join('\n')}`)))
+      hasNoComplaints(longFunctions(house(of(40))))
+      hasOneComplaint(longFunctions(house(of(41))), `src/lists/list-query.ts:2 ${name} has 41 lines`, 'directly above')
+      hasNoComplaints(
+        longFunctions(house(`${above}\n// long because: one table\n${of(41).split('\n').slice(1).join('\n')}`)),
+      )
     })
   }
   test('blocks, calls and declarations without a body are not functions', () => {

@@ -2,34 +2,36 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Source, sources } from './help/source.ts'
-import { exportsOfFiles, fileNames, homes, words } from './help/words.ts'
+import { exportedTwice, exportsOfFiles, fileNames, words } from './help/words.ts'
 
 const files = sources(new URL('../', import.meta.url))
 const made = (texts: Record<string, string>): Source[] => Object.entries(texts).map(([path, text]) => ({ path, text }))
-const quiet = (complaints: readonly string[]): void => assert.deepEqual(complaints, [])
+const hasNoComplaints = (complaints: readonly string[]): void => assert.deepEqual(complaints, [])
 
-describe('names of the house', () => {
-  test('an exported name is defined in one file', () => quiet(homes(files)))
-  test('a file name has one meaning', () => quiet(fileNames(files)))
-  test('a file exports what its name says', () => quiet(exportsOfFiles(files)))
-  test('the words that were given up name nothing', () => quiet(words(files)))
+describe('names', () => {
+  test('an exported name is defined in one file', () => hasNoComplaints(exportedTwice(files)))
+  test('a file name has one meaning', () => hasNoComplaints(fileNames(files)))
+  test('a file exports a name that shares a word with its own', () => hasNoComplaints(exportsOfFiles(files)))
+  test('no name has a retired word', () => hasNoComplaints(words(files)))
 })
 
-describe('the judges of names', () => {
+describe('the checks of names', () => {
   test('an exported name in two files is reported with both', () => {
     const two = { 'src/lists/sort.ts': 'export const order = 1', 'src/auth/allow.ts': '\nexport type order = string' }
     assert.match(
-      homes(made(two)).join(),
+      exportedTwice(made(two)).join(),
       /src\/auth\/allow\.ts:2 exports order, which src\/lists\/sort\.ts defines too/,
     )
-    quiet(homes(made({ 'src/lists/sort.ts': 'const order = 1', 'src/auth/allow.ts': 'const order = 2' })))
+    hasNoComplaints(
+      exportedTwice(made({ 'src/lists/sort.ts': 'const order = 1', 'src/auth/allow.ts': 'const order = 2' })),
+    )
   })
   test('a file name in two rooms is reported unless it means the same', () => {
     assert.match(
       fileNames(made({ 'src/lists/sort.ts': '', 'src/auth/sort.ts': '' })).join(),
       /sort\.ts stands in the rooms lists, auth/,
     )
-    quiet(fileNames(made({ 'src/sqlite/clock.ts': '', 'src/postgres/clock.ts': '' })))
+    hasNoComplaints(fileNames(made({ 'src/sqlite/clock.ts': '', 'src/postgres/clock.ts': '' })))
     assert.match(fileNames(made({ 'src/sqlite/clock.ts': '', 'src/lists/clock.ts': '' })).join(), /clock\.ts/)
   })
   test('a file whose exports share no word with its name is reported', () => {
@@ -37,19 +39,19 @@ describe('the judges of names', () => {
       made({ 'src/lists/sort.ts': 'export const a = 1\nexport type PageSize = 2' }),
     )
     assert.match(complaint, /src\/lists\/sort\.ts exports a, PageSize/)
-    quiet(
+    hasNoComplaints(
       exportsOfFiles(
         made({ 'src/lists/list-query.ts': 'export const readQueries = 1', 'src/lists/b.ts': 'const c = 1' }),
       ),
     )
-    quiet(exportsOfFiles(made({ 'src/endpoints/state-refusal.ts': 'export const refuse = 1' })))
+    hasNoComplaints(exportsOfFiles(made({ 'src/endpoints/state-refusal.ts': 'export const refuse = 1' })))
   })
-  test('a word that was given up is reported with its line and the word to use', () => {
+  test('a retired word is reported with its line and the word to use', () => {
     const [complaint = ''] = words(
       made({ 'src/lists/sort.ts': '\nfunction tellBesideRow() {}\nfunction besideRow() {}' }),
     )
     assert.match(complaint, /src\/lists\/sort\.ts:2 names tellBesideRow with "Beside".*joined/)
     assert.match(words(made({ 'src/store/shelf.ts': '' })).join(), /PreparedCollection/)
-    quiet(words(made({ 'src/lists/sort.ts': '// told\nconst inside = "beside"' })))
+    hasNoComplaints(words(made({ 'src/lists/sort.ts': '// told\nconst inside = "beside"' })))
   })
 })

@@ -1,4 +1,4 @@
-/** The reader of source text that the house rules use. */
+/** The reader of source text that the checks of the source text use. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { empty } from './help/house.ts'

@@ -1,7 +1,7 @@
 /** The differences between both engines that are accepted, each with its reason; docs/security.md lists them. */
 import type { Seen } from './echo.ts'
 
-/** Both refuse and close, and name another rule: what node:http answers, and what our own engine answers. */
+/** Both refuse and close, but for different rules: the status of node:http and that of our own engine, and the reason. */
 const refusals: Readonly<Record<string, string>> = {
   '405 400': 'llhttp refuses a method that it does not know before it reads the rest of the head',
   '405 414': 'llhttp refuses a method that it does not know before it reads the rest of the head',
@@ -16,7 +16,7 @@ const refusals: Readonly<Record<string, string>> = {
   '400 414': 'node:http gives only the last piece of a refused head, so that the service cannot see a long target',
 }
 
-/** What our own engine refuses and llhttp takes, by the form that the bytes have then. */
+/** Bytes that our own engine refuses and llhttp accepts: the reason, and a pattern of such bytes. */
 const refusedOnlyByOwn: Readonly<Record<string, RegExp>> = {
   'a line that does not end with CRLF, or an empty line of that kind before a message': /(?:^|[^\r])\n|\r(?!\n)/,
   'more than one space in the request line': /(?:^|\n)[^\r\n]* {2}[^\r\n]*HTTP\/\d/,
@@ -28,7 +28,7 @@ const isUpgrade = (bytes: string): boolean => /\r\nConnection:[^\r]*upgrade/i.te
 
 const target = ({ saw }: Seen): string | null => (saw as { target: string } | null)?.target ?? null
 
-/** Why two answers differ; undefined if they do not, null if there is no reason. */
+/** The reason why two answers differ; undefined if they do not differ, null if the difference is not accepted. */
 function difference(bytes: string, theirs: Seen | undefined, ours: Seen | undefined): string | null | undefined {
   if (JSON.stringify(theirs) === JSON.stringify(ours)) return undefined
   if (
@@ -45,7 +45,7 @@ function difference(bytes: string, theirs: Seen | undefined, ours: Seen | undefi
   }
   if (!theirs && ours?.status === 400 && /\n[\r\n]*$/.test(bytes)) return 'an empty line at the end that is not CRLF'
   if (!theirs || !ours) return null
-  const isHead = theirs.type === null || ours.type === null // a refused HEAD has no body, as far as its method was read
+  const isHead = theirs.type === null || ours.type === null // a refused HEAD has no body if its method was read
   if (theirs.status === ours.status && theirs.closes && ours.closes && isHead && theirs.status >= 400) return undefined
   if (theirs.status >= 400 && ours.status >= 400 && theirs.closes && ours.closes)
     return refusals[`${theirs.status} ${ours.status}`] ?? null

@@ -1,4 +1,4 @@
-/** An echo behind each engine: bytes go in over a connection in memory, cut as wanted, and what the service saw comes out. */
+/** A service behind each engine that answers with the request that it saw; bytes are sent over a connection in memory, in any pieces. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { f, service } from 'bylaw'
@@ -47,7 +47,7 @@ export interface SeenRequest {
   readonly content: string | null
 }
 
-/** Answers what it saw; the content of a request for `/unread` is not read. */
+/** Answers with the request as the service saw it; the content of a request for `/unread` is not read. */
 const echoPhase = (observe: (request: SeenRequest) => void) =>
   check({
     name: 'echo',

@@ -1,5 +1,5 @@
 /**
- * The target of `npm run fuzz:guided`: the fuzzer changes bytes so that they reach code of our own engine that none reached before.
+ * The target of `npm run fuzz:guided`: the fuzzer changes bytes so that they reach code of our own engine that no earlier ones reached.
  * Both engines have to agree on them, as in `npm run fuzz:engines`.
  */
 import { acceptedDifference, sameForAnyCuts } from './accepted.ts'

@@ -1,4 +1,4 @@
-/** Compares the events of a service with what its items were: one event for each revision, with what GET showed then. */
+/** Compares the events of a service with the items that GET showed: each revision has one event with the content of that time. */
 import assert from 'node:assert/strict'
 import type { Service } from 'bylaw'
 import { type As, testing } from 'bylaw/testing'
@@ -92,7 +92,7 @@ export function audited(api: Service, { url, rows }: Place, { resources, as }: A
     return found
   }
 
-  /** All events, by item; fails unless they tell the whole story. */
+  /** All events, by item; fails unless they match all revisions and deletions that the test has seen. */
   const audit = async (): Promise<ReadonlyMap<string, readonly EventContent[]>> => {
     await look(true)
     const events = await listed()

@@ -6,7 +6,7 @@ export function chooser(numbers: readonly number[]) {
   const next = (): number => numbers[at++] ?? 0
   return {
     one: <T>(from: readonly T[]): T => from[next() % from.length] as T,
-    /** True once in so many. */
+    /** True with a probability of 1 in `inSoMany`. */
     once: (inSoMany: number): boolean => next() % inSoMany === inSoMany - 1,
   }
 }

@@ -11,7 +11,7 @@ export const counters = service({
   },
 })
 
-/** Writes items, each of which is changed some times, and tells about each acknowledged change. */
+/** Creates items and changes each of them several times; reports each acknowledged change. */
 export async function write(
   ask: (method: string, path: string, json: object) => Promise<{ readonly status: number; readonly id: string }>,
   { items, changes }: { readonly items: number; readonly changes: number },

@@ -1,4 +1,4 @@
-/** Readers of events, and what they have to see. */
+/** Readers of events, and a check of the events that they have read. */
 import assert from 'node:assert/strict'
 import type { EventContent } from './audited.ts'
 import type { Node } from './places.ts'
@@ -19,7 +19,7 @@ export function eventReader({ ask }: Node, limit: number) {
   return { seen, read }
 }
 
-/** What a reader has seen has to be all acknowledged changes, each once, and each item's in order. */
+/** Asserts that a reader has seen all acknowledged changes, each once, and those of each item in order. */
 export function judgeEvents(seen: readonly EventContent[], acknowledged: ReadonlyMap<string, number>): void {
   const last = new Map<string, number>()
   for (const { data, sequence } of seen) {

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, request, type ServerResponse } 
 import type { TestContext } from 'node:test'
 import { listening } from './sinks.ts'
 
-/** What becomes of a request: it is lost on its way, its answer is lost or broken off, it waits for ever, or another answer is sent. */
+/** The fault of a request: it is lost, its answer is lost or broken off, it waits for ever, or it gets another answer. */
 export type Fault =
   | 'none'
   | 'lose-request'
@@ -19,7 +19,7 @@ export interface FaultyProxy {
   readonly seen: Request[]
   /** Called before the next answer is lost, when the service has carried out the request. */
   meanwhile: (() => Promise<unknown>) | undefined
-  /** Breaks all connections off. */
+  /** Breaks off all connections. */
   readonly cut: () => void
 }
 

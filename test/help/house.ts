@@ -1,7 +1,7 @@
-/** Checks the house rules on the source text: floors, circles, rooms, names, openings, packages, SQL, I/O and the World. */
-import { imports, isHouse, isTest, lineAt, mask, type Source } from './source.ts'
+/** Checks rules of the source text: floors, import cycles, rooms, names, first sentences, packages, SQL, I/O and the World. */
+import { imports, isPublished, isTest, lineAt, mask, type Source } from './source.ts'
 
-const storied: readonly (readonly string[])[] = [
+const roomsByFloor: readonly (readonly string[])[] = [
   ['errors'],
   ['formats'],
   ['settings'],
@@ -44,24 +44,24 @@ const storied: readonly (readonly string[])[] = [
   ['cli', 'testing', 'embedding'],
   ['index'],
 ]
-/** The cellar may import less than its floor allows: it does not know pages, versions or idempotency keys. */
-const cellar = ['errors', 'flow', 'rows/collection.ts', 'fields/bounds.ts']
-/** The rooms that speak SQL, each with those below it before it. */
-const speakingRooms = ['sql', 'catalog', 'ledgers', 'store', 'schema', 'rewrite']
+/** What the rooms with SQL may import, besides each other; less than their floors allow: no pages, versions or idempotency keys. */
+const storeImports = ['errors', 'flow', 'rows/collection.ts', 'fields/bounds.ts']
+/** The rooms that contain SQL for both databases, in such an order that each imports only those before it. */
+const layeredSqlRooms = ['sql', 'catalog', 'ledgers', 'store', 'schema', 'rewrite']
 const singles = ['settings', 'service', 'testing', 'index']
 const mostFiles = 20
 
 const roomOf = (path: string): string => /^src\/([^/]+?)(?:\/|\.ts$)/.exec(path)?.[1] ?? path
-const floorOf = (room: string): number => storied.findIndex((rooms) => rooms.includes(room))
+const floorOf = (room: string): number => roomsByFloor.findIndex((rooms) => rooms.includes(room))
 
 function allowedFor(room: string): readonly string[] {
   if (room === 'webhooks') return ['errors', 'formats', 'flow'] // parts without a store: relays and endpoints call them
   if (room === 'client') return ['errors', 'formats', 'fields', 'resources', 'lists/where-parameters.ts'] // it runs in browsers
-  if (room === 'readings') return [...cellar, 'catalog', 'ledgers', 'store']
+  if (room === 'readings') return [...storeImports, 'catalog', 'ledgers', 'store']
   const databases = ['sqlite', 'postgres'].includes(room)
-  const depth = databases ? speakingRooms.length : speakingRooms.indexOf(room)
-  if (depth >= 0) return [...cellar, ...speakingRooms.slice(0, depth), ...(databases ? ['readings'] : [])]
-  const lower = storied.slice(0, floorOf(room)).flat()
+  const depth = databases ? layeredSqlRooms.length : layeredSqlRooms.indexOf(room)
+  if (depth >= 0) return [...storeImports, ...layeredSqlRooms.slice(0, depth), ...(databases ? ['readings'] : [])]
+  const lower = roomsByFloor.slice(0, floorOf(room)).flat()
   // The check of the Node version runs before anything of src can be loaded.
   return room === 'cli' ? [...lower, 'bin/node-version.js'] : lower
 }
@@ -69,7 +69,7 @@ function allowedFor(room: string): readonly string[] {
 /** Imports, type imports included, only go to lower floors. */
 export function floors(files: readonly Source[]): string[] {
   const complaints: string[] = []
-  for (const source of files.filter(({ path }) => isHouse(path))) {
+  for (const source of files.filter(({ path }) => isPublished(path))) {
     const room = roomOf(source.path)
     for (const { file, name, line } of imports(source)) {
       if (!file || floorOf(room) < 0 || room === roomOf(file)) continue
@@ -87,7 +87,7 @@ export function floors(files: readonly Source[]): string[] {
 
 /** No circular imports. */
 export function circles(files: readonly Source[]): string[] {
-  const house = files.filter(({ path }) => isHouse(path))
+  const house = files.filter(({ path }) => isPublished(path))
   const arrows = new Map(house.map((source) => [source.path, imports(source).flatMap(({ file }) => file ?? [])]))
   const done = new Set<string>()
   const complaints: string[] = []
@@ -107,7 +107,7 @@ export function circles(files: readonly Source[]): string[] {
 
 /** Source files are in the rooms of the plan, one folder deep, and a room has a limited number of files. */
 export function rooms(files: readonly Source[]): string[] {
-  const house = files.map(({ path }) => path).filter(isHouse)
+  const house = files.map(({ path }) => path).filter(isPublished)
   const misplaced = house.flatMap((path) => {
     const [, room = '', file, ...deeper] = path.split('/')
     const mend = 'Put it into the room whose convention it serves.'
@@ -122,9 +122,9 @@ export function rooms(files: readonly Source[]): string[] {
     }
     return floorOf(room) >= 0 && !singles.includes(room)
       ? []
-      : `${path} is in a room the plan does not have; allowed: ${storied.flat().join(', ')}. ${mend}`
+      : `${path} is in a room the plan does not have; allowed: ${roomsByFloor.flat().join(', ')}. ${mend}`
   })
-  const full = storied.flat().flatMap((room) => {
+  const full = roomsByFloor.flat().flatMap((room) => {
     const count = house.filter((path) => path.startsWith(`src/${room}/`)).length
     return count <= mostFiles
       ? []
@@ -141,7 +141,7 @@ const exported =
 /** Files and exports are named by a noun or verb of the conventions, not by an empty word such as `helper`. */
 export function names(files: readonly Source[]): string[] {
   return files
-    .filter(({ path }) => isHouse(path))
+    .filter(({ path }) => isPublished(path))
     .flatMap(({ path, text }) => {
       const mend = 'Name it by the one noun or verb of the conventions that it is about.'
       const file = path.replace(/^src\//, '').replace(/\.ts$/, '')
@@ -165,7 +165,7 @@ export function names(files: readonly Source[]): string[] {
 /** A file begins with one sentence about its purpose. */
 export function openings(files: readonly Source[]): string[] {
   return files
-    .filter(({ path }) => isHouse(path))
+    .filter(({ path }) => isPublished(path))
     .flatMap(({ path, text }) => {
       const comment =
         /^(?:#!.*\n)?\/\*\*([\s\S]*?)\*\//
@@ -182,7 +182,7 @@ export function openings(files: readonly Source[]): string[] {
 /** Published code imports only Node's modules and the dependencies of the package. */
 export function packages(files: readonly Source[], dependencies: readonly string[]): string[] {
   return files
-    .filter(({ path }) => isHouse(path))
+    .filter(({ path }) => isPublished(path))
     .flatMap((source) =>
       imports(source).flatMap(({ name, file, line }) => {
         if (file || name.startsWith('node:')) return []
@@ -196,19 +196,19 @@ export function packages(files: readonly Source[], dependencies: readonly string
 }
 
 /** The rooms that may contain SQL. */
-const speaking = [...speakingRooms, 'sqlite', 'postgres']
+const sqlRooms = [...layeredSqlRooms, 'sqlite', 'postgres']
 
 const sql = /\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b/g
 
-/** SQL is only in the rooms of the database. */
-export function cellarOnly(files: readonly Source[]): string[] {
+/** SQL is only in the rooms of the store. */
+export function sqlInStoreRooms(files: readonly Source[]): string[] {
   return files
-    .filter(({ path }) => isHouse(path) && !speaking.includes(roomOf(path)))
+    .filter(({ path }) => isPublished(path) && !sqlRooms.includes(roomOf(path)))
     .flatMap(({ path, text }) => {
       const { code } = mask(text)
       return [...code.matchAll(sql)].map(
         (found) =>
-          `${path}:${lineAt(code, found.index)} speaks SQL (${found[0]}); allowed only in ${speaking.map((room) => `src/${room}`).join(', ')}. ` +
+          `${path}:${lineAt(code, found.index)} contains SQL (${found[0]}); allowed only in ${sqlRooms.map((room) => `src/${room}`).join(', ')}. ` +
           'Say what is wanted as a Plan and let sql/statements.ts turn it into a Statement.',
       )
     })
@@ -217,7 +217,7 @@ export function cellarOnly(files: readonly Source[]): string[] {
 const modules = /^node:(?:fs|http|https|http2|sqlite|net|tls|dgram|dns|child_process|worker_threads)(?:\/|$)/
 const reachesOut = 'wire http contents webhooks sqlite postgres frames terminal backup seed cli'.split(' ')
 
-/** Only some rooms use files, sockets and other processes. An import of HTTP reads all of its exports; one loads WebSockets. */
+/** Only some rooms use files, sockets and other processes. Importing node:http reads all of its exports, one of which loads WebSockets. */
 export function outside(files: readonly Source[]): string[] {
   const mend = (path: string, name: string): string[] => {
     if (/^node:https?$/.test(name)) return [`is loaded with WebSockets: use process.getBuiltinModule('${name}').`]
@@ -225,7 +225,7 @@ export function outside(files: readonly Source[]): string[] {
     return [`reaches out of the process; only these rooms do: ${reachesOut.join(', ')}. Have what it reads handed in.`]
   }
   return files
-    .filter(({ path }) => isHouse(path))
+    .filter(({ path }) => isPublished(path))
     .flatMap((source) =>
       imports(source)
         .filter(({ name, typeOnly }) => modules.test(name) && !typeOnly)
@@ -250,7 +250,7 @@ const knowsGlobals =
 /** Time, timers and random numbers come from the World, so that a test can run a service with its own clock. */
 export function world(files: readonly Source[]): string[] {
   return files
-    .filter(({ path }) => isHouse(path) && !knowsGlobals.test(path))
+    .filter(({ path }) => isPublished(path) && !knowsGlobals.test(path))
     .flatMap((source) => {
       const { bare } = mask(source.text)
       const all = new RegExp(globals.map((one) => one.source).join('|'), 'g')
@@ -275,7 +275,7 @@ const threads = ['src/sqlite/thread.ts']
 /** Services in one process share no state: a module has only constant tables, and memos of pure functions. */
 export function state(files: readonly Source[]): string[] {
   return files
-    .filter(({ path }) => isHouse(path) && !threads.includes(path))
+    .filter(({ path }) => isPublished(path) && !threads.includes(path))
     .flatMap(({ path, text }) => {
       const { bare } = mask(text)
       return [...bare.matchAll(moduleState)].flatMap(

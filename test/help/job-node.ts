@@ -52,7 +52,7 @@ const payingAfter = (before: () => Promise<void>) =>
     },
   })
 
-/** Opens a node whose clock is ahead; `heed` gets the store and returns the one that the worker uses. */
+/** Opens a node whose clock is ahead; `heed` may wrap the store that the worker uses. */
 export async function payingNode(url: string, ahead = 0, before = async () => {}, heed = (store: Store) => store) {
   const paying = payingAfter(before)
   const store = await openStore(paying, url, 'apply')

@@ -1,4 +1,4 @@
-/** How asynchronous operations outlast kills, lost connections and refusals of the store; on any database. */
+/** Trials of asynchronous operations during kills, lost connections and refusals of the store; on any database. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

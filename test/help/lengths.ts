@@ -1,5 +1,5 @@
 /** Checks the lengths of files and functions. */
-import { isHouse, lineAt, mask, type Source } from './source.ts'
+import { isPublished, lineAt, mask, type Source } from './source.ts'
 
 const longestFile = 300
 const longestFunction = 40
@@ -18,7 +18,7 @@ export function longFiles(files: readonly Source[]): string[] {
 
 export function longFunctions(files: readonly Source[]): string[] {
   return files.flatMap((source) => {
-    if (!isHouse(source.path) && !source.path.startsWith('test/help/')) return []
+    if (!isPublished(source.path) && !source.path.startsWith('test/help/')) return []
     return functions(source.text).flatMap(({ name, from, to }) => {
       const length = to - from + 1
       if (length <= longestFunction || excused(source.text.split('\n'), from)) return []

@@ -1,4 +1,4 @@
-/** Reads several tables as they are at one committed moment, on a connection of its own. */
+/** Reads several tables in one snapshot, on a connection of its own. */
 
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -37,7 +37,7 @@ async function readerOf(url: string): Promise<Reader> {
   return { read, close: () => client.end() }
 }
 
-/** Judges moments one after the other while `act` runs, and one afterwards; returns how many they were. */
+/** Judges snapshots one after the other while `act` runs, and one afterwards; returns their number. */
 export async function judgeMoments(
   url: string,
   tables: readonly string[],

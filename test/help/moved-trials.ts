@@ -1,4 +1,4 @@
-/** How values of stored rows are copied to the resource that a field moved to, all of them or none; on any database. */
+/** Trials of fields that move to another resource: the values of stored rows are copied, all of them or none; on any database. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { f, type Service, service } from 'bylaw'
@@ -58,7 +58,7 @@ export const third = service({
   })
   .change('v2', 'shelves', { about: 'A shelf knows its room.', added: ['room', 'level'] })
 
-/** The same floors, in half units since they moved to the shelf. */
+/** The service whose floors are in half units since they moved to the shelf. */
 const halved = service({
   name,
   versions: { ...v1, v2: { released: '2025-01-01' }, v3: { released: '2026-01-01' } },
@@ -97,7 +97,7 @@ const halved = service({
 type Make = (t: TestContext, api: Service) => Promise<Place>
 type Trials = Readonly<Record<string, (t: TestContext, make: Make) => Promise<void>>>
 
-/** Changes that no former node sees. `make` makes a database; `api` is the declaration that its first node will have. */
+/** Changes without nodes of the former declaration. `make` makes a database; `api` is the declaration of its first node. */
 export const moves: Trials = {
   // long because: it is one story
   'exists from the first request on': async (t, make) => {
@@ -172,7 +172,7 @@ export const moves: Trials = {
   },
 }
 
-/** Changes that former nodes see. */
+/** Changes while nodes of the former declaration still serve. */
 export const movesDuringUpgrades: Trials = {
   // long because: it is one story
   'is shown by nodes of both declarations, whichever writes it': async (t, make) => {

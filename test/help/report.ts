@@ -22,7 +22,7 @@ interface Run {
   readonly file: { passed: number; failed: number; left: number }
   passed: number
   failed: number
-  /** Tests that were left out; a suite that was left out counts as none. */
+  /** The number of tests that were left out; a suite that was left out is not counted. */
   accepted: number
 }
 

@@ -5,7 +5,7 @@ import { fileOf } from '../../src/sqlite/open.ts'
 import { openMigration } from '../../src/terminal/open.ts'
 import type { Place } from './places.ts'
 
-/** Stores the content of a database that no node uses; the result brings it back. */
+/** Stores the content of a database that no node uses; the returned function restores it. */
 export async function backUp({ url, rows }: Place): Promise<() => Promise<void>> {
   if (url.startsWith('sqlite:')) {
     const file = fileOf(url)
@@ -22,7 +22,7 @@ export async function backUp({ url, rows }: Place): Promise<() => Promise<void>>
   }
 }
 
-/** What `bylaw restored` does. */
+/** Records a restore, as `bylaw restored` does. */
 export async function recordRestore({ url }: Pick<Place, 'url'>, api: Service): Promise<void> {
   const migration = await openMigration(api, url)
   try {

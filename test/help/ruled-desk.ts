@@ -1,4 +1,4 @@
-/** A service whose items exist for their assignee alone, and for callers with a scope. */
+/** A service whose items exist only for their assignee and for callers with a scope. */
 import { caller, f, input, service } from 'bylaw'
 
 const own = [{ scope: 'all' }, { where: { assigneeId: caller } }]

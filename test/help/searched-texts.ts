@@ -95,7 +95,7 @@ export function randomSearch(below: Below): { text: string; asked: readonly stri
 export const isFound = (texts: readonly SearchedText[], asked: readonly string[]): boolean =>
   asked.every((one) => texts.some(({ words }) => words.some((word) => word.startsWith(one))))
 
-/** How well a row matches: a greater number of fields comes first, then an earlier place. */
+/** The rank of a row, smaller is better: how many words its texts lack, then how late the others stand in them. */
 export function relevance(texts: readonly SearchedText[], asked: readonly string[]): readonly [number, number] {
   let [missing, places] = [0, 0]
   for (const { words } of texts)

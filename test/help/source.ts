@@ -14,8 +14,8 @@ export function sources(root: URL): readonly Source[] {
 }
 
 export const isTest = (path: string): boolean => path.endsWith('.test.ts')
-/** Whether a file is published code, for which the house rules hold. */
-export const isHouse = (path: string): boolean => path.startsWith('src/') && !isTest(path)
+/** Whether a file is published code, for which the rules of the source text hold. */
+export const isPublished = (path: string): boolean => path.startsWith('src/') && !isTest(path)
 
 export const lineAt = (text: string, at: number): number => text.slice(0, at).split('\n').length
 

@@ -26,7 +26,7 @@ export const reminding = service({
   },
 })
 
-/** Opens a node whose clock is ahead; `heed` gets the store and returns the one that the timers use. */
+/** Opens a node whose clock is ahead; `heed` may wrap the store that the timers use. */
 export async function remindingNode(url: string, ahead = 0, heed = (store: Store) => store) {
   const store = await openStore(reminding, url, 'apply')
   const clock = { now: () => store.clock.now() + ahead, due: () => store.clock.due() + ahead }

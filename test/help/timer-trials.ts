@@ -1,4 +1,4 @@
-/** How timers outlast kills, slow nodes, lost connections and refusals of the store; on any database. */
+/** Trials of timers during kills, slow nodes, lost connections and refusals of the store; on any database. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -39,7 +39,7 @@ export async function makeTasks({ send }: Pick<Node, 'send'>, count: number): Pr
   await Promise.all(Array.from({ length: 10 }, client))
 }
 
-/** How many rows were changed how often since they were made. */
+/** For each number of changes, the number of rows that were changed so often since their creation. */
 export async function moves({ rows }: Pick<Place, 'rows'>): Promise<number[][]> {
   const found = await rows('SELECT revision - 1 AS moved, count(*) AS tasks FROM tasks GROUP BY 1 ORDER BY 1')
   return found.map(({ moved, tasks }) => [Number(moved), Number(tasks)])

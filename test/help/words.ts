@@ -1,5 +1,5 @@
-/** Checks names: an exported name is defined once, a file name has one meaning, and no name uses a given-up word. */
-import { isHouse, lineAt, mask, type Source } from './source.ts'
+/** Checks names: an exported name is defined once, a file name has one meaning, and no name uses a retired word. */
+import { isPublished, lineAt, mask, type Source } from './source.ts'
 
 const declaration = /^(export\s+)?(?:async\s+)?(?:function\*?|const|let|class|type|interface)\s+([\w$]+)/gm
 
@@ -21,10 +21,10 @@ function declaredIn({ path, text }: Source): Declared[] {
 }
 
 /** No exported name is defined in two files. */
-export function homes(files: readonly Source[]): string[] {
+export function exportedTwice(files: readonly Source[]): string[] {
   const known = new Map<string, string>()
   return files
-    .filter(({ path }) => isHouse(path))
+    .filter(({ path }) => isPublished(path))
     .flatMap(declaredIn)
     .filter(({ exported }) => exported)
     .flatMap(({ name, path, line }) => {
@@ -51,7 +51,7 @@ const shared: Readonly<Record<string, readonly string[]>> = {
 /** A file name occurs in one room only, unless it means the same in others. */
 export function fileNames(files: readonly Source[]): string[] {
   const rooms = new Map<string, string[]>()
-  for (const { path } of files.filter((one) => isHouse(one.path))) {
+  for (const { path } of files.filter((one) => isPublished(one.path))) {
     const [, room = '', file] = path.split('/')
     if (file !== undefined) rooms.set(file, [...(rooms.get(file) ?? []), room])
   }
@@ -89,7 +89,7 @@ function isSameWord(one: string, other: string): boolean {
 /** At least one exported name of a file shares a word with the name of the file. */
 export function exportsOfFiles(files: readonly Source[]): string[] {
   return files
-    .filter(({ path }) => isHouse(path) && !Object.hasOwn(namedOtherwise, path.replace(/^src\//, '')))
+    .filter(({ path }) => isPublished(path) && !Object.hasOwn(namedOtherwise, path.replace(/^src\//, '')))
     .flatMap((source) => {
       const names = declaredIn(source).flatMap(({ name, exported }) => (exported ? name : []))
       const own = wordsOf(source.path.replace(/^.*\/|\.ts$/g, ''))
@@ -100,8 +100,8 @@ export function exportsOfFiles(files: readonly Source[]): string[] {
     })
 }
 
-/** Words that had many meanings, and their replacements. */
-const givenUp: Readonly<Record<string, string>> = {
+/** Words that had many meanings and are retired, with their replacements. */
+const retiredWords: Readonly<Record<string, string>> = {
   reported: 'what is rendered, written or reported',
   beside: 'joined, extra or otherSide',
   edition: 'ServedVersion',
@@ -130,10 +130,10 @@ const givenUp: Readonly<Record<string, string>> = {
   stretch: 'KeyRange',
 }
 
-/** Top-level names and file names do not use the given-up words. */
+/** Top-level names and file names do not use the retired words. */
 export function words(files: readonly Source[]): string[] {
   return files
-    .filter(({ path }) => isHouse(path))
+    .filter(({ path }) => isPublished(path))
     .flatMap((source) => [
       { name: source.path.replace(/^.*\/|\.ts$/g, ''), path: source.path, line: 1 },
       ...declaredIn(source),
@@ -141,10 +141,10 @@ export function words(files: readonly Source[]): string[] {
     .flatMap(({ name, path, line }) =>
       name
         .split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])/)
-        .filter((word) => Object.hasOwn(givenUp, word.toLowerCase()))
+        .filter((word) => Object.hasOwn(retiredWords, word.toLowerCase()))
         .map(
           (word) =>
-            `${path}:${line} names ${name} with "${word}", which had many meanings. Say ${givenUp[word.toLowerCase()]}.`,
+            `${path}:${line} names ${name} with "${word}", which had many meanings. Say ${retiredWords[word.toLowerCase()]}.`,
         ),
     )
 }

@@ -1,9 +1,9 @@
-/** Covering arrays: rows of levels in which every two levels of different factors meet at least once. */
+/** Covering arrays: rows of levels that contain every two levels of different factors together at least once. */
 
 export type Factors = Readonly<Record<string, readonly string[]>>
 export type Row = Readonly<Record<string, string>>
 
-/** The name of two levels that meet. */
+/** The name of a pair of levels. */
 const pair = (a: string, x: string, b: string, y: string): string => `${a}=${x} & ${b}=${y}`
 
 export function pairsOf(factors: Factors): string[] {

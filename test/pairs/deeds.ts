@@ -1,4 +1,4 @@
-/** Random actions of the caller, drawn from numbers, and their requests. */
+/** Random actions of the caller, chosen by numbers, and their requests. */
 import { chooser } from '../help/chooser.ts'
 import type { Sent } from '../help/door.ts'
 import { factors, type Setup } from './factors.ts'
@@ -7,7 +7,7 @@ import { type Deed, type Model, namesIn } from './model.ts'
 const texts = ['a', 'b', 'é', 'N1'] as const
 const unknown = { made: 'thg_00000000000000000000000000', chosen: 'thg_unknown', own: 'unknown' } as const
 
-/** A request of the caller, drawn from numbers: half of them of the operation that the row is about. */
+/** A request of the caller, chosen by numbers: half of the requests are of the operation of the row. */
 export function deedOf(numbers: readonly number[], setup: Setup, model: Model): Deed {
   const choose = chooser(numbers)
   const operation = choose.once(2) ? setup.operation : choose.one(factors.operation)

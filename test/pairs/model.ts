@@ -35,7 +35,7 @@ export const namesIn = (version: Version): Readonly<Record<string, string>> => {
 
 const blank = { note: null, size: 0, grade: 'a', hint: null } as const
 
-/** The payload that belongs to a key: the fields as the request names them, whatever its version is. */
+/** The payload that is compared for a key: the fields with the names of the request, in any version. */
 function sentBy({ version, body, price }: Deed): string {
   const names = namesIn(version)
   const fields = Object.entries(body ?? {}).map(([name, value]) => [names[name] ?? name, value] as const)

@@ -1,4 +1,4 @@
-/** Pairs: every two features that can meet do meet, in random requests that a model and the description judge. */
+/** Pairs: every two features that can be combined are tried together, by random requests that a model and the description judge. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'

@@ -186,7 +186,7 @@ export class Trial {
     this.model.done(deed, answer.status, id === null ? null : decodeURIComponent(id))
   }
 
-  /** In the end all nodes show what the model has, and nothing that is hidden has changed. */
+  /** Asserts that all nodes show the rows of the model, and that no hidden value has changed. */
   async judge(): Promise<void> {
     for (const version of factors.version) {
       const list = await this.send('amy', 'GET', `/${version}/things?page_size=100`)
