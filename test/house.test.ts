@@ -23,17 +23,16 @@ const files = sources(root)
 const declared = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
 const dependencies = Object.keys({ ...declared.dependencies, ...declared.peerDependencies })
 
-/** Makes source files from paths and texts. */
-const sourcesOf = (texts: Record<string, string>): Source[] =>
-  Object.entries(texts).map(([path, text]) => ({ path, text }))
+/** Makes a tree of source files from paths and texts. */
+const tree = (texts: Record<string, string>): Source[] => Object.entries(texts).map(([path, text]) => ({ path, text }))
 const lines = (count: number, text: string): string => Array.from({ length: count }, () => text).join('\n')
-const lists = (text: string): Source[] => sourcesOf({ 'src/lists/list-query.ts': text })
+const lists = (text: string): Source[] => tree({ 'src/lists/list-query.ts': text })
 
-function hasNoComplaints(complaints: readonly string[]): void {
+function passes(complaints: readonly string[]): void {
   assert.ok(complaints.length === 0, `\n${complaints.join('\n')}`)
 }
 
-function hasOneComplaint(complaints: readonly string[], ...words: readonly string[]): void {
+function reports(complaints: readonly string[], ...words: readonly string[]): void {
   assert.equal(complaints.length, 1, `one complaint was expected:\n${complaints.join('\n')}`)
   for (const word of words) assert.ok(complaints[0]?.includes(word), `"${complaints[0]}" does not say "${word}"`)
 }
@@ -46,59 +45,59 @@ describe('the source text', () => {
         path,
       )
   })
-  test('imports only go down the floors', () => hasNoComplaints(floors(files)))
-  test('no imports form a cycle', () => hasNoComplaints(circles(files)))
-  test('every file is in a room of the plan', () => hasNoComplaints(rooms(files)))
-  test('file names are not vague', () => hasNoComplaints(names(files)))
-  test('every file begins with a sentence', () => hasNoComplaints(openings(files)))
-  test('only Node and the dependencies are imported', () => hasNoComplaints(packages(files, dependencies)))
-  test('only the rooms of the store contain SQL', () => hasNoComplaints(sqlInStoreRooms(files)))
-  test('only some rooms use files, sockets and processes', () => hasNoComplaints(outside(files)))
-  test('time and random numbers come from the World', () => hasNoComplaints(world(files)))
-  test('no module has state that services would share', () => hasNoComplaints(state(files)))
-  test('no file is too long', () => hasNoComplaints(longFiles(files)))
-  test('no function is too long', () => hasNoComplaints(longFunctions(files)))
-  test('no test file is empty', () => hasNoComplaints(empty(files)))
+  test('imports only go down the floors', () => passes(floors(files)))
+  test('no imports form a cycle', () => passes(circles(files)))
+  test('every file is in a room of the plan', () => passes(rooms(files)))
+  test('file names are not vague', () => passes(names(files)))
+  test('every file begins with a sentence', () => passes(openings(files)))
+  test('only Node and the dependencies are imported', () => passes(packages(files, dependencies)))
+  test('only the rooms of the store contain SQL', () => passes(sqlInStoreRooms(files)))
+  test('only some rooms use files, sockets and processes', () => passes(outside(files)))
+  test('time and random numbers come from the World', () => passes(world(files)))
+  test('no module has state that services would share', () => passes(state(files)))
+  test('no file is too long', () => passes(longFiles(files)))
+  test('no function is too long', () => passes(longFunctions(files)))
+  test('no test file is empty', () => passes(empty(files)))
 })
 
 describe('floors', () => {
-  const on = (path: string, name: string) => floors(sourcesOf({ [path]: `import type { A } from '${name}'` }))
+  const on = (path: string, name: string) => floors(tree({ [path]: `import type { A } from '${name}'` }))
   test('a lower floor and the own room are allowed', () => {
-    hasNoComplaints(on('src/lists/list-query.ts', '../flow/intent.ts'))
-    hasNoComplaints(on('src/lists/list-query.ts', './sort.ts'))
-    hasNoComplaints(on('src/service.ts', './endpoints/route.ts'))
-    hasNoComplaints(on('src/index.ts', './testing.ts'))
-    hasNoComplaints(on('src/sqlite/open.ts', '../rows/collection.ts'))
+    passes(on('src/lists/list-query.ts', '../flow/intent.ts'))
+    passes(on('src/lists/list-query.ts', './sort.ts'))
+    passes(on('src/service.ts', './endpoints/route.ts'))
+    passes(on('src/index.ts', './testing.ts'))
+    passes(on('src/sqlite/open.ts', '../rows/collection.ts'))
   })
   test('imports from a higher floor are refused, of types too', () => {
-    hasOneComplaint(
+    reports(
       on('src/flow/plan.ts', '../lists/query.ts'),
       'src/flow/plan.ts:1',
       '../lists/query.ts',
       'errors, formats',
       'Move',
     )
-    hasOneComplaint(on('src/errors/problem.ts', '../resources/field.ts'), 'nothing')
+    reports(on('src/errors/problem.ts', '../resources/field.ts'), 'nothing')
   })
   test('rooms on one floor do not import each other', () => {
-    hasOneComplaint(on('src/lists/list-query.ts', '../auth/allow.ts'), 'src/lists/list-query.ts:1')
-    hasOneComplaint(on('src/cli/main.ts', '../testing.ts'), 'src/cli/main.ts:1')
+    reports(on('src/lists/list-query.ts', '../auth/allow.ts'), 'src/lists/list-query.ts:1')
+    reports(on('src/cli/main.ts', '../testing.ts'), 'src/cli/main.ts:1')
   })
   test('the store imports only collections of resources', () => {
-    hasOneComplaint(on('src/sqlite/open.ts', '../resources/field.ts'), 'rows/collection.ts')
+    reports(on('src/sqlite/open.ts', '../resources/field.ts'), 'rows/collection.ts')
   })
   test('nothing outside of src is imported', () => {
-    hasOneComplaint(on('src/cli/main.ts', '../../test/help/house.ts'), 'outside of src')
+    reports(on('src/cli/main.ts', '../../test/help/house.ts'), 'outside of src')
   })
   test('an export from a higher floor and a dynamic import count too', () => {
-    hasOneComplaint(floors(sourcesOf({ 'src/flow/call.ts': "export * from '../service.ts'" })), '../service.ts')
-    hasOneComplaint(
-      floors(sourcesOf({ 'src/flow/call.ts': "const a = 1\nconst b = await import('../service.ts')" })),
+    reports(floors(tree({ 'src/flow/call.ts': "export * from '../service.ts'" })), '../service.ts')
+    reports(
+      floors(tree({ 'src/flow/call.ts': "const a = 1\nconst b = await import('../service.ts')" })),
       'src/flow/call.ts:2',
     )
   })
   test('tests may import from everywhere', () => {
-    hasNoComplaints(on('src/flow/plan.test.ts', '../lists/query.ts'))
+    passes(on('src/flow/plan.test.ts', '../lists/query.ts'))
   })
 })
 
@@ -109,19 +108,17 @@ describe('circles', () => {
       'src/flow/b.ts': "import './c.ts'",
       'src/flow/c.ts': "import './a.ts'",
     }
-    hasOneComplaint(circles(sourcesOf(three)), 'src/flow/a.ts -> src/flow/b.ts -> src/flow/c.ts -> src/flow/a.ts')
+    reports(circles(tree(three)), 'src/flow/a.ts -> src/flow/b.ts -> src/flow/c.ts -> src/flow/a.ts')
   })
   test('two imports of one file are not a cycle', () => {
-    hasNoComplaints(
-      circles(
-        sourcesOf({ 'src/a.ts': "import './b.ts'\nimport './c.ts'", 'src/b.ts': "import './c.ts'", 'src/c.ts': '' }),
-      ),
+    passes(
+      circles(tree({ 'src/a.ts': "import './b.ts'\nimport './c.ts'", 'src/b.ts': "import './c.ts'", 'src/c.ts': '' })),
     )
   })
 })
 
 describe('rooms', () => {
-  const at = (path: string) => rooms(sourcesOf({ [path]: '' }))
+  const at = (path: string) => rooms(tree({ [path]: '' }))
   test('the rooms of the plan are allowed', () => {
     for (const path of [
       'src/lists/list-query.ts',
@@ -129,44 +126,42 @@ describe('rooms', () => {
       'src/lists/list-query.test.ts',
       'test/help/house.ts',
     ])
-      hasNoComplaints(at(path))
+      passes(at(path))
   })
   test('other places are refused', () => {
-    hasOneComplaint(at('src/tools/query.ts'), 'src/tools/query.ts', 'a room the plan does not have')
-    hasOneComplaint(at('src/query.ts'), 'outside of the rooms', 'service.ts, testing.ts, index.ts')
-    hasOneComplaint(at('src/lists/parts/query.ts'), 'two folders deep')
-    hasOneComplaint(at('src/lists/index.ts'), 'index inside a room')
-    hasOneComplaint(at('src/service/parts.ts'), 'a room the plan does not have')
+    reports(at('src/tools/query.ts'), 'src/tools/query.ts', 'a room the plan does not have')
+    reports(at('src/query.ts'), 'outside of the rooms', 'service.ts, testing.ts, index.ts')
+    reports(at('src/lists/parts/query.ts'), 'two folders deep')
+    reports(at('src/lists/index.ts'), 'index inside a room')
+    reports(at('src/service/parts.ts'), 'a room the plan does not have')
   })
   test('a room has at most twenty files, not counting tests', () => {
     const some = (count: number) =>
       Object.fromEntries(
         Array.from({ length: count }, (_, n) => [`src/lists/a${n}.ts`, '']).concat([['src/lists/a.test.ts', '']]),
       )
-    hasNoComplaints(rooms(sourcesOf(some(20))))
-    hasOneComplaint(rooms(sourcesOf(some(21))), 'src/lists has 21 source files', 'allowed are 20')
+    passes(rooms(tree(some(20))))
+    reports(rooms(tree(some(21))), 'src/lists has 21 source files', 'allowed are 20')
   })
 })
 
 describe('names', () => {
   test('vague words are refused in paths', () => {
     for (const path of ['src/lists/helper.ts', 'src/lists/query-utils.ts', 'src/core/query.ts', 'src/lists/types.ts']) {
-      hasOneComplaint(names(sourcesOf({ [path]: '' })), path, 'no such word is allowed')
+      reports(names(tree({ [path]: '' })), path, 'no such word is allowed')
     }
-    hasNoComplaints(
-      names(sourcesOf({ 'src/lists/score.ts': '', 'src/store/database.ts': '', 'test/help/house.ts': '' })),
-    )
+    passes(names(tree({ 'src/lists/score.ts': '', 'src/store/database.ts': '', 'test/help/house.ts': '' })))
   })
   test('vague words are refused in exported names', () => {
-    hasOneComplaint(names(lists('\nexport class QueryManager {}')), 'src/lists/list-query.ts:2', 'QueryManager')
-    hasNoComplaints(names(lists('export const base64 = 1\nexport function managed() {}\nconst base = 2')))
+    reports(names(lists('\nexport class QueryManager {}')), 'src/lists/list-query.ts:2', 'QueryManager')
+    passes(names(lists('export const base64 = 1\nexport function managed() {}\nconst base = 2')))
   })
 })
 
 describe('openings', () => {
   test('the first line has to be a sentence', () => {
-    hasNoComplaints(openings(lists('/** Reads filters. Part 4, filtering. */\n')))
-    hasNoComplaints(openings(lists('#!/usr/bin/env node\n/**\n * Reads filters\n * from the query.\n */\n')))
+    passes(openings(lists('/** Reads filters. Part 4, filtering. */\n')))
+    passes(openings(lists('#!/usr/bin/env node\n/**\n * Reads filters\n * from the query.\n */\n')))
     for (const text of [
       '',
       'const a = 1\n/** Reads filters. */',
@@ -174,37 +169,37 @@ describe('openings', () => {
       '/** Reads filters */',
       '// Reads filters.',
     ]) {
-      hasOneComplaint(openings(lists(text)), 'src/lists/list-query.ts:1', 'full stop')
+      reports(openings(lists(text)), 'src/lists/list-query.ts:1', 'full stop')
     }
   })
 })
 
 describe('packages', () => {
   test('node: and dependencies are allowed', () => {
-    hasNoComplaints(
+    passes(
       packages(lists("import pino from 'pino'\nimport { x } from 'pino/file'\nimport { join } from 'node:path'"), [
         'pino',
       ]),
     )
   })
   test('other packages are refused, and modules of Node without `node:`', () => {
-    hasOneComplaint(
+    reports(
       packages(lists("import Ajv from 'ajv/dist/2020.js'"), ['pino']),
       'ajv/dist/2020.js',
       'node:* and the dependencies pino',
     )
-    hasOneComplaint(packages(lists("import { join } from 'path'"), ['pino']), 'imports path')
-    hasOneComplaint(packages(lists("import { a } from '@one/two/three'"), ['@one/three']), '@one/two/three')
+    reports(packages(lists("import { join } from 'path'"), ['pino']), 'imports path')
+    reports(packages(lists("import { a } from '@one/two/three'"), ['@one/three']), '@one/two/three')
   })
 })
 
 describe('SQL', () => {
   test('is only in the rooms of the store', () => {
     const text = 'const a = 1\nconst b = `SELECT ${a} FROM b`'
-    hasOneComplaint(sqlInStoreRooms(lists(text)), 'src/lists/list-query.ts:2', 'SELECT', 'src/store')
-    hasOneComplaint(sqlInStoreRooms(lists("run('UPDATE orders SET a = 1')")), 'UPDATE orders SET')
-    hasNoComplaints(sqlInStoreRooms(sourcesOf({ 'src/sql/statements.ts': text })))
-    hasNoComplaints(sqlInStoreRooms(lists('// a SELECT is made of it\nconst select = 1')))
+    reports(sqlInStoreRooms(lists(text)), 'src/lists/list-query.ts:2', 'SELECT', 'src/store')
+    reports(sqlInStoreRooms(lists("run('UPDATE orders SET a = 1')")), 'UPDATE orders SET')
+    passes(sqlInStoreRooms(tree({ 'src/sql/statements.ts': text })))
+    passes(sqlInStoreRooms(lists('// a SELECT is made of it\nconst select = 1')))
   })
 })
 
@@ -212,19 +207,15 @@ describe('I/O', () => {
   const text = "import { readFileSync } from 'node:fs'\nimport net from 'node:net'"
   test('may be used by the rooms of servers, stores and commands', () => {
     for (const path of ['src/cli/dev.ts', 'src/terminal/load.ts', 'src/sqlite/sqlite.ts', 'src/http/stop.ts'])
-      hasNoComplaints(outside(sourcesOf({ [path]: text })))
+      passes(outside(tree({ [path]: text })))
   })
   test('may be used by no other room; type imports do not count', () => {
     for (const path of ['src/sql/statements.ts', 'src/limits/meter.ts', 'src/corridor/handle.ts', 'src/testing.ts'])
-      assert.equal(outside(sourcesOf({ [path]: text })).length, 2, path)
-    hasOneComplaint(outside(lists("import net from 'node:net'")), 'src/lists/list-query.ts:1', 'node:net', 'handed in')
-    hasNoComplaints(outside(lists("import type { Server } from 'node:http'\nconst say = 'node:net'")))
+      assert.equal(outside(tree({ [path]: text })).length, 2, path)
+    reports(outside(lists("import net from 'node:net'")), 'src/lists/list-query.ts:1', 'node:net', 'handed in')
+    passes(outside(lists("import type { Server } from 'node:http'\nconst say = 'node:net'")))
     const heavy = "import http, { type Server } from 'node:http'"
-    hasOneComplaint(
-      outside(sourcesOf({ 'src/http/stop.ts': heavy })),
-      'src/http/stop.ts:1',
-      "getBuiltinModule('node:http')",
-    )
+    reports(outside(tree({ 'src/http/stop.ts': heavy })), 'src/http/stop.ts:1', "getBuiltinModule('node:http')")
   })
 })
 
@@ -239,17 +230,17 @@ describe('the World', () => {
       for (const text of [`const b = 1\nconst a = ${one}`, `const b = 1\nconst a = globalThis.${one}`]) {
         if (text.includes('.new')) continue
         for (const path of ['src/lists/list-query.ts', 'src/sqlite/sqlite.ts', 'src/http/stop.ts', 'src/testing.ts'])
-          hasOneComplaint(world(sourcesOf({ [path]: text })), `${path}:2`, one.replace(/\(.*/, ''), 'World')
+          reports(world(tree({ [path]: text })), `${path}:2`, one.replace(/\(.*/, ''), 'World')
         for (const path of ['src/cli/dev.ts', 'src/terminal/start.ts', 'src/flow/real-world.ts', 'src/flow/a.test.ts'])
-          hasNoComplaints(world(sourcesOf({ [path]: text })))
+          passes(world(tree({ [path]: text })))
       }
     })
   test('so are the modules of timers', () => {
     for (const name of ['node:timers', 'node:timers/promises', 'timers/promises', 'node:perf_hooks'])
-      hasOneComplaint(world(lists(`import * as turn from '${name}'`)), name, 'World')
+      reports(world(lists(`import * as turn from '${name}'`)), name, 'World')
   })
   test('injected times, strings, and methods of these names are allowed', () => {
-    hasNoComplaints(
+    passes(
       world(
         lists(
           "const at = new Date(1)\nconst of = new Date(time)\nsocket.setTimeout(5)\n// Date.now\nconst say = 'Date.now()'\nDate.parse(text)",
@@ -263,16 +254,16 @@ describe('lengths', () => {
   const house = (text: string) => lists(text)
   const body = (head: string, count: number) => `${head}\n${lines(count - 2, '  a()')}\n}`
   test('a file has up to 300 lines, or a reason at its top', () => {
-    hasNoComplaints(longFiles(house(lines(300, 'a()'))))
-    hasOneComplaint(
+    passes(longFiles(house(lines(300, 'a()'))))
+    reports(
       longFiles(house(lines(301, 'a()'))),
       'src/lists/list-query.ts has 301 lines',
       'allowed are 300',
       '// long because:',
     )
-    hasNoComplaints(longFiles(house(`// long because: one table\n${lines(301, 'a()')}`)))
-    hasOneComplaint(longFiles(house(`${lines(301, 'a()')}\n// long because: too late`)), '302 lines')
-    hasOneComplaint(longFiles(house(`// long because:\n${lines(301, 'a()')}`)), '302 lines')
+    passes(longFiles(house(`// long because: one table\n${lines(301, 'a()')}`)))
+    reports(longFiles(house(`${lines(301, 'a()')}\n// long because: too late`)), '302 lines')
+    reports(longFiles(house(`// long because:\n${lines(301, 'a()')}`)), '302 lines')
   })
   const heads = {
     plain: 'export async function plain(a: string, b = {}): Promise<{ a: string }> {',
@@ -287,11 +278,9 @@ describe('lengths', () => {
     test(`a function has up to 40 lines: ${head.replaceAll('\n', ' ')}`, () => {
       const [above, own] = head.startsWith('c') && head.includes('\n') ? head.split('\n') : ['', head]
       const of = (count: number) => `${above}\n${body(own as string, count - (own as string).split('\n').length + 1)}\n`
-      hasNoComplaints(longFunctions(house(of(40))))
-      hasOneComplaint(longFunctions(house(of(41))), `src/lists/list-query.ts:2 ${name} has 41 lines`, 'directly above')
-      hasNoComplaints(
-        longFunctions(house(`${above}\n// long because: one table\n${of(41).split('\n').slice(1).join('\n')}`)),
-      )
+      passes(longFunctions(house(of(40))))
+      reports(longFunctions(house(of(41))), `src/lists/list-query.ts:2 ${name} has 41 lines`, 'directly above')
+      passes(longFunctions(house(`${above}\n// long because: one table\n${of(41).split('\n').slice(1).join('\n')}`)))
     })
   }
   test('blocks, calls and declarations without a body are not functions', () => {

@@ -6,13 +6,13 @@ import { exportedTwice, exportsOfFiles, fileNames, words } from './help/words.ts
 
 const files = sources(new URL('../', import.meta.url))
 const made = (texts: Record<string, string>): Source[] => Object.entries(texts).map(([path, text]) => ({ path, text }))
-const hasNoComplaints = (complaints: readonly string[]): void => assert.deepEqual(complaints, [])
+const passes = (complaints: readonly string[]): void => assert.deepEqual(complaints, [])
 
 describe('names', () => {
-  test('an exported name is defined in one file', () => hasNoComplaints(exportedTwice(files)))
-  test('a file name has one meaning', () => hasNoComplaints(fileNames(files)))
-  test('a file exports a name that shares a word with its own', () => hasNoComplaints(exportsOfFiles(files)))
-  test('no name has a retired word', () => hasNoComplaints(words(files)))
+  test('an exported name is defined in one file', () => passes(exportedTwice(files)))
+  test('a file name has one meaning', () => passes(fileNames(files)))
+  test('a file exports a name that shares a word with its own', () => passes(exportsOfFiles(files)))
+  test('no name has a retired word', () => passes(words(files)))
 })
 
 describe('the checks of names', () => {
@@ -22,16 +22,14 @@ describe('the checks of names', () => {
       exportedTwice(made(two)).join(),
       /src\/auth\/allow\.ts:2 exports order, which src\/lists\/sort\.ts defines too/,
     )
-    hasNoComplaints(
-      exportedTwice(made({ 'src/lists/sort.ts': 'const order = 1', 'src/auth/allow.ts': 'const order = 2' })),
-    )
+    passes(exportedTwice(made({ 'src/lists/sort.ts': 'const order = 1', 'src/auth/allow.ts': 'const order = 2' })))
   })
   test('a file name in two rooms is reported unless it means the same', () => {
     assert.match(
       fileNames(made({ 'src/lists/sort.ts': '', 'src/auth/sort.ts': '' })).join(),
       /sort\.ts stands in the rooms lists, auth/,
     )
-    hasNoComplaints(fileNames(made({ 'src/sqlite/clock.ts': '', 'src/postgres/clock.ts': '' })))
+    passes(fileNames(made({ 'src/sqlite/clock.ts': '', 'src/postgres/clock.ts': '' })))
     assert.match(fileNames(made({ 'src/sqlite/clock.ts': '', 'src/lists/clock.ts': '' })).join(), /clock\.ts/)
   })
   test('a file whose exports share no word with its name is reported', () => {
@@ -39,12 +37,12 @@ describe('the checks of names', () => {
       made({ 'src/lists/sort.ts': 'export const a = 1\nexport type PageSize = 2' }),
     )
     assert.match(complaint, /src\/lists\/sort\.ts exports a, PageSize/)
-    hasNoComplaints(
+    passes(
       exportsOfFiles(
         made({ 'src/lists/list-query.ts': 'export const readQueries = 1', 'src/lists/b.ts': 'const c = 1' }),
       ),
     )
-    hasNoComplaints(exportsOfFiles(made({ 'src/endpoints/state-refusal.ts': 'export const refuse = 1' })))
+    passes(exportsOfFiles(made({ 'src/endpoints/state-refusal.ts': 'export const refuse = 1' })))
   })
   test('a retired word is reported with its line and the word to use', () => {
     const [complaint = ''] = words(
@@ -52,6 +50,6 @@ describe('the checks of names', () => {
     )
     assert.match(complaint, /src\/lists\/sort\.ts:2 names tellBesideRow with "Beside".*joined/)
     assert.match(words(made({ 'src/store/shelf.ts': '' })).join(), /PreparedCollection/)
-    hasNoComplaints(words(made({ 'src/lists/sort.ts': '// told\nconst inside = "beside"' })))
+    passes(words(made({ 'src/lists/sort.ts': '// told\nconst inside = "beside"' })))
   })
 })
