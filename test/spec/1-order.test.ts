@@ -169,7 +169,7 @@ doors('the order of checks by example', shop, (door) => {
       'method-not-allowed',
     ])
   })
-  spec('R1', 'OPTIONS asks for nothing but the path', async () => {
+  spec('R1', 'OPTIONS needs nothing but a path that exists', async () => {
     const headers = { accept: 'text/html', ...stale, 'content-type': 'text/plain' }
     assert.deepEqual(await reported('OPTIONS', `${missing}?q=%zz&q=1`, { headers }), [204, null])
     assert.deepEqual(await reported('OPTIONS', '/nope', { headers }), [404, 'route-not-found'])

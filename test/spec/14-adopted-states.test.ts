@@ -101,7 +101,7 @@ doors(
       assert.deepEqual([put.status, put.json.status], [200, 'cancelled'], put.text)
     })
 
-    spec('R220', 'one that no transition stands for is refused, and never ignored', async () => {
+    spec('R220', 'a state without a transition to it is refused, and never ignored', async () => {
       const path = await order()
       for (const status of ['done', 'lost']) {
         const refused = await send('PATCH', `/v1${path}`, { status })
@@ -162,7 +162,7 @@ doors(
       assert.equal((await send('POST', '/v2/orders/ord_01h455vb4pex5vsknk084sn02q/returns')).status, 404)
     })
 
-    spec('R222', 'where fewer states allow a write, older versions are refused in their words', async () => {
+    spec('R222', 'where fewer states allow a write, older versions are refused with their names', async () => {
       const path = await order()
       await place(path)
       const changed = await send('PATCH', `/v2${path}`, { note: 'x' })
@@ -174,7 +174,7 @@ doors(
       assert.equal(late.json.message, 'Order is shipped; cancellations are possible while it is draft or placed.')
     })
 
-    spec('R108 R195', 'inputs have their names and defaults of before', async () => {
+    spec('R108 R195', 'inputs have the names and defaults of the older version', async () => {
       const path = await order()
       await place(path)
       const strange = await send('POST', `/v2${path}/shipments`, { forwarder: 'DHL' })

@@ -182,7 +182,7 @@ doors(
     const send = (path: string, json: object) => door.send('POST', path, { json, headers: door.as('seller') })
     const order = async () => (await send('/v2/orders', {})).json.id
 
-    spec('R225', 'are not told to callers who may not read them, and have the names of the version', async () => {
+    spec('R225', 'are not shown to callers who may not read them, and have the names of the version', async () => {
       const id = await order()
       assert.equal((await send(`/v2/orders/${id}/lines`, { quantity: 30 })).status, 201)
       const over = await send(`/v2/orders/${id}/lines`, { quantity: 80 })

@@ -57,7 +57,7 @@ doors(
       door.send(method, path, { ...(json !== undefined && { json }), headers: { ...door.as(who), ...headers } })
     const linksOf = async (path: string, who: string) => (await send('GET', path, undefined, who)).json._links
 
-    spec('R49 R224', 'what is linked is what the caller may use, in items and in lists', async () => {
+    spec('R49 R224', 'links lead only to what the caller may use, in items and in lists', async () => {
       const { id: customerId } = (await send('POST', '/customers', { name: 'Ann' })).json
       const refs = { customerId, agentId: customerId, secretId: customerId }
       const path = `/orders/${(await send('POST', '/orders', refs)).json.id}`
@@ -78,7 +78,7 @@ doors(
       assert.equal((await send('POST', placements, undefined, 'other')).status, 404)
     })
 
-    spec('R224', 'links are part of the tag, so a tag of one caller is none of another', async () => {
+    spec('R224', 'links are part of the tag, so the tag of one caller is not valid for another', async () => {
       const path = `/orders/${(await send('POST', '/orders', {})).json.id}`
       const { etag } = (await send('GET', path)).headers
       const same = await send('GET', path, undefined, 'clerk', { 'if-none-match': etag })

@@ -73,7 +73,7 @@ doors('states in older versions', orders, (door: Door) => {
     assert.ok(open.json.data.every((one: { state: string }) => one.state === 'open'))
   })
 
-  spec('R222', 'a refusal speaks the words of the version', async () => {
+  spec('R222', 'a refusal has the names of the version', async () => {
     const { id } = (await send('POST', '/v1/orders', {})).json
     const line = await send('POST', `/v1/orders/${id}/order-lines`, { quantity: 1 })
     assert.equal(line.status, 201)
@@ -115,14 +115,18 @@ doors('states in older versions', orders, (door: Door) => {
     assert.match(await drawn('v2'), /\n {2}placed --> paused: pauses\n/)
   })
 
-  spec('R108', 'a key that was used in one version is answered in another, in its words', async () => {
-    const { id } = (await send('POST', '/v1/orders', {})).json
-    const key = { 'idempotency-key': `void-${id}` }
-    const first = await send('POST', `/v1/orders/${id}/voids`, { reason: 'late' }, key)
-    const again = await send('POST', `/v2/orders/${id}/cancellations`, { reason: 'late' }, key)
-    assert.deepEqual(
-      [first.json.state, again.json.status, again.headers['idempotency-replayed']],
-      ['cancelled', 'cancelled', 'true'],
-    )
-  })
+  spec(
+    'R108',
+    'a key that was used in one version is answered in another one with the names of that version',
+    async () => {
+      const { id } = (await send('POST', '/v1/orders', {})).json
+      const key = { 'idempotency-key': `void-${id}` }
+      const first = await send('POST', `/v1/orders/${id}/voids`, { reason: 'late' }, key)
+      const again = await send('POST', `/v2/orders/${id}/cancellations`, { reason: 'late' }, key)
+      assert.deepEqual(
+        [first.json.state, again.json.status, again.headers['idempotency-replayed']],
+        ['cancelled', 'cancelled', 'true'],
+      )
+    },
+  )
 })

@@ -287,13 +287,13 @@ doors('handlers', handled, (door: Door) => {
       assert.equal(stock, what === 'row' ? 7 : 3)
     })
 
-  spec('R227', 'a refusal counts only if what was read still holds', async () => {
+  spec('R227', 'a refusal counts only if the rows that the handler has read are unchanged', async () => {
     const { id, product } = await order(0)
     meanwhile = () => send('PATCH', `/products/${product}`, { stock: 1 })
     assert.equal((await send('POST', `/orders/${id}/placements`)).status, 200)
   })
 
-  spec('R226', 'reads see what was written before in the same request', async () => {
+  spec('R226', 'reads see the earlier writes of the same request', async () => {
     const lays = await send('POST', '/oddities', { kind: 'lays' })
     assert.equal(lays.json.text, '40 0 1 1', lays.text)
     assert.equal((await send('GET', '/products?name=lays')).json.data.length, 1)
@@ -340,7 +340,7 @@ doors('handlers', handled, (door: Door) => {
     assert.equal(await audits('lost'), 0)
   })
 
-  spec('R226', 'what collides with data is refused as if the caller had written it', async () => {
+  spec('R226', 'a write of a handler that collides with stored data is refused like one of the caller', async () => {
     const name = `d${count++}`
     await made('/customers', { name })
     const taken = await send('POST', '/oddities', { kind: 'in-use', text: name })

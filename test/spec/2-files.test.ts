@@ -309,7 +309,7 @@ doors(
       assert.deepEqual((await send('GET', `/orders/${id}/invoice`)).bytes, pdf)
     })
 
-    spec('R193, R196', 'an older version has its own name for a file, and none for a later one', async () => {
+    spec('R193, R196', 'an older version has its own name for a file, and does not know a later one', async () => {
       const [today, older] = [client(door, 'chief'), client(door, 'chief', 'v1')]
       const id = await today.make()
       await today.put(`/orders/${id}/contract-text`, pdf)

@@ -97,7 +97,7 @@ doors('identifiers', api, (door) => {
     assert.equal((await door.send('GET', `/orders/ord%5F${suffix}`)).json.id, json.id)
   })
 
-  spec('R36', 'a generated identifier is never given again', async () => {
+  spec('R36', 'a generated identifier is never used again', async () => {
     const { headers, json } = await created(door, '/orders', {})
     const path = headers.location as string
     assert.equal((await door.send('DELETE', path)).status, 204)

@@ -37,7 +37,7 @@ async function refused(door: Door, expected: string, bodies: readonly Body[]): P
 }
 
 doors('strict JSON', desk, (door) => {
-  spec('R46 R44a', 'what is no JSON is malformed', async () => {
+  spec('R46 R44a', 'content that is not JSON is malformed', async () => {
     await refused(door, 'malformed-json', [
       '{',
       '}',
@@ -123,7 +123,7 @@ doors('strict JSON', desk, (door) => {
     assert.deepEqual([status, answered.name], [201, 'a'])
   })
 
-  spec('R46 R44a', 'a top level that is no object is of the wrong type', async () => {
+  spec('R46 R44a', 'a top level that is not an object is of the wrong type', async () => {
     await refused(door, 'invalid-type ', [
       '[]',
       '[{}]',

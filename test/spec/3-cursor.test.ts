@@ -103,7 +103,7 @@ doors('cursors', declared(), (door) => {
     },
   )
 
-  spec('R81', 'it resumes after the row that it stood at, also when that row is gone', async () => {
+  spec('R81', 'it continues after its row, also if that row was deleted', async () => {
     const more = await stocked(door, '/books', [
       { title: 'x1', year: 2000 },
       { title: 'x2', year: 2000 },
@@ -123,7 +123,7 @@ doors('cursors', declared(), (door) => {
     assert.deepEqual([last.titles, last.nextCursor, last.hasMore], [[], null, false])
   })
 
-  spec('R84', 'where the rows on the other side are gone, no cursor leads there', async () => {
+  spec('R84', 'if all rows on one side were deleted, there is no cursor to that side', async () => {
     const more = await stocked(
       door,
       '/books',

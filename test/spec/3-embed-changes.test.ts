@@ -28,7 +28,7 @@ doors(
 
     spec(
       'R232 R121 R140',
-      'the tag covers what is embedded, and 304 is answered only while that is the same',
+      'the tag covers embedded items, and 304 is answered only while these are the same',
       async () => {
         const { first, second, customer, region } = made
         const line = (await get('boss', `/orders/${second}/order-lines`)).json.data[0].id

@@ -41,7 +41,7 @@ doors(
       assert.equal(_embedded.orderLines.hasMore, true)
     })
 
-    spec('R232', 'every item of a list has what is embedded, two deep', async () => {
+    spec('R232', 'every item of a list has its embedded items, two levels deep', async () => {
       const { first, second } = made
       const names = 'customer,orderLines.order,previous.slots'
       const list = (await get('boss', `/orders?sort=total&embed=${names}`)).json.data
@@ -76,7 +76,7 @@ doors(
       assert.equal((await door.send('QUERY', '/orders', { body: 'embed=seller', headers: refused })).status, 403)
     })
 
-    spec('R232 R233', 'fields cut the item, and not what is embedded', async () => {
+    spec('R232 R233', '`fields` selects members of the item, not of embedded items', async () => {
       const { id, total, _embedded, ...rest } = (await get('boss', `/orders/${made.first}?fields=total&embed=customer`))
         .json
       assert.deepEqual([id, total, rest], [made.first, 1, {}])
@@ -85,7 +85,7 @@ doors(
       assert.equal(line._embedded.order.total, 1)
     })
 
-    spec('R232 R83 R86', 'pages keep what is embedded, and a cursor belongs to it', async () => {
+    spec('R232 R83 R86', 'links to pages keep `embed`, and a cursor is valid only with the same `embed`', async () => {
       const first = await get('boss', '/orders?embed=customer&cursor=&limit=1')
       assert.match(first.headers.link ?? '', /<\/orders\?embed=customer&limit=1&cursor=[\w-]+>; rel="next"/)
       const cursor = first.json.pagination.nextCursor
@@ -145,7 +145,7 @@ doors(
       }
     })
 
-    spec('R232 R170', 'rows and fields that a caller may not see are not in what is embedded', async () => {
+    spec('R232 R170', 'embedded items have no rows and fields that the caller may not see', async () => {
       const at = `/orders/${made.first}?embed=customer,orderLines`
       const [ann, boss] = [await get('ann', at), await get('boss', at)]
       assert.equal(boss.json._embedded.customer.limit, 7)
@@ -175,7 +175,7 @@ doors(
       assert.equal((await get(null, '/words?embed=b')).status, 400)
     })
 
-    spec('R232 R143', 'an answer that depends on its caller by what is embedded is private', async () => {
+    spec('R232 R143', 'an answer whose embedded items depend on the caller is private', async () => {
       const headers = async (path: string) => (await get('boss', path)).headers
       for (const at of ['/regions', `/regions/${made.region}`]) {
         assert.equal((await headers(at))['cache-control'], 'no-cache')
@@ -186,7 +186,7 @@ doors(
         assert.equal((await headers(`/regions?embed=offices`))['cache-control'], 'private, no-cache')
     })
 
-    spec('R232 R147', 'an answer is in the cache groups of all that it embeds', async () => {
+    spec('R232 R147', 'an answer is in the cache groups of all embedded items', async () => {
       for (const at of ['/orders', `/orders/${made.first}`]) {
         assert.equal((await get('boss', at)).headers['cache-groups'], '"orders"')
         for (let i = 0; i < 3; i++) {

@@ -219,7 +219,7 @@ doors(
       assert.deepEqual(ids, ['5', '4', '3', '2', '1'])
     })
 
-    spec('R237', 'derived values, cascades and batches are revisions, and dry runs are none', async () => {
+    spec('R237', 'derived values, cascades and batches are recorded as revisions, and dry runs are not', async () => {
       const { id } = await made()
       const path = `/orders/${id}`
       const line = (await send('POST', `${path}/lines`, { amount: 3 })).json.id

@@ -182,7 +182,7 @@ doors('replay of PATCH', bank({ methods: ['POST', 'PATCH'] }), (door) => {
     mismatched(await patch(door, await account(door), { balance: 6 }, key))
   })
 
-  spec('R108 R112', 'a PATCH that changes nothing has an answer too, and so has one without content', async () => {
+  spec('R108 R112', 'a PATCH that changes nothing is replayed too, and so is an answer without content', async () => {
     const [path, key] = [await account(door), fresh()]
     const first = await patch(door, path, {}, key)
     await patch(door, path, { balance: 9 }, fresh())

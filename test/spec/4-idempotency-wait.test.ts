@@ -133,7 +133,7 @@ doors(
   'the end of patience',
   patient({ wait: 'PT0.2S' }),
   (door) => {
-    spec('R102', 'a request that waited too long is told that the first one is still running', async () => {
+    spec('R102', 'a request that waited too long is answered that the first one is still running', async () => {
       const key = fresh()
       const { goOn, first, others } = await waiting(door, key, 3)
       for (const one of [...others, sent(door, 7, key)]) {

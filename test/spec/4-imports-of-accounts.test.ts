@@ -45,16 +45,23 @@ doors(
     const listed = async (who: string) =>
       (await door.send('GET', '/stalls', { headers: door.as(who) })).json.data.map(({ name }: { name: string }) => name)
 
-    spec('R238 R166 R169', 'whoever may create one may import, and only fields that it may write', async () => {
-      assert.equal((await post(null, '{"name":"a"}')).status, 401)
-      assert.equal((await post('guest', '{"name":"a"}')).status, 403)
-      const { json } = await post('ann', linesOf([{ name: 'a1' }, { name: 'a2', rent: '5' }, { name: 'a3', pin: '1' }]))
-      assert.deepEqual([json.created, json.failed], [2, 1])
-      assert.deepEqual([json.errors[0].line, json.errors[0].type], [2, 'insufficient-scope'])
-      assert.deepEqual(await listed('ann'), ['a1', 'a3'])
-      const boss = await post('boss', 'name,rent,pin\nb1,7,9\n', {}, csv)
-      assert.equal(boss.json.created, 1)
-    })
+    spec(
+      'R238 R166 R169',
+      'a caller who may create items may import them, with the fields that it may write',
+      async () => {
+        assert.equal((await post(null, '{"name":"a"}')).status, 401)
+        assert.equal((await post('guest', '{"name":"a"}')).status, 403)
+        const { json } = await post(
+          'ann',
+          linesOf([{ name: 'a1' }, { name: 'a2', rent: '5' }, { name: 'a3', pin: '1' }]),
+        )
+        assert.deepEqual([json.created, json.failed], [2, 1])
+        assert.deepEqual([json.errors[0].line, json.errors[0].type], [2, 'insufficient-scope'])
+        assert.deepEqual(await listed('ann'), ['a1', 'a3'])
+        const boss = await post('boss', 'name,rent,pin\nb1,7,9\n', {}, csv)
+        assert.equal(boss.json.created, 1)
+      },
+    )
     spec('R238 R170', 'rows of other accounts do not exist', async () => {
       const hall = (await door.send('POST', '/halls', { json: { name: 'h' }, headers: door.as('ann') })).json
       const foreign = await post('eve', linesOf([{ name: 'e1', hallId: hall.id }, { name: 'a1' }]))
@@ -156,7 +163,7 @@ const handled = service({
 })
 
 doors('imports with handlers', handled, (door) => {
-  spec('R238 R226', 'the handlers of each line see what those before have written', async () => {
+  spec('R238 R226', 'the handlers of each line see the writes of the lines before', async () => {
     const counter = (await door.send('POST', '/counters', { json: {} })).json
     const rows = [5, 500, 7, 8].map((price) => ({ counterId: counter.id, price }))
     const headers = { 'content-type': ndjson, 'idempotency-key': 'handled' }

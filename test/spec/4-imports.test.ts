@@ -355,7 +355,7 @@ doors('imports', shop, (door) => {
     assert.deepEqual([broken.status, broken.json.type], [400, 'malformed-request'])
     assert.equal((await send(door, 'plain', coded)).status, 400)
   })
-  spec('R238', 'what it does not take is refused', async () => {
+  spec('R238', 'other media types, dry runs and resources without imports are refused', async () => {
     const before = await count(door)
     for (const [status, path, type] of [
       [415, '/orders/imports', 'application/json'],

@@ -126,7 +126,7 @@ doors(
       assert.equal((await patch('reader', path, [test('/name', 'B')])).status, 403)
     })
 
-    spec('R118 R168 R169', 'for a caller who may not read the item it is empty', async () => {
+    spec('R118 R168 R169', 'for a caller who may not read the item, its stored values do not exist', async () => {
       const [id, other] = [await made(), await made({ name: 'other', note: 'x' })]
       for (const version of ['v1', 'v2']) {
         const name = version === 'v1' ? 'title' : 'name'
@@ -244,7 +244,7 @@ doors('a JSON Patch of fields that another row has', house, (door) => {
     }
   })
 
-  spec('R118 R194', 'changes them in that row, or here while there is none', async () => {
+  spec('R118 R194', 'changes them in that row, or in the own row while it refers to no other', async () => {
     const { id: roomId } = (await send('POST', '/v2/rooms', { city: 'Rome', labels: { a: '1', b: '2' } })).json
     const { id } = (await send('POST', '/v2/boxes', { name: 'B', roomId })).json
     const path = `/v1/boxes/${id}`

@@ -195,7 +195,7 @@ doors('JSON Patch', office, (door) => {
     )
   })
 
-  spec('R118 R48', 'what the service manages is ignored; id, key and parent must agree', async () => {
+  spec('R118 R48', 'managed fields are ignored; id, key and parent must agree', async () => {
     const path = await desk(door)
     const { json: own } = await door.send('GET', path)
     const kept = await patch(door, path, [

@@ -91,7 +91,7 @@ doors(
       assert.equal(await status(null, 'GET', `/folders/${own}/orders`), 401)
     })
 
-    spec('R170 R232', 'an item without an owner shows each account its own pairs alone', async () => {
+    spec('R170 R232', 'an item without an owner shows each account only its own pairs', async () => {
       const label = await made('ann', '/labels', { name: 'shared' })
       const [mine, theirs] = [await made('ann', '/orders', {}), await made('eve', '/orders', {})]
       assert.equal(await status('ann', 'PUT', `/labels/${label}/orders/${mine}`, { note: 'mine' }), 201)

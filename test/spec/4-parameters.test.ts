@@ -113,7 +113,7 @@ doors('parameters that are known', shop, (door) => {
     const { message } = (await door.send('GET', '/customers?coutry=IT')).json.cause
     for (const word of ['coutry', 'country', 'email', 'sort', 'page_size']) assert.ok(message.includes(word), message)
   })
-  spec('R22', 'on items only fields is a parameter, and on writes none is', async () => {
+  spec('R22', 'items take only the parameter `fields`, and writes take no parameter', async () => {
     assert.deepEqual(await faults(door, `${item}?x=1`), [['unknown-parameter', 'x']])
     assert.deepEqual(await faults(door, `${item}?limit=1&sort`), [
       ['unknown-parameter', 'limit'],

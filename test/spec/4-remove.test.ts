@@ -232,7 +232,7 @@ doors(
       assert.equal(await asks(door, 'POST', `${stage}/seats`, { number: 3 }), '404 resource-not-found')
     })
 
-    spec('R134', 'many deletions over a long time stay right while the oldest are swept away', async () => {
+    spec('R134', 'answers about many deletions stay right while the oldest ones are forgotten', async () => {
       const paths: string[] = []
       for (let n = 0; n < 40; n++) {
         paths.push(await make(door, 'brief', { id: `bri_many${n}`, name: 'A' }))

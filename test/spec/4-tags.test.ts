@@ -75,7 +75,7 @@ doors(
       assert.match((await door.send('GET', '/weak')).headers.etag as string, /^W\//)
     })
 
-    spec('R121', 'with tags off none is sent, and conditions use existence and time', async () => {
+    spec('R121', 'with tags off, no tag is sent, and conditions use existence and time', async () => {
       const { path } = await there(door, 'bare')
       for (const answer of [
         await door.send('GET', path),

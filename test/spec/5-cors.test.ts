@@ -13,7 +13,7 @@ const closed = service({ name: 'pages', resources })
 doors('pages of other origins', open, (door) => {
   const asking = { origin: app, 'access-control-request-method': 'POST' }
 
-  spec('R174', 'a preflight is answered for the path, before anybody is known', async () => {
+  spec('R174', 'a preflight is answered for the path, without credentials', async () => {
     const answer = await door.send('OPTIONS', '/notes', { headers: { ...asking, authorization: 'Bearer nonsense' } })
     assert.equal(answer.status, 204)
     assert.equal(answer.text, '')
@@ -70,7 +70,7 @@ doors('pages of other origins', open, (door) => {
 })
 
 doors('without origins', closed, (door) => {
-  spec('R174', 'nothing is shared, and nothing varies by origin', async () => {
+  spec('R174', 'without allowed origins there are no CORS headers, and no answer varies by origin', async () => {
     const headers = { origin: app, 'access-control-request-method': 'POST' }
     for (const method of ['OPTIONS', 'GET']) {
       const answer = await door.send(method, '/notes', { headers })

@@ -153,7 +153,7 @@ doors(
       }
     })
 
-    spec('R170', 'children belong to whom their parent belongs', async () => {
+    spec('R170', 'children belong to the account of their parent', async () => {
       const deal = await made('ann', '/deals', { name: 'With parts' })
       const part = await made('ann', `/deals/${deal}/parts`, { text: 'wheel' })
       await made('amy', `/deals/${deal}/seats`, { number: '1' })
@@ -199,7 +199,7 @@ doors(
 
     spec(
       'R48, R170',
-      'the account of an item is no field: it is neither answered, nor taken, nor asked by',
+      'the account of an item is not a field: it is not answered, accepted or usable in filters',
       async () => {
         const id = await made('ann', '/deals', { name: 'Plain' })
         assert.doesNotMatch((await as('ann', 'GET', `/deals/${id}`)).text, /account|acc_a/i)
@@ -231,15 +231,19 @@ doors(
       assert.equal((await door.send('GET', '/deals')).status, 401)
     })
 
-    spec('R170', 'an item that is seen but must not be changed is 403, whosever it is', async () => {
-      const [own, foreign] = [
-        await made('bob', '/deals', { name: 'Own' }),
-        await made('ann', '/deals', { name: 'Foreign' }),
-      ]
-      assert.equal((await as('bea', 'GET', `/deals/${own}`)).status, 200)
-      for (const id of [own, foreign, unknown])
-        assert.equal((await as('bea', 'PATCH', `/deals/${id}`, { json: { name: 'x' } })).status, 403)
-    })
+    spec(
+      'R170',
+      'a write to an item that the caller may only read is 403, whichever account it belongs to',
+      async () => {
+        const [own, foreign] = [
+          await made('bob', '/deals', { name: 'Own' }),
+          await made('ann', '/deals', { name: 'Foreign' }),
+        ]
+        assert.equal((await as('bea', 'GET', `/deals/${own}`)).status, 200)
+        for (const id of [own, foreign, unknown])
+          assert.equal((await as('bea', 'PATCH', `/deals/${id}`, { json: { name: 'x' } })).status, 403)
+      },
+    )
 
     spec('R139 R143', 'the tag of one account for a list is not valid for another', async () => {
       await made('ann', '/deals', { name: 'Listed' })

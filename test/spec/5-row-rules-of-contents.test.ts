@@ -54,7 +54,7 @@ doors(
     const upload = (who: string, id: string, text = 'words') =>
       send(who, 'PUT', `/papers/${id}/scan`, text, 'text/plain')
 
-    spec('R170', 'the content of a file exists for those who may read its item', async () => {
+    spec('R170', 'the content of a file exists for callers who may read its item', async () => {
       const id = await paper('bob')
       assert.equal((await upload('bob', id)).status, 201)
       for (const [method, end] of [
@@ -74,7 +74,7 @@ doors(
       }
     })
 
-    spec('R170', 'who may read an item and not change it uploads and removes no content', async () => {
+    spec('R170', 'a caller who may read an item but not change it cannot upload or remove its content', async () => {
       const id = await paper('bob')
       assert.equal((await upload('boss', id)).status, 403)
       await upload('bob', id)

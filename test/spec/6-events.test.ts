@@ -86,7 +86,7 @@ doors(
       )
     })
 
-    spec('R207', 'the content has the representation without what nobody may read', async () => {
+    spec('R207', 'the content is the representation without the fields that nobody may read', async () => {
       const { id, _links, ...rest } = (await send('POST', '/orders', { note: 'content', secret: 'hidden' })).json
       const [event, ...more] = await eventsOf(id)
       assert.deepEqual(more, [])
@@ -101,7 +101,7 @@ doors(
 
     spec(
       'R207 R169',
-      'a reader sees the events of resources that it may read, and is refused where that is none',
+      'a reader sees the events of resources that it may read, and is refused if it may read none of them',
       async () => {
         const id = await made('rights')
         await send('POST', `/orders/${id}/order-lines`, { amount: 5 })
@@ -155,7 +155,7 @@ doors(
       assert.deepEqual(undescribed(eventShop, { method: 'GET', target: '/events', status: 200, headers, text }), [])
     })
 
-    spec('R213', 'a stream goes on after Last-Event-ID, or begins with a gap if that event is gone', async () => {
+    spec('R213', 'a stream continues after Last-Event-ID, or begins with a gap if that event was deleted', async () => {
       const id = await made('resumed')
       await send('POST', `/orders/${id}/placements`)
       const [created, placed] = await eventsOf(id)

@@ -93,7 +93,7 @@ doors('embed in older versions', shop, (door) => {
     }
   })
 
-  spec('R232 R196', 'what is embedded has the form of the version, in items and lists', async () => {
+  spec('R232 R196', 'embedded items have the form of the version, in items and lists', async () => {
     const { customer, order } = made
     for (const [version, customers, buyer, owner] of [
       ['v3', 'customers', 'buyer', 'customer'],
@@ -141,7 +141,7 @@ doors('embed in older versions', shop, (door) => {
       assert.deepEqual(contractOf(declarationAt(declaration, changes, label)).resources[resource]?.embeds, names, label)
   })
 
-  spec('R232 R121', 'tags of older versions cover what is embedded too', async () => {
+  spec('R232 R121', 'tags of older versions cover embedded items too', async () => {
     for (const path of [
       `/v1/clients/${made.customer}?embed=country`,
       '/v1/clients?embed=country',
