@@ -211,7 +211,7 @@ export interface PublishedEvent {
   readonly contentType: string
 }
 
-/** An event that a broker refuses for what it is, as it is too large, while it takes others. */
+/** An event that a broker refuses because of the event itself, for example its size, while it accepts others. */
 export interface RefusedEvent {
   /** The id of the event: `'evt_01m89…'`. */
   readonly id: string

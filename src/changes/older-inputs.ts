@@ -104,7 +104,7 @@ export function readServedInput(
   return withOlderNames(older, () => readInput(today.input, older.convert(Object.fromEntries(sent)), settings))
 }
 
-/** Returns the names that a version gives to an input of today; undefined for what is no input. */
+/** Returns the names that a version gives to a current input; undefined if there is no such input. */
 export const inputNamesOf =
   ({ today, older }: ServedAction<Input>) =>
   (name: string): readonly string[] | undefined =>

@@ -263,7 +263,7 @@ function checkPairField(path: DeclarationPath, field: Field | undefined, context
   }
 }
 
-/** A pair tells of both sides, so neither it nor a side may exist for some callers and not for others. */
+/** A pair reveals that both of its items exist, so no rule of the pair or of reading a side may depend on the item. */
 function checkPairRule(path: DeclarationPath, access: unknown, side: string | null, context: DeclarationCheck): void {
   if (!isObject(access) || !dependsOnRows(side === null ? (access as Access) : { read: access.read as never })) return
   const whose = side === null ? 'A rule of a pair' : `The rule to read \`${side}\``

@@ -77,7 +77,7 @@ export function checkKnownKeys(
     checkText([...path, key], given[key], context)
 }
 
-/** Reports a text for readers that is none, or is empty. */
+/** Reports a text for readers that is empty or not a text. */
 export function checkText(path: DeclarationPath, given: unknown, context: DeclarationCheck): void {
   if (given === undefined || (typeof given === 'string' && given.trim() !== '')) return
   const name = path.at(-1)

@@ -200,7 +200,7 @@ function checkAlternative(
     for (const [field, wanted] of Object.entries(value)) checkCondition([...path, field], field, wanted, given, context)
 }
 
-/** A condition must mean the same for statements and documents, and must not tell of values that its caller may not read. */
+/** A condition must mean the same for statements and documents, and must not reveal values that its caller may not read. */
 function checkCondition(
   path: DeclarationPath,
   field: string,

@@ -49,7 +49,7 @@ export interface FieldTerms {
   readonly search?: true
   readonly sort?: true
   readonly filter?: readonly string[]
-  /** For readers only: not a part of the contract, so locks have none of them. */
+  /** For readers only: not a part of the contract, so locks do not contain them. */
   readonly title?: string
   readonly description?: string
   readonly example?: unknown

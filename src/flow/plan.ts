@@ -273,7 +273,7 @@ export interface FamilyRead {
   readonly account: string | null | undefined
   /** When a write is decided from them; missing if none is. */
   readonly time?: number
-  /** Reads only so many rows, those that follow a key. */
+  /** Reads at most `limit` rows, those after a key. */
   readonly page?: { readonly after: RowKey | null; readonly limit: number }
 }
 

@@ -55,7 +55,7 @@ export interface Route {
   /** Reads the parameters of the query string. */
   readonly query: (call: Call, world: ServiceWorld, carried: CarriedVersion) => ListQuery | ItemQuery | null
   readonly target: (request: RequestContext) => Target
-  /** The version's names of an input that a handler points to; undefined for what is no input. */
+  /** The version's names of an input that a handler points to; undefined if there is no such input. */
   readonly inputNames?: (name: string) => readonly string[] | undefined
   /** Throws if the state of the item that the target reads does not allow the operation, or returns what else decides; for explanations. */
   readonly judgeState?: (stored: Readonly<Record<string, unknown>>, request: RequestContext) => RowGuard | undefined

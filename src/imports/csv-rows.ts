@@ -92,13 +92,13 @@ const jsonKinds: readonly string[] = ['list', 'metadata', 'json']
 
 function cellReader({ kind, options }: Field, kinds: FieldKinds): ReadCell {
   const [parse] = fieldKind(kind, kinds).parse ?? []
-  // A null is told from a field that is left out only where that has another value.
+  // An empty cell means null only if a left-out field would get a default instead.
   const empty = options.optional && options.default !== undefined ? null : undefined
   const read = jsonKinds.includes(kind) ? parsedJson : (text: string) => parse?.(text) ?? unguardFormula(text)
   return (text) => (text === null ? empty : read(text))
 }
 
-/** What is no JSON stays a text, which the check of the field refuses. */
+/** A cell that is not JSON stays a text, which the check of the field refuses. */
 function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)

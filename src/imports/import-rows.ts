@@ -28,7 +28,7 @@ import { linesIn } from './lines.ts'
 /** How many lines a transaction has, and how many bytes, except for its last line. */
 const [mostRows, mostBytes] = [500, 1024 * 1024]
 
-/** After so many lines other requests, and the answers of the database, have their turn. */
+/** After this number of lines, other requests and the answers of the database get a turn. */
 const mostAtOnce = 50
 /** After this time a transaction begins with the lines that are there, in milliseconds: a sender may be slow. */
 const patience = 1000

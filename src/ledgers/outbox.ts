@@ -312,7 +312,7 @@ export function* numberEvents({ dialect, restoredAt = 0 }: StoreContext): Steps<
     values: [],
   }
   const [position, horizon] = [Math.max(Number(state?.position), restoredAt), Number(state?.horizon)]
-  // Without values, PostgreSQL plans it anew each time: a plan that was made when the tables were small would read them as a
+  // Without parameters, PostgreSQL plans it each time: a plan that was made when the tables were small would read them as a
   // whole when they have grown.
   const fresh = `SELECT id, sequence, ${marks.moment} AS moment ${fromFresh(dialect, String(horizon))}`
   yield {

@@ -280,7 +280,7 @@ export function rowAlternatives(access: Access, operation: Operation): RowAltern
 export const dependsOnRows = (access: Access): boolean =>
   typeof access === 'object' && Object.values(access).some((rule) => Array.isArray(rule))
 
-/** The resource as older versions declare it: the items that a rule allows are told by those that are stored. */
+/** The resource as older versions declare it, without rules that depend on the item: the rules of the stored resource decide. */
 export function withoutRowRules(own: ResourceDeclaration): ResourceDeclaration {
   const { access } = own
   if (!dependsOnRows(access)) return own

@@ -23,7 +23,7 @@ export interface UndropResult {
 export interface Migration {
   readonly steps: readonly SchemaStep[]
   readonly serves: SchemaComparison['serves']
-  /** The tables of a database that has none of this service; null if it has those. */
+  /** The tables of a database without tables of this service; null if it has those. */
   readonly others: readonly string[] | null
   /** For a declaration whose steps were all applied: throws if it has hazards, otherwise stores its bounds. */
   readonly admit: () => void | Promise<void>
@@ -113,7 +113,7 @@ export function schemaOutdated({
   return new Error(`It does not match the declaration. Missing:\n${list}\n${applyMend}`)
 }
 
-/** The tables of a database that has none of the declared ones; null if it has some. */
+/** The tables of a database without any declared table; null if it has some of these. */
 export function otherTables(
   { state, others }: Pick<SchemaComparison, 'state' | 'others'>,
   collections: readonly Collection[],

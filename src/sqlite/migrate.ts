@@ -57,7 +57,7 @@ export function compareSqliteSchema({
   return compareSchema(state, stored, sqliteDialect, state === null ? readOtherTables(run) : [])
 }
 
-/** The tables of a file that has none of a service. */
+/** The tables and views of a file, without those of SQLite and those named `bylaw_…`. */
 const readOtherTables = (run: RunStatement): string[] =>
   run({
     text: `SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'bylaw!_%' ESCAPE '!' ORDER BY name`,

@@ -147,7 +147,7 @@ function* createInSteps(
 }
 
 /**
- * The refusal of an id that has been used. If not all rows exist for the caller, it does not tell of deleted ones, and with PUT
+ * The refusal of an id that has been used. If not all rows exist for the caller, it does not reveal deleted ones, and with PUT
  * the item of a hidden one does not exist, as if another account had it.
  */
 function* usedId(

@@ -151,7 +151,7 @@ async function matchesOne(
   return false
 }
 
-/** The bytes of a text in base64; undefined if it is none. */
+/** The bytes of a text in base64; undefined if it is not base64. */
 function decoded(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))

@@ -1,4 +1,4 @@
-/** Content reader: takes the content of one message from bytes, so many of them or chunks. Part 8, body size. */
+/** Content reader: reads the content of one message, of a declared length or in chunks. Part 8, body size. */
 import type { Arriving } from './arriving.ts'
 import { type Fault, HeaderLines, malformed } from './header-lines.ts'
 import { hasFraming, headOf } from './message-head.ts'

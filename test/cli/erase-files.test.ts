@@ -15,7 +15,7 @@ import { type Place, places } from '../help/places.ts'
 import { sink } from '../help/sinks.ts'
 import { until } from '../help/until.ts'
 
-/** Stands in each personal value. */
+/** A word that each personal value contains. */
 const mark = 'Zanzibar'
 
 const desk = `import { caller, f, service } from 'bylaw'

@@ -10,7 +10,7 @@ import { type Place, places } from '../help/places.ts'
 import { sink } from '../help/sinks.ts'
 import { until } from '../help/until.ts'
 
-/** Stands in each personal value. */
+/** A word that each personal value contains. */
 const mark = 'Zanzibar'
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked at as they are

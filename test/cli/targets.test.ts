@@ -29,7 +29,7 @@ const distributes = `
 CREATE FUNCTION create_distributed_table(regclass, text, colocate_with text) RETURNS void LANGUAGE sql AS '';
 CREATE FUNCTION get_shard_id_for_distribution_column(regclass, integer) RETURNS bigint LANGUAGE sql AS 'SELECT CAST($2 % 4 AS bigint)'`
 
-/** A database of a target: a server behind a proxy that hides from it what it knows and the target does not. */
+/** A PostgreSQL database that behaves like the target: a proxy replaces the texts that the target does not know. */
 async function databaseOf(t: TestContext, target: string): Promise<string> {
   const { url, drop } = await freshPostgres()
   t.after(drop)

@@ -43,7 +43,7 @@ const shop = service({
   },
 })
 
-/** A place of contents, with what tests need to look into it: the names of all contents, incomplete ones too. */
+/** A place of contents; `stored` lists the names of all contents in it, incomplete ones too. */
 interface TestPlace {
   readonly contents: ContentStore
   readonly stored: () => Promise<string[]>

@@ -28,7 +28,7 @@ const keys: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   receipts: { id: "'rec_' || n || x.id", by_orderId: '\'ord_\' || n || x."by_orderId"' },
 }
 
-/** Copies each row of a table so many times. */
+/** The statement that adds `count` copies of each row of a table. */
 const copies = (table: string, count: number): string => {
   const object = Object.entries(keys[table] ?? {}).map(([name, value]) => `'${name}', ${value}`)
   return `INSERT INTO "${table}" SELECT (jsonb_populate_record(x, jsonb_build_object(${object.join(', ')}))).* FROM "${table}" AS x, generate_series(1, ${count}) AS n`

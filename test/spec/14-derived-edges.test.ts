@@ -1,4 +1,4 @@
-/** Derived fields and states where they meet: an item that refers to itself, keys that are sent again, values that do not fit. R225, R98. */
+/** Derived fields together with states: an item that refers to itself, keys that are sent again, values that do not fit. R225, R98. */
 import assert from 'node:assert/strict'
 import { count, f, max, resource, service, sum } from 'bylaw'
 import { type Door, doors, spec } from '../help/door.ts'

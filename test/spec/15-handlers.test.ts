@@ -1,4 +1,4 @@
-/** Handlers: which writes run them, what they are given, and what becomes of what they write and refuse. R226, R227. */
+/** Handlers: which writes run them, their arguments, and the effects of their writes and refusals. R226, R227. */
 // long because: one service, and one handler for each case
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
@@ -66,10 +66,10 @@ const shop = service({
   },
 })
 
-/** What the next run of `placements` does between reading and the end. */
+/** Called by the next run of `placements` between its reads and its end. */
 let meanwhile: (() => Promise<unknown>) | null = null
 let placementRuns = 0
-/** The calls that a handler makes after its end, and what becomes of them. */
+/** Lets a handler make calls after its end, and the outcomes of these calls. */
 let [goOn, lost]: [() => void, Promise<unknown[]>] = [() => {}, Promise.resolve([])]
 
 const handled = shop.handlers(

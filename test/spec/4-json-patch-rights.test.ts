@@ -1,4 +1,4 @@
-/** Part 4 of the contract, methods: what a JSON Patch can reach: rights, hidden values, older versions, idempotency keys. */
+/** Part 4 of the contract, methods: JSON Patch with rights, hidden values, older versions and idempotency keys. */
 import assert from 'node:assert/strict'
 import { f, service } from 'bylaw'
 import { type Answer, doors, spec } from '../help/door.ts'

@@ -1,4 +1,4 @@
-/** Parts 2 to 6 of the contract: what becomes of pairs, and what follows them: tags, embedded rows, events. */
+/** Parts 2 to 6 of the contract: changes of pairs, and their effects on tags, embedded rows and events. */
 import assert from 'node:assert/strict'
 import { before } from 'node:test'
 import { doors, spec } from '../help/door.ts'

@@ -39,7 +39,7 @@ interface Item {
   readonly rank: number
 }
 
-/** The rows as they should be. Notes belong to accounts, and so do links. */
+/** The expected rows. Notes belong to accounts, and so do links. */
 interface Model {
   readonly labels: Item[]
   readonly notes: Record<Who, Item[]>

@@ -30,7 +30,7 @@ doors(
     }
     const nobody = 'ord_01h455vb4pex5vsknk084sn02q'
     const idsOf = (answer: { json: { data: { id: string }[] } }) => answer.json.data.map(({ id }) => id)
-    /** Two answers are the same but for the ids that were asked for. */
+    /** Asserts that a hidden id and an unknown one are answered in the same way, except for the id. */
     const asUnknown = async (who: string, method: string, path: (id: string) => string, id: string, json?: unknown) => {
       const [hidden, unknown] = [await send(who, method, path(id), json), await send(who, method, path(nobody), json)]
       assert.equal(hidden.status, 404, `${method} ${path(id)} ${hidden.text}`)

@@ -46,7 +46,7 @@ interface Received {
   readonly ended: string
 }
 
-/** What a client receives that first waits for so long, and how its connection ends. */
+/** Returns what a client receives that starts to read after `waits` ms, and how its connection ends. */
 function receive(port: number, bytes: string, waits = 0): Promise<Received> {
   return new Promise((resolve) => {
     let [text, ended] = ['', 'normally']
@@ -63,14 +63,14 @@ function receive(port: number, bytes: string, waits = 0): Promise<Received> {
   })
 }
 
-/** The connection was reset, and what came before is not a whole answer. */
+/** Asserts that the connection was reset, and that the bytes before are not a complete answer. */
 function broken({ text, ended }: Received, before: readonly number[] = []): void {
   assert.equal(ended, 'ECONNRESET', `${text.length} bytes: ${text.slice(0, 500)}`)
   if (text === '') return
   assert.throws(() => answers(text), /cut off|no answer/, String(before))
 }
 
-/** How the clients of Node see it. */
+/** Asserts that the HTTP clients of Node report a broken answer. */
 async function seenByClients(port: number, headers: Record<string, string>): Promise<void> {
   const byHttp = new Promise((resolve, reject) => {
     const sent = request({ port, host: '127.0.0.1', path: page, headers, agent: false }, async (incoming) => {

@@ -1,4 +1,4 @@
-/** Contract section 13: descriptions and examples that a declaration has reach the OpenAPI document, and no contract. */
+/** Contract section 13: descriptions and examples of a declaration are in the OpenAPI document, and in no contract. */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { f, now, Problem, service } from 'bylaw'

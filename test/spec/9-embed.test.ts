@@ -75,7 +75,7 @@ doors('embed in older versions', shop, (door) => {
   })
   const get = async (path: string) => (await door.send('GET', path)).json
 
-  /** The names that a version offers for each path, and whether each is what the version reads alone. */
+  /** The names that `embed` can have in a version, by path. */
   const table: [version: string, path: string, names: string][] = [
     ['v3', '/orders', 'customer, customer.account, buyer, buyer.orders, agent'],
     ['v2', '/orders', 'client, client.account, payer, payer.orders'],

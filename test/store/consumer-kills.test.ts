@@ -42,7 +42,7 @@ export default service({
 `,
 }
 
-/** What a consumer has seen: the sequences of each item, each when it came first, and how many came again. */
+/** The events that a consumer has got: the sequences of each item in the order of their first arrival, and the number of repeats. */
 class Sightings {
   readonly items = new Map<string, number[]>()
   repeated = 0
@@ -57,7 +57,7 @@ class Sightings {
     return [...this.items.values()].reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** Each item's events came in order, and none is missing. */
+  /** Asserts that the events of each item came in order, and that no event is missing. */
   judge(consumer: string, revisions: ReadonlyMap<string, number>): void {
     for (const [item, revision] of revisions)
       assert.deepEqual(

@@ -1,4 +1,4 @@
-/** What a database stores twice is compared: index columns, totals and idempotency keys with the rows. */
+/** Compares values that a database stores twice: index columns, totals and idempotency keys with the rows. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { count, f, service, sum } from 'bylaw'

@@ -26,7 +26,7 @@ const operator = { account: null, scopes: ['reactions:read', 'reactions:write'] 
 const customer = (account: string) => ({ account, scopes: ['orders:use'] })
 type As = typeof reader | ReturnType<typeof customer>
 
-/** A service whose reaction fails for notes that begin with `bad`, until it is mended. */
+/** A service whose reaction fails for notes that begin with `bad`, until `mended` is true. */
 function failingShop(t: TestContext, database: string, made: typeof api = api) {
   const seen: string[] = []
   /** `during` is called in each try before it fails. */

@@ -157,7 +157,7 @@ const upgrades: Readonly<
   ],
 }
 
-/** Writes lines of two orders through a node: new ones, another value, another order, and one that goes. */
+/** Writes lines of two orders through a node: creates some, changes a value, moves one to the other order, and removes one. */
 async function write(
   { ask }: Node,
   path: string,
@@ -178,7 +178,7 @@ async function write(
   assert.equal((await ask('DELETE', at(3))).status, 204)
 }
 
-/** The totals of an order as a node shows them, and as they follow from its lines. */
+/** The totals of orders as a node shows them, and as computed from the lines. */
 async function compare({ ask }: Node, path: string, { lines, amount, owner, total }: Names, orders: readonly string[]) {
   const { data } = (await ask('GET', `${path}/${lines}?limit=100`)).json
   return Promise.all(

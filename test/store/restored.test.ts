@@ -1,4 +1,4 @@
-/** After a restore no strong tag stands for two contents, cursors from before are refused, and events get higher numbers. */
+/** After a restore no strong tag belongs to two contents, cursors from before are refused, and events get higher numbers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { count, f, service } from 'bylaw'
@@ -49,7 +49,7 @@ interface Seen {
   readonly content: string
 }
 
-/** What each path answers, by its path. */
+/** The tag and the content of each path. */
 async function look({ ask }: Node): Promise<ReadonlyMap<string, Seen>> {
   const all = new Map<string, Seen>()
   for (const path of paths) {
@@ -59,11 +59,11 @@ async function look({ ask }: Node): Promise<ReadonlyMap<string, Seen>> {
   return all
 }
 
-/** Fails if a tag stood for another content at its path before. */
+/** Fails if a path had the same tag with another content before. */
 function compare(all: ReadonlyMap<string, Seen>, known: Map<string, string>): void {
   for (const [path, { tag, content }] of all) {
     const before = known.get(`${path} ${tag}`)
-    assert.ok(before === undefined || before === content, `${path} ${tag} stands for ${before} and ${content}`)
+    assert.ok(before === undefined || before === content, `${path} ${tag} belongs to ${before} and ${content}`)
     known.set(`${path} ${tag}`, content)
   }
 }

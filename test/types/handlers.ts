@@ -1,4 +1,4 @@
-/** The types that handlers are given, and handlers that do not compile; nothing here runs. */
+/** The types of the arguments of handlers, and handlers that do not compile; nothing here runs. */
 import { f, service, sum } from 'bylaw'
 import type { Equal, Proof } from './equal.ts'
 
