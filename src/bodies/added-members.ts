@@ -31,10 +31,10 @@ function embeddedMembers(
   const tops = relationsOf(own.name, resources, own.settings.naming).filter(({ name }) => names.includes(name))
   const properties = tops.map(({ name, by, resource, pair }): [string, DocumentPart] => {
     const there = resources.get(resource) as Resource
-    const known = new Set(embeddableNames(there, resources))
+    const embeddable = new Set(embeddableNames(there, resources))
     const below = names.flatMap((path) => (path.startsWith(`${name}.`) ? path.slice(name.length + 1) : []))
     // The schema of its items has the names that it can embed itself.
-    const inner = below.every((one) => known.has(one)) ? {} : embeddedMembers(there, below, resources, schemas)
+    const inner = below.every((one) => embeddable.has(one)) ? {} : embeddedMembers(there, below, resources, schemas)
     const more = { ...inner, ...(pair !== undefined && schemas.pair(resources.get(pair) as Resource)) }
     const item = { ...schemas.item(there) }
     const schema = Object.keys(more).length > 0 ? { allOf: [item, { type: 'object', properties: more }] } : item

@@ -25,7 +25,7 @@ export function storedTerms(
   const nullable = unfilled.flatMap(([collection, fields]) =>
     fields.map((field) => ({ collection, field, widen: withNull })),
   )
-  const known = new Map(
+  const termsByName = new Map(
     [...resources.keys()].map((name) => {
       const terms = { ...termsOf(name) }
       for (const field of unlinked(name)) terms[field] = withNull(terms[field] as FieldTerms)
@@ -34,12 +34,12 @@ export function storedTerms(
   )
   const all = [...wider, ...nullable]
   for (const { collection, field, widen } of all)
-    for (const [resource, terms] of known)
+    for (const [resource, terms] of termsByName)
       for (const name of namesOf(resource, collection, field)) {
         const own = terms[name]
         if (own) terms[name] = widen(own)
       }
-  return (resource) => known.get(resource) ?? termsOf(resource)
+  return (resource) => termsByName.get(resource) ?? termsOf(resource)
 }
 
 const withNull = (terms: FieldTerms): FieldTerms => ({ ...terms, nullable: true })

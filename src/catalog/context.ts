@@ -215,18 +215,18 @@ export function viewStoredRow(
   const revision = Number(row.revision)
   const same = alike.has(shape)
   if (same && !hasKeptForOthers(stored.hidden)) return { is: 'found', ...stored, revision, view: null }
-  const seen = viewRow(collection, own, { ...stored, shape: same ? own : shape })
-  return { is: 'found', ...encodeDocument(collection, seen.document), revision, view: seen, shape }
+  const viewed = viewRow(collection, own, { ...stored, shape: same ? own : shape })
+  return { is: 'found', ...encodeDocument(collection, viewed.document), revision, view: viewed, shape }
 }
 
 /** The hidden column of a row: its write-only fields, and the values that nodes of other declarations need. */
 export function hiddenColumn(
   { collection, shape, former }: PreparedCollection,
-  seen: ViewedRow | null,
+  viewed: ViewedRow | null,
   row: Stored,
   rows: readonly (Members | null)[] = [],
 ): string | null {
-  const view = seen?.view ?? null
+  const view = viewed?.view ?? null
   return former || view ? withKeptForOthers(collection, { own: shape, former }, view, row, rows) : row.hidden
 }
 

@@ -79,8 +79,8 @@ export function* withoutWaitingTotals(context: StoreContext, plan: Create): Step
  * What the row of an event keeps for nodes of other declarations; null if it keeps nothing. Write-only values are never in
  * events: the stored layout names those of newer shapes too.
  */
-export function* keptByEvent(own: PreparedCollection, seen: ViewedRow, doc: string): Steps<string | null> {
-  const hidden = hiddenColumn(own, seen, { doc, hidden: null })
+export function* keptByEvent(own: PreparedCollection, viewed: ViewedRow, doc: string): Steps<string | null> {
+  const hidden = hiddenColumn(own, viewed, { doc, hidden: null })
   if (!hasKeptForOthers(hidden)) return null
   const [row] = yield readLayoutStatement
   const { tables } = JSON.parse(row?.value as string) as Layout

@@ -147,8 +147,8 @@ export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: Fi
     const there = target === undefined ? undefined : elsewhere(step, target, to)
     // review/moved-fields.ts has already refused such a declaration.
     if (!link || !there || link.from !== 'document') throw new Error(lostFieldMessage(step, name))
-    const known = joins.findIndex((one) => one.by === link.name && one.collection === there.resource)
-    const at = known >= 0 ? known : joins.push({ by: link.name, collection: there.resource }) - 1
+    const index = joins.findIndex((one) => one.by === link.name && one.collection === there.resource)
+    const at = index >= 0 ? index : joins.push({ by: link.name, collection: there.resource }) - 1
     const kept = keptFieldName(step, name)
     const otherwise = sources.delete(kept) ? keptFieldSource(program.of, kept, joins) : null
     sources.set(name, { from: 'row', at, name: kept, there, map: null, otherwise })
@@ -158,8 +158,8 @@ export function mapDown(program: VersionMapping, step: ChangeStep, elsewhere: Fi
 
 /** A kept value is write-only, so the answered document lacks it: join the row with itself to read it. */
 function keptFieldSource(of: string, name: string, joins: RowJoin[]): ValueSource {
-  const known = joins.findIndex(({ withWriteOnly }) => withWriteOnly)
-  const at = known >= 0 ? known : joins.push({ by: 'id', collection: of, withWriteOnly: true }) - 1
+  const index = joins.findIndex(({ withWriteOnly }) => withWriteOnly)
+  const at = index >= 0 ? index : joins.push({ by: 'id', collection: of, withWriteOnly: true }) - 1
   return { from: 'row', at, name, map: null, otherwise: null }
 }
 

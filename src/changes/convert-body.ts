@@ -44,9 +44,9 @@ interface WriteContext {
 /** The caller's permissions on current fields; a refusal names the field as the version does. */
 export const versionPermissions = (
   { names }: Pick<ResourceConversion, 'names'>,
-  { refuse, ...hand }: Permissions,
+  { refuse, ...rest }: Permissions,
 ): Permissions => ({
-  ...hand,
+  ...rest,
   refuse: (field, lacks) => refuse(names(field)[0] ?? field, lacks),
 })
 
@@ -68,12 +68,12 @@ export function convertCreate(
 export function convertReplace(
   own: ResourceConversion,
   body: VersionDocument,
-  seen: VersionDocument | null,
+  stored: VersionDocument | null,
   writer: WriteContext,
 ): VersionDocument {
   const { resource, today } = own
   const { address, permissions, rows } = writer
-  if (seen === null) {
+  if (stored === null) {
     const document = replaceDocument(resource, body, null, address, permissions)
     // The key comes from the address.
     const values = newItemValues(own, body, document, permissions)
@@ -83,23 +83,23 @@ export function convertReplace(
     )
     return withWrittenValues(own, converted, { before: null, values, body, permissions })
   }
-  const was = olderDocument(own, maskConcealed(own, seen, permissions), rows)
+  const was = olderDocument(own, maskConcealed(own, stored, permissions), rows)
   const next = replaceDocument(resource, body, was, address, permissions)
   const named = Object.keys(body).filter((name) => Object.hasOwn(next, name))
   const sent = { ...was, ...Object.fromEntries(named.map((name) => [name, next[name]])) }
-  return changeStored(own, { body, was, next, sent }, seen, writer)
+  return changeStored(own, { body, was, next, sent }, stored, writer)
 }
 
 export function convertPatch(
   own: ResourceConversion,
   body: VersionDocument,
-  seen: VersionDocument,
+  stored: VersionDocument,
   writer: WriteContext,
 ): VersionDocument {
   const { address, permissions, rows, merge } = writer
-  const was = olderDocument(own, maskConcealed(own, seen, permissions), rows)
+  const was = olderDocument(own, maskConcealed(own, stored, permissions), rows)
   const next = changeDocument(own.resource, body, was, address, permissions, merge)
-  return changeStored(own, { body, was, next, sent: next }, seen, writer)
+  return changeStored(own, { body, was, next, sent: next }, stored, writer)
 }
 
 /** Whether a caller may send the field; the key counts, as creating an item may need it. */
@@ -164,25 +164,25 @@ export const isAlwaysRefused = (member: Member, permissions: Permissions): boole
 /** Sets fields that the writer may not know to null, so that no comparison depends on them. */
 export function maskConcealed(
   { today }: Pick<ResourceConversion, 'today'>,
-  seen: VersionDocument,
+  stored: VersionDocument,
   permissions: Permissions,
   isNull = isConcealed,
 ): VersionDocument {
   const concealed = today.members
     .filter((member) => isNull(member, permissions))
     .map(({ name }) => [name, null] as const)
-  return concealed.length === 0 ? seen : { ...seen, ...Object.fromEntries(concealed) }
+  return concealed.length === 0 ? stored : { ...stored, ...Object.fromEntries(concealed) }
 }
 
 /** Converts a stored document to the older version, write-only fields included. */
 export function olderDocument(
   { resource, today, convertDown }: ResourceConversion,
-  seen: VersionDocument,
+  stored: VersionDocument,
   rows: JoinedTexts = [],
 ): VersionDocument {
-  const values = runConversion(today, seen, 0, () =>
+  const values = runConversion(today, stored, 0, () =>
     convertDown(
-      seen,
+      stored,
       rows.map((row) => (row === null ? null : (JSON.parse(row) as VersionDocument))),
     ),
   )
@@ -210,7 +210,7 @@ interface OlderWrite {
 function changeStored(
   own: ResourceConversion,
   { body, was: shown, next, sent }: OlderWrite,
-  seen: VersionDocument,
+  stored: VersionDocument,
   { address, permissions }: WriteContext,
 ): VersionDocument {
   const { today } = own
@@ -223,10 +223,10 @@ function changeStored(
     if (from !== 'caller' || value === undefined) continue
     const isSent = () => own.names(name).some((one) => Object.hasOwn(body, one))
     if (isAlwaysRefused(member, permissions) ? !isSent() : isSameJson(value, was[name])) continue
-    patch[name] = mergePatchFor(field, seen[name], value)
+    patch[name] = mergePatchFor(field, stored[name], value)
   }
   const converted = withOlderNames(own, () =>
-    changeDocument(today, patch, seen, address, versionPermissions(own, permissions)),
+    changeDocument(today, patch, stored, address, versionPermissions(own, permissions)),
   )
   return withWrittenValues(own, converted, { before: was, values: is, body, permissions })
 }

@@ -47,14 +47,14 @@ export interface Representation extends AnswerRenderer {
   readonly create: (body: VersionDocument, permissions: Permissions) => VersionDocument
   readonly replace: (
     body: VersionDocument,
-    seen: VersionDocument | null,
+    prior: VersionDocument | null,
     address: ItemAddress,
     permissions: Permissions,
     rows?: JoinedTexts,
   ) => VersionDocument
   readonly change: (
     body: VersionDocument,
-    seen: VersionDocument,
+    prior: VersionDocument,
     address: ItemAddress,
     permissions: Permissions,
     rows?: JoinedTexts,
@@ -90,9 +90,9 @@ export const storedRepresentation = (today: Resource): Representation => ({
   today,
   joined: [],
   create: (body, permissions) => createDocument(today, body, permissions),
-  replace: (body, seen, address, permissions) => replaceDocument(today, body, seen, address, permissions),
-  change: (body, seen, address, permissions, _, merge) =>
-    changeDocument(today, body, seen, address, permissions, merge),
+  replace: (body, prior, address, permissions) => replaceDocument(today, body, prior, address, permissions),
+  change: (body, prior, address, permissions, _, merge) =>
+    changeDocument(today, body, prior, address, permissions, merge),
   answer: null,
   answers: null,
   names: (field) => [field],
@@ -130,10 +130,10 @@ export function olderRepresentation(
     today,
     joined: down.joined,
     create: (body, permissions) => keepUnlinkedValues(own, body, convertCreate(own, body, permissions)),
-    replace: (body, seen, address, permissions, rows = []) =>
-      keepUnlinkedValues(own, body, convertReplace(own, body, seen, { address, permissions, rows })),
-    change: (body, seen, address, permissions, rows = [], merge) =>
-      keepUnlinkedValues(own, body, convertPatch(own, body, seen, { address, permissions, rows, merge }), rows, merge),
+    replace: (body, prior, address, permissions, rows = []) =>
+      keepUnlinkedValues(own, body, convertReplace(own, body, prior, { address, permissions, rows })),
+    change: (body, prior, address, permissions, rows = [], merge) =>
+      keepUnlinkedValues(own, body, convertPatch(own, body, prior, { address, permissions, rows, merge }), rows, merge),
     ...answerRenderer(resource, today, down),
     names,
     ask: (comparison) =>

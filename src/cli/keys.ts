@@ -205,7 +205,7 @@ function keyNameOf({ given }: KeysCommandContext): string {
 function keyHolderOf({ given, service }: KeysCommandContext): Holder {
   const { scopes = {} } = service.declaration
   const tiers = [...(service.quotas?.tiers.keys() ?? [])]
-  const known = (flag: string, names: readonly string[], one: string): string => {
+  const knownName = (flag: string, names: readonly string[], one: string): string => {
     if (names.includes(one)) return one
     const guess = nearestName(one, names)
     const there = names.length === 0 ? `${service.name} declares none.` : `There are ${listInWords(names, 'and')}.`
@@ -217,8 +217,8 @@ function keyHolderOf({ given, service }: KeysCommandContext): Holder {
     throw commandError('--account has to be a text of at most 255 characters.', 'As in:  --account acc_1')
   return {
     account,
-    scopes: [...new Set(listFlag(given, 'scopes'))].map((one) => known('scopes', Object.keys(scopes), one)),
-    tier: tier === undefined ? null : known('tier', tiers, tier),
+    scopes: [...new Set(listFlag(given, 'scopes'))].map((one) => knownName('scopes', Object.keys(scopes), one)),
+    tier: tier === undefined ? null : knownName('tier', tiers, tier),
     features: [...new Set(listFlag(given, 'features'))],
   }
 }

@@ -52,8 +52,8 @@ function settingDifferences(before: Contract, after: Contract): Difference[] {
     Object.hasOwn((before.resources[name] as ResourceContract).settings, path) ||
     Object.hasOwn((after.resources[name] as ResourceContract).settings, path)
   // A setting that only one contract names is not compared: the other one is of a release that did not have this setting.
-  const known = Object.keys(before.settings).filter((path) => Object.hasOwn(after.settings, path))
-  return known.flatMap((path) => {
+  const sharedPaths = Object.keys(before.settings).filter((path) => Object.hasOwn(after.settings, path))
+  return sharedPaths.flatMap((path) => {
     const [had, has] = [before.settings[path], after.settings[path]]
     const followed = kept.some((name) => !own(name, path))
     const general = followed ? settingDifference(`settings.${path}`, path, had, has) : []

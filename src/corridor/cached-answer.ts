@@ -236,21 +236,21 @@ export function rememberAnswer(
   { query, reply }: Pick<CachedAnswer, 'query' | 'reply'>,
   store: Pick<Store, 'isUnaffected'>,
 ): CachedAnswer {
-  const known = { query, reply: copyReply(reply), encoded: new Map(), repeated: false, collection }
-  if (mark === null || reply.status !== 200 || typeof reply.body !== 'string' || reply.body === '') return known
+  const entry = { query, reply: copyReply(reply), encoded: new Map(), repeated: false, collection }
+  if (mark === null || reply.status !== 200 || typeof reply.body !== 'string' || reply.body === '') return entry
   const size = 2 * reply.body.length
   // The rows of the answer before are not known, as it was not kept.
   const isSame = (since: string) => {
-    const chosen = chosenRows(known)
+    const chosen = chosenRows(entry)
     return chosen !== null && store.isUnaffected?.(chosen, since) === true
   }
-  known.repeated = once.get(key, mark, isSame) === true
-  if (known.repeated || answers.latest(key)?.repeated) answers.put(key, mark, known, size)
+  entry.repeated = once.get(key, mark, isSame) === true
+  if (entry.repeated || answers.latest(key)?.repeated) answers.put(key, mark, entry, size)
   else {
     answers.delete(key)
     once.put(key, mark, true, Math.max(size, leastCharacters))
   }
-  return known
+  return entry
 }
 
 /** A copy of an answer, so that headers can be added to it. */

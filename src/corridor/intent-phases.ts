@@ -85,9 +85,9 @@ export const intentPhase = phase({
   pass: ({ call, context, match, route, versioned, identified, query }) => {
     const { world } = context
     const { carried } = versioned
-    const asked = { call, caller: identified.caller, carried, params: match.params, query, body: null, world }
-    if (route.importing) return route.parse(asked) // its content is read while it is carried out
-    return parseIntent(asked, route, context, versioned.version)
+    const request = { call, caller: identified.caller, carried, params: match.params, query, body: null, world }
+    if (route.importing) return route.parse(request) // its content is read while it is carried out
+    return parseIntent(request, route, context, versioned.version)
   },
 })
 

@@ -42,8 +42,8 @@ export const credentialHeaders = ({ apiKeyHeader }: Settings['auth']): readonly 
 /** Adds names of headers to `Vary` that it does not have. R145. */
 export function addVary(headers: Record<string, string>, names: readonly string[]): void {
   for (const name of names) {
-    const known = headers.Vary
-    if (!`, ${known},`.includes(`, ${name},`)) headers.Vary = known ? `${known}, ${name}` : name
+    const vary = headers.Vary
+    if (!`, ${vary},`.includes(`, ${name},`)) headers.Vary = vary ? `${vary}, ${name}` : name
   }
 }
 

@@ -68,10 +68,10 @@ function decide(write: DocumentWrite, results: readonly EffectReadResult[], reas
   return [tablePlan(enableCursor, { id, position, enabled: 1, none: 0 })]
 }
 
-const positionOf = (seen: EffectReadResult | undefined): number =>
-  seen && 'rows' in seen ? Number((seen.rows[0] as { position?: unknown } | undefined)?.position ?? 0) : 0
+const positionOf = (result: EffectReadResult | undefined): number =>
+  result && 'rows' in result ? Number((result.rows[0] as { position?: unknown } | undefined)?.position ?? 0) : 0
 
-function admitAnother(seen: EffectReadResult | undefined): void {
-  if (seen && 'rows' in seen && seen.rows.length >= mostEndpoints)
+function admitAnother(result: EffectReadResult | undefined): void {
+  if (result && 'rows' in result && result.rows.length >= mostEndpoints)
     throw new Problem('conflict', `There are ${mostEndpoints} endpoints already; remove one that is not used.`)
 }

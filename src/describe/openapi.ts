@@ -125,10 +125,10 @@ function schemaContextOf(
 
 /** The terms of each resource, cached. */
 function termsByResource({ resources }: ServedVersion): (name: string) => ReturnType<typeof fieldTermsOf> {
-  const known = new Map<string, ReturnType<typeof fieldTermsOf>>()
+  const termsByName = new Map<string, ReturnType<typeof fieldTermsOf>>()
   return (name) => {
-    const own = known.get(name) ?? fieldTermsOf(resources.get(name) as Resource, resources)
-    known.set(name, own)
+    const own = termsByName.get(name) ?? fieldTermsOf(resources.get(name) as Resource, resources)
+    termsByName.set(name, own)
     return own
   }
 }

@@ -96,9 +96,9 @@ export const judgeWrite =
     return stateGuard(context, today, { own: { operation, document }, owner }, timed(request))
   }
 
-export const timed = <A extends RequestContext>(asked: A): A & Pick<Intent, 'time'> => ({
-  ...asked,
-  time: asked.world.now(),
+export const timed = <A extends RequestContext>(request: A): A & Pick<Intent, 'time'> => ({
+  ...request,
+  time: request.world.now(),
 })
 
 /** Checks, under a lock, that the state of the owner allows a write of its child; undefined if all states do. */

@@ -13,8 +13,8 @@ export class Prepared {
 
   /** The form of this name, made at its first use. */
   form<Form>(name: string, make: () => Form): Form {
-    const known = this.#forms.get(name) as Form | undefined
-    if (known !== undefined) return known
+    const existing = this.#forms.get(name) as Form | undefined
+    if (existing !== undefined) return existing
     const form = make()
     this.#forms.set(name, form)
     return form

@@ -6,8 +6,8 @@ export class ServiceState {
 
   /** The part that `make` makes, made from `given` at its first use. */
   of<Given, Part extends object>(make: (given: Given) => Part, given: Given): Part {
-    const known = this.#parts.get(make) as Part | undefined
-    if (known) return known
+    const existing = this.#parts.get(make) as Part | undefined
+    if (existing) return existing
     const part = make(given)
     this.#parts.set(make, part)
     return part

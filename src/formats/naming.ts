@@ -101,16 +101,16 @@ export function isPlural(name: string): boolean {
 export function pluralOf(name: string): string {
   const [before, word] = splitNoun(name)
   if (isPlural(word)) return name
-  const known = irregularPlural.get(word)
-  if (known) return before + known
+  const exception = irregularPlural.get(word)
+  if (exception) return before + exception
   if (/[^aeiou]y$/.test(word)) return `${before}${word.slice(0, -1)}ies`
   return before + word + (/(s|x|z|ch|sh)$/.test(word) ? 'es' : 's')
 }
 
 export function singularOf(name: string): string {
   const [before, word] = splitNoun(name)
-  const known = Object.hasOwn(irregular, word) ? irregular[word as keyof Irregular] : undefined
-  return before + (known ?? regularSingularOf(word))
+  const exception = Object.hasOwn(irregular, word) ? irregular[word as keyof Irregular] : undefined
+  return before + (exception ?? regularSingularOf(word))
 }
 
 function regularSingularOf(word: string): string {

@@ -59,8 +59,8 @@ export class ListReader {
 
   #prepare(resource: Resource, filters: ListParameter[], sort: string | undefined): PreparedList {
     const name = JSON.stringify([resource.name, filters, sort])
-    const known = this.#prepared.get(name)
-    if (known) return known
+    const existing = this.#prepared.get(name)
+    if (existing) return existing
     const rules = this.#rulesOf(resource)
     const faults: Violation[] = []
     const where = filterConditions(filters, rules, faults)

@@ -9,14 +9,14 @@ import { withDerivedValues } from '../rows/collection.ts'
 import { HandlerFault, violationFault, writesWrongly } from './handler-fault.ts'
 
 /** A document with changed fields. Handlers may change read-only fields, but not derived ones. */
-export function patchedDocument(resource: Resource, seen: Document, patch: unknown): Document {
+export function patchedDocument(resource: Resource, prior: Document, patch: unknown): Document {
   const given = checkedFields(
     resource,
     patch,
-    seen,
+    prior,
     ({ from, name }) => from !== 'address' && !isManaged(resource, name),
   )
-  const document = completeDocumentBy(resource, ({ name }) => (given.has(name) ? given.get(name) : seen[name]))
+  const document = completeDocumentBy(resource, ({ name }) => (given.has(name) ? given.get(name) : prior[name]))
   return withDerivedValues(resource.collection.fields, document)
 }
 
@@ -56,7 +56,7 @@ const isManaged = ({ created, updated, machine, byName }: Resource, name: string
 function checkedFields(
   resource: Resource,
   patch: unknown,
-  seen: Document | null,
+  prior: Document | null,
   isWritable: (member: Member) => boolean,
 ): ReadonlyMap<string, unknown> {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch) || patch instanceof Promise)
@@ -70,7 +70,8 @@ function checkedFields(
     else if (member.field.kind === 'file')
       addViolation(faults, `/${name}`, 'read-only-field', 'is a file, which PUT and DELETE of its URL write.')
     else if (!isWritable(member)) addViolation(faults, `/${name}`, 'read-only-field', 'is set by the service.')
-    else given.set(name, member.check(mergePatch(member.field, seen?.[name], value), `/${name}`, faults, seen?.[name]))
+    else
+      given.set(name, member.check(mergePatch(member.field, prior?.[name], value), `/${name}`, faults, prior?.[name]))
   }
   if (faults.length > 0) throw violationFault(writesWrongly(resource.name), faults)
   return given

@@ -21,10 +21,10 @@ import { revisionActions, revisionView } from './revision-view.ts'
 export function revisionRoutes(context: EndpointContext): Route[] {
   const { history } = context.resource.declaration
   if (!history) return []
-  let known: ReadonlyMap<string, string> | undefined
+  let names: ReadonlyMap<string, string> | undefined
   const viewFor = (request: Pick<RequestContext, 'caller' | 'world'>) => {
-    known ??= revisionActions(context)
-    return revisionView(context, known, request)
+    names ??= revisionActions(context)
+    return revisionView(context, names, request)
   }
   return [listRoute(context, history.read, viewFor), readRoute(context, history.read, viewFor)]
 }

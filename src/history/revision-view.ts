@@ -71,11 +71,11 @@ const plainActions: readonly string[] = ['created', 'updated', 'deleted']
 /** The stored actions of a resource with their names in a version, also those that states had in other versions. */
 export function revisionActions(context: EndpointContext): ReadonlyMap<string, string> {
   const own = actionsOf(context)
-  const known = new Map(own)
+  const names = new Map(own)
   for (const contexts of context.versions.values())
     for (const other of contexts.values())
       if (other.representation.today === context.representation.today)
         for (const [stored, name] of actionsOf(other))
-          if (!known.has(name)) known.set(name, own.get(stored) ?? 'updated')
-  return known
+          if (!names.has(name)) names.set(name, own.get(stored) ?? 'updated')
+  return names
 }

@@ -249,10 +249,10 @@ type EventRows = readonly EventRow[]
 /** The row of an event, if nodes of another declaration would not see its values in the event alone. */
 export function* ownRowOfEvent(
   own: PreparedCollection,
-  seen: ViewedRow,
+  viewed: ViewedRow,
   { key: { id }, doc, revision }: Pick<RecordedChange, 'key' | 'doc' | 'revision'>,
 ): Steps<EventRows> {
-  const hidden = yield* keptByEvent(own, seen, doc)
+  const hidden = yield* keptByEvent(own, viewed, doc)
   return hidden === null ? [] : [{ of: null, id, shape: own.shape, revision, doc, hidden }]
 }
 
@@ -275,13 +275,13 @@ export function* recordDeletion(
 ): Steps<number> {
   const ledgers = yield* ledgersOf(context, own)
   if (!ledgers) return revision
-  const seen = viewStoredRow(own, { ...stored, revision })
+  const viewed = viewStoredRow(own, { ...stored, revision })
   const { shape } = own
-  const { doc } = seen
+  const { doc } = viewed
   const change = { key, revision: revision + 1, action: 'deleted', doc, shape, time, ledgers }
   const event = eventValues(context, own.collection, change)
   yield* recordEvent(context, event)
-  yield* recordRowsOfEvent(context.dialect, event, [...(yield* ownRowOfEvent(own, seen, change)), ...joined])
+  yield* recordRowsOfEvent(context.dialect, event, [...(yield* ownRowOfEvent(own, viewed, change)), ...joined])
   return revision + 1
 }
 
@@ -297,8 +297,8 @@ export function eventValues(
   const id = eventIdOf(at, [name, account, parent, key.id, revision])
   const type = `${collection.eventPrefix}.${action}`
   const sequence = restoredAt + revision
-  const known = { ledgers, caller, revision, action, sequence, shape, at, payload: doc }
-  return { ...known, id, type, resource: name, item: key.id, parent, account }
+  const values = { ledgers, caller, revision, action, sequence, shape, at, payload: doc }
+  return { ...values, id, type, resource: name, item: key.id, parent, account }
 }
 
 const mostNumbered = 1000
@@ -520,8 +520,8 @@ function joinedRowsOf(
   for (const { collection: name, id, put } of moved ?? []) {
     const own = context.collections.get(name)
     const key = eventRowName(name, id)
-    const known = parsed(joined.get(key)?.doc ?? '{}')
-    const document = own && completeDocument(own.collection.fields, known)
+    const joinedRow = parsed(joined.get(key)?.doc ?? '{}')
+    const document = own && completeDocument(own.collection.fields, joinedRow)
     if (document) joined.set(key, { doc: JSON.stringify({ ...document, ...put(document) }), revision: 0 })
   }
   return joined

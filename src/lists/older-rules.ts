@@ -32,7 +32,7 @@ export function olderRules(own: ListRules, today: ListRules, asking: QueryTransl
   })
   const customs = Object.entries(sorts).map(([name, terms]) => [name, keys(terms)] as const)
   const usual = keys(order)
-  const reached = [...sortable.map(([, all]) => all), ...customs.map(([, all]) => all), usual].flat()
+  const sortKeys = [...sortable.map(([, all]) => all), ...customs.map(([, all]) => all), usual].flat()
   return {
     ...own,
     filters: new Map([...own.filters].map(([field, one]) => [field, olderFilterRule(field, one, today, asking)])),
@@ -41,7 +41,7 @@ export function olderRules(own: ListRules, today: ListRules, asking: QueryTransl
     defaultOrder: usual,
     columns: new Map([
       ...today.columns,
-      ...reached.filter(({ reach }) => reach).map((one) => [one.column, one] as const),
+      ...sortKeys.filter(({ reach }) => reach).map((one) => [one.column, one] as const),
     ]),
     keys: today.keys,
   }

@@ -193,9 +193,9 @@ function withoutChange(given: VersionedDeclaration, change: Change): VersionedDe
   const named = own.key === undefined ? { prefix: own.prefix ?? defaultPrefix(resource, own), ...older } : older
   const resources = underOldNames({ ...others, [resource]: named }, { [was]: resource })
   const link = parentFieldRenaming(declaration, resource, was)
-  const known = Object.entries(resources).map(([name, one]) => [name, repointResource(one, resource, was, link)])
+  const repointed = Object.entries(resources).map(([name, one]) => [name, repointResource(one, resource, was, link)])
   const concepts = declaration.concepts && { concepts: repointFields(declaration.concepts, resource, was) }
-  return { ...declaration, ...errorsBefore, ...concepts, resources: Object.fromEntries(known) }
+  return { ...declaration, ...errorsBefore, ...concepts, resources: Object.fromEntries(repointed) }
 }
 
 function resourceBefore(

@@ -71,13 +71,13 @@ const isTotal = (aggregate: Aggregate | null): boolean => aggregate?.of === 'sum
 const unknownTotal = new Error('The total is not filled yet.')
 
 function frozenSources(document: Members, sources: readonly string[], unknown: readonly string[]): Members {
-  const known = Object.fromEntries(sources.map((name) => [name, document[name]]))
-  if (unknown.length === 0) return frozen(known)
-  for (const value of Object.values(known)) freezeDeep(value)
+  const values = Object.fromEntries(sources.map((name) => [name, document[name]]))
+  if (unknown.length === 0) return frozen(values)
+  for (const value of Object.values(values)) freezeDeep(value)
   const get = (): never => {
     throw unknownTotal
   }
-  return Object.freeze(Object.defineProperties(known, Object.fromEntries(unknown.map((name) => [name, { get }]))))
+  return Object.freeze(Object.defineProperties(values, Object.fromEntries(unknown.map((name) => [name, { get }]))))
 }
 
 /** Names the source of a derived field and the sources it depends on: if the name changes, rows are rewritten. */

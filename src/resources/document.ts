@@ -84,7 +84,7 @@ function checkChosenId({ isId, prefix }: Resource, value: unknown, at: string, f
 export function replaceDocument(
   resource: Resource,
   body: Document,
-  seen: Document | null,
+  prior: Document | null,
   address: ItemAddress,
   permissions: Permissions,
 ): Document {
@@ -94,22 +94,22 @@ export function replaceDocument(
     member.from !== 'caller' ||
     missingScopes(member, permissions).length > 0 ||
     (member.immutable && !(canSee(member, permissions) && isReadByWriters(resource)))
-  reportMissing(resource, body, faults, (member) => member.from === 'caller' && !(seen && stays(member)))
+  reportMissing(resource, body, faults, (member) => member.from === 'caller' && !(prior && stays(member)))
   const check = (member: Member) => (value: unknown, at: string) => {
-    if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, permissions)
-    const present = seen ? seen[member.name] : member.absent
+    if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, prior, address, permissions)
+    const present = prior ? prior[member.name] : member.absent
     if (missingScopes(member, permissions).length > 0)
-      return requireUntouched(member, value, present, seen ? permissions : asCreator(permissions))
-    return checkWritten(member, value, at, faults, seen, permissions)
+      return requireUntouched(member, value, present, prior ? permissions : asCreator(permissions))
+    return checkWritten(member, value, at, faults, prior, permissions)
   }
   const given = checkBody(resource, body, faults, check, {})
   const leftOut = resource.members.filter((member) => member.absent !== undefined && !Object.hasOwn(given, member.name))
   for (const member of leftOut)
-    if (!stays(member)) checkImmutable(member, member.absent, `/${member.name}`, faults, seen, permissions)
+    if (!stays(member)) checkImmutable(member, member.absent, `/${member.name}`, faults, prior, permissions)
   throwViolations(faults)
   return completeDocumentBy(resource, (member) => {
     if (Object.hasOwn(given, member.name)) return given[member.name]
-    return seen && stays(member) ? seen[member.name] : undefined
+    return prior && stays(member) ? prior[member.name] : undefined
   })
 }
 
@@ -117,22 +117,22 @@ export function replaceDocument(
 export function changeDocument(
   resource: Resource,
   body: Document,
-  seen: Document,
+  prior: Document,
   address: ItemAddress,
   permissions: Permissions,
   merge: MergeValue = mergePatch,
 ): Document {
   const faults: Violation[] = []
   const check = (member: Member) => (value: unknown, at: string) => {
-    if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, seen, address, permissions)
-    const next = merge(member.field, seen[member.name], value)
+    if (member.from !== 'caller') return checkManaged(resource, member, value, at, faults, prior, address, permissions)
+    const next = merge(member.field, prior[member.name], value)
     if (missingScopes(member, permissions).length > 0)
-      return requireUntouched(member, next, seen[member.name], permissions)
-    return checkWritten(member, next, at, faults, seen, permissions)
+      return requireUntouched(member, next, prior[member.name], permissions)
+    return checkWritten(member, next, at, faults, prior, permissions)
   }
   const given = checkBody(resource, body, faults, check, {})
   throwViolations(faults)
-  return completeDocumentBy(resource, ({ name }) => (Object.hasOwn(given, name) ? given[name] : seen[name]))
+  return completeDocumentBy(resource, ({ name }) => (Object.hasOwn(given, name) ? given[name] : prior[name]))
 }
 
 /** Checks the value of a field in a body; a stored value that the caller sees may be sent back even if it does not fit. */
@@ -141,13 +141,13 @@ function checkWritten(
   value: unknown,
   at: string,
   faults: Violation[],
-  seen: Document | null,
+  prior: Document | null,
   permissions: Permissions,
 ): unknown {
   const before = faults.length
-  const known = seen && canSee(member, permissions) ? seen[member.name] : undefined // else the caller could guess it
+  const known = prior && canSee(member, permissions) ? prior[member.name] : undefined // else the caller could guess it
   const next = member.check(value, at, faults, known)
-  if (faults.length === before) checkImmutable(member, next, at, faults, seen, permissions)
+  if (faults.length === before) checkImmutable(member, next, at, faults, prior, permissions)
   return next
 }
 
@@ -157,11 +157,11 @@ function checkImmutable(
   next: unknown,
   at: string,
   faults: Violation[],
-  seen: Document | null,
+  prior: Document | null,
   permissions: Permissions,
 ): void {
-  if (!member.immutable || seen === null) return
-  const present = JSON.stringify(seen[member.name])
+  if (!member.immutable || prior === null) return
+  const present = JSON.stringify(prior[member.name])
   if (!canSee(member, permissions)) addViolation(faults, at, 'immutable-field', 'cannot be sent again; leave it out.')
   else if (present !== JSON.stringify(next))
     addViolation(faults, at, 'immutable-field', `cannot change; it is ${shortName(present)}.`)
@@ -236,16 +236,16 @@ function checkManaged(
   value: unknown,
   at: string,
   faults: Violation[],
-  seen: Document | null,
+  prior: Document | null,
   address: ItemAddress,
   { blind }: Permissions,
 ): unknown {
-  if (from === 'service') return seen?.[name]
+  if (from === 'service') return prior?.[name]
   if (blind && name === resource.parent?.field && address.parent === null)
     return addViolation(faults, at, 'read-only-field', 'cannot be sent here; leave it out.')
   const own =
     name === resource.parent?.field
-      ? (address.parent ?? seen?.[name])
+      ? (address.parent ?? prior?.[name])
       : name === 'id'
         ? address.id
         : keyValue(field, resource.rules, address.id)

@@ -204,11 +204,11 @@ export function childrenBefore(
   change: Change & { readonly resource: string },
 ): VersionedDeclaration['resources'] {
   if (!states) return resources
-  const known = Object.entries(resources).map(([name, one]) => {
+  const repointed = Object.entries(resources).map(([name, one]) => {
     const parent = parentDeclarationOf(one)
     return [name, parent?.resource === change.resource ? { ...one, parent: parentBefore(parent, states, change) } : one]
   })
-  return Object.fromEntries(known)
+  return Object.fromEntries(repointed)
 }
 
 /** The `parent` of a child with the states that allowed writes before; null if all did. */

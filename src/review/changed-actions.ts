@@ -97,9 +97,11 @@ export function checkForm(
   const oneWay = isOutput ? { request: () => ({}) } : { response: () => ({}) }
   checkValueSources({ ...sent, change: { ...sent.change, ...oneWay } })
   const { retyped = {}, request, response } = sent.change as typeof check.change
-  const known = Object.fromEntries(Object.keys(retyped).map((name) => [name, own.fields[name]])) as Fields
+  const retypedFields = Object.fromEntries(Object.keys(retyped).map((name) => [name, own.fields[name]])) as Fields
   if ((isOutput ? response : request) !== undefined || check.found.length > 0) return
-  const [needed, given, way] = isOutput ? [retyped, known, 'response: (now)'] : [known, retyped, 'request: (old)']
+  const [needed, given, way] = isOutput
+    ? [retyped, retypedFields, 'response: (now)']
+    : [retypedFields, retyped, 'request: (old)']
   for (const name of unmetValues(needed, given, check))
     report(
       check,

@@ -100,10 +100,10 @@ export const lossName = ({ collection }: LossyCollection, path: string): string 
 
 /** The fields that an operator allowed to drop. A name without its resource must be unique among the lossy fields. */
 export function allowedLosses(all: readonly LossyCollection[], names: readonly string[]): ReadonlySet<string> {
-  const known = all.flatMap((lossy) => lossy.paths.map((path) => ({ path, name: lossName(lossy, path) })))
+  const lossNames = all.flatMap((lossy) => lossy.paths.map((path) => ({ path, name: lossName(lossy, path) })))
   const meant = names.flatMap((one) => {
-    const exact = known.filter(({ name }) => name === one)
-    const short = known.filter(({ path }) => path === one)
+    const exact = lossNames.filter(({ name }) => name === one)
+    const short = lossNames.filter(({ path }) => path === one)
     return exact.length > 0 ? exact : short.length === 1 ? short : []
   })
   return new Set(meant.map(({ name }) => name))

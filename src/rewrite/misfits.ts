@@ -78,13 +78,13 @@ export function* findMisfits({ change, collections, dialect, world }: SurveyedCh
   const bounds = declaredBounds(collections)
   const layout = layoutName(after)
   if (before === null) return { memory: { bounds, misfits: {}, layout, former: {} }, misfits: {}, narrowed: [] }
-  const known = yield* readMisfitMemory()
+  const recorded = yield* readMisfitMemory()
   const [misfits, narrowed]: [Record<string, Record<string, Misfit>>, NarrowedField[]] = [{}, []]
   const until = world.monotonic() + maxCountingTime
   for (const readable of readableCollections(collections, { before: before.layout, after }, dialect)) {
     const { collection } = readable.prepared
-    const doubts = fieldsToJudge(readable, known)
-    const still = Object.entries(known?.misfits[readable.name] ?? {})
+    const doubts = fieldsToJudge(readable, recorded)
+    const still = Object.entries(recorded?.misfits[readable.name] ?? {})
     const kept = still.filter(([field]) => collection.rules.has(field) && !doubts.some(({ name }) => name === field))
     const { found, longest } = yield* countMisfits(readable, doubts, dialect, () => world.monotonic() < until)
     misfits[collection.name] = { ...Object.fromEntries(kept), ...found }
@@ -101,9 +101,9 @@ export function* findMisfits({ change, collections, dialect, world }: SurveyedCh
     }
   }
   const some = Object.fromEntries(Object.entries(misfits).filter(([, fields]) => Object.keys(fields).length > 0))
-  const former = (known?.layout === layout ? known.former : known?.misfits) ?? {}
-  const memory = { bounds: { ...known?.bounds, ...bounds }, misfits: some, layout, former }
-  return { memory: JSON.stringify(memory) === JSON.stringify(known) ? null : memory, misfits: some, narrowed }
+  const former = (recorded?.layout === layout ? recorded.former : recorded?.misfits) ?? {}
+  const memory = { bounds: { ...recorded?.bounds, ...bounds }, misfits: some, layout, former }
+  return { memory: JSON.stringify(memory) === JSON.stringify(recorded) ? null : memory, misfits: some, narrowed }
 }
 
 function* countMisfits(
@@ -132,16 +132,16 @@ function maxIndexedBytes(collection: Collection, field: string, dialect: Dialect
 
 function fieldsToJudge(
   { prepared: { collection }, was, name }: ReadableCollection,
-  known: MisfitMemory | null,
+  recorded: MisfitMemory | null,
 ): FieldToJudge[] {
-  const memory = known?.bounds[name]
+  const memory = recorded?.bounds[name]
   const before = memory ?? boundsFromShape(collection, was.shapes[was.shape - 1] as string)
   const converted = isConverted(collection, was)
   const storedVersion = storedVersionAt(collection, was, was.shape)
   return [...collection.rules].flatMap(([field, { bounds }]): FieldToJudge[] => {
     const from = converted ? (collection.conversions?.sourceField(storedVersion, field) ?? null) : field
     const old = from === null ? undefined : boundsBefore(before, from, bounds)
-    const record = known?.misfits[name]?.[from ?? field]
+    const record = recorded?.misfits[name]?.[from ?? field]
     const wide = old ? unionBounds(unionBounds(record?.wide ?? old, old), bounds) : null
     if (from === null) return [{ name: field, why: 'narrower', wide }]
     if (isNarrower(old, bounds)) return [{ name: field, why: 'narrower', wide: wide ?? { ...bounds, nullable: true } }]

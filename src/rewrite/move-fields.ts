@@ -87,8 +87,8 @@ function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove):
   const stored = storedDocumentOf(row)
   const mark = stored.shape === shape ? receivedIn(stored.hidden, shape) : { since: stored.shape, given: [] }
   yield* moveFields(giving, prepared, { ...row, ...key })
-  const seen = namingRowInErrors(place, () => viewRow(collection, shape, stored))
-  const has = moved.read(seen.document)
+  const view = namingRowInErrors(place, () => viewRow(collection, shape, stored))
+  const has = moved.read(view.document)
   const isSame = isSameJson(has, moved.value)
   if (isSame && stored.shape === shape && mark === null) return
   const isOwn = mark === null || mark.given.includes(what) || !moved.isNew(collection.versionAt?.(mark.since) ?? '')
@@ -96,12 +96,12 @@ function* moveValue(giving: MoveContext, { moved, key, says, what }: ValueMove):
     const hint = mark?.given.length === 0 ? addedHint(moved.collection) : ''
     throw new Error(`${says}, but ${place}, which has the field now, has ${JSON.stringify(has)}. ${hint}${mendHint}`)
   }
-  const document = { ...seen.document, ...moved.put(seen.document) }
+  const document = { ...view.document, ...moved.put(view.document) }
   const texts = encodeDocument(collection, document)
-  const kept = former ? withKeptForOthers(collection, { own: shape, former }, seen, texts) : texts.hidden
+  const kept = former ? withKeptForOthers(collection, { own: shape, former }, view, texts) : texts.hidden
   const hidden = mark ? withReceived(kept, shape, { ...mark, given: [...mark.given, what] }) : kept
   const values = [shape, texts.doc, hidden, ...cellsIn(collection, document), ...keys, Number(row.revision)]
-  const was = { ...encodeDocument(collection, seen.document), shape }
+  const was = { ...encodeDocument(collection, view.document), shape }
   const clash = yield* updateRemoteEntries(context, prepared, { key, time: 0 }, was, { ...texts, shape })
   if (clash)
     throw new Error(`${says}, but another row has the same ${clash.fields.join(' and ')} as ${place}. ${mendHint}`)

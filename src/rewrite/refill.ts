@@ -144,12 +144,12 @@ function hiddenText(
   { collection, shape, former }: PreparedCollection,
   { again, ahead }: Refill,
   stored: StoredDocument,
-  seen: RowView,
+  view: RowView,
   texts: DocumentTexts,
 ): string | null {
-  if (again) return withKeptForOthers(collection, { own: shape, former }, seen, texts)
+  if (again) return withKeptForOthers(collection, { own: shape, former }, view, texts)
   if (!ahead || former?.shape !== stored.shape) return texts.hidden
-  const known = { [former.shape]: seen.others[former.shape] }
+  const known = { [former.shape]: view.others[former.shape] }
   return JSON.stringify({ ...JSON.parse(texts.hidden ?? '{}'), [keptForOthersKey]: known })
 }
 
@@ -174,18 +174,18 @@ function* rewriteRow(
   const stored = storedDocumentOf(locked)
   const viewed = namingRowInErrors(own.join('/'), () => viewRow(collection, shape, stored))
   const account = (row.account ?? null) as string | null
-  const seen = fills
+  const view = fills
     ? { ...viewed, document: yield* filledDocument(context, collection, viewed.document, account) }
     : viewed
-  const texts = encodeDocument(collection, seen.document)
+  const texts = encodeDocument(collection, view.document)
   // Nodes of this declaration may have answered the row before it was filled.
   const moved = fills && texts.doc !== encodeDocument(collection, viewed.document).doc
-  const hidden = hiddenText(prepared, fill, stored, seen, texts)
+  const hidden = hiddenText(prepared, fill, stored, view, texts)
   const raised = (fill.again && stored.shape < shape) || moved ? 1 : 0
-  const lost = { document: seen.document, hidden }
+  const lost = { document: view.document, hidden }
   return {
     values: [
-      ...[texts.doc, hidden, shape, ...cellsIn(collection, seen.document), raised],
+      ...[texts.doc, hidden, shape, ...cellsIn(collection, view.document), raised],
       ...[...own, Number(locked.revision), stored.shape],
     ],
     copies: dropping ? copyDroppedValues(dropping, collection, { ...row, ...stored }, lost, dialect) : null,

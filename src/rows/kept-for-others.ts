@@ -118,20 +118,20 @@ type WritingCollection = WithFields & Pick<ShapeConversions, 'toOlder'>
 export function withKeptForOthers(
   collection: WritingCollection,
   { own, former }: { readonly own: number; readonly former: FormerShape | null },
-  seen: RowView | null,
+  view: RowView | null,
   written: DocumentTexts,
   rows: readonly (Members | null)[] = [],
 ): string | null {
   const now = { ...JSON.parse(written.hidden ?? '{}'), ...JSON.parse(written.doc) } as Members
   const kept: Record<number, Members | readonly Members[]> = {}
-  if (seen)
-    for (const [text, document] of Object.entries(seen.others)) {
+  if (view)
+    for (const [text, document] of Object.entries(view.others)) {
       const shape = Number(text)
       if (shape > own)
-        kept[shape] = seen.views.length > 0 ? document : membersToKeep(collection.fields, document, seen.document, now)
+        kept[shape] = view.views.length > 0 ? document : membersToKeep(collection.fields, document, view.document, now)
     }
-  if (seen && seen.views.length > 0 && Object.keys(kept).length > 0) kept[own] = withView(seen, now)
-  if (former) kept[former.shape] = formerView(collection, former, { seen, now, rows })
+  if (view && view.views.length > 0 && Object.keys(kept).length > 0) kept[own] = withView(view, now)
+  if (former) kept[former.shape] = formerView(collection, former, { view, now, rows })
   const some = Object.entries(kept).filter(([, members]) => Object.keys(members).length > 0)
   if (some.length === 0) return written.hidden
   return JSON.stringify({ ...JSON.parse(written.hidden ?? '{}'), [keptForOthersKey]: Object.fromEntries(some) })
@@ -158,20 +158,20 @@ export function keptWithoutWriteOnly(hidden: string | null, structures: readonly
 }
 
 interface RowChange {
-  readonly seen: RowView | null
+  readonly view: RowView | null
   readonly now: Members
   readonly rows: readonly (Members | null)[]
 }
 
 /** The values for old nodes that differ from the document; values that a write did not change stay as old nodes wrote them. */
-function formerView(collection: WritingCollection, former: FormerShape, { seen, now, rows }: RowChange): Members {
+function formerView(collection: WritingCollection, former: FormerShape, { view, now, rows }: RowChange): Members {
   const { fields } = collection
   const viewOf = (document: Members, joined: RowChange['rows']): Members =>
     collection.toOlder?.(former.shape, document, joined) ?? formerDocument(fields, document, former.knows)
   const next = viewOf(now, rows)
-  const known = seen?.others[former.shape]
+  const known = view?.others[former.shape]
   const all =
-    seen && known ? mergeFormerView(known, { seen: seen.document, was: viewOf(seen.document, []), next }) : next
+    view && known ? mergeFormerView(known, { seen: view.document, was: viewOf(view.document, []), next }) : next
   const differing = Object.entries(all).filter(
     ([name, value]) => !Object.hasOwn(now, name) || !isSameJson(now[name], value),
   )

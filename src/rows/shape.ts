@@ -195,11 +195,11 @@ export function formerDocument(
   knows: (path: string) => boolean,
   at = '',
 ): Record<string, unknown> {
-  const known = fields.flatMap(({ name, was, inner }): [string, unknown][] => {
+  const entries = fields.flatMap(({ name, was, inner }): [string, unknown][] => {
     const from = was !== undefined && knows(at + was) && !knows(at + name) ? was : name
     return knows(at + from) ? [[from, formerValue(inner, document[name], knows, `${at + from}.`)]] : []
   })
-  return Object.fromEntries(known)
+  return Object.fromEntries(entries)
 }
 
 function formerValue(

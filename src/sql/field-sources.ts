@@ -45,7 +45,7 @@ function isSameKind(was: string, is: string, layout: Layout | null): boolean {
   if (was === is || before === undefined || now === undefined) return was === is
   const tables = Object.entries(layout?.tables ?? {})
   const named = (name: string) => tables.filter(([key, { called }]) => key === name || called === name)
-  const [known, own] = [named(before), named(now).map(([key]) => key)]
+  const [former, own] = [named(before), named(now).map(([key]) => key)]
   // Layouts keep all tables, so an unknown name is the first name of a resource that was renamed before its table was made.
-  return known.length === 0 ? own.length > 0 : known.some(([key]) => own.includes(key))
+  return former.length === 0 ? own.length > 0 : former.some(([key]) => own.includes(key))
 }

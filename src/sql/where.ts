@@ -18,10 +18,10 @@ import { relevanceOf, searchJoin } from './search-index.ts'
 /** Numbers the values of a statement while its text is written, and gives the SQL of its columns. */
 export function statementBinding(dialect: Dialect, collection: Collection, { order, account, where }: ListRows) {
   const values: Cell[] = []
-  const reached = order.flatMap(({ column, reach }) => (reach ? [{ column, reach }] : []))
+  const joinedColumns = order.flatMap(({ column, reach }) => (reach ? [{ column, reach }] : []))
   const say = (column: string): string => {
-    const at = reached.findIndex((one) => one.column === column)
-    const { by, kept } = reached[at]?.reach ?? {}
+    const at = joinedColumns.findIndex((one) => one.column === column)
+    const { by, kept } = joinedColumns[at]?.reach ?? {}
     if (by === undefined) return quoted(column)
     return kept == null ? `reached${at}` : `CASE WHEN ${quoted(by)} IS NULL THEN ${quoted(kept)} ELSE reached${at} END`
   }
@@ -33,7 +33,7 @@ export function statementBinding(dialect: Dialect, collection: Collection, { ord
   const search = words.length === 0 ? null : searchJoin(collection, words, { dialect, bind, account })
   const isRanked = search !== null && order.some(({ column }) => column === byRelevance.column)
   const own = isRanked ? rowsWithRelevance(collection, words, { dialect, bind }) : quoted(collection.table)
-  const joined = [own, ...reached.map(({ reach }, i) => joinClause(reach, i))].join(' LEFT JOIN ')
+  const joined = [own, ...joinedColumns.map(({ reach }, i) => joinClause(reach, i))].join(' LEFT JOIN ')
   return { values, bind, dialect, say, from: (search?.join ?? '') + joined, account, search }
 }
 

@@ -142,8 +142,8 @@ function* readJoinedRow(
   doc: ParsedDocument,
   account: string | null,
 ): Steps<JoinedRow | null> {
-  const seen = yield* viewJoinedRow(context, one, doc, account)
-  return seen && { doc: joinedText(one, seen), revision: seen.revision }
+  const viewed = yield* viewJoinedRow(context, one, doc, account)
+  return viewed && { doc: joinedText(one, viewed), revision: viewed.revision }
 }
 
 function* viewJoinedRow(
@@ -189,11 +189,11 @@ function* joinedRowsOfEvent(
   const document = JSON.parse(doc) as ParsedDocument
   for (const one of eventJoins) {
     const there = preparedCollection(context, one.collection)
-    const seen = yield* viewJoinedRow(context, one, document, key.account)
-    if (!seen) continue
+    const viewed = yield* viewJoinedRow(context, one, document, key.account)
+    if (!viewed) continue
     const [of, id] = [storedNameOf(there.collection), document[one.by] as string]
-    const { doc, revision } = seen
-    rows.push({ of, id, shape: there.shape, revision, doc, hidden: yield* keptByEvent(there, seen, doc) })
+    const { doc, revision } = viewed
+    rows.push({ of, id, shape: there.shape, revision, doc, hidden: yield* keptByEvent(there, viewed, doc) })
   }
   return rows
 }
@@ -281,14 +281,14 @@ function* writeOldNodeColumns(
   const keys = rowKeyValues(collection, key, context.dialect)
   const [row] = yield { text: own.texts.readForUpdate, values: keys }
   if (!row || !former || Number(row.shape) < shape) return
-  const seen = viewStoredRow(own, row)
-  const document = { ...JSON.parse(seen.hidden ?? '{}'), ...JSON.parse(seen.doc) } as Members
+  const viewed = viewStoredRow(own, row)
+  const document = { ...JSON.parse(viewed.hidden ?? '{}'), ...JSON.parse(viewed.doc) } as Members
   const rows: (Members | null)[] = []
   for (const one of collection.joined?.(former.shape) ?? []) {
     const other = one.withWriteOnly ? null : yield* readJoinedRow(context, one, document, key.account)
     rows.push(one.withWriteOnly ? document : other && JSON.parse(other.doc))
   }
-  const hidden = hiddenColumn(own, seen, seen, rows)
+  const hidden = hiddenColumn(own, viewed, viewed, rows)
   const known = { ...document, ...keptForOthers(hidden)[former.shape] } as Members
   const names = ['hidden', ...former.columns.map(({ name }) => quoted(name))]
   const set = equations(names, context.dialect)

@@ -46,9 +46,9 @@ export function* writeRow(context: StoreContext, given: RowWrite, current: ReadR
 }
 
 /** The columns whose values change; a row of another shape may lack the values of others. */
-function changedColumns(context: StoreContext, { collection: name, changedCells }: Update, seen: ViewedRow) {
+function changedColumns(context: StoreContext, { collection: name, changedCells }: Update, viewed: ViewedRow) {
   const { collection, shape } = preparedCollection(context, name)
-  return seen.shape === shape ? { changed: changedCells.map((i) => collection.columns[i]?.name as string) } : null
+  return viewed.shape === shape ? { changed: changedCells.map((i) => collection.columns[i]?.name as string) } : null
 }
 
 function* createRow(context: StoreContext, plan: Create, current: ReadResult | null): Steps<Outcome> {
@@ -197,18 +197,18 @@ function* missingReferences(
   return missing
 }
 
-function* updateRow(context: StoreContext, plan: Update, seen: ViewedRow): Steps<Outcome> {
+function* updateRow(context: StoreContext, plan: Update, viewed: ViewedRow): Steps<Outcome> {
   const own = preparedCollection(context, plan.collection)
   const { collection, shape } = own
   const references = yield* missingReferences(context, plan, plan.references)
   if (references.length > 0) return { is: 'unmet', references }
   const { doc, cells } = plan.row
-  const hidden = hiddenColumn(own, seen, plan.row)
-  const was = { doc: seen.doc, hidden: seen.hidden, shape }
+  const hidden = hiddenColumn(own, viewed, plan.row)
+  const was = { doc: viewed.doc, hidden: viewed.hidden, shape }
   if (context.dropped) yield* markWrittenFields(context, collection, plan.key, [was, plan.row])
   const clash = yield* updateRemoteEntries(context, own, plan, was, { doc, hidden, shape })
   if (clash) return clash
-  const which = seen.shape === shape ? plan.changedCells : [...cells.keys()] // another shape may lack the unchanged cells
+  const which = viewed.shape === shape ? plan.changedCells : [...cells.keys()] // another shape may lack the unchanged cells
   const moved = which.map((i) => cells[i] as RowCell)
   const event = yield* eventOfUpdate(context, own, plan)
   const combined = context.dialect.combines ? event : null

@@ -19,8 +19,8 @@ export function joinedFamilies(workers: ReadonlyMap<string, readonly MetricFamil
   for (const [worker, families] of workers)
     for (const family of families) {
       const samples = family.samples.map((one) => ({ ...one, labels: { ...one.labels, worker } }))
-      const known = joined.get(family.name)
-      joined.set(family.name, { ...family, samples: [...(known?.samples ?? []), ...samples] })
+      const existing = joined.get(family.name)
+      joined.set(family.name, { ...family, samples: [...(existing?.samples ?? []), ...samples] })
     }
   return [...joined.values()]
 }

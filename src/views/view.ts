@@ -83,8 +83,8 @@ export function viewsOf(showing: ViewSource): (caller: ViewingCaller) => View {
 function rowPermission(resource: Resource, caller: ViewingCaller): View['permitsOn'] {
   const tests = new Map<RowAlternatives, RowTest | null>()
   return (alternatives, doc) => {
-    const known = tests.get(alternatives)
-    const test = known === undefined ? rowTest({ resource, alternatives }, caller) : known
+    const existing = tests.get(alternatives)
+    const test = existing === undefined ? rowTest({ resource, alternatives }, caller) : existing
     tests.set(alternatives, test)
     return test?.matches(doc) ?? true
   }

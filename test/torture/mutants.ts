@@ -45,7 +45,7 @@ const everywhere: Mutants = {
     file: 'store/write-row.ts',
     changes: [
       {
-        from: 'const which = seen.shape === shape ? plan.changedCells : [...cells.keys()]',
+        from: 'const which = viewed.shape === shape ? plan.changedCells : [...cells.keys()]',
         to: 'const which: number[] = []',
       },
     ],
