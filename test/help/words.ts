@@ -108,6 +108,7 @@ const retiredWords: Readonly<Record<string, string>> = {
   epoch: 'StoredVersion',
   scene: 'the context it is, as EndpointContext',
   ground: 'the context it is',
+  cellar: 'the store, or StoreContext',
   shelf: 'PreparedCollection',
   haul: 'PagePart',
   doomed: 'RowToRemove',
