@@ -258,7 +258,8 @@ describe('the end of bylaw serve', { concurrency: 3 }, () => {
     const words = [...bylawCommand(), 'serve', ...memory, '--port', '0']
     const child = spawn(process.execPath, words, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
     const late = setTimeout(() => child.kill('SIGKILL'), 20_000)
-    const [line] = await once(child.stdout, 'data')
+    const failed = once(child, 'close').then(() => Promise.reject(new Error('It ended before its first line.')))
+    const [line] = await Promise.race([once(child.stdout, 'data'), failed])
     child.stdout.pause()
     const count = 4000
     const socket = await open(/http:\S+/.exec(String(line))?.[0] as string)

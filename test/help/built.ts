@@ -13,7 +13,8 @@ export const checkout = fileURLToPath(new URL('../../', import.meta.url))
 const fromSources = process.env.BYLAW_TEST_ENGINE !== undefined
 const built = join(checkout, 'dist/cli/main.js')
 const lock = join(checkout, 'node_modules/.cache/building')
-let isFresh = false
+/** Set for all processes of a run once its first one has built the package, so that an edit during the run replaces nothing. */
+const variable = 'BYLAW_TEST_BUILT'
 
 /** The options of Node.js and the script that run `bylaw`. */
 export function bylawCommand(): string[] {
@@ -24,13 +25,13 @@ export function bylawCommand(): string[] {
 
 /** Builds the package if a source is newer than the last build. */
 export function buildPackage(): void {
-  if (isFresh || fromSources) return
+  if (process.env[variable] !== undefined || fromSources) return
   for (const until = Date.now() + 60_000; newestSource() > timeOf(built); ) {
     if (Date.now() > until) throw new Error(`Another process is building the package. If none is, remove ${lock}.`)
     if (isLocked()) sleep(50)
     else build()
   }
-  isFresh = true
+  process.env[variable] = 'yes'
 }
 
 function build(): void {
