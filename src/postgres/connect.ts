@@ -98,7 +98,7 @@ async function connectToHost(
   await client.connect().catch((error: Error) => {
     throw withCode(error)
   })
-  const connection = connectionOver(client, times, !address.pooled, world)
+  const connection = connectionOver(client, times, address, world)
   if (address.hosts.length > 1) await requirePrimary(connection)
   return connection
 }
@@ -132,17 +132,16 @@ function clientConfig(
   return config as pg.ClientConfig
 }
 
-/** `prepares`: whether statements stay prepared in the connection; they do not behind a transaction pooler. */
 // long because: its functions share the state of the connection
 function connectionOver(
   client: pg.Client,
   { silence }: ConnectionTimeouts,
-  prepares: boolean,
+  { pooled, prepared }: ConnectionParams,
   { monotonic, every, nextTurn }: World,
 ): Connection {
   const { connection } = client as unknown as { connection: Wire & { stream: import('node:net').Socket } }
   const { stream } = connection
-  const statements = preparedStatements(connection, monotonic)
+  const statements = preparedStatements(connection, monotonic, prepared)
   let open = true
   let waiting = 0
   let warnings = 0
@@ -184,7 +183,7 @@ function connectionOver(
     if (waiting++ === 0) heard = monotonic()
     if (flush) stream.cork()
     else cork()
-    const statement = prepares && (values.length > 0 || flush) ? statements(text) : undefined
+    const statement = !pooled && (values.length > 0 || flush) ? statements(text) : undefined
     return new Promise((resolve, reject) => {
       const answered = (): void => {
         waiting--

@@ -23,6 +23,8 @@ export interface ConnectionParams {
   readonly options: string | null
   /** The maximum number of connections. */
   readonly connections: number
+  /** How many statements each connection keeps prepared, if not as many as usually. */
+  readonly prepared?: number
   /** The URL without its password. */
   readonly shown: string
 }

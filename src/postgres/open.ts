@@ -42,6 +42,7 @@ import {
 } from './migrate.ts'
 import { connectionPool } from './pool.ts'
 import { type PostgresStoreDeps, postgresStore } from './postgres.ts'
+import { preparedFor } from './wire-query.ts'
 
 const requestTimeouts: ConnectionTimeouts = { connect: 2000, statement: 5000, lock: 1000, idle: 10_000, silence: 6000 }
 /** Shared connections use a short lock timeout and callers retry, so one locked table cannot block other statements. */
@@ -65,8 +66,12 @@ export async function openPostgres(
     const site = await connectForMigration(address, { collections, tables, pace: usual, consent, world })
     const prepared = await readStoreParts(site, mode)
     const short = prepared.engine.plansOnce ? connectShort : connect
+    const sharedAddress = { ...address, prepared: preparedFor(collections.length) }
     const pool = connectionPool(
-      { own: () => connect(address, requestTimeouts, world), shared: () => short(address, sharedTimeouts, world) },
+      {
+        own: () => connect(address, requestTimeouts, world),
+        shared: () => short(sharedAddress, sharedTimeouts, world),
+      },
       {
         connections: address.connections,
         patience: maxConnectionWait,

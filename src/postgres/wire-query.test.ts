@@ -1,7 +1,7 @@
 /** Wire query: which statements a connection prepares and closes, and arrays in PostgreSQL's binary format. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeLists, preparedStatements, type Wire } from './wire-query.ts'
+import { encodeLists, preparedFor, preparedStatements, type Wire } from './wire-query.ts'
 
 test('a text is prepared at its second use, and closed when it has not been used for long', () => {
   const closed: string[] = []
@@ -25,6 +25,14 @@ test('a text is prepared at its second use, and closed when it has not been used
   for (let n = 1000; n < 2000; n++) for (let i = 0; i < 2; i++) find(`${n}`)
   assert.ok(closed.includes('bylaw_1') && known.bylaw_1 === undefined)
   assert.notEqual(find('a')?.name, 'bylaw_1')
+})
+
+test('with many resources the statements of all stay prepared', () => {
+  const wire = { parsedStatements: {}, submittedNamedStatements: {}, close: () => {} } as unknown as Wire
+  const resources = Array.from({ length: 1000 }, (_, i) => `read ${i}`)
+  const find = preparedStatements(wire, () => 0, preparedFor(resources.length))
+  for (let i = 0; i < 2; i++) resources.forEach((text) => void find(text))
+  assert.ok(resources.every((text) => find(text) !== undefined))
 })
 
 test('a statement is prepared again after a second, then after four times as long each time, up to five minutes', () => {

@@ -37,8 +37,14 @@ interface PreparedStatement {
   readonly lifetime: number
 }
 
-/** How many statements a connection keeps prepared: lists with many different filters would fill the server's memory. */
-const mostPrepared = 500
+/** How many statements a connection keeps prepared by default: lists with many different filters would fill the server's memory. */
+const usuallyPrepared = 500
+
+/**
+ * How many statements a connection keeps prepared that serves so many resources: each resource has statements of its own, so
+ * with fewer none of many resources would find its statement prepared.
+ */
+export const preparedFor = (resources: number): number => Math.max(usuallyPrepared, 2 * resources)
 
 /**
  * How long a statement stays prepared, at first and at most, in milliseconds. PostgreSQL keeps its plan, also one that reads a
@@ -50,15 +56,19 @@ const [firstLifetime, longestLifetime] = [1000, 300_000]
  * Finds the prepared statement of a text on one connection; undefined at its first use, as many are not repeated. The least
  * recently used ones are closed. Each is prepared again from time to time, so that its plan follows the sizes of tables.
  */
-export function preparedStatements(wire: Wire, now: () => number): (text: string) => PreparedStatement | undefined {
-  const once = new Memo<string, true>(mostPrepared)
+export function preparedStatements(
+  wire: Wire,
+  now: () => number,
+  most = usuallyPrepared,
+): (text: string) => PreparedStatement | undefined {
+  const once = new Memo<string, true>(most)
   let count = 0
   const dropped = ({ name }: PreparedStatement): void => {
     delete wire.parsedStatements[name] // a query that still waits for its turn prepares it again
     delete wire.submittedNamedStatements[name]
     wire.close({ type: 'S', name })
   }
-  const named = new Memo<string, PreparedStatement>(mostPrepared, { dropped })
+  const named = new Memo<string, PreparedStatement>(most, { dropped })
   const prepare = (text: string, lifetime: number): PreparedStatement =>
     named.set(text, { name: `bylaw_${++count}`, columns: undefined, until: now() + lifetime, lifetime })
   return (text) => {

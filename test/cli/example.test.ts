@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { checkout, folder, launch } from '../help/command.ts'
+import { checkout } from '../help/built.ts'
+import { folder, launch } from '../help/command.ts'
 import { pasted } from '../help/paste.ts'
 
 const [script, sink] = ['start.ts', 'sink.ts'].map((name) => join(checkout, 'examples/orders', name)) as [

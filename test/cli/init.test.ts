@@ -5,7 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { checkout, folder, run } from '../help/command.ts'
+import { checkout } from '../help/built.ts'
+import { folder, run } from '../help/command.ts'
 import { startService } from '../help/process.ts'
 
 const start = promisify(execFile)

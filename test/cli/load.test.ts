@@ -7,7 +7,8 @@ import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { isCommandError } from '../../src/terminal/command-error.ts'
 import { loadService } from '../../src/terminal/load.ts'
-import { checkout, folder, notes, run } from '../help/command.ts'
+import { checkout } from '../help/built.ts'
+import { folder, notes, run } from '../help/command.ts'
 
 const cwd = folder({ 'api.ts': notes })
 

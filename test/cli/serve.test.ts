@@ -7,7 +7,8 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { checkout, folder, launch, notes, post, run, served } from '../help/command.ts'
+import { bylawCommand } from '../help/built.ts'
+import { folder, launch, notes, post, run, served } from '../help/command.ts'
 import { commandOf } from '../help/processes.ts'
 
 const cwd = folder({ 'api.ts': notes })
@@ -254,10 +255,11 @@ describe('the end of bylaw serve', { concurrency: 3 }, () => {
     assert.equal(last.err.message, 'stray')
   })
   test('a blocked reader of the log stops neither the service nor its end', async () => {
-    const words = ['--conditions=bylaw-source', join(checkout, 'src/cli/main.ts'), 'serve', ...memory, '--port', '0']
+    const words = [...bylawCommand(), 'serve', ...memory, '--port', '0']
     const child = spawn(process.execPath, words, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
     const late = setTimeout(() => child.kill('SIGKILL'), 20_000)
-    const [line] = await once(child.stdout, 'data')
+    const failed = once(child, 'close').then(() => Promise.reject(new Error('It ended before its first line.')))
+    const [line] = await Promise.race([once(child.stdout, 'data'), failed])
     child.stdout.pause()
     const count = 4000
     const socket = await open(/http:\S+/.exec(String(line))?.[0] as string)

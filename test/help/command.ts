@@ -5,10 +5,8 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { bylawCommand, checkout } from './built.ts'
 
-export const checkout = fileURLToPath(new URL('../../', import.meta.url))
-const main = join(checkout, 'src/cli/main.ts')
 const patience = 60_000
 /** Each source file is compiled once, not once in every process: a short test mostly loads `src`. */
 export const compiled = { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled') }
@@ -68,9 +66,10 @@ export interface Launched {
   readonly stop: () => Promise<number | null>
 }
 
-export function launch(words: readonly string[], { cwd, env = {}, script = main }: Place): Launched {
+export function launch(words: readonly string[], { cwd, env = {}, script }: Place): Launched {
   const { NODE_ENV, PORT, HOST, DATABASE_URL, LOG_LEVEL, DRAIN, NODE_TEST_CONTEXT, FORCE_COLOR, ...rest } = process.env
-  const child = spawn(process.execPath, ['--conditions=bylaw-source', script, ...words], {
+  const program = script === undefined ? bylawCommand() : ['--conditions=bylaw-source', script]
+  const child = spawn(process.execPath, [...program, ...words], {
     cwd,
     env: { ...rest, ...compiled, ...startedOnce, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -5,18 +5,17 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import type { Service } from 'bylaw'
 import { type Testing, testing } from 'bylaw/testing'
 import { stateDiagram } from '../../src/describe/state-diagram.ts'
+import { bylawCommand, checkout } from './built.ts'
 
 export interface Block {
   readonly language: string
   readonly text: string
   readonly line: number
 }
-
-const checkout = fileURLToPath(new URL('../../', import.meta.url))
 
 export function blocksOf(markdown: string): Block[] {
   const lines = markdown.split('\n')
@@ -242,7 +241,7 @@ export class Page {
     }
   }
 
-  /** Writes the commands that pages use: `npx bylaw` runs the sources, `curl` is replaced by fetch. */
+  /** Writes the commands that pages use: `npx bylaw` runs this package, `curl` is replaced by fetch. */
   private async writeTools(): Promise<void> {
     const tools = join(this.folder, '.tools')
     await mkdir(tools)
@@ -251,7 +250,8 @@ export class Page {
       await writeFile(join(tools, name), `#!/bin/bash\n${text}\n`)
       await chmod(join(tools, name), 0o755)
     }
-    await script('npx', `shift; ${node} ${JSON.stringify(join(checkout, 'src/cli/main.ts'))} "$@"`)
+    const bylaw = [process.execPath, ...bylawCommand()].map((word) => JSON.stringify(word)).join(' ')
+    await script('npx', `shift; exec ${bylaw} "$@"`)
     await script('node', `${node} "$@"`)
     await script(
       'npm',

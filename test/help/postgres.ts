@@ -1,5 +1,6 @@
 /** One PostgreSQL server for all tests of a run, with a separate schema for each store. */
 import pg from 'pg'
+import { buildPackage } from './built.ts'
 import { type Cluster, cluster, useTemplate } from './cluster.ts'
 import { compiled } from './command.ts'
 import { useMemoryFolder } from './memory-folder.ts'
@@ -83,6 +84,7 @@ export async function runPostgres(): Promise<() => Promise<void>> {
 
 /** Runs before the first test file, in the process that starts them all. */
 export async function globalSetup(): Promise<void> {
+  buildPackage()
   await runPostgres()
   if (process.env.NODE_V8_COVERAGE === undefined) Object.assign(process.env, compiled) // coverage would be less precise
 }

@@ -1,6 +1,6 @@
 /** Starts a service in a separate process, as users do, and stops it by its process id. */
 import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { bylawCommand } from './built.ts'
 import { startedOnce } from './command.ts'
 
 export interface Running {
@@ -11,15 +11,12 @@ export interface Running {
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-
 export function startService(
   file: string,
   { database = 'sqlite::memory:', port = 0, args = [] as string[], env = {} as Record<string, string> } = {},
 ): Promise<Running> {
   const all = [
-    '--conditions=bylaw-source',
-    main,
+    ...bylawCommand(),
     'serve',
     file,
     '--port',
