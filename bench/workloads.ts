@@ -128,7 +128,7 @@ export async function workloads(
       about: 'one item with an API key and a quota (the expert without)',
       floor: false,
       guarded: true,
-      ours: keyed('/books'),
+      ours: keyed('/v2/books'), // without a version it would be the first one
       expert: items,
     },
     {
