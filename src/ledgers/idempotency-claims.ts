@@ -1,6 +1,13 @@
 /** Idempotency claims: keys that are stored in the transaction of the write that they belong to. The cellar. */
 
-import { declaredName, type StoreContext, storedName } from '../catalog/context.ts'
+import {
+  declaredName,
+  type PreparedCollection,
+  preparedCollection,
+  type StoreContext,
+  storedName,
+  viewStoredRow,
+} from '../catalog/context.ts'
 import { rowConflict, type Steps } from '../catalog/steps.ts'
 import { performTablePlan } from '../catalog/table-plans.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
@@ -47,14 +54,35 @@ export const expiresBy = ({ clockLead }: StoreContext, time: number): number => 
 const isExpired = (cellar: StoreContext, { time }: TableRow, { expired }: Claim): boolean =>
   expired !== null && Number(time) <= expiresBy(cellar, expired)
 
-const priorClaimOf = (cellar: StoreContext, { collection, id, parent, fingerprint, answer }: TableRow): PriorClaim => ({
-  is: 'claimed',
-  collection: declaredName(cellar, collection as string),
-  id: id as string,
-  parent: parent as string | null,
-  fingerprint: fingerprint as string,
-  answer: answer === null ? null : JSON.parse(answer as string),
-})
+function priorClaimOf(cellar: StoreContext, { collection, id, parent, fingerprint, answer }: TableRow): PriorClaim {
+  const name = declaredName(cellar, collection as string)
+  return {
+    is: 'claimed',
+    collection: name,
+    id: id as string,
+    parent: parent as string | null,
+    fingerprint: fingerprint as string,
+    answer: answer === null ? null : answerNow(cellar, name, JSON.parse(answer as string)),
+  }
+}
+
+/** An answer as it is stored: a document with its shape, or the text of an answer that is no row. */
+interface StoredAnswer {
+  readonly doc: string
+  readonly revision: number
+  readonly shape?: number
+}
+
+/** An answer in the present form of its rows, which may have changed since it was stored. */
+function answerNow(cellar: StoreContext, name: string, { doc, revision, shape }: StoredAnswer): PriorClaim['answer'] {
+  const own = cellar.collections.get(name)
+  if (own === undefined || shape === undefined) return { doc, revision }
+  return { doc: viewStoredRow(own, { doc, hidden: null, revision, shape }).doc, revision }
+}
+
+/** The text that is stored of an answer with a row. */
+export const keptRowText = ({ shape }: Pick<PreparedCollection, 'shape'>, doc: string, revision: number): string =>
+  JSON.stringify({ doc, revision, shape } satisfies StoredAnswer)
 
 /** Takes a key for a row; if the key is taken, returns the earlier claim. R101, R102, R106. */
 export function* takeClaim(
@@ -77,13 +105,18 @@ export function* takeClaim(
   return priorClaimOf(cellar, before)
 }
 
-/** Stores the first answer with its key, to replay it. R98. */
+/** Stores the first answer with its key, to replay it: a row of a collection, or, with revision 0, another text. R98. */
 export function* keepAnswer(
   cellar: StoreContext,
   { hash }: Claim,
-  answer: NonNullable<PriorClaim['answer']>,
+  collection: string,
+  { doc, revision }: Pick<StoredAnswer, 'doc' | 'revision'>,
 ): Steps<void> {
-  yield* performTablePlan(cellar, tablePlan(setAnswer, { hash, answer: JSON.stringify(answer) }))
+  const answer =
+    revision === 0
+      ? JSON.stringify({ doc, revision } satisfies StoredAnswer)
+      : keptRowText(preparedCollection(cellar, collection), doc, revision)
+  yield* performTablePlan(cellar, tablePlan(setAnswer, { hash, answer }))
 }
 
 /**
@@ -99,7 +132,7 @@ export function* emptyKeys(cellar: StoreContext, collection: string, id: string)
   })
   const found = rows.filter((row) => {
     if (row.collection === own && row.id === id) return true
-    const { doc, revision } = JSON.parse(String(row.answer)) as NonNullable<PriorClaim['answer']>
+    const { doc, revision } = JSON.parse(String(row.answer)) as StoredAnswer
     return revision === 0 && hasText(JSON.parse(doc), id)
   })
   for (const { hash } of found)

@@ -106,8 +106,7 @@ function* performCreation(cellar: StoreContext, plan: Create, held: boolean): St
   const taken = yield* takeClaim(cellar, plan, claim)
   if (taken) return taken
   const outcome = yield* withoutAutocommit(writeWithEffects(cellar, withoutClaim(plan), null, held))
-  if (claim.keeps && outcome.is === 'created')
-    yield* keepAnswer(cellar, claim, { doc: outcome.doc, revision: outcome.revision })
+  if (claim.keeps && outcome.is === 'created') yield* keepAnswer(cellar, claim, plan.collection, outcome)
   return outcome
 }
 
@@ -131,7 +130,7 @@ function* performDecision(cellar: StoreContext, plan: Decide, held: boolean): St
   const outcome = withAnswer(write, yield* writeWithEffects(cellar, write, seen, held))
   const made = outcome.is === 'kept' ? seen : outcome
   if (claim && (made.is === 'found' || made.is === 'changed' || made.is === 'answered'))
-    yield* keepAnswer(cellar, claim, { doc: made.doc, revision: made.revision })
+    yield* keepAnswer(cellar, claim, target.collection, made)
   return outcome
 }
 
@@ -145,7 +144,7 @@ function* performSequence(cellar: StoreContext, plan: Sequence, held: boolean): 
     last = yield* withoutAutocommit(perform(cellar, next, held))
   const doc = run.answer()
   if (doc === null) return last
-  if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, { doc, revision: 0 })
+  if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, plan.collection, { doc, revision: 0 })
   return { is: 'answered', doc, revision: 0 }
 }
 

@@ -137,7 +137,7 @@ function* createInSteps(
     const since = yield* readAbsentRow(cellar, collection, plan.key, plan.time)
     if (since.revision > 0) throw movedRow(plan.collection)
   }
-  if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, { doc, revision })
+  if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, plan.collection, { doc, revision })
   return created(plan, revision)
 }
 
