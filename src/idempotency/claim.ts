@@ -152,16 +152,16 @@ function makeClaim(
   payload: ClaimPayload,
   resource: Resource,
   { caller, world }: RequestContext,
-  { rule, space: own }: KeySpace,
+  { rule, space: place }: KeySpace,
 ): Claim {
   const { scope, retention, mode } = resource.settings.idempotency
   const time = world.now()
+  // A caller must not learn by a colleague's key of an item that it may not see, nor by its own of an item of its other account.
+  const { account, id } = caller
+  const own = account === null ? id : [account, ...(hasRowRules(resource) ? [id] : [])]
   // R100: on public operations, all callers share one key space.
-  const shared = rule === 'public'
-  // A caller must not learn by a colleague's key of an item that it may not see.
-  const isOwn = caller.account === null || hasRowRules(resource)
-  const whose = shared ? '' : isOwn ? caller.id : [caller.account]
-  const space = scope === 'caller' ? '' : own
+  const whose = rule === 'public' ? '' : own
+  const space = scope === 'caller' ? '' : place
   return {
     hash: shortDigest(JSON.stringify([whose, space, key])),
     // A caller that may not read the items could guess their content with a colleague's key, so its id is in its fingerprints.
