@@ -23,7 +23,7 @@ import { endedStates, statusResource } from '../resources/service-fields.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import { rowRuleWith } from '../rules/row-rules.ts'
 import { handledTypes, itemConditions } from './described.ts'
-import { type EndpointContext, itemPath, itemReply, replayReply, writeRefusal } from './item.ts'
+import { type EndpointContext, itemPath, itemReply, replayReply, withFirstName, writeRefusal } from './item.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
 import { appliedOfAsync, preferredWait } from './prefer.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
@@ -43,9 +43,11 @@ function callParts(scene: EndpointContext, served: ServedOperation) {
     inputNames: inputNamesOf(served),
     query: (call: Call) => refuseParameters(call, scene.resource.settings, !asynchronous),
     render: (intent: Intent, outcome: Outcome) =>
-      renderAnswer(scene, intent, outcome, (doc) =>
-        asynchronous ? statusReply(scene, served, intent, doc) : outputReply(served, doc),
-      ),
+      asynchronous
+        ? renderAnswer(scene, intent, newestStatus(scene, outcome), (doc) => statusReply(scene, served, intent, doc))
+        : renderAnswer(scene, intent, newestOutput(scene, served, outcome), (doc) =>
+            outputReply(isOfVersion(scene, outcome) ? null : served.answer, doc),
+          ),
     ...(asynchronous && { settle: awaitEnd }),
   } as const
 }
@@ -58,7 +60,7 @@ function itemOperationRoute(scene: EndpointContext, served: ServedOperation): Ro
     ...parts,
     rowRule: rowRuleWith(today, served.today.rowRule),
     at: `item/${own.name}`,
-    claiming: (asked) => claimOfTransition(asked, today, served.today, older),
+    claiming: (asked) => claimOfTransition(asked, today, withFirstName(scene, 'operations', served.today), older),
     headers: () => ({}),
     admit: (asked, seen) => {
       admitUnlessKeyed(scene)(asked, seen)
@@ -93,7 +95,7 @@ function collectionOperationRoute(scene: EndpointContext, served: ServedOperatio
       key: { id: '', parent: null, account: asked.caller.account },
       time: asked.world.now(),
       document: null,
-      ...claimOfTransition(asked, today, served.today, older),
+      ...claimOfTransition(asked, today, withFirstName(scene, 'operations', served.today), older),
     }),
     plan: (intent): Decide => ({
       do: 'decide',
@@ -177,7 +179,8 @@ function withDocument(outcome: Outcome, { doc, revision }: FoundRow): Outcome {
 /** The output if the client waited for it and the operation has ended well, otherwise its status. */
 function statusReply({ scenes }: EndpointContext, served: ServedOperation, intent: Intent, doc: string): Reply {
   const { id, status, result } = JSON.parse(doc) as { id: string; status: string; result: unknown }
-  if (status === 'succeeded' && preferredWait(intent.call) > 0) return outputReply(served, JSON.stringify(result))
+  if (status === 'succeeded' && preferredWait(intent.call) > 0)
+    return outputReply(served.answer, JSON.stringify(result))
   const statuses = scenes.get(statusResource) as EndpointContext
   const { body } = itemReply(statuses, intent, 202, { doc, revision: 1 })
   const applied = appliedOfAsync(intent.call)
@@ -195,7 +198,33 @@ function renderAnswer(scene: EndpointContext, intent: Intent, outcome: Outcome, 
   throw callRefusal(scene, intent, outcome)
 }
 
-const outputReply = ({ answer }: ServedOperation, output: string): Reply => ({
+/** Whether an outcome is a stored output in the form of this very version. */
+const isOfVersion = ({ version }: EndpointContext, outcome: Outcome): boolean =>
+  outcome.is === 'claimed' && outcome.answer?.version === version
+
+/** A repeat whose stored output has the form of the newest version; without an answer if that needs what the output lacks. */
+function newestOutput(scene: EndpointContext, served: ServedOperation, outcome: Outcome): Outcome {
+  if (outcome.is !== 'claimed' || !outcome.answer?.version || isOfVersion(scene, outcome)) return outcome
+  const { doc, version } = outcome.answer
+  const { today } = scene.representation
+  const then = [...(scene.versions.get(version)?.values() ?? [])].find((one) => one.representation.today === today)
+  const { result = null } = then?.operations.find((one) => one.today.name === served.today.name) ?? {}
+  if (result === null) return outcome
+  const output = result(JSON.parse(doc) as Record<string, unknown>)
+  return { ...outcome, answer: output && { doc: JSON.stringify(output), revision: 0 } }
+}
+
+/** A repeat whose stored status has the form of the newest version. */
+function newestStatus({ scenes }: EndpointContext, outcome: Outcome): Outcome {
+  if (outcome.is !== 'claimed' || !outcome.answer?.version) return outcome
+  const { doc, version } = outcome.answer
+  const conversions = scenes.get(statusResource)?.representation.today.collection.conversions
+  if (!conversions) return outcome
+  const status = conversions.toToday(version, JSON.parse(doc) as Record<string, unknown>)
+  return { ...outcome, answer: { doc: JSON.stringify(status), revision: 0 } }
+}
+
+const outputReply = (answer: ServedOperation['answer'], output: string): Reply => ({
   ...{ status: 200, headers: {} },
   body: answer ? answer(output) : output,
 })

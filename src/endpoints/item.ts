@@ -1,5 +1,6 @@
 /** Item: the addresses, answers and refusals that the routes of items share. Part 4, endpoints. */
 import { restrictedFieldRefusal } from '../auth/allow.ts'
+import type { StoredOperation } from '../changes/older-inputs.ts'
 import type { ServedSummary } from '../changes/older-summaries.ts'
 import { renameViolation } from '../changes/queries.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
@@ -15,7 +16,7 @@ import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress, Permissions } from '../resources/document.ts'
-import type { ServedOperation, ServedTransition, Transition } from '../resources/machine.ts'
+import type { ServedTransition, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import type { EmbeddingResource } from '../views/embedder.ts'
@@ -38,10 +39,27 @@ export interface EndpointContext extends EmbeddingResource {
   /** The transitions of the version, each with the one that is carried out. */
   readonly transitions: readonly ServedTransition[]
   /** The operations that the version declares, each with the one that is carried out. */
-  readonly operations: readonly ServedOperation[]
+  readonly operations: readonly StoredOperation[]
   readonly summaries: readonly ServedSummary[]
   /** The transitions that are carried out where callers of the version write the state; null if they cannot. */
   readonly byValue: readonly Transition[] | null
+}
+
+/**
+ * A transition or an operation with the name by which keys know it, which no later version changes: that of the version that had it
+ * first, and which version that is, if it is not the oldest one.
+ */
+export function withFirstName<A extends { readonly name: string }>(
+  { versions, representation: { today } }: Pick<EndpointContext, 'versions' | 'representation'>,
+  kind: 'transitions' | 'operations',
+  action: A,
+): A {
+  for (const [i, [label, scenes]] of [...versions].entries()) {
+    const then = [...scenes.values()].find(({ representation }) => representation.today === today)
+    const { own } = then?.[kind].find((one) => one.today.name === action.name) ?? {}
+    if (own) return { ...action, name: i === 0 ? own.name : `${own.name}@${label}` }
+  }
+  return action
 }
 
 /** The version's resource that is stored in a collection. */

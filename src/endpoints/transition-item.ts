@@ -12,7 +12,7 @@ import { decodeDocument } from '../resources/document.ts'
 import type { ServedTransition } from '../resources/machine.ts'
 import { rowRuleWith } from '../rules/row-rules.ts'
 import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
-import { admitConvertible, type EndpointContext, itemPath } from './item.ts'
+import { admitConvertible, type EndpointContext, itemPath, withFirstName } from './item.ts'
 import { admitOpen, admitTransition } from './state-refusal.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
@@ -31,7 +31,8 @@ function transitionRoute(scene: EndpointContext, served: ServedTransition): Rout
     rowRule: rowRuleWith(scene.representation.today, today.rowRule),
     content: ['application/json'],
     contentOptional: own.input.every(({ absent }) => absent !== undefined),
-    claiming: (asked) => claimOfTransition(asked, scene.representation.today, today, older),
+    claiming: (asked) =>
+      claimOfTransition(asked, scene.representation.today, withFirstName(scene, 'transitions', today), older),
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
     admit: (asked, seen) => {
       admitOpen(scene, today.to, asked)

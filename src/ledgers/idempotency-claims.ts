@@ -71,12 +71,15 @@ interface StoredAnswer {
   readonly doc: string
   readonly revision: number
   readonly shape?: number
+  /** The newest version when the output of an operation was stored. */
+  readonly version?: string
 }
 
 /** An answer in the present form of its rows, which may have changed since it was stored. */
-function answerNow(cellar: StoreContext, name: string, { doc, revision, shape }: StoredAnswer): PriorClaim['answer'] {
+function answerNow(cellar: StoreContext, name: string, stored: StoredAnswer): PriorClaim['answer'] {
+  const { doc, revision, shape, version } = stored
   const own = cellar.collections.get(name)
-  if (own === undefined || shape === undefined) return { doc, revision }
+  if (own === undefined || shape === undefined) return { doc, revision, ...(version !== undefined && { version }) }
   return { doc: viewStoredRow(own, { doc, hidden: null, revision, shape }).doc, revision }
 }
 
@@ -105,19 +108,29 @@ export function* takeClaim(
   return priorClaimOf(cellar, before)
 }
 
-/** Stores the first answer with its key, to replay it: a row of a collection, or, with revision 0, another text. R98. */
+/** Stores the first answer with its key, to replay it: a row of a collection or, with revision 0, the output of an operation. R98. */
 export function* keepAnswer(
   cellar: StoreContext,
-  { hash }: Claim,
-  collection: string,
+  claim: Claim,
+  name: string,
   { doc, revision }: Pick<StoredAnswer, 'doc' | 'revision'>,
 ): Steps<void> {
-  const answer =
-    revision === 0
-      ? JSON.stringify({ doc, revision } satisfies StoredAnswer)
-      : keptRowText(preparedCollection(cellar, collection), doc, revision)
+  const own = preparedCollection(cellar, name)
+  const version = own.collection.versions?.at(-1) ?? firstVersion
+  const output = { doc, revision, version } satisfies StoredAnswer
+  yield* keepText(cellar, claim, revision === 0 ? JSON.stringify(output) : keptRowText(own, doc, revision))
+}
+
+/** Stores an answer that is neither: of a batch or an import. */
+export const keepOther = (cellar: StoreContext, claim: Claim, doc: string): Steps<void> =>
+  keepText(cellar, claim, JSON.stringify({ doc, revision: 0 } satisfies StoredAnswer))
+
+function* keepText(cellar: StoreContext, { hash }: Claim, answer: string): Steps<void> {
   yield* performTablePlan(cellar, tablePlan(setAnswer, { hash, answer }))
 }
+
+/** The version of a service that declares none. */
+const firstVersion = 'v1'
 
 /**
  * Empties the answers and the digests of payloads that are stored with keys: of requests that wrote a row, and of batches and

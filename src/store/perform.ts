@@ -19,7 +19,7 @@ import {
   type Sequence,
 } from '../flow/plan.ts'
 import { eraseRecords } from '../ledgers/erase-records.ts'
-import { keepAnswer, recallClaim, takeClaim } from '../ledgers/idempotency-claims.ts'
+import { keepAnswer, keepOther, recallClaim, takeClaim } from '../ledgers/idempotency-claims.ts'
 import { findEvent, numberEvents, readEvents, readHead, sweepEvents } from '../ledgers/outbox.ts'
 import { refuseJoinedOrder } from '../ledgers/remote-entries.ts'
 import { summaryStatement } from '../sql/summary-statement.ts'
@@ -144,7 +144,7 @@ function* performSequence(cellar: StoreContext, plan: Sequence, held: boolean): 
     last = yield* withoutAutocommit(perform(cellar, next, held))
   const doc = run.answer()
   if (doc === null) return last
-  if (plan.claim?.keeps) yield* keepAnswer(cellar, plan.claim, plan.collection, { doc, revision: 0 })
+  if (plan.claim?.keeps) yield* keepOther(cellar, plan.claim, doc)
   return { is: 'answered', doc, revision: 0 }
 }
 

@@ -9,11 +9,10 @@ const kinds = {
   'keys expire': { retention: 'P30D' },
 } as const
 
-const states = {
-  field: 'status',
-  initial: 'open',
-  transitions: { payments: { from: ['open'], to: 'paid' }, lapses: { from: ['open'], to: 'lapsed', after: 'P7D' } },
-} as const
+const payment = { from: ['open'], to: 'paid' } as const
+const lapses = { from: ['open'], to: 'lapsed', after: 'P7D' } as const
+const states = { field: 'status', initial: 'open', transitions: { payments: payment, lapses } } as const
+const newer = { ...states, transitions: { settlements: payment, lapses } } as const
 
 const before = (idempotency: object) =>
   service({
@@ -46,14 +45,15 @@ const after = (idempotency: object) =>
           kind: f.enum(['usual', 'gift'], { default: 'usual' }),
           sum: f.text({ optional: true }),
         },
-        states,
+        states: newer,
         access: 'public',
       },
     },
     settings: { idempotency: { mode: 'replay', methods: ['POST', 'PATCH'], ...idempotency }, etag: { mode: 'off' } },
   }).change('v2', 'orders', {
-    about: 'Memos are notes, and sums are texts.',
+    about: 'Memos are notes, sums are texts, and payments are settlements.',
     renamed: { memo: 'note' },
+    transitions: { renamed: { payments: 'settlements' } },
     mapped: { kind: { plain: 'usual' } },
     retyped: { sum: f.integer({ optional: true }) },
     request: ({ sum }) => ({ sum: sum == null ? null : `${sum}` }),
