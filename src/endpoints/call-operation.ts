@@ -26,6 +26,7 @@ import { handledTypes, itemConditions } from './described.ts'
 import { type EndpointContext, itemPath, itemReply, replayReply, writeRefusal } from './item.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
 import { appliedOfAsync, preferredWait } from './prefer.ts'
+import { actionOfKeys } from './transition-item.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /** The routes of the operations of a version. */
@@ -43,9 +44,13 @@ function callParts(context: EndpointContext, served: ServedOperation) {
     inputNames: inputNamesOf(served),
     query: (call: Call) => refuseParameters(call, context.resource.settings, !asynchronous),
     render: (intent: Intent, outcome: Outcome) =>
-      renderAnswer(context, intent, outcome, (doc) =>
-        asynchronous ? statusReply(context, served, intent, doc) : outputReply(served, doc),
-      ),
+      asynchronous
+        ? renderAnswer(context, intent, newestStatus(context, outcome), (doc) =>
+            statusReply(context, served, intent, doc),
+          )
+        : renderAnswer(context, intent, newestOutput(context, served, outcome), (doc) =>
+            outputReply(isOfVersion(context, outcome) ? null : served.answer, doc),
+          ),
     ...(asynchronous && { settle: awaitEnd }),
   } as const
 }
@@ -53,12 +58,13 @@ function callParts(context: EndpointContext, served: ServedOperation) {
 function itemOperationRoute(context: EndpointContext, served: ServedOperation): Route {
   const { own, older } = served
   const { today } = context.representation
+  const keyed = actionOfKeys(context, 'operations', served.today)
   const { render, query, settle, inputNames, ...parts } = callParts(context, served)
   const route = writeItemRoute(context, {
     ...parts,
     rowRule: rowRuleWith(today, served.today.rowRule),
     at: `item/${own.name}`,
-    claiming: (request) => claimOfTransition(request, today, served.today, older),
+    claiming: (request) => claimOfTransition(request, today, keyed, older),
     headers: () => ({}),
     admit: (request, current) => {
       admitUnlessKeyed(context)(request, current)
@@ -83,6 +89,7 @@ function collectionOperationRoute(context: EndpointContext, served: ServedOperat
   const { own, older } = served
   const { resource } = context
   const { today } = context.representation
+  const keyed = actionOfKeys(context, 'operations', served.today)
   const { refusals, ...about } = callDescription(context, served)
   const admit = ({ call, world }: Pick<RequestContext, 'call' | 'world'>) => {
     admitConditionalCreate(preconditionsOf(call, world))
@@ -97,7 +104,7 @@ function collectionOperationRoute(context: EndpointContext, served: ServedOperat
       key: { id: '', parent: null, account: request.caller.account },
       time: request.world.now(),
       document: null,
-      ...claimOfTransition(request, today, served.today, older),
+      ...claimOfTransition(request, today, keyed, older),
     }),
     plan: (intent): Decide => ({
       do: 'decide',
@@ -182,7 +189,8 @@ function withDocument(outcome: Outcome, { doc, revision }: FoundRow): Outcome {
 /** The output if the client waited for it and the operation has ended well, otherwise its status. */
 function statusReply({ contexts }: EndpointContext, served: ServedOperation, intent: Intent, doc: string): Reply {
   const { id, status, result } = JSON.parse(doc) as { id: string; status: string; result: unknown }
-  if (status === 'succeeded' && preferredWait(intent.call) > 0) return outputReply(served, JSON.stringify(result))
+  if (status === 'succeeded' && preferredWait(intent.call) > 0)
+    return outputReply(served.answer, JSON.stringify(result))
   const statuses = contexts.get(statusResource) as EndpointContext
   const { body } = itemReply(statuses, intent, 202, { doc, revision: 1 })
   const applied = appliedOfAsync(intent.call)
@@ -205,7 +213,33 @@ function renderAnswer(
   throw callRefusal(context, intent, outcome)
 }
 
-const outputReply = ({ answer }: ServedOperation, output: string): Reply => ({
+/** Whether an outcome is a stored output in the form of this very version. */
+const isOfVersion = ({ version }: EndpointContext, outcome: Outcome): boolean =>
+  outcome.is === 'claimed' && outcome.answer?.version === version
+
+/** A repeat whose stored output has the form of the newest version; without an answer if that needs what the output lacks. */
+function newestOutput(context: EndpointContext, served: ServedOperation, outcome: Outcome): Outcome {
+  if (outcome.is !== 'claimed' || !outcome.answer?.version || isOfVersion(context, outcome)) return outcome
+  const { doc, version } = outcome.answer
+  const { today } = context.representation
+  const then = [...(context.versions.get(version)?.values() ?? [])].find((one) => one.representation.today === today)
+  const { result = null } = then?.operations.find((one) => one.today.name === served.today.name) ?? {}
+  if (result === null) return outcome
+  const output = result(JSON.parse(doc) as Record<string, unknown>)
+  return { ...outcome, answer: output && { doc: JSON.stringify(output), revision: 0 } }
+}
+
+/** A repeat whose stored status has the form of the newest version. */
+function newestStatus({ contexts }: EndpointContext, outcome: Outcome): Outcome {
+  if (outcome.is !== 'claimed' || !outcome.answer?.version) return outcome
+  const { doc, version } = outcome.answer
+  const conversions = contexts.get(statusResource)?.representation.today.collection.conversions
+  if (!conversions) return outcome
+  const status = conversions.toToday(version, JSON.parse(doc) as Record<string, unknown>)
+  return { ...outcome, answer: { doc: JSON.stringify(status), revision: 0 } }
+}
+
+const outputReply = (answer: ServedOperation['answer'], output: string): Reply => ({
   ...{ status: 200, headers: {} },
   body: answer ? answer(output) : output,
 })

@@ -1,5 +1,6 @@
 /** Item: the addresses, answers and refusals that the routes of items share. Part 4, endpoints. */
 import { restrictedFieldRefusal } from '../auth/allow.ts'
+import type { StoredOperation } from '../changes/older-inputs.ts'
 import type { ServedSummary } from '../changes/older-summaries.ts'
 import { renameViolation } from '../changes/queries.ts'
 import type { RowWriter } from '../effects/row-writer.ts'
@@ -15,7 +16,7 @@ import type { Reply } from '../flow/reply.ts'
 import { keptAnswer, keyReuseProblem } from '../idempotency/claim.ts'
 import { ruleFor } from '../resources/declaration.ts'
 import type { ItemAddress, Permissions } from '../resources/document.ts'
-import type { ServedOperation, ServedTransition, Transition } from '../resources/machine.ts'
+import type { ServedTransition, Transition } from '../resources/machine.ts'
 import type { Member, Resource } from '../resources/resource.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import type { EmbeddingResource } from '../views/embedder.ts'
@@ -38,7 +39,7 @@ export interface EndpointContext extends EmbeddingResource {
   /** The transitions of the version, each with the one that is carried out. */
   readonly transitions: readonly ServedTransition[]
   /** The operations that the version declares, each with the one that is carried out. */
-  readonly operations: readonly ServedOperation[]
+  readonly operations: readonly StoredOperation[]
   readonly summaries: readonly ServedSummary[]
   /** The transitions that are carried out where callers of the version write the state; null if they cannot. */
   readonly byValue: readonly Transition[] | null

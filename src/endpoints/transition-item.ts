@@ -5,6 +5,7 @@ import { handledBy } from '../effects/row-writer.ts'
 import type { FoundRow, ReadResult } from '../flow/found-row.ts'
 import type { Intent } from '../flow/intent.ts'
 import type { RowWrite } from '../flow/plan.ts'
+import { Prepared } from '../flow/prepared.ts'
 import type { Route } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
@@ -16,6 +17,33 @@ import { admitConvertible, type EndpointContext, itemPath } from './item.ts'
 import { admitOpen, admitTransition } from './state-refusal.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
+/**
+ * A transition or an operation as keys know it, by a name that no later version changes: that of the version that had it first, and
+ * which version that is, if it is not the oldest one. The name is found at the first request, when all versions are complete.
+ */
+export function actionOfKeys<A extends { readonly name: string }>(
+  context: EndpointContext,
+  kind: 'transitions' | 'operations',
+  action: A,
+): A {
+  const names = new Prepared()
+  return {
+    ...action,
+    get name() {
+      return names.form('first', () => firstName(context, kind, action.name))
+    },
+  }
+}
+
+function firstName({ versions, representation }: EndpointContext, kind: 'transitions' | 'operations', name: string) {
+  for (const [i, [label, contexts]] of [...versions].entries()) {
+    const then = [...contexts.values()].find((one) => one.representation.today === representation.today)
+    const { own } = then?.[kind].find((one) => one.today.name === name) ?? {}
+    if (own) return i === 0 ? own.name : `${own.name}@${label}`
+  }
+  return name
+}
+
 /** The routes of the transitions of a resource, as its version names them. */
 export const transitionRoutes = (context: EndpointContext): Route[] =>
   context.transitions.map((served) => transitionRoute(context, served))
@@ -23,6 +51,7 @@ export const transitionRoutes = (context: EndpointContext): Route[] =>
 function transitionRoute(context: EndpointContext, served: ServedTransition): Route {
   const { resource } = context
   const { own, today, older } = served
+  const keyed = actionOfKeys(context, 'transitions', today)
   const route = writeItemRoute(namedByInputs(context, served), {
     operation: own.name,
     method: 'POST',
@@ -31,7 +60,7 @@ function transitionRoute(context: EndpointContext, served: ServedTransition): Ro
     rowRule: rowRuleWith(context.representation.today, today.rowRule),
     content: ['application/json'],
     contentOptional: own.input.every(({ absent }) => absent !== undefined),
-    claiming: (request) => claimOfTransition(request, context.representation.today, today, older),
+    claiming: (request) => claimOfTransition(request, context.representation.today, keyed, older),
     headers: ({ key, carried }) => ({ 'Content-Location': itemPath(resource, key, carried) }),
     admit: (request, current) => {
       admitOpen(context, today.to, request)

@@ -116,6 +116,8 @@ export interface PriorClaim {
     readonly doc: string
     readonly revision: number
     readonly joined?: readonly (JoinedRow | null)[]
+    /** The newest version when it was stored, if it is the output of an operation. */
+    readonly version?: string
   } | null
 }
 

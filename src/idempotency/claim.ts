@@ -92,17 +92,13 @@ export function claimOfBatch(request: RequestContext, resource: Resource): Claim
   return { claim: { ...makeClaim(key, payload, resource, request, space), keeps: true }, body: rest }
 }
 
-/**
- * The claim of an import. Its content is not a part of the payload, as it is compared while it is read. Only a caller with the same
- * rights gets its report again: others could guess the values of fields that they do not see. R238
- */
+/** The claim of an import. Its content is not a part of the payload, as it is compared while it is read. R238 */
 export function claimOfImport(request: RequestContext, resource: Resource, type: string): Claim | null {
   const { call, caller, carried, params } = request
   const { key } = readIdempotencyKey(call, {}, resource.settings)
   if (key === null) return null
   const space = `${claimPath(resource)}/${importSegment}`
-  const rights = resource.members.flatMap(({ write }) => write.filter((one) => caller.scopes.has(one)))
-  const about = { import: type, version: carried.label, caller: caller.id, rights }
+  const about = { import: type, version: carried.label, caller: caller.id }
   const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${importSegment}`, about] as const
   const rule = ruleFor(resource.access, 'create')
   return { ...makeClaim(key, payload, resource, request, { rule, space }), keeps: true }
@@ -164,16 +160,16 @@ function makeClaim(
   payload: ClaimPayload,
   resource: Resource,
   { caller, world }: RequestContext,
-  { rule, space: own }: KeySpace,
+  { rule, space: place }: KeySpace,
 ): Claim {
   const { scope, retention, mode } = resource.settings.idempotency
   const time = world.now()
+  // A caller must not learn by a colleague's key of an item that it may not see, nor by its own of an item of its other account.
+  const { account, id } = caller
+  const own = account === null ? id : [account, ...(hasRowRules(resource) ? [id] : [])]
   // R100: on public operations, all callers share one key space.
-  const shared = rule === 'public'
-  // A caller must not learn by a colleague's key of an item that it may not see.
-  const isOwn = caller.account === null || hasRowRules(resource)
-  const whose = shared ? '' : isOwn ? caller.id : [caller.account]
-  const space = scope === 'caller' ? '' : own
+  const whose = rule === 'public' ? '' : own
+  const space = scope === 'caller' ? '' : place
   return {
     hash: shortDigest(JSON.stringify([whose, space, key])),
     // A caller that may not read the items could guess their content with a colleague's key, so its id is in its fingerprints.
@@ -214,6 +210,13 @@ export function keptAnswer({ answer, fingerprint }: PriorClaim, own: Claim): Pri
   return own.keeps && own.fingerprint === fingerprint ? answer : null
 }
 
+export const payloadMismatch = (): Problem =>
+  new Problem(
+    'idempotency-key-payload-mismatch',
+    'This idempotency key was used with another payload. Use a new key for a new request.',
+    { under: 'unprocessable' },
+  )
+
 /** The error for a retry; `path` is that of the created item. R96, R97, in replay mode R98. */
 export function keyReuseProblem(
   { id, fingerprint }: PriorClaim,
@@ -222,13 +225,7 @@ export function keyReuseProblem(
   { idempotency }: Settings,
 ): Problem {
   const differs = fingerprint !== '' && fingerprint !== own.fingerprint // an erasure leaves none
-  if (own.keeps && differs) {
-    return new Problem(
-      'idempotency-key-payload-mismatch',
-      'This idempotency key was used with another payload. Use a new key for a new request.',
-      { under: 'unprocessable' },
-    )
-  }
+  if (own.keeps && differs) return payloadMismatch()
   const message = `A resource was already created with this idempotency key${differs ? ', from another payload' : ''}.`
   const type = differs ? 'idempotency-key-payload-mismatch' : 'idempotency-key-reused'
   const headers = path === null ? {} : { Link: `<${path}>; rel="related"` }

@@ -1,5 +1,6 @@
 /** Import progress: how far an import has come, which is stored with its idempotency key, and its report. R238. */
 import { Detour } from '../errors/detour.ts'
+import type { Caller } from '../flow/caller.ts'
 import type { Outcome, PriorClaim, SeveralOutcomes } from '../flow/outcome.ts'
 import { type Claim, type Create, type Sequence, type SequenceRun, withCaller } from '../flow/plan.ts'
 import { type TableOperation, tablePlan } from '../flow/table.ts'
@@ -24,10 +25,12 @@ export interface ImportProgress extends LineReport {
   readonly digest: string
   /** Whether the content ended with it. */
   readonly ended: boolean
+  /** The scopes of the first caller that fields need to be written. */
+  readonly scopes: readonly string[]
 }
 
 export const noProgress: ImportProgress = {
-  ...{ line: 0, digest: '', ended: false },
+  ...{ line: 0, digest: '', ended: false, scopes: [] },
   ...{ created: 0, existing: 0, failed: 0, errors: [] },
 }
 
@@ -52,9 +55,20 @@ export const reportOf = ({ created, existing, failed, errors }: LineReport): Lin
   ...{ created, existing, failed, errors },
 })
 
-/** The progress that is stored with a key; null if that has none, as it was used for another request. */
-export const storedProgress = ({ answer }: PriorClaim): ImportProgress | null =>
-  answer && (JSON.parse(answer.doc) as ImportProgress)
+/**
+ * The progress that is stored with a key; null if that was used for another request, or by a caller with a scope that this one has
+ * not: it could guess the values of fields that it does not see. Scopes that only a newer declaration names do not count, so that an
+ * import goes on after an upgrade.
+ */
+export function storedProgress(
+  { answer, fingerprint }: PriorClaim,
+  claim: Claim,
+  { scopes }: Pick<Caller, 'scopes'>,
+): ImportProgress | null {
+  if (fingerprint !== claim.fingerprint || answer === null) return null
+  const progress = JSON.parse(answer.doc) as ImportProgress
+  return progress.scopes.every((one) => scopes.has(one)) ? progress : null
+}
 
 const table = claimTable
 /** Only the run that has stored the progress before may store the next one. */

@@ -5,9 +5,9 @@ import type { Decisions } from '../flow/decision.ts'
 import type { ReadResult } from '../flow/found-row.ts'
 import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome, PriorClaim, SeveralOutcomes } from '../flow/outcome.ts'
-import { type Claim, type Create, withRights } from '../flow/plan.ts'
+import { type Create, withRights } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
-import { keyReuseProblem } from '../idempotency/claim.ts'
+import { payloadMismatch } from '../idempotency/claim.ts'
 import { ContentDigest } from './content-digest.ts'
 import { allRefused, brokenOff, emptyImport, importInProgress, otherContent } from './import-problems.ts'
 import {
@@ -95,6 +95,8 @@ class Import {
     this.#intent = intent
     this.#tools = tools
     this.#digest = new ContentDigest(intent.claim !== null)
+    const needed = route.resource.members.flatMap(({ write }) => write)
+    this.#progress = { ...noProgress, scopes: needed.filter((one) => intent.caller.scopes.has(one)) }
   }
 
   async run(): Promise<Outcome> {
@@ -115,11 +117,11 @@ class Import {
 
   /** Finds out how far an import with the same key has come. */
   async #recall(): Promise<PriorClaim | null> {
-    const { claim } = this.#intent
+    const { claim, caller } = this.#intent
     const prior = claim && (await this.#tools.store.execute({ do: 'recall', claim }))
     if (prior?.is !== 'claimed') return null
-    const progress = prior.fingerprint === claim?.fingerprint ? storedProgress(prior) : null
-    if (!claim || !progress) throw keyReuseProblem(prior, claim as Claim, null, this.#route.resource.settings)
+    const progress = claim && storedProgress(prior, claim, caller)
+    if (!progress) throw payloadMismatch()
     this.#progress = progress
     this.#stored = progress
     return prior

@@ -1,6 +1,13 @@
 /** Idempotency claims: keys that are stored in the transaction of the write that they belong to. The store. */
 
-import { declaredName, type StoreContext, storedName } from '../catalog/context.ts'
+import {
+  declaredName,
+  type PreparedCollection,
+  preparedCollection,
+  type StoreContext,
+  storedName,
+  viewStoredRow,
+} from '../catalog/context.ts'
 import { rowConflict, type Steps } from '../catalog/steps.ts'
 import { performTablePlan } from '../catalog/table-plans.ts'
 import type { Outcome, PriorClaim } from '../flow/outcome.ts'
@@ -47,17 +54,38 @@ export const expiresBy = ({ clockLead }: StoreContext, time: number): number => 
 const isExpired = (context: StoreContext, { time }: TableRow, { expired }: Claim): boolean =>
   expired !== null && Number(time) <= expiresBy(context, expired)
 
-const priorClaimOf = (
-  context: StoreContext,
-  { collection, id, parent, fingerprint, answer }: TableRow,
-): PriorClaim => ({
-  is: 'claimed',
-  collection: declaredName(context, collection as string),
-  id: id as string,
-  parent: parent as string | null,
-  fingerprint: fingerprint as string,
-  answer: answer === null ? null : JSON.parse(answer as string),
-})
+function priorClaimOf(context: StoreContext, { collection, id, parent, fingerprint, answer }: TableRow): PriorClaim {
+  const name = declaredName(context, collection as string)
+  return {
+    is: 'claimed',
+    collection: name,
+    id: id as string,
+    parent: parent as string | null,
+    fingerprint: fingerprint as string,
+    answer: answer === null ? null : answerNow(context, name, JSON.parse(answer as string)),
+  }
+}
+
+/** An answer as it is stored: a document with its shape, or the text of an answer that is no row. */
+interface StoredAnswer {
+  readonly doc: string
+  readonly revision: number
+  readonly shape?: number
+  /** The newest version when the output of an operation was stored. */
+  readonly version?: string
+}
+
+/** An answer in the present form of its rows, which may have changed since it was stored. */
+function answerNow(context: StoreContext, name: string, stored: StoredAnswer): PriorClaim['answer'] {
+  const { doc, revision, shape, version } = stored
+  const own = context.collections.get(name)
+  if (own === undefined || shape === undefined) return { doc, revision, ...(version !== undefined && { version }) }
+  return { doc: viewStoredRow(own, { doc, hidden: null, revision, shape }).doc, revision }
+}
+
+/** The text that is stored of an answer with a row. */
+export const keptRowText = ({ shape }: Pick<PreparedCollection, 'shape'>, doc: string, revision: number): string =>
+  JSON.stringify({ doc, revision, shape } satisfies StoredAnswer)
 
 /** Takes a key for a row; if the key is taken, returns the earlier claim. R101, R102, R106. */
 export function* takeClaim(
@@ -80,14 +108,29 @@ export function* takeClaim(
   return priorClaimOf(context, before)
 }
 
-/** Stores the first answer with its key, to replay it. R98. */
+/** Stores the first answer with its key, to replay it: a row of a collection or, with revision 0, the output of an operation. R98. */
 export function* keepAnswer(
   context: StoreContext,
-  { hash }: Claim,
-  answer: NonNullable<PriorClaim['answer']>,
+  claim: Claim,
+  name: string,
+  { doc, revision }: Pick<StoredAnswer, 'doc' | 'revision'>,
 ): Steps<void> {
-  yield* performTablePlan(context, tablePlan(setAnswer, { hash, answer: JSON.stringify(answer) }))
+  const own = preparedCollection(context, name)
+  const version = own.collection.versions?.at(-1) ?? firstVersion
+  const output = { doc, revision, version } satisfies StoredAnswer
+  yield* keepText(context, claim, revision === 0 ? JSON.stringify(output) : keptRowText(own, doc, revision))
 }
+
+/** Stores an answer that is neither: of a batch or an import. */
+export const keepOther = (context: StoreContext, claim: Claim, doc: string): Steps<void> =>
+  keepText(context, claim, JSON.stringify({ doc, revision: 0 } satisfies StoredAnswer))
+
+function* keepText(context: StoreContext, { hash }: Claim, answer: string): Steps<void> {
+  yield* performTablePlan(context, tablePlan(setAnswer, { hash, answer }))
+}
+
+/** The version of a service that declares none. */
+const firstVersion = 'v1'
 
 /**
  * Empties the answers and the digests of payloads that are stored with keys: of requests that wrote a row, and of batches and
@@ -102,7 +145,7 @@ export function* emptyKeys(context: StoreContext, collection: string, id: string
   })
   const found = rows.filter((row) => {
     if (row.collection === own && row.id === id) return true
-    const { doc, revision } = JSON.parse(String(row.answer)) as NonNullable<PriorClaim['answer']>
+    const { doc, revision } = JSON.parse(String(row.answer)) as StoredAnswer
     return revision === 0 && hasText(JSON.parse(doc), id)
   })
   for (const { hash } of found)

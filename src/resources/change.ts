@@ -253,11 +253,10 @@ function fieldsBefore(
   const found: [string, Field][] = []
   for (const [name, field] of Object.entries(fields)) {
     if (added.includes(name)) found.push(...back.splice(0))
-    else
-      found.push([
-        names.get(name) ?? name,
-        withoutMigration(retyped[name] ?? fieldBefore(name, field, change, declaration)),
-      ])
+    else {
+      const other = retyped[name] && personalLike(field, retyped[name], declaration)
+      found.push([names.get(name) ?? name, withoutMigration(other ?? fieldBefore(name, field, change, declaration))])
+    }
   }
   return Object.fromEntries([...found, ...back])
 }
@@ -327,13 +326,28 @@ function movedFieldsBefore(
   const found = Object.entries(moved).flatMap(([name, { by, to, field }]) => {
     const target = referencedResource(fields, by, parent, declaration.concepts ?? {})
     const there = target === undefined ? undefined : declaration.resources[target]?.fields[to]
-    if (field) return [[name, field]]
+    if (field) return [[name, there ? personalLike(there, field, declaration) : field]]
     if (!there) return []
     const { unique: _, was: __, immutable: ___, ...options } = there.options
     return [[name, { ...there, options }]]
   })
   return Object.fromEntries(found)
 }
+
+/**
+ * The older form of a field that an erasure empties is personal too: a row may keep the value of a moved field while it links to no
+ * other row. One that needs a value is never kept.
+ */
+function personalLike(newer: Field, older: Field, { concepts = {} }: VersionedDeclaration): Field {
+  if (!isPersonal(resolveConcepts(newer, concepts)) || !mayBeEmpty(older)) return older
+  return { ...older, options: { ...older.options, personal: true } }
+}
+
+const isPersonal = ({ options, item, fields = {} }: Field): boolean =>
+  options.personal === true || (item !== undefined && isPersonal(item)) || Object.values(fields).some(isPersonal)
+
+const mayBeEmpty = ({ kind, options }: Field): boolean =>
+  options.optional === true || options.default !== undefined || ['list', 'metadata', 'file'].includes(kind)
 
 /** The same members under their old names. */
 function underOldNames<T>(all: Readonly<Record<string, T>>, names: ValueMap): Record<string, T> {

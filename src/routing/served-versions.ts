@@ -20,7 +20,7 @@ import { makeResource, type Resource } from '../resources/resource.ts'
 import { isStatusResource } from '../resources/service-fields.ts'
 import type { Settings } from '../settings.ts'
 import { fileLinker } from '../views/file-links.ts'
-import { itemLinker, linkRulesOf } from '../views/item-links.ts'
+import { itemLinker, linkForm, linkRulesOf } from '../views/item-links.ts'
 import { type ViewSource, viewsOf } from '../views/view.ts'
 import { routeTreeOf } from './locate.ts'
 import type { OperationRoutes } from './operations.ts'
@@ -172,6 +172,7 @@ function viewAndLinks(
     view: viewsOf({
       ...source,
       rules: links?.rules ?? [],
+      links: links && linkForm(links),
       hasRowLinks: links?.actions.some(({ rowRule }) => rowRule !== undefined) ?? false,
     }),
     linker: links && itemLinker({ own, today }, links, itemPath),

@@ -2,7 +2,7 @@
 
 import type { PreparedCollection, StoreContext } from '../catalog/context.ts'
 import type { Create } from '../flow/plan.ts'
-import { claimTable } from '../ledgers/idempotency-claims.ts'
+import { claimTable, keptRowText } from '../ledgers/idempotency-claims.ts'
 import type { EventValues } from '../ledgers/outbox.ts'
 import { type Cell, type Collection, keyColumns } from '../rows/collection.ts'
 import { quoted, rowKeyValues } from '../sql/dialect.ts'
@@ -49,7 +49,7 @@ export function combinedCreate(
     values.push(...rowKeyValues(targets[i] as Collection, { id, parent: null, account: plan.key.account }, dialect))
   if (plan.claim) {
     const { hash, fingerprint, time, keeps } = plan.claim
-    const answer = keeps ? JSON.stringify({ doc, revision }) : null
+    const answer = keeps ? keptRowText(own, doc, revision) : null
     values.push(hash, collection.called ?? plan.collection, plan.key.parent, plan.key.id, fingerprint, time, answer)
   }
   if (event) values.push(...ownEventValues(event))

@@ -19,7 +19,7 @@ import {
   type Sequence,
 } from '../flow/plan.ts'
 import { eraseRecords } from '../ledgers/erase-records.ts'
-import { keepAnswer, recallClaim, takeClaim } from '../ledgers/idempotency-claims.ts'
+import { keepAnswer, keepOther, recallClaim, takeClaim } from '../ledgers/idempotency-claims.ts'
 import { findEvent, numberEvents, readEvents, readHead, sweepEvents } from '../ledgers/outbox.ts'
 import { refuseJoinedOrder } from '../ledgers/remote-entries.ts'
 import { summaryStatement } from '../sql/summary-statement.ts'
@@ -106,8 +106,7 @@ function* performCreation(context: StoreContext, plan: Create, held: boolean): S
   const taken = yield* takeClaim(context, plan, claim)
   if (taken) return taken
   const outcome = yield* withoutAutocommit(writeWithEffects(context, withoutClaim(plan), null, held))
-  if (claim.keeps && outcome.is === 'created')
-    yield* keepAnswer(context, claim, { doc: outcome.doc, revision: outcome.revision })
+  if (claim.keeps && outcome.is === 'created') yield* keepAnswer(context, claim, plan.collection, outcome)
   return outcome
 }
 
@@ -131,7 +130,7 @@ function* performDecision(context: StoreContext, plan: Decide, held: boolean): S
   const outcome = withAnswer(write, yield* writeWithEffects(context, write, current, held))
   const made = outcome.is === 'kept' ? current : outcome
   if (claim && (made.is === 'found' || made.is === 'changed' || made.is === 'answered'))
-    yield* keepAnswer(context, claim, { doc: made.doc, revision: made.revision })
+    yield* keepAnswer(context, claim, target.collection, made)
   return outcome
 }
 
@@ -145,7 +144,7 @@ function* performSequence(context: StoreContext, plan: Sequence, held: boolean):
     last = yield* withoutAutocommit(perform(context, next, held))
   const doc = run.answer()
   if (doc === null) return last
-  if (plan.claim?.keeps) yield* keepAnswer(context, plan.claim, { doc, revision: 0 })
+  if (plan.claim?.keeps) yield* keepOther(context, plan.claim, doc)
   return { is: 'answered', doc, revision: 0 }
 }
 

@@ -142,7 +142,7 @@ function* createInSteps(
     const since = yield* readAbsentRow(context, collection, plan.key, plan.time)
     if (since.revision > 0) throw movedRow(plan.collection)
   }
-  if (plan.claim?.keeps) yield* keepAnswer(context, plan.claim, { doc, revision })
+  if (plan.claim?.keeps) yield* keepAnswer(context, plan.claim, plan.collection, { doc, revision })
   return created(plan, revision)
 }
 

@@ -5,7 +5,7 @@ import type { AccessRule, RowAlternatives } from '../resources/declaration.ts'
 import type { ItemAddress } from '../resources/document.ts'
 import type { ServedOperation, ServedTransition } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
-import { type LinkedRelations, linkedRelations, type PathOf, relationLinks } from './related-links.ts'
+import { type LinkedRelations, linkedRelations, type PathOf, relationForm, relationLinks } from './related-links.ts'
 import type { View } from './view.ts'
 
 /** An action on an item of a version: the rule for its callers, and the stored states that allow it; null if all do. */
@@ -54,6 +54,12 @@ export function linkRulesOf(
   const rules = [...linked.map(({ rule }) => rule), ...lists.flatMap(({ also }) => also ?? [])]
   return { actions, relations, rules: [...new Set(rules)] }
 }
+
+/** All that decides the links of an item besides the item and the caller. A change of it changes tags. R121. */
+export const linkForm = ({ actions, relations }: Pick<LinkRules, 'actions' | 'relations'>): object => ({
+  actions: actions.map(({ name, rule, rowRule, from, to }) => [name, rule, rowRule, from, to]),
+  relations: relations && relationForm(relations),
+})
 
 /** Adds links to a document: `stored` is the document as it is stored, `shown` as the version shows it. */
 export type ItemLinker = (view: View, carried: CarriedVersion, stored: string, shown: string) => string

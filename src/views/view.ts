@@ -48,6 +48,8 @@ export interface ViewSource {
   readonly joined: readonly Resource[]
   /** The rules that decide which links a caller sees. */
   readonly rules: readonly AccessRule[]
+  /** All that decides the links of an item besides the item and the caller; null if it has none. */
+  readonly links?: object | null
   /** Whether links of an item depend on the item and the caller. */
   readonly hasRowLinks?: boolean
 }
@@ -136,7 +138,7 @@ function makeView(
     .map(({ name }) => name)
   const joinedShapes = joined.map(({ resource, masked }) => [resource.collection.shape, [...masked]])
   const more = changes.length > 0 ? [changes, [...masked], joinedShapes] : []
-  const linked = showing.rules.length > 0 ? [settings.resource.links, [...permitted]] : []
+  const linked = showing.links ? [showing.links, [...permitted]] : []
   return {
     major,
     hash: hashOf([major, collection.shape, visible, ...more, ...linked]),

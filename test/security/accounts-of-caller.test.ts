@@ -1,0 +1,65 @@
+/** A caller that acts for several accounts, as the holder of a token for each: what it did for one is unknown in another. R100, R170. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { caller, f, type Service, service } from 'bylaw'
+import { type As, testing } from 'bylaw/testing'
+import { places } from '../help/places.ts'
+
+const own = [{ scope: 'all' }, { where: { assigneeId: caller } }] as const
+const rules = { 'rules for each item': { read: own, write: own }, 'one rule for all items': 'authenticated' } as const
+
+const desk = (access: (typeof rules)[keyof typeof rules], mode: 'conflict' | 'replay'): Service =>
+  service({
+    name: 'desk',
+    scopes: { all: 'All tasks' },
+    resources: {
+      tasks: {
+        prefix: 'tsk',
+        owner: 'accountId',
+        fields: { assigneeId: f.text({ default: 'ann', max: 20 }), note: f.text({ default: '' }) },
+        states: { field: 'status', initial: 'open', transitions: { closings: { from: ['open'], to: 'closed' } } },
+        imports: true,
+        access,
+      },
+    },
+    settings: { batches: 5, idempotency: { mode } },
+  })
+
+const inNorth: As = { id: 'ann', account: 'north' }
+const inSouth: As = { id: 'ann', account: 'south' }
+
+for (const [store, placeOf] of places)
+  for (const mode of ['conflict', 'replay'] as const)
+    for (const [name, access] of Object.entries(rules))
+      test(`R100 R170: a key of a caller is free in its other account: ${name}, ${mode} (${store})`, async (t) => {
+        const { url } = await placeOf(t)
+        const { call, close } = testing(desk(access, mode), { database: url })
+        t.after(close)
+        const send = async (as: As, path: string, body: string, type = 'application/json') => {
+          const headers = { 'content-type': type, 'idempotency-key': path.replaceAll('/', '-') }
+          const answer = await call(path, { method: 'POST', as, body, headers })
+          const text = await answer.text()
+          return {
+            status: answer.status,
+            json: JSON.parse(text),
+            isReplayed: answer.headers.has('idempotency-replayed'),
+          }
+        }
+        const batch = JSON.stringify({ operations: [{ method: 'POST', path: '/tasks', body: {} }] })
+        const first = await send(inNorth, '/tasks', '{"note":"of north"}')
+        const id = String(first.json.id)
+        const requests: readonly (readonly [path: string, body: string, type?: string])[] = [
+          ['/tasks', '{"note":"of north"}'],
+          ['/batches', batch],
+          ['/tasks/imports', '{}', 'application/x-ndjson'],
+        ]
+        for (const request of requests.slice(1)) assert.equal((await send(inNorth, ...request)).status, 200)
+        assert.equal((await send(inNorth, `/tasks/${id}/closings`, '{}')).json.status, 'closed')
+        for (const request of requests) {
+          const { status, json, isReplayed } = await send(inSouth, ...request)
+          assert.ok(status < 300 && !isReplayed, `${request[0]} ${status} ${JSON.stringify(json)}`)
+          assert.ok(!JSON.stringify(json).includes(id), request[0])
+        }
+        assert.equal((await send(inSouth, `/tasks/${id}/closings`, '{}')).status, 404)
+        assert.equal((await send(inNorth, `/tasks/${id}/closings`, '{}')).isReplayed, true)
+      })

@@ -1,0 +1,104 @@
+/** Outputs of operations that are replayed when a newer declaration has another form of them. R98, R227, R228. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { f, service } from 'bylaw'
+import { testing } from 'bylaw/testing'
+import { places } from '../help/places.ts'
+
+const v1 = { v1: { released: '2026-01-01' } } as const
+const versions = { ...v1, v2: { released: '2026-02-01' } } as const
+const orders = { prefix: 'ord', fields: { note: f.text({ default: '' }) }, access: 'public' } as const
+
+const before = service({
+  name: 'shop',
+  versions: v1,
+  resources: {
+    orders: {
+      ...orders,
+      operations: {
+        quotes: { at: 'collection', output: { total: f.text() } },
+        checks: { at: 'item', output: { result: f.text() } },
+        audits: { at: 'item', output: { report: f.text() }, asynchronous: true },
+      },
+    },
+  },
+}).handlers({
+  orders: {
+    quotes: () => ({ total: '5.00' }),
+    checks: () => ({ result: 'good' }),
+    audits: () => ({ report: 'fine' }),
+  },
+})
+
+const after = service({
+  name: 'shop',
+  versions,
+  resources: {
+    orders: {
+      ...orders,
+      operations: {
+        prices: { at: 'collection', output: { price: f.text() } },
+        checks: { at: 'item', output: { marks: f.integer() } },
+        reviews: { at: 'item', output: { review: f.text() }, asynchronous: true },
+      },
+    },
+  },
+})
+  .change('v2', 'orders', {
+    about: 'Totals are prices, results are marks, and audits are reviews.',
+    operations: {
+      renamed: { quotes: 'prices', audits: 'reviews' },
+      changed: {
+        prices: { output: { renamed: { total: 'price' } } },
+        checks: {
+          output: {
+            added: ['marks'],
+            removed: { result: f.text() },
+            response: ({ marks }) => ({ result: marks > 3 ? 'good' : 'bad' }),
+          },
+        },
+        reviews: { output: { renamed: { report: 'review' } } },
+      },
+    },
+  })
+  .handlers({
+    orders: {
+      prices: () => ({ price: '6.00' }),
+      checks: () => ({ marks: 1 }),
+      reviews: () => ({ review: 'new' }),
+    },
+  })
+
+for (const [store, placeOf] of places)
+  test(`R98 R227: an output is replayed in the form of its version after a newer declaration (${store})`, async (t) => {
+    const { url } = await placeOf(t)
+    const old = testing(before, { database: url })
+    let node = old
+    t.after(() => node.close())
+    const made = await old.call('/v1/orders', { method: 'POST', json: {} })
+    const { id } = (await made.json()) as { readonly id: string }
+    const ask = async (path: string, key: string) => {
+      const answer = await node.call(path, { method: 'POST', json: {}, headers: { 'idempotency-key': key } })
+      const json = (await answer.json()) as Readonly<Record<string, unknown>>
+      return { status: answer.status, json, isReplayed: answer.headers.has('idempotency-replayed') }
+    }
+    const asks = [
+      ['/v1/orders/quotes', 'quote'],
+      [`/v1/orders/${id}/checks`, 'check'],
+      [`/v1/orders/${id}/audits`, 'audit'],
+    ] as const
+    const first = [await ask(...asks[0]), await ask(...asks[1]), await ask(...asks[2])]
+    assert.deepEqual(
+      first.map(({ status }) => status),
+      [200, 200, 202],
+    )
+    await old.close()
+    node = testing(after, { database: url })
+    for (const [i, [path, key]] of asks.entries())
+      assert.deepEqual(await ask(path, key), { ...first[i], isReplayed: true }, path)
+    assert.deepEqual((await ask('/v2/orders/prices', 'quote')).json, { price: '5.00' })
+    assert.equal((await ask(`/v2/orders/${id}/reviews`, 'audit')).json.operation, 'orders.reviews')
+    // The new form needs marks, which the stored output has not.
+    const lacking = await ask(`/v2/orders/${id}/checks`, 'check')
+    assert.deepEqual([lacking.status, lacking.json.type], [409, 'idempotency-key-reused'])
+  })
