@@ -27,7 +27,8 @@ const { values } = parseArgs({
 })
 const rows = Number(values.rows)
 const size = 50
-const [mostMatches, leastMatches, searches] = [1000, 5, 400]
+const [mostMatches, leastMatches] = [1000, 5]
+const [searches, warmUp] = [2000, 400]
 
 const library = service({
   name: 'library',
@@ -102,13 +103,14 @@ const quantile = (times: readonly number[], part: number): number =>
 async function compare(name: string, ours: Search, expert: Search): Promise<void> {
   const times: [number[], number[]] = [[], []]
   const searchTexts = manySearches()
-  for (let i = 0; i < searches; i++)
-    for (const [side, search] of [ours, expert].entries()) {
-      const text = searchTexts.next().value as string
+  for (let i = 0; i < searches; i++) {
+    const text = searchTexts.next().value as string
+    for (const side of i % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
       const started = performance.now()
-      await search(text)
-      if (i >= 20) times[side as 0 | 1].push(performance.now() - started)
+      await [ours, expert][side]?.(text)
+      if (i >= warmUp) times[side].push(performance.now() - started)
     }
+  }
   const describeTimes = (all: readonly number[]) =>
     `${quantile(all, 0.5).toFixed(2)} (p99 ${quantile(all, 0.99).toFixed(2)})`
   const [mine, other] = times.map((all) => all.reduce((sum, one) => sum + one, 0) / all.length) as [number, number]
