@@ -213,7 +213,7 @@ function renderAnswer(
   throw callRefusal(context, intent, outcome)
 }
 
-/** Whether an outcome is a stored output in the form of this very version. */
+/** Whether an outcome is an output that was stored when this version was the newest, so that it has its form. */
 const isOfVersion = ({ version }: EndpointContext, outcome: Outcome): boolean =>
   outcome.is === 'claimed' && outcome.answer?.version === version
 
@@ -223,9 +223,10 @@ function newestOutput(context: EndpointContext, served: ServedOperation, outcome
   const { doc, version } = outcome.answer
   const { today } = context.representation
   const then = [...(context.versions.get(version)?.values() ?? [])].find((one) => one.representation.today === today)
-  const { result = null } = then?.operations.find((one) => one.today.name === served.today.name) ?? {}
-  if (result === null) return outcome
-  const output = result(JSON.parse(doc) as Record<string, unknown>)
+  if (then === undefined) return { ...outcome, answer: null } // of a version that this process does not serve
+  const known = then.operations.find((one) => one.refused === null && one.today.name === served.today.name)
+  if (!known?.result) return outcome
+  const output = known.result(JSON.parse(doc) as Record<string, unknown>)
   return { ...outcome, answer: output && { doc: JSON.stringify(output), revision: 0 } }
 }
 

@@ -10,7 +10,7 @@ import type { Route } from '../flow/route.ts'
 import { titleInSentence } from '../formats/naming.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { decodeDocument } from '../resources/document.ts'
-import type { ServedTransition } from '../resources/machine.ts'
+import type { ServedAction, ServedTransition } from '../resources/machine.ts'
 import { rowRuleWith } from '../rules/row-rules.ts'
 import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
 import { admitConvertible, type EndpointContext, itemPath } from './item.ts'
@@ -18,8 +18,8 @@ import { admitOpen, admitTransition } from './state-refusal.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
 /**
- * A transition or an operation as keys know it, by a name that no later version changes: that of the version that had it first, and
- * which version that is, if it is not the oldest one. The name is found at the first request, when all versions are complete.
+ * A transition or an operation with its name in keys: the one that it has in the first version with it. If an older version used that
+ * name for another action, the version is added. The name is found at the first request, when all versions are complete.
  */
 export function actionOfKeys<A extends { readonly name: string }>(
   context: EndpointContext,
@@ -36,10 +36,13 @@ export function actionOfKeys<A extends { readonly name: string }>(
 }
 
 function firstName({ versions, representation }: EndpointContext, kind: 'transitions' | 'operations', name: string) {
-  for (const [i, [label, contexts]] of [...versions].entries()) {
+  const taken = new Set<string>()
+  for (const [label, contexts] of versions) {
     const then = [...contexts.values()].find((one) => one.representation.today === representation.today)
-    const { own } = then?.[kind].find((one) => one.today.name === name) ?? {}
-    if (own) return i === 0 ? own.name : `${own.name}@${label}`
+    const actions: readonly ServedAction<{ readonly name: string }>[] = then?.[kind] ?? []
+    const { own } = actions.find(({ refused, today }) => refused === null && today.name === name) ?? {}
+    if (own) return taken.has(own.name) ? `${own.name}@${label}` : own.name
+    for (const one of actions) taken.add(one.own.name)
   }
   return name
 }

@@ -98,7 +98,8 @@ export function claimOfImport(request: RequestContext, resource: Resource, type:
   const { key } = readIdempotencyKey(call, {}, resource.settings)
   if (key === null) return null
   const space = `${claimPath(resource)}/${importSegment}`
-  const about = { import: type, version: carried.label, caller: caller.id }
+  // The scopes of the caller are compared with those stored in the progress; `rights` had them in keys of earlier releases.
+  const about = { import: type, version: carried.label, caller: caller.id, rights: [] }
   const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${importSegment}`, about] as const
   const rule = ruleFor(resource.access, 'create')
   return { ...makeClaim(key, payload, resource, request, { rule, space }), keeps: true }

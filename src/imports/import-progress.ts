@@ -25,8 +25,8 @@ export interface ImportProgress extends LineReport {
   readonly digest: string
   /** Whether the content ended with it. */
   readonly ended: boolean
-  /** The scopes of the first caller that fields need to be written. */
-  readonly scopes: readonly string[]
+  /** Those of the first caller's scopes that writing some field needs; earlier releases stored none. */
+  readonly scopes?: readonly string[]
 }
 
 export const noProgress: ImportProgress = {
@@ -56,9 +56,9 @@ export const reportOf = ({ created, existing, failed, errors }: LineReport): Lin
 })
 
 /**
- * The progress that is stored with a key; null if that was used for another request, or by a caller with a scope that this one has
- * not: it could guess the values of fields that it does not see. Scopes that only a newer declaration names do not count, so that an
- * import goes on after an upgrade.
+ * The progress that is stored with a key; null if the key was used for another request, or if its first caller had a scope that this
+ * one lacks, who could otherwise guess the values of fields that it does not see. Scopes that only a newer declaration names do not
+ * count, so that an import goes on after an upgrade.
  */
 export function storedProgress(
   { answer, fingerprint }: PriorClaim,
@@ -66,8 +66,8 @@ export function storedProgress(
   { scopes }: Pick<Caller, 'scopes'>,
 ): ImportProgress | null {
   if (fingerprint !== claim.fingerprint || answer === null) return null
-  const progress = JSON.parse(answer.doc) as ImportProgress
-  return progress.scopes.every((one) => scopes.has(one)) ? progress : null
+  const progress: ImportProgress = JSON.parse(answer.doc)
+  return (progress.scopes ?? []).every((one) => scopes.has(one)) ? progress : null
 }
 
 const table = claimTable

@@ -66,7 +66,7 @@ function priorClaimOf(context: StoreContext, { collection, id, parent, fingerpri
   }
 }
 
-/** An answer as it is stored: a document with its shape, or the text of an answer that is no row. */
+/** An answer as it is stored: a row with its shape, or an output of an operation, or the answer of a batch or an import. */
 interface StoredAnswer {
   readonly doc: string
   readonly revision: number
@@ -75,11 +75,12 @@ interface StoredAnswer {
   readonly version?: string
 }
 
-/** An answer in the present form of its rows, which may have changed since it was stored. */
+/** An answer in the present form of its rows, which may have changed since it was stored; null if only a newer node can read it. */
 function answerNow(context: StoreContext, name: string, stored: StoredAnswer): PriorClaim['answer'] {
   const { doc, revision, shape, version } = stored
   const own = context.collections.get(name)
   if (own === undefined || shape === undefined) return { doc, revision, ...(version !== undefined && { version }) }
+  if (shape > own.shape && !own.alike.has(shape)) return null
   return { doc: viewStoredRow(own, { doc, hidden: null, revision, shape }).doc, revision }
 }
 

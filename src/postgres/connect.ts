@@ -183,6 +183,7 @@ function connectionOver(
     if (waiting++ === 0) heard = monotonic()
     if (flush) stream.cork()
     else cork()
+    // Behind a transaction pooler nothing stays in a connection.
     const statement = !pooled && (values.length > 0 || flush) ? statements(text) : undefined
     return new Promise((resolve, reject) => {
       const answered = (): void => {

@@ -23,7 +23,7 @@ export interface ConnectionParams {
   readonly options: string | null
   /** The maximum number of connections. */
   readonly connections: number
-  /** How many statements each connection keeps prepared, if not as many as usually. */
+  /** How many statements each connection keeps prepared; by default 500. */
   readonly prepared?: number
   /** The URL without its password. */
   readonly shown: string

@@ -41,10 +41,10 @@ interface PreparedStatement {
 const usuallyPrepared = 500
 
 /**
- * How many statements a connection keeps prepared that serves so many resources: each resource has statements of its own, so
- * with fewer none of many resources would find its statement prepared.
+ * How many statements a connection keeps prepared for so many resources, each of which has statements of its own: if they did
+ * not fit, each would be evicted before its next use.
  */
-export const preparedFor = (resources: number): number => Math.max(usuallyPrepared, 2 * resources)
+export const preparedFor = (resources: number): number => Math.max(usuallyPrepared, 4 * resources)
 
 /**
  * How long a statement stays prepared, at first and at most, in milliseconds. PostgreSQL keeps its plan, also one that reads a

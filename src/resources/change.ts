@@ -339,15 +339,18 @@ function movedFieldsBefore(
  * other row. One that needs a value is never kept.
  */
 function personalLike(newer: Field, older: Field, { concepts = {} }: VersionedDeclaration): Field {
-  if (!isPersonal(resolveConcepts(newer, concepts)) || !mayBeEmpty(older)) return older
+  if (!isPersonal(resolveConcepts(newer, concepts)) || !mayBeEmpty(resolveConcepts(older, concepts))) return older
   return { ...older, options: { ...older.options, personal: true } }
 }
 
 const isPersonal = ({ options, item, fields = {} }: Field): boolean =>
   options.personal === true || (item !== undefined && isPersonal(item)) || Object.values(fields).some(isPersonal)
 
-const mayBeEmpty = ({ kind, options }: Field): boolean =>
-  options.optional === true || options.default !== undefined || ['list', 'metadata', 'file'].includes(kind)
+function mayBeEmpty({ kind, options }: Field): boolean {
+  if (options.optional === true || ['metadata', 'file'].includes(kind)) return true
+  if (kind === 'list') return !(Number(options.min) > 0)
+  return options.default !== undefined && !options.unique
+}
 
 /** The same members under their old names. */
 function underOldNames<T>(all: Readonly<Record<string, T>>, names: ValueMap): Record<string, T> {

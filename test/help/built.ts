@@ -3,7 +3,7 @@
  * a run of all tests starts two thousand.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -26,10 +26,10 @@ export function bylawCommand(): string[] {
 /** Builds the package if a source is newer than the last build. */
 export function buildPackage(): void {
   if (process.env[variable] !== undefined || fromSources) return
-  for (const until = Date.now() + 60_000; newestSource() > timeOf(built); ) {
+  for (const until = Date.now() + 60_000; newestSource() > timeOf(built) || existsSync(lock); ) {
     if (Date.now() > until) throw new Error(`Another process is building the package. If none is, remove ${lock}.`)
-    if (isLocked()) sleep(50)
-    else build()
+    if (takeLock()) build()
+    else sleep(50)
   }
   process.env[variable] = 'yes'
 }
@@ -42,14 +42,14 @@ function build(): void {
   }
 }
 
-/** Takes the lock, unless another process has it. */
-function isLocked(): boolean {
+/** Returns false if another process has the lock. */
+function takeLock(): boolean {
   mkdirSync(join(checkout, 'node_modules/.cache'), { recursive: true })
   try {
     mkdirSync(lock)
-    return false
-  } catch {
     return true
+  } catch {
+    return false
   }
 }
 

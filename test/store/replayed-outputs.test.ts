@@ -102,3 +102,38 @@ for (const [store, placeOf] of places)
     const lacking = await ask(`/v2/orders/${id}/checks`, 'check')
     assert.deepEqual([lacking.status, lacking.json.type], [409, 'idempotency-key-reused'])
   })
+
+const replaced = service({
+  name: 'shop',
+  versions,
+  resources: {
+    orders: { ...orders, operations: { quotes: { at: 'collection', output: { price: f.text() } } } },
+  },
+})
+  .change('v2', 'orders', {
+    about: 'Another operation is called `quotes` now, and nothing else is left.',
+    operations: {
+      added: ['quotes'],
+      withdrawn: {
+        quotes: { at: 'collection', output: { total: f.text() }, refused: 410 },
+        checks: { at: 'item', output: { result: f.text() }, refused: 410 },
+        audits: { at: 'item', output: { report: f.text() }, asynchronous: true, refused: 410 },
+      },
+    },
+  })
+  .handlers({ orders: { quotes: () => ({ price: '6.00' }) } })
+
+test('R98 R227: the key of a withdrawn operation gets no replay from another one that has its name now', async (t) => {
+  const { url } = await (places[0] as (typeof places)[number])[1](t)
+  const old = testing(before, { database: url })
+  const quote = { method: 'POST', json: {}, headers: { 'idempotency-key': 'quote' } } as const
+  assert.equal((await old.call('/v1/orders/quotes', quote)).status, 200)
+  await old.close()
+  const node = testing(replaced, { database: url })
+  t.after(() => node.close())
+  const answer = await node.call('/v2/orders/quotes', quote)
+  const { type } = (await answer.json()) as { readonly type: string }
+  assert.deepEqual([answer.status, type], [422, 'idempotency-key-payload-mismatch'])
+  const fresh = { ...quote, headers: { 'idempotency-key': 'other' } }
+  assert.deepEqual(await (await node.call('/v2/orders/quotes', fresh)).json(), { price: '6.00' })
+})
