@@ -23,7 +23,7 @@ import { endedStates, statusResource } from '../resources/service-fields.ts'
 import { encodeDocument } from '../rows/collection.ts'
 import { rowRuleWith } from '../rules/row-rules.ts'
 import { handledTypes, itemConditions } from './described.ts'
-import { type EndpointContext, itemPath, itemReply, replayReply, writeRefusal } from './item.ts'
+import { contextIn, type EndpointContext, itemPath, itemReply, replayReply, writeRefusal } from './item.ts'
 import { admitConditionalCreate, preconditionsOf } from './preconditions.ts'
 import { appliedOfAsync, preferredWait } from './prefer.ts'
 import { actionOfKeys } from './transition-item.ts'
@@ -221,8 +221,7 @@ const isOfVersion = ({ version }: EndpointContext, outcome: Outcome): boolean =>
 function newestOutput(context: EndpointContext, served: ServedOperation, outcome: Outcome): Outcome {
   if (outcome.is !== 'claimed' || !outcome.answer?.version || isOfVersion(context, outcome)) return outcome
   const { doc, version } = outcome.answer
-  const { today } = context.representation
-  const then = [...(context.versions.get(version)?.values() ?? [])].find((one) => one.representation.today === today)
+  const then = contextIn(context, version)
   if (then === undefined) return { ...outcome, answer: null } // of a version that this process does not serve
   const known = then.operations.find((one) => one.refused === null && one.today.name === served.today.name)
   if (!known?.result) return outcome

@@ -45,6 +45,13 @@ export interface EndpointContext extends EmbeddingResource {
   readonly byValue: readonly Transition[] | null
 }
 
+/** The context of the same resource in another version, if it has the resource. */
+export const contextIn = (
+  { versions, representation: { today } }: Pick<EndpointContext, 'versions' | 'representation'>,
+  version: string,
+): EndpointContext | undefined =>
+  [...(versions.get(version)?.values() ?? [])].find((one) => one.representation.today === today)
+
 /** The version's resource that is stored in a collection. */
 const resourceByCollection = (
   { resources }: Pick<EndpointContext, 'resources'>,

@@ -13,7 +13,7 @@ import { decodeDocument } from '../resources/document.ts'
 import type { ServedAction, ServedTransition } from '../resources/machine.ts'
 import { rowRuleWith } from '../rules/row-rules.ts'
 import { describedItem, describedMinimal, totalTypes, uniqueTypes } from './described.ts'
-import { admitConvertible, type EndpointContext, itemPath } from './item.ts'
+import { admitConvertible, contextIn, type EndpointContext, itemPath } from './item.ts'
 import { admitOpen, admitTransition } from './state-refusal.ts'
 import { admitItem, admitUnlessKeyed, type WriteDescription, writeItemRoute } from './write-item.ts'
 
@@ -35,11 +35,10 @@ export function actionOfKeys<A extends { readonly name: string }>(
   }
 }
 
-function firstName({ versions, representation }: EndpointContext, kind: 'transitions' | 'operations', name: string) {
+function firstName(context: EndpointContext, kind: 'transitions' | 'operations', name: string): string {
   const taken = new Set<string>()
-  for (const [label, contexts] of versions) {
-    const then = [...contexts.values()].find((one) => one.representation.today === representation.today)
-    const actions: readonly ServedAction<{ readonly name: string }>[] = then?.[kind] ?? []
+  for (const label of context.versions.keys()) {
+    const actions: readonly ServedAction<{ readonly name: string }>[] = contextIn(context, label)?.[kind] ?? []
     const { own } = actions.find(({ refused, today }) => refused === null && today.name === name) ?? {}
     if (own) return taken.has(own.name) ? `${own.name}@${label}` : own.name
     for (const one of actions) taken.add(one.own.name)

@@ -1,5 +1,5 @@
 /** Revision view: a revision as a version shows it to a caller. R237. */
-import type { EndpointContext } from '../endpoints/item.ts'
+import { contextIn, type EndpointContext } from '../endpoints/item.ts'
 import { actionsOf } from '../events/event-scope.ts'
 import { recordedDocument } from '../events/event-text.ts'
 import type { StoredEvent } from '../flow/found-row.ts'
@@ -72,10 +72,10 @@ const plainActions: readonly string[] = ['created', 'updated', 'deleted']
 export function revisionActions(context: EndpointContext): ReadonlyMap<string, string> {
   const own = actionsOf(context)
   const names = new Map(own)
-  for (const contexts of context.versions.values())
-    for (const other of contexts.values())
-      if (other.representation.today === context.representation.today)
-        for (const [stored, name] of actionsOf(other))
-          if (!names.has(name)) names.set(name, own.get(stored) ?? 'updated')
+  for (const version of context.versions.keys()) {
+    const other = contextIn(context, version)
+    for (const [stored, name] of other ? actionsOf(other) : [])
+      if (!names.has(name)) names.set(name, own.get(stored) ?? 'updated')
+  }
   return names
 }

@@ -88,6 +88,10 @@ function answerNow(context: StoreContext, name: string, stored: StoredAnswer): P
 export const keptRowText = ({ shape }: Pick<PreparedCollection, 'shape'>, doc: string, revision: number): string =>
   JSON.stringify({ doc, revision, shape } satisfies StoredAnswer)
 
+/** The text that is stored of an output. A service that declares no versions has the version `v1`. */
+const keptOutputText = ({ collection }: PreparedCollection, doc: string): string =>
+  JSON.stringify({ doc, revision: 0, version: collection.versions?.at(-1) ?? 'v1' } satisfies StoredAnswer)
+
 /** Takes a key for a row; if the key is taken, returns the earlier claim. R101, R102, R106. */
 export function* takeClaim(
   context: StoreContext,
@@ -117,21 +121,16 @@ export function* keepAnswer(
   { doc, revision }: Pick<StoredAnswer, 'doc' | 'revision'>,
 ): Steps<void> {
   const own = preparedCollection(context, name)
-  const version = own.collection.versions?.at(-1) ?? firstVersion
-  const output = { doc, revision, version } satisfies StoredAnswer
-  yield* keepText(context, claim, revision === 0 ? JSON.stringify(output) : keptRowText(own, doc, revision))
+  yield* keepText(context, claim, revision === 0 ? keptOutputText(own, doc) : keptRowText(own, doc, revision))
 }
 
-/** Stores an answer that is neither: of a batch or an import. */
+/** Stores the answer of a batch or an import. */
 export const keepOther = (context: StoreContext, claim: Claim, doc: string): Steps<void> =>
   keepText(context, claim, JSON.stringify({ doc, revision: 0 } satisfies StoredAnswer))
 
 function* keepText(context: StoreContext, { hash }: Claim, answer: string): Steps<void> {
   yield* performTablePlan(context, tablePlan(setAnswer, { hash, answer }))
 }
-
-/** The version of a service that declares none. */
-const firstVersion = 'v1'
 
 /**
  * Empties the answers and the digests of payloads that are stored with keys: of requests that wrote a row, and of batches and
