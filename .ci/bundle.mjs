@@ -1,33 +1,65 @@
-// Joins the modules of src into the files of dist that Node loads: what is always used together is one file, a command is
-// loaded with what it needs. 460 files took twice the time and a fifth more memory at start. Types and maps lead to src.
+// Joins the modules of src into the files of dist that Node loads. What is always used together is one file, and a command is
+// loaded with what it needs: 460 files took twice the time and a fifth more memory at start. Types and maps lead to src.
 import { rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { rolldown } from 'rolldown'
 
-const { exports } = createRequire(import.meta.url)('../package.json')
+const { exports, dependencies, peerDependencies } = createRequire(import.meta.url)('../package.json')
 const root = fileURLToPath(new URL('..', import.meta.url))
+const path = (name) => `${root}src/${name}.ts`
 
 /** What users import, the command line, and the programs of threads. */
-const entryPoints = [
-  ...Object.values(exports).flatMap(({ 'bylaw-source': source }) => source ?? []),
-  ...['src/cli/main.ts', 'src/sqlite/thread.ts', 'src/terminal/watchdog.ts'],
-]
+const entries = new Set([
+  ...Object.values(exports).flatMap(({ 'bylaw-source': source }) => /^\.\/src\/(.+)\.ts$/.exec(source)?.[1] ?? []),
+  ...['cli/main', 'sqlite/thread', 'terminal/watchdog'],
+])
 
-rmSync(`${root}/dist`, { recursive: true, force: true })
-await build({
-  absWorkingDir: root,
-  entryPoints,
-  outbase: 'src',
-  outdir: 'dist',
-  chunkNames: 'chunks/[name]-[hash]', // as deep as dist/cli, as modules name files of the package by paths from their own
-  bundle: true,
-  splitting: true,
-  format: 'esm',
+/** The modules that are loaded with some modules, without those that they import later. */
+function closure(names, importsOf) {
+  const modules = new Set(names.map(path))
+  for (const module of modules) for (const imported of importsOf(module)) modules.add(imported)
+  return modules
+}
+
+/** The modules of the larger files; otherwise who uses what would cut them into fifty. */
+const files = {}
+const grouping = {
+  name: 'grouping',
+  buildEnd() {
+    const from = (...names) => closure(names, (module) => this.getModuleInfo(module)?.importedIds ?? [])
+    files.server = from('cli/serve')
+    files.declaration = from('index')
+    // Without modules of Node.js, as browsers load it.
+    files.shared = from('client/client', 'webhooks/verification', 'sqlite/thread').intersection(
+      from('index', 'cli/serve'),
+    )
+    files.watchdog = from('terminal/watchdog')
+  },
+}
+const groups = ['server', 'declaration', 'shared', 'watchdog'].map((name, priority) => ({
+  name,
+  test: (module) => files[name].has(module),
+  priority,
+}))
+
+rmSync(`${root}dist`, { recursive: true, force: true })
+const build = await rolldown({
+  cwd: root,
+  input: Object.fromEntries([...entries].map((name) => [name, path(name)])),
   platform: 'node',
-  target: 'node24',
-  packages: 'external',
+  external: [/^node:/, ...Object.keys({ ...dependencies, ...peerDependencies })],
+  transform: { target: 'node24' },
+  plugins: [grouping],
+  logLevel: 'warn',
+})
+await build.write({
+  dir: `${root}dist`,
+  format: 'esm',
+  entryFileNames: '[name].js',
+  chunkFileNames: 'chunks/[name]-[hash].js', // as deep as dist/cli, as modules name files of the package by paths from their own
+  codeSplitting: { groups },
+  comments: false,
   sourcemap: true,
-  sourcesContent: false,
-  logLevel: 'warning',
+  sourcemapExcludeSources: true,
 })

@@ -192,6 +192,15 @@ for (const name of ['preinstall', 'install', 'postinstall', 'prepare'])
 // What the README says of types and of its own files is enough.
 const beginner = resolve(folder, 'beginner')
 mkdirSync(beginner)
+// Browsers load the client, so neither it nor what it imports may load a module of Node.
+const loaded = new Set([resolve(packed, 'dist/client/client.js')])
+for (const file of loaded)
+  for (const [, name] of readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b[^;]*? from "(.+?)";$/gm)) {
+    assert.match(name, /^\./, `${file} imports ${name}`)
+    loaded.add(resolve(file, '..', name))
+  }
+assert.ok(loaded.size > 2, 'the client was cut into files')
+
 writeFileSync(resolve(beginner, 'package.json'), '{}\n')
 const shown = readFileSync(resolve(packed, 'README.md'), 'utf8').matchAll(/^```\w+\n\/\/ ([\w.]+)\n(.*?)^```/gms)
 for (const [, name, text] of shown) writeFileSync(resolve(beginner, name), text)

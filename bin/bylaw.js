@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
+import './limit-memory.js'
 import { isTooOld, neededNode, nodePackage } from './node-version.js'
 
 // Compiled code is kept beside the installed packages: later starts are faster and load no compiler for TypeScript.

@@ -1,6 +1,5 @@
 /** Main: runs the given command and prints errors without a stack; importing this file starts it. */
 import { readFileSync } from 'node:fs'
-import { setFlagsFromString } from 'node:v8'
 import { listInWords, nearestName } from '../formats/naming.ts'
 import { type Command, helpText, overviewText, parseCommand } from '../terminal/command.ts'
 import { commandError, printError } from '../terminal/command-error.ts'
@@ -77,26 +76,9 @@ async function loadCommand(word: string): Promise<Command> {
   throw commandError(`bylaw has no command "${word}".`, mend)
 }
 
-/**
- * Lowers memory use. Garbage of requests dies young: semi-spaces of 8 MB, where V8 uses up to 32 MB, save 40 MB, and one
- * arena of glibc for all threads 15 MB, both at no measurable cost. They are read at the start only, so the process executes
- * itself again.
- * Longer-lived garbage, such as pages waiting to be sent, is collected when it reaches half of the live memory instead of
- * three times as much, which saves 15 to 25 MB.
- */
-function limitMemory(): void {
-  setFlagsFromString('--heap-growing-percent=50')
-  const { execArgv, execPath, argv, env } = process
-  const chosen = [...execArgv, env.NODE_OPTIONS ?? ''].some((flag) => /semi[-_]space/.test(flag))
-  if (chosen || process.send || process.platform === 'win32') return // exec would lose the channel to the parent process
-  const flags = ['--max-semi-space-size=8', ...execArgv]
-  process.execve?.(execPath, [execPath, ...flags, ...argv.slice(1)], { MALLOC_ARENA_MAX: '1', ...env })
-}
-
 // npm runs a script of this package in its root, but the user names files relative to where npm was called.
 const { npm_lifecycle_event: script, npm_package_name: home, INIT_CWD: startedIn } = process.env
 if (script === 'bylaw' && home === 'bylaw' && startedIn) process.chdir(startedIn)
-if (process.argv[2] === 'serve') limitMemory()
 process.stdout.on('error', () => {}) // a closed pipe ends neither a server nor a listing
 const code = await main(process.argv.slice(2)).catch(printError)
 process.stdout.write('', () => process.exit(code)) // timers or sockets of a declaration must not keep the command running

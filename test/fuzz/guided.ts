@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { build } from 'esbuild'
+import { rolldown } from 'rolldown'
 import { read, refused, releases } from '../security/smuggled.ts'
 import { random } from './mutate.ts'
 import { stream } from './streams.ts'
@@ -36,19 +36,16 @@ function writeSeeds(): void {
 }
 
 /** Jazzer.js instruments modules that are loaded by `require`, so the target and all of src are one of those. */
-const bundled = (outfile: string): Promise<unknown> =>
-  build({
-    entryPoints: [join(import.meta.dirname, 'guided-target.ts')],
-    outfile,
-    bundle: true,
-    format: 'cjs',
+async function bundle(file: string): Promise<void> {
+  const build = await rolldown({
+    input: join(import.meta.dirname, 'guided-target.ts'),
     platform: 'node',
-    conditions: ['bylaw-source'],
+    resolve: { conditionNames: ['bylaw-source', 'node', 'import', 'default'] },
     external: ['pg-native'],
-    banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href" },
-    define: { 'import.meta.url': 'bundleUrl', 'import.meta.dirname': '__dirname' },
-    logLevel: 'warning',
+    logLevel: 'warn',
   })
+  await build.write({ file, format: 'cjs', codeSplitting: false })
+}
 
 function first([bytes]: readonly [string, unknown]): string {
   return bytes
@@ -58,7 +55,7 @@ try {
   writeSeeds()
   execFileSync('npm', ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', '@jazzer.js/core@4.0.0'])
   const target = join(folder, 'target.cjs')
-  await bundled(target)
+  await bundle(target)
   const [node, ...words] = values.node.split(' ') as [string, ...string[]]
   const fuzzer = join(folder, 'node_modules/@jazzer.js/core/dist/cli.js')
   const limits = ['--', `-max_total_time=${values.seconds}`, '-max_len=2000']

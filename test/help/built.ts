@@ -18,7 +18,12 @@ const variable = 'BYLAW_TEST_BUILT'
 
 /** The options of Node.js and the script that run `bylaw`. */
 export function bylawCommand(): string[] {
-  if (fromSources) return ['--conditions=bylaw-source', join(checkout, 'src/cli/main.ts')]
+  if (fromSources)
+    return [
+      '--conditions=bylaw-source',
+      `--import=${join(checkout, 'bin/limit-memory.js')}`,
+      join(checkout, 'src/cli/main.ts'),
+    ]
   buildPackage()
   return [join(checkout, 'bin/bylaw.js')]
 }
