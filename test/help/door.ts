@@ -162,6 +162,9 @@ export function doors(title: string, service: Service, tests: (door: Door) => vo
   }
 }
 
+/** As in `src/settings.ts`, in milliseconds. */
+const defaultLoopDelay = 200
+
 type OpenDoor = { -readonly [K in keyof Door]: Door[K] }
 
 /** Opens the database of a door, issues its keys, and returns what its server needs. */
@@ -176,12 +179,19 @@ async function openedContext(
   const store = options.store?.(opened) ?? opened
   const world = serviceWorld(given, now ? { ...store, clock: trustedClock(now) } : store, undefined, contents)
   door.as = await issued(store, holders, world.now())
-  const shown = { ...service, choice: previewVersions(service.choice, preview) }
+  const shown = { ...unhurried(service), choice: previewVersions(service.choice, preview) }
   const authenticate = callerGate(service, store, world)
   const log = logOf(door)
   const handlers = handlerSources(service, store, world, log)
   const parts = { service: shown, store, world, authenticate, log, open: () => true, ...(handlers && { handlers }) }
   return { ...parts, ...contextOptions(options) }
+}
+
+/** Without refusals for a late event loop, as the machine of the tests may be busy, unless the service sets its own delay. */
+function unhurried(service: Service): Service {
+  const { limits } = service.settings
+  if (limits.loopDelay !== defaultLoopDelay) return service
+  return { ...service, settings: { ...service.settings, limits: { ...limits, loopDelay: null } } }
 }
 
 /** Starts the server of a door, if it has one, and makes its functions that send requests. */
