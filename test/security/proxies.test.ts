@@ -1,6 +1,7 @@
 /**
  * Smuggled requests behind the proxies that people put in front of a service, on both engines: the service serves no request that
- * the proxy did not forward as one. Each proxy marks the requests that it forwards; one that is hidden in another has no mark. R18.
+ * the proxy did not forward as one. Each proxy marks the requests that it forwards; one that is hidden in another has no mark,
+ * unless a proxy writes a line of HTTP/2 as several; it would be served as /smuggled. R18.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -15,6 +16,8 @@ import { type EchoServer, echoServers, type SeenRequest } from '../fuzz/echo.ts'
 import { freePort, owner } from '../help/cluster.ts'
 import { pathOf, without } from '../help/programs.ts'
 import { until } from '../help/until.ts'
+import { downgraded, plain } from './downgraded.ts'
+import { exchange } from './http2.ts'
 import { proxies } from './proxies.ts'
 import { early, read, refused, releases } from './smuggled.ts'
 
@@ -52,14 +55,16 @@ describe('proxies', { concurrency: true }, () => {
         let server: EchoServer
         let served: SeenRequest[] = []
         let port = 0
+        let http2 = 0
         let stop = async (): Promise<void> => {}
 
         before(async () => {
           const all = await echoServers((request) => served.push(request))
           server = all[engine]
           const [from, to] = [await freePort(), await server.listen()]
+          http2 = await freePort()
           const file = join(folder, proxy.file ?? 'config')
-          writeFileSync(file, proxy.config({ from, to, folder }))
+          writeFileSync(file, proxy.config({ from, http2, to, folder }))
           const as = owner()
           if (as) for (const path of [folder, file]) chownSync(path, as.uid, as.gid)
           const child = spawn(pathOf(proxy.program) as string, [...proxy.words(file)], { ...as, stdio: 'ignore' })
@@ -84,8 +89,13 @@ describe('proxies', { concurrency: true }, () => {
         async function servedFor(...pieces: readonly string[]): Promise<readonly SeenRequest[]> {
           served = []
           await sent(port, pieces, 2000)
+          return servedBeforeNext({ pieces })
+        }
+
+        /** Sends a request on a connection of its own, which gets its own answer; returns all that was served until then. */
+        async function servedBeforeNext(before: object): Promise<readonly SeenRequest[]> {
           const next = await sent(port, [last], 5000)
-          const about = JSON.stringify({ pieces, next })
+          const about = JSON.stringify({ ...before, next })
           assert.match(next, /^HTTP\/1\.1 200 /, about)
           assert.match(next, /"target":"\/next"/, about)
           return served
@@ -126,6 +136,19 @@ describe('proxies', { concurrency: true }, () => {
             forwarded++
           }
           assert.ok(forwarded >= 5, `${forwarded}`)
+        })
+
+        it('R18: requests that are hidden in the lines or the content of one of HTTP/2 are not served', async () => {
+          served = []
+          assert.equal(await exchange(http2, plain.frames, false), 'answered')
+          assert.equal(served[0]?.content, plain.content)
+          for (const { frames, late } of downgraded) {
+            served = []
+            await exchange(http2, frames, late)
+            const about = { late, frames: frames.map((one) => one.toString('latin1')) }
+            for (const { target } of await servedBeforeNext(about))
+              assert.ok(!target.startsWith('/smuggled'), JSON.stringify(about))
+          }
         })
       })
 })

@@ -6,6 +6,8 @@ import type { Program } from '../help/programs.ts'
 
 export interface Ports {
   readonly from: number
+  /** The port for HTTP/2 without TLS. */
+  readonly http2: number
   readonly to: number
   readonly folder: string
 }
@@ -26,9 +28,10 @@ const envoy = (options: string): Proxy => ({
   program: 'envoy',
   file: 'config.yaml',
   words: (file) => ['-c', file, '--concurrency', '1', '--disable-hot-restart', '--log-level', 'off'],
-  config: ({ from, to }) => `static_resources:
+  config: ({ from, http2, to }) => `static_resources:
   listeners:
   - address: { socket_address: { address: 127.0.0.1, port_value: ${from} } }
+    additional_addresses: [{ address: { socket_address: { address: 127.0.0.1, port_value: ${http2} } } }]
     filter_chains:
     - filters:
       - name: http
@@ -39,6 +42,7 @@ const envoy = (options: string): Proxy => ({
           common_http_protocol_options: { idle_timeout: 10s }
           upgrade_configs: [{ upgrade_type: websocket }]
           proxy_100_continue: true
+          delayed_close_timeout: 0.02s
           http_filters: [{ name: router, typed_config: { '@type': ${api}.filters.http.router.v3.Router } }]
           route_config:
             request_headers_to_add: [{ header: { key: X-Relayed, value: 'yes' }, append_action: OVERWRITE_IF_EXISTS_OR_ADD }]
@@ -60,14 +64,14 @@ export const proxies: Readonly<Record<string, Proxy>> = {
   nginx: {
     program: 'nginx',
     words: (file) => ['-c', file, '-e', 'stderr'],
-    config: ({ from, to, folder }) => `daemon off; master_process off; pid ${folder}/pid; error_log stderr crit;
+    config: ({ from, http2, to, folder }) => `daemon off; master_process off; pid ${folder}/pid; error_log stderr crit;
 events { worker_connections 200; }
 http {
   access_log off;
   ${['body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name === 'body' ? 'client_body' : name}_temp_path ${folder}/${name};`).join(' ')}
   upstream service { server 127.0.0.1:${to}; keepalive 4; }
   server {
-    listen 127.0.0.1:${from};
+    listen 127.0.0.1:${from}; listen 127.0.0.1:${http2} http2;
     location / {
       proxy_pass http://service; proxy_http_version 1.1; proxy_request_buffering off;
       proxy_set_header Connection ""; proxy_set_header Host $http_host; proxy_set_header X-Relayed yes;
@@ -79,7 +83,7 @@ http {
   HAProxy: {
     program: 'haproxy',
     words: (file) => ['-db', '-f', file],
-    config: ({ from, to }) => `global
+    config: ({ from, http2, to }) => `global
   maxconn 200
 defaults
   mode http
@@ -89,6 +93,7 @@ defaults
   http-reuse always
 frontend front
   bind 127.0.0.1:${from}
+  bind 127.0.0.1:${http2} proto h2
   http-request set-header X-Relayed yes
   default_backend service
 backend service
@@ -98,12 +103,14 @@ backend service
   Apache: {
     program: 'apache2',
     words: (file) => ['-DFOREGROUND', '-f', file],
-    config: ({ from, to, folder }) => `ServerRoot ${folder}
+    config: ({ from, http2, to, folder }) => `ServerRoot ${folder}
 PidFile ${folder}/pid
 ErrorLog /dev/null
 ServerName localhost
 Listen 127.0.0.1:${from}
-${['mpm_event', 'authz_core', 'env', 'headers', 'proxy', 'proxy_http'].map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`).join('\n')}
+Listen 127.0.0.1:${http2}
+${['mpm_event', 'authz_core', 'env', 'headers', 'http2', 'proxy', 'proxy_http'].map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`).join('\n')}
+Protocols h2c http/1.1
 StartServers 1
 ThreadsPerChild 25
 MaxRequestWorkers 25
