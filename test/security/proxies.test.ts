@@ -51,7 +51,7 @@ describe('proxies', { concurrency: true }, () => {
         skip: without(proxy.program),
         concurrency: false,
       }, () => {
-        const folder = mkdtempSync(join(tmpdir(), 'bylaw-proxy-'))
+        let folder: string
         let server: EchoServer
         let served: SeenRequest[] = []
         let port = 0
@@ -59,6 +59,7 @@ describe('proxies', { concurrency: true }, () => {
         let stop = async (): Promise<void> => {}
 
         before(async () => {
+          folder = mkdtempSync(join(tmpdir(), 'bylaw-proxy-'))
           const all = await echoServers((request) => served.push(request))
           server = all[engine]
           const [from, to] = [await freePort(), await server.listen()]
