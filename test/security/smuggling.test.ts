@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type EchoServer, echoServers, type Seen, type SeenRequest } from '../fuzz/echo.ts'
-import { chunked, length, post, read, refused, releases } from './smuggled.ts'
+import { chunked, early, length, post, read, refused, releases } from './smuggled.ts'
 
 const request = (seen: Seen | undefined): SeenRequest => {
   assert.ok(seen?.saw, JSON.stringify(seen))
@@ -55,6 +55,26 @@ for (const engine of ['node', 'own'] as const)
             if (!(engine === 'node' && seen[0]?.closes && bytes.includes('Upgrade: ')))
               assert.deepEqual([seen.length, request(seen[1]).target], [2, '/next'], about)
           }
+      })
+
+    for (const [title, messages] of Object.entries(early))
+      it(`R18: ${title}`, async () => {
+        for (const [head, content] of messages) {
+          const streams = [...cuts(head + content), [Buffer.from(head, 'latin1'), Buffer.from(content, 'latin1')]]
+          for (const pieces of streams) {
+            const next = Buffer.from('GET /next HTTP/1.1\r\nHost: a\r\n\r\n')
+            const [first, ...rest] = await server.converse([...pieces, next], true)
+            const about = `${JSON.stringify(head)} in ${pieces.length} pieces: ${JSON.stringify([first, ...rest])}`
+            assert.ok((first?.status ?? 0) >= 200, about)
+            if (!first?.closes)
+              assert.deepEqual(
+                rest.map((one) => request(one).target),
+                ['/next'],
+                about,
+              )
+            else assert.equal(rest.length, 0, about)
+          }
+        }
       })
 
     it('R18: CVE-2019-15606: spaces after a value are not part of it', async () => {
