@@ -684,6 +684,7 @@ export function readSettings(
   local: boolean,
   report: (fault: SettingFault) => void,
 ): Settings {
+  if (given === undefined && over !== undefined) return over
   return readBranch(settingsTable, given ?? {}, over, '', { local, report }) as Settings
 }
 

@@ -25,9 +25,10 @@ export function withStoredStatuses(
   rules: ResourceRules,
 ): ReadonlyMap<string, Resource> {
   const statuses = [...all.values()].find(({ declaration }) => isStatusResource(declaration))
+  if (!statuses) return all
   const ways = history.map((past) => ({ label: past.label, operations: asynchronousIn(past, all, rules) }))
   const next = ways[ways.findLastIndex(({ operations }) => !operations.every(isSame)) + 1]
-  if (!statuses || !next || next === ways[0]) return all
+  if (!next || next === ways[0]) return all
   const first = ways.find(({ operations }) => operations.length > 0)
   const find = (version: string, called: unknown, by: 'was' | 'is') =>
     (ways.find(({ label }) => label === version) ?? first)?.operations.find((one) => one[by] === called)

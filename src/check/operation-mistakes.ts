@@ -31,6 +31,10 @@ export function checkOperations(judged: ResourceCheck, context: DeclarationCheck
 /** Checks that each file has a URL of its own below its item, and that it can be uploaded. */
 export function checkFiles({ name, given }: ResourceCheck, context: DeclarationCheck): void {
   const { fields, states, operations, methods, history } = given
+  const files = Object.entries(isObject(fields) ? fields : {}).filter(
+    ([, own]) => soundField(own, context)?.kind === 'file',
+  )
+  if (files.length === 0) return
   const taken = new Map<string, string>()
   const transitions = isObject(states) && isObject(states.transitions) ? Object.keys(states.transitions) : []
   for (const one of transitions) taken.set(one, `the transition \`${one}\``)
@@ -40,8 +44,7 @@ export function checkFiles({ name, given }: ResourceCheck, context: DeclarationC
     if (isObject(own) && parentNameOf(own) === name && !hasMember(context.pairs, one))
       taken.set(one, `the list of \`${one}\``)
   if (history !== undefined) taken.set(revisionSegment, 'the revisions of the item')
-  for (const [field, own] of Object.entries(isObject(fields) ? fields : {})) {
-    if (soundField(own, context)?.kind !== 'file') continue
+  for (const [field] of files) {
     const path = ['resources', name, 'fields', field]
     const [segment, other] = [toKebab(field), taken.get(toKebab(field))]
     if (other) report(context, path, `Its content would have the URL …/${segment}, as ${other}.`, 'Write another name.')

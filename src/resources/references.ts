@@ -52,9 +52,10 @@ export function pairResource(
 
 /** The declaration of pairs that a resource was made of; null for any other resource: their keys are no references. */
 export function pairDeclarationOf({ parent, key, fields, access }: ResourceDeclaration): PairDeclaration | null {
-  const { [key ?? '']: other, ...own } = fields
   const above = typeof parent === 'object' ? parent.resource : parent
-  if (other?.kind !== 'ref' || above === undefined) return null
+  const other = fields[key ?? '']
+  if (key === undefined || other?.kind !== 'ref' || above === undefined) return null
+  const { [key]: _, ...own } = fields
   const declared = Object.keys(own).length === 0 ? {} : { fields: own }
   return { between: [above, other.target as string], ...declared, access: access as PairDeclaration['access'] }
 }
@@ -90,7 +91,9 @@ export function referringColumns(
 export function dependentsOf(name: string, context: DeclarationContext): Dependent[] {
   return Object.entries(context.resources).flatMap(([collection, declaration]) => {
     const references = Object.entries(declaration.fields).flatMap(([field, given]) =>
-      referringDependents(collection, field, resolveConcepts(given, context.concepts), name),
+      given.kind === 'concept' || mayRefer(given)
+        ? referringDependents(collection, field, resolveConcepts(given, context.concepts), name)
+        : [],
     )
     const all = [...childDependents(collection, declaration, name, context), ...references]
     return all.length > 0 && pairDeclarationOf(declaration) ? all.map((one) => ({ ...one, pairs: true })) : all
