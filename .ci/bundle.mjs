@@ -60,6 +60,7 @@ await build.write({
   chunkFileNames: 'chunks/[name]-[hash].js', // as deep as dist/cli, as modules name files of the package by paths from their own
   codeSplitting: { groups },
   comments: false,
+  topLevelVar: true, // calls of functions then need no check that a constant has its value
   sourcemap: true,
   sourcemapExcludeSources: true,
 })
