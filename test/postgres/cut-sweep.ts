@@ -1,8 +1,10 @@
 /** Sweeps: sends requests again and again, and cuts their connections at one position after the other. */
+import { writeFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { realWorld } from '../../src/flow/real-world.ts'
 import type { World } from '../../src/flow/world.ts'
 import { random } from '../fuzz/mutate.ts'
+import { type Cluster, cluster } from '../help/cluster.ts'
 import { isFull } from '../help/runs.ts'
 import { until } from '../help/until.ts'
 import { cutApi, type steps } from './cut-steps.ts'
@@ -13,7 +15,7 @@ import { type Node, node } from './service-on-server.ts'
 /** Every which position is tried, by default: `npm run cuts` tries all. The first one is random. */
 export const stride = Number(process.env.BYLAW_TEST_STRIDE ?? (isFull ? 32 : 128))
 export const isWhole = stride === 1
-const seed = Number(process.env.BYLAW_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
+export const seed = Number(process.env.BYLAW_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const again = `BYLAW_TEST_STRIDE=${stride} BYLAW_TEST_SEED=${seed}`
 export const chance = random(seed)
 /** A direction is tried at this many positions at least. */
@@ -28,15 +30,16 @@ export interface Site extends Place {
 }
 
 interface SiteOptions {
-  /** The URL of the database behind the port of a proxy. */
-  readonly urlAt: (port: number) => string
+  /** The port of the server. */
   readonly port: number
+  /** Parameters of the URL. */
+  readonly parameters?: string
   readonly world?: World
 }
 
-async function siteOf(t: TestContext, { urlAt, port, world = realWorld }: SiteOptions): Promise<Site> {
+async function siteOf(t: TestContext, { port, parameters = '', world = realWorld }: SiteOptions): Promise<Site> {
   const proxy = await cuttingProxy(t, port)
-  const own = await node(urlAt(proxy.port), cutApi, world)
+  const own = await node(urlAt(proxy.port) + parameters, cutApi, world)
   const { rows, close } = await databaseOf(`postgres://bylaw@127.0.0.1:${port}/postgres`)
   t.after(() => Promise.all([own.close(), close()]))
   return { call: own.call, usage: own.usage, rows, proxy }
@@ -54,14 +57,30 @@ export const fastWorld = (times: number): World => ({
   every: (interval, act) => realWorld.every(interval / times, act),
 })
 
+/** A server with a role that has a password. */
+export async function serverWithPassword(settings: readonly string[] = []): Promise<Cluster> {
+  const server = await cluster(['shared_buffers=64MB', 'max_connections=200', 'fsync=off', ...settings])
+  server.psql(`CREATE ROLE ann LOGIN SUPERUSER PASSWORD 'secret'`)
+  writeFileSync(server.psql('SHOW hba_file'), 'host all ann all scram-sha-256\nhost all all all trust\n')
+  server.psql('SELECT pg_reload_conf()')
+  return server
+}
+
+/** The URL of that role for a server at a port. */
+export const urlAt = (port: number): string => `postgres://ann:secret@127.0.0.1:${port}/postgres`
+
 let trials = 0
 const nextName = (): string => `trial-${String(++trials).padStart(7, '0')}`
 
 /** How many requests of the same kind have used the connections before; they are new if there were none. */
 type Warm = number
 
+interface SiteOfTrial extends Place {
+  readonly proxy: { readonly drop: () => Promise<void> }
+}
+
 /** Makes a trial of a step, with connections in the given state. */
-export async function trialOf({ proxy, ...place }: Site, step: Step, warm: Warm) {
+export async function trialOf({ proxy, ...place }: SiteOfTrial, step: Step, warm: Warm) {
   for (let i = 0; i < warm; i++) await (await step.make(place, nextName())).send()
   const trial = await step.make(place, nextName())
   if (warm === 0) await proxy.drop()
@@ -111,7 +130,8 @@ async function cutOnce(site: Site, { step, warm, ...cut }: Position, most: numbe
   return cuts > 0
 }
 
-function inTime<T>(promise: Promise<T>, most: number): Promise<T> {
+/** Fails if a promise does not settle in time. */
+export function inTime<T>(promise: Promise<T>, most: number): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`This has not ended after ${most} ms.`)), most)
   return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer))

@@ -18,6 +18,7 @@ export interface StoredRow {
 
 export async function databaseOf(url: string): Promise<Pick<Place, 'rows'> & { readonly close: () => Promise<void> }> {
   const client = new pg.Client(url)
+  client.on('error', () => {}) // its server may be stopped before it
   await client.connect()
   const rows: Place['rows'] = async (text, ...values) =>
     (await client.query(text, [...values])).rows.map((row) => ({ ...row, doc: JSON.parse(row.doc) }))

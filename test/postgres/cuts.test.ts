@@ -1,11 +1,11 @@
 /** The connection between a service and its database is cut after every byte, stalls there, or carries small pieces. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { certificate } from '../help/certificate.ts'
-import { type Cluster, cluster } from '../help/cluster.ts'
+import type { Cluster } from '../help/cluster.ts'
 import { pathOf, without } from '../help/programs.ts'
 import { steps } from './cut-steps.ts'
 import {
@@ -15,6 +15,7 @@ import {
   type Position,
   positionsOf,
   type Site,
+  serverWithPassword,
   sitesOf,
   stride,
   sweep,
@@ -24,24 +25,20 @@ import {
 let server: Cluster
 const folder = mkdtempSync(join(tmpdir(), 'bylaw-cuts-'))
 before(async () => {
-  const settings = ['shared_buffers=64MB', 'max_connections=200', 'fsync=off']
+  const settings: string[] = []
   if (pathOf('openssl')) {
     const { key, cert } = certificate(folder, 'server')
     settings.push('ssl=on', `ssl_cert_file=${cert}`, `ssl_key_file=${key}`)
   }
-  server = await cluster(settings)
-  server.psql(`CREATE ROLE ann LOGIN SUPERUSER PASSWORD 'secret'`)
-  writeFileSync(server.psql('SHOW hba_file'), 'host all ann all scram-sha-256\nhost all all all trust\n')
-  server.psql('SELECT pg_reload_conf()')
+  server = await serverWithPassword(settings)
 })
 after(async () => {
   await server.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
-const urlAt = (port: number) => `postgres://ann:secret@127.0.0.1:${port}/postgres`
 const sites = (t: TestContext, count: number, more: Partial<Parameters<typeof sitesOf>[2]> = {}) =>
-  sitesOf(t, count, { urlAt, port: server.port, ...more })
+  sitesOf(t, count, { port: server.port, ...more })
 const first = (all: readonly Site[]): Site => all[0] as Site
 
 /** An item, a creation with a key, creations at once, a change and a batch. */
@@ -76,7 +73,7 @@ test('the same for new connections, from the first byte of the login', { timeout
 })
 
 test('the same over TLS', { timeout, skip: without('openssl') }, async (t) => {
-  const all = await sites(t, 6, { urlAt: (port) => `${urlAt(port)}?sslmode=require` })
+  const all = await sites(t, 6, { parameters: '?sslmode=require' })
   const some = few.slice(0, 2)
   const used = await positionsOf(first(all), some, { warm: 2, ending: 'close' })
   const fresh = await positionsOf(first(all), some, { warm: 0, ending: 'close', every: 4 * stride })
