@@ -19,7 +19,9 @@ export const seed = Number(process.env.BYLAW_TEST_SEED ?? Math.floor(Math.random
 const again = `BYLAW_TEST_STRIDE=${stride} BYLAW_TEST_SEED=${seed}`
 export const chance = random(seed)
 /** A direction is tried at this many positions at least. */
-const fewest = 4
+const fewest = 3
+/** So many bytes are the last message or two. */
+const lastBytes = 32
 
 export const directions: readonly Direction[] = ['to the server', 'from the server']
 
@@ -113,7 +115,9 @@ export async function positionsOf(
     const lengths = await lengthsOf(site, step, more.warm)
     for (const direction of directions) {
       const pace = Math.max(1, Math.min(every, Math.floor(lengths[direction] / fewest)))
-      for (let at = chance(pace); at < lengths[direction]; at += pace) found.push({ ...more, step, direction, at })
+      const add = (at: number) => found.push({ ...more, step, direction, at })
+      for (let at = chance(pace); at < lengths[direction]; at += pace) add(at)
+      if (pace > 1) for (let i = 0; i < 2; i++) add(lengths[direction] - 1 - chance(lastBytes)) // where writes are committed
     }
   }
   return found

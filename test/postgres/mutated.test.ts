@@ -7,7 +7,7 @@ import { until } from '../help/until.ts'
 import { cutApi, steps } from './cut-steps.ts'
 import { fastWorld, inTime, seed, serverWithPassword, trialOf, urlAt } from './cut-sweep.ts'
 import { databaseOf, type Place, type Step } from './cut-trials.ts'
-import { type MutatingProxy, mutatingProxy, mutations } from './mutating.ts'
+import { type MutatingProxy, message, mutatingProxy, mutations } from './mutating.ts'
 import { type Node, node } from './service-on-server.ts'
 
 let server: Cluster
@@ -17,7 +17,7 @@ before(async () => {
 after(() => server.close())
 
 /** The most milliseconds that a request may wait, also on a busy machine. */
-const most = 20_000
+const patience = 20_000
 const chance = random(seed)
 const names = Object.keys(mutations)
 const shown = (bytes: Buffer): string => JSON.stringify(bytes.toString('latin1').slice(0, 400))
@@ -57,9 +57,9 @@ async function mutateOnce(site: Site, step: Step, { name, warm, which }: Change)
     },
   )
   try {
-    const answers = await inTime(trial.send(), most)
+    const answers = await inTime(trial.send(), patience)
     proxy.disarm()
-    await inTime(trial.check(answers, false), most)
+    await inTime(trial.check(answers, false), patience)
     await until(() => usage().connections.every(({ busy, waiting }) => busy === 0 && waiting === 0))
     const connections = usage().connections.reduce((sum, one) => sum + one.most, 0)
     await until(() => proxy.open() <= connections)
@@ -74,8 +74,24 @@ test('a message of an answer that is lost or sent twice is noticed, also if the 
     ['an item', 'several items at once', 'a creation with a key', 'a page'].includes(name),
   )
   for (const step of some)
-    for (const name of ['left out', 'twice', 'longer'])
+    for (const name of ['left out', 'twice', 'longer', 'shorter', 'another count'])
       for (const which of '2DCZ') await mutateOnce(site, step, { name, warm: 2, which })
+})
+
+test('a connection whose login or whose messages are not understood is closed', async (t) => {
+  const site = await siteOf(t)
+  const [item] = steps as readonly [Step]
+  const unknownLogin = message('R', '\0\0\0\x0aBOGUS\0\0')
+  const rowOfNoQuery = message('D', '\0\0')
+  for (const [type, warm, change] of [
+    ['R', 0, () => unknownLogin],
+    ['Z', 2, (bytes: Buffer) => Buffer.concat([bytes, rowOfNoQuery])],
+  ] as const) {
+    const trial = await trialOf(site, item, warm)
+    site.proxy.arm((one) => one === type, change)
+    await trial.check(await inTime(trial.send(), patience), false)
+    await until(site.proxy.isClosed)
+  }
 })
 
 test(`a changed message of the database costs a connection, and gives no wrong row (BYLAW_TEST_SEED=${seed})`, {

@@ -84,12 +84,15 @@ export interface MutatingProxy {
   readonly drop: () => Promise<void>
   /** The number of open connections. */
   readonly open: () => number
+  /** Whether the connection with the message that was changed is closed. */
+  readonly isClosed: () => boolean
 }
 
 export async function mutatingProxy(t: TestContext, port: number): Promise<MutatingProxy> {
   const open = new Set<Socket>()
   let passed = 0
   let chooses = nothing
+  let changed: Socket | null = null
   let change = (bytes: Buffer): Buffer => bytes
   const server = createServer((near) => {
     const far = connect(port, '127.0.0.1')
@@ -108,7 +111,10 @@ export async function mutatingProxy(t: TestContext, port: number): Promise<Mutat
       for (let end = endOf(rest); end > 0; end = endOf(rest)) {
         const one = rest.subarray(0, end)
         const isChosen = chooses(codeOf(one), passed++)
-        if (isChosen) chooses = nothing
+        if (isChosen) {
+          chooses = nothing
+          changed = near
+        }
         sent.push(isChosen ? change(one) : one)
         rest = rest.subarray(end)
       }
@@ -132,7 +138,14 @@ export async function mutatingProxy(t: TestContext, port: number): Promise<Mutat
     for (const socket of open) socket.end()
     await Promise.all(closed)
   }
-  return { port: (server.address() as { port: number }).port, arm, disarm, drop, open: () => open.size }
+  return {
+    port: (server.address() as { port: number }).port,
+    arm,
+    disarm,
+    drop,
+    open: () => open.size,
+    isClosed: () => changed !== null && !open.has(changed),
+  }
 }
 
 /** The end of the first message; 0 if it is not complete. */
