@@ -13,13 +13,11 @@ import { type Cut, type CuttingProxy, cuttingProxy, type Direction } from './cut
 import { type Node, node } from './service-on-server.ts'
 
 /** Every which position is tried, by default: `npm run cuts` tries all. The first one is random. */
-export const stride = Number(process.env.BYLAW_TEST_STRIDE ?? (isFull ? 32 : 128))
+export const stride = Number(process.env.BYLAW_TEST_STRIDE ?? (isFull ? 32 : 256))
 export const isWhole = stride === 1
 export const seed = Number(process.env.BYLAW_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const again = `BYLAW_TEST_STRIDE=${stride} BYLAW_TEST_SEED=${seed}`
 export const chance = random(seed)
-/** A direction is tried at this many positions at least. */
-const fewest = 3
 /** So many bytes are the last message or two. */
 const lastBytes = 32
 
@@ -104,11 +102,17 @@ export interface Position extends Cut {
   readonly warm: Warm
 }
 
+interface PositionOptions extends Omit<Position, 'step' | 'at' | 'direction'> {
+  readonly every?: number
+  /** How many positions of a step and a direction are tried at least; with more than one, two of them are in the last bytes. */
+  readonly fewest?: number
+}
+
 /** The positions of all bytes that steps send, or every so many of them. */
 export async function positionsOf(
   site: Site,
   all: typeof steps,
-  { every = stride, ...more }: Omit<Position, 'step' | 'at' | 'direction'> & { readonly every?: number },
+  { every = stride, fewest = 1, ...more }: PositionOptions,
 ): Promise<Position[]> {
   const found: Position[] = []
   for (const step of all) {
@@ -117,7 +121,7 @@ export async function positionsOf(
       const pace = Math.max(1, Math.min(every, Math.floor(lengths[direction] / fewest)))
       const add = (at: number) => found.push({ ...more, step, direction, at })
       for (let at = chance(pace); at < lengths[direction]; at += pace) add(at)
-      if (pace > 1) for (let i = 0; i < 2; i++) add(lengths[direction] - 1 - chance(lastBytes)) // where writes are committed
+      if (pace > 1 && fewest > 1) for (let i = 0; i < 2; i++) add(lengths[direction] - 1 - chance(lastBytes)) // where writes are committed
     }
   }
   return found

@@ -57,7 +57,7 @@ async function tried(t: TestContext, all: readonly Site[], positions: readonly P
 
 test('R226: a connection that is cut after any byte costs no write, and none is done twice', { timeout }, async (t) => {
   const all = await sites(t, 6)
-  const closed = await positionsOf(first(all), steps, { warm: 2, ending: 'close' })
+  const closed = await positionsOf(first(all), steps, { warm: 2, ending: 'close', fewest: 2 })
   const reset = await positionsOf(first(all), few, { warm: 2, ending: 'reset', every: 8 * stride })
   await tried(t, all, [...closed, ...reset])
 })

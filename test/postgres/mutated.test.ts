@@ -100,7 +100,7 @@ test(`a changed message of the database costs a connection, and gives no wrong r
   const ends = await Promise.allSettled(
     Array.from({ length: 6 }, async () => {
       const site = await siteOf(t)
-      for (let run = 0; run < runsOf(24); run++)
+      for (let run = 0; run < runsOf(16); run++)
         for (const step of steps) {
           const warm = chance(5) === 0 ? 0 : 2
           const name = names[chance(names.length)] as string
