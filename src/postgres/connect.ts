@@ -1,4 +1,5 @@
 /** Connect: one connection to PostgreSQL, closed when it fails or the server stops answering. The store. */
+import type { Socket } from 'node:net'
 import pg from 'pg'
 import { isReading, type ResultRow } from '../catalog/steps.ts'
 import type { World } from '../flow/world.ts'
@@ -73,6 +74,11 @@ export const connectShort: typeof connect = (address, times, world) => {
   return connect(address.pooled ? address : { ...address, options }, times, world)
 }
 
+/** The part of the driver's client that sends and receives messages. */
+interface DriverClient {
+  readonly connection: Wire & Parameters<typeof checkFrames>[0] & { readonly stream: Socket }
+}
+
 /** Connects to the first host that can be written to. */
 export async function connect(address: ConnectionParams, times: ConnectionTimeouts, world: World): Promise<Connection> {
   let failure: unknown
@@ -93,9 +99,11 @@ async function connectToHost(
   world: World,
 ): Promise<Connection> {
   const client = new pg.Client(clientConfig(address, host, times))
-  checkFrames((client as unknown as { connection: Parameters<typeof checkFrames>[0] }).connection)
+  const { connection: driver } = client as unknown as DriverClient
+  checkFrames(driver)
   client.on('error', () => {}) // reported by the next statement; without a listener it would end the process
   await client.connect().catch((error: Error) => {
+    driver.stream.destroy() // the driver leaves it open if it does not understand the server
     throw withCode(error)
   })
   const connection = connectionOver(client, times, address, world)
@@ -139,7 +147,7 @@ function connectionOver(
   { pooled, prepared }: ConnectionParams,
   { monotonic, every, nextTurn }: World,
 ): Connection {
-  const { connection } = client as unknown as { connection: Wire & { stream: import('node:net').Socket } }
+  const { connection } = client as unknown as DriverClient
   const { stream } = connection
   const statements = preparedStatements(connection, monotonic, prepared)
   let open = true
@@ -154,7 +162,10 @@ function connectionOver(
     ended.resolve()
     stopWatch()
   }
-  client.on('error', over)
+  client.on('error', () => {
+    over()
+    stream.destroy() // the driver leaves it open after a message that belongs to no statement
+  })
   client.on('end', over)
   client.on('notice', ({ code, severity }) => {
     if (code === '01000' && severity !== 'NOTICE') warnings++

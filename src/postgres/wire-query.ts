@@ -164,39 +164,30 @@ interface Description {
 
 /** A query object for the driver, which calls `done` or `fail`. */
 export function wireQuery(
-  { text, values, statement }: WireQuery,
+  question: WireQuery,
   done: (rows: readonly ResultRow[]) => void,
   fail: (error: Error) => void,
 ) {
-  const rows: ResultRow[] = []
-  let isComplete = false
-  const complete = (): void => {
-    isComplete = true
-  }
-  const name = statement?.name
-  let columns = statement?.columns
+  const { text, values, statement } = question
+  const isSimple = values.length === 0 && statement === undefined
+  const describes = statement?.columns === undefined
+  const answer = expectedAnswer(question, isSimple)
   const own = {
     text,
-    name,
+    name: statement?.name,
     callback: () => {},
     submit: (wire: Wire): null => {
-      if (values.length === 0 && name === undefined) wire.query(text)
-      else sendPrepared(wire, { text, values, statement }, columns === undefined)
+      if (isSimple) wire.query(text)
+      else sendPrepared(wire, question, describes)
       return null
     },
-    handleRowDescription: ({ fields }: Description) => {
-      columns = fields.map(({ name, dataTypeID }) => ({ name, read: valueReaders[dataTypeID] ?? asText }))
-    },
-    handleDataRow: ({ fields }: { readonly fields: readonly (string | null)[] }) => {
-      if (fields.length !== columns?.length) throw new Error('A row does not have the columns that were described.')
-      rows.push(decodeRow(columns, fields))
-    },
-    handleCommandComplete: complete,
-    handleEmptyQuery: complete,
+    handleRowDescription: answer.describe,
+    handleDataRow: answer.add,
+    handleCommandComplete: answer.complete,
     handleReadyForQuery: () => {
-      if (!isComplete) throw failQuery(fail, 'The server went on before it had answered.')
-      if (statement) statement.columns = columns
-      done(rows)
+      if (!answer.isComplete()) throw failQuery(fail, 'The server went on before it had answered.')
+      if (statement) statement.columns = answer.columns()
+      done(answer.rows)
     },
     ...unexpectedMessages,
     handleError: fail,
@@ -204,12 +195,66 @@ export function wireQuery(
   return Object.assign(Object.create(pg.Query.prototype), own) as pg.Submittable
 }
 
-/** Portals are never suspended and COPY is never used, so the server must not send these messages. */
+/**
+ * Takes the messages that answer a query, and throws if one does not follow from those before: then a message was lost or
+ * changed, or it answers another query.
+ */
+function expectedAnswer({ text, statement }: WireQuery, isSimple: boolean) {
+  const rows: ResultRow[] = []
+  let columns = statement?.columns
+  let isDescribed = columns !== undefined
+  const expected = isSimple ? statementsIn(text) : 1
+  /** How many statements are complete, and how many rows they have answered. */
+  let done = 0
+  let before = 0
+
+  function describe({ fields }: Description): void {
+    if (isDescribed || done === expected) rejectMessage()
+    isDescribed = true
+    columns = fields.map(({ name, dataTypeID }) => ({ name, read: valueReaders[dataTypeID] ?? asText }))
+  }
+
+  function add({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    if (done === expected || fields.length !== columns?.length)
+      throw new Error('A row does not have the columns that were described.')
+    rows.push(decodeRow(columns, fields))
+  }
+
+  function complete({ text: tag }: { readonly text: string }): void {
+    if (done === expected) rejectMessage()
+    const count = columns === undefined ? null : countOf(tag)
+    if (count !== null && count !== rows.length - before)
+      throw new Error('The server sent another number of rows than it counted.')
+    before = rows.length
+    done++
+    if (!isSimple) return
+    columns = undefined
+    isDescribed = false
+  }
+
+  const isComplete = () => (expected === null ? done > 0 : done === expected)
+  return { rows, describe, add, complete, isComplete, columns: () => columns }
+}
+
+/** How many statements a text has that is sent without values; null if its semicolons may be part of one. */
+function statementsIn(text: string): number | null {
+  if (!text.includes(';')) return 1
+  return text.startsWith('BEGIN') ? text.split(';').length : null
+}
+
+/** How many rows a tag such as `SELECT 3` or `INSERT 0 3` says were answered; null if it says nothing. */
+function countOf(tag: string): number | null {
+  const count = Number(tag.slice(tag.lastIndexOf(' ') + 1))
+  return Number.isInteger(count) ? count : null
+}
+
+/** Portals are never suspended, COPY is never used and no text is empty, so the server must not send these messages. */
 function rejectMessage(): never {
   throw new Error('The server sent a message that belongs to no query.')
 }
 
 const unexpectedMessages = {
+  handleEmptyQuery: rejectMessage,
   handlePortalSuspended: rejectMessage,
   handleCopyInResponse: rejectMessage,
   handleCopyData: rejectMessage,

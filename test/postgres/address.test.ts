@@ -1,15 +1,15 @@
 /** Connections to a database: URLs, the environment, passwords, TLS. */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, TLSSocket } from 'node:tls'
 import { parseConnectionUrl } from '../../src/postgres/connection-url.ts'
-import { cluster, owner } from '../help/cluster.ts'
+import { certificate } from '../help/certificate.ts'
+import { cluster } from '../help/cluster.ts'
 import { sql } from '../help/postgres.ts'
 import { without } from '../help/programs.ts'
 import { node } from './service-on-server.ts'
@@ -49,21 +49,9 @@ test('mistakes in a URL are reported', () => {
     assert.throws(() => parseConnectionUrl(url, {}), reason, url)
 })
 
-function certificate(name: string): { readonly key: string; readonly cert: string } {
-  const [key, cert] = [join(folder, `${name}-key.pem`), join(folder, `${name}.pem`)]
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  execFileSync('openssl', [...request, ...names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
-  return { key, cert }
-}
-
 /** A server with passwords and TLS. */
 async function guarded(t: TestContext) {
-  const { key, cert } = certificate('server')
-  const as = owner()
-  chmodSync(folder, 0o755)
-  chmodSync(key, 0o600)
-  if (as) chownSync(key, as.uid, as.gid)
+  const { key, cert } = certificate(folder, 'server')
   const server = await cluster(['shared_buffers=16MB', 'ssl=on', `ssl_cert_file=${cert}`, `ssl_key_file=${key}`])
   t.after(server.close)
   server.psql(`CREATE ROLE ann LOGIN SUPERUSER PASSWORD 'first-secret'`)
@@ -114,7 +102,7 @@ test('a login over TLS is bound to the certificate of the server, so that a rela
   timeout: 60_000,
 }, async (t) => {
   const { server, at } = await guarded(t)
-  const own = certificate('relay')
+  const own = certificate(folder, 'relay')
   const relay = createServer((client) => {
     client.on('error', () => {})
     client.once('data', () => {

@@ -5,9 +5,10 @@ import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { f, type Service } from 'bylaw'
 import pg from 'pg'
-import { callerGate, type ServerContext } from '../../src/corridor/server-context.ts'
+import { callerGate, handlerSources, type ServerContext } from '../../src/corridor/server-context.ts'
 import { realWorld } from '../../src/flow/real-world.ts'
-import { serviceWorld } from '../../src/flow/world.ts'
+import type { StoreUsage } from '../../src/flow/store.ts'
+import { serviceWorld, type World } from '../../src/flow/world.ts'
 import { fetchDoor } from '../../src/http/fetch.ts'
 import { databaseStateQuery } from '../../src/postgres/database-state.ts'
 import { openStore } from '../../src/terminal/open.ts'
@@ -34,15 +35,17 @@ export interface Node {
   readonly errors: object[]
   /** Why the node is not ready; null if it is. */
   readonly ready: () => Promise<string | null>
+  readonly usage: () => StoreUsage
   readonly close: () => Promise<void>
 }
 
 /** One node of the service. */
-export async function node(url: string, service: Service = api): Promise<Node> {
-  const store = await openStore(service, url, 'apply')
+export async function node(url: string, service: Service = api, own: World = realWorld): Promise<Node> {
+  const store = await openStore(service, url, 'apply', {}, own)
   const errors: object[] = []
   const log = { error: (about: object) => errors.push(about), warn: () => {}, info: () => {} }
-  const world = serviceWorld(realWorld, store)
+  const world = serviceWorld(own, store)
+  const handlers = handlerSources(service, store, world, log)
   const context: ServerContext = {
     service,
     store,
@@ -50,6 +53,7 @@ export async function node(url: string, service: Service = api): Promise<Node> {
     authenticate: callerGate(service, store, world),
     log,
     open: () => true,
+    ...(handlers && { handlers }),
   }
   const door = fetchDoor(context)
   const call: Node['call'] = async (method, path, json, headers = {}) => {
@@ -63,7 +67,8 @@ export async function node(url: string, service: Service = api): Promise<Node> {
     const body = text === '' ? null : JSON.parse(text)
     return { status, retryAfter: reported.get('retry-after'), etag: reported.get('etag') ?? '', json: body }
   }
-  return { call, errors, ready: async () => store.ready(), close: store.close }
+  const usage = store.usage as () => StoreUsage // a store on PostgreSQL has it
+  return { call, errors, ready: async () => store.ready(), usage, close: store.close }
 }
 
 export interface ServiceOnServer extends Node {
