@@ -6,7 +6,7 @@ import {
   preparedCollection,
   type StoreContext,
   storedName,
-  viewStoredRow,
+  viewRecord,
 } from '../catalog/context.ts'
 import { rowConflict, type Steps } from '../catalog/steps.ts'
 import { performTablePlan } from '../catalog/table-plans.ts'
@@ -81,7 +81,7 @@ function answerNow(context: StoreContext, name: string, stored: StoredAnswer): P
   const own = context.collections.get(name)
   if (own === undefined || shape === undefined) return { doc, revision, ...(version !== undefined && { version }) }
   if (shape > own.shape && !own.alike.has(shape)) return null
-  return { doc: viewStoredRow(own, { doc, hidden: null, revision, shape }).doc, revision }
+  return { doc: viewRecord(own, { doc, hidden: null, revision, shape }).doc, revision }
 }
 
 /** The text that is stored of an answer with a row. */
