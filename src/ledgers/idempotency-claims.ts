@@ -133,7 +133,7 @@ function* keepText(context: StoreContext, { hash }: Claim, answer: string): Step
 }
 
 /**
- * Empties the answers and the digests of payloads that are stored with keys: of requests that wrote a row, and of batches and
+ * Empties the answers and the digests of payloads that are stored with keys: of requests that wrote a row, and of batches, imports and
  * operations whose answer names it. The keys stay used. Returns how many there were.
  */
 export function* emptyKeys(context: StoreContext, collection: string, id: string): Steps<number> {
