@@ -402,6 +402,8 @@ export interface Sequence extends RequestedWrite, Pick<Read, 'collection' | 'key
   readonly do: 'sequence'
   /** The idempotency key under which it runs once, stored for `collection` and `key`. */
   readonly claim: Claim | null
+  /** The version whose form the answer has; missing if it has the same form in all versions. */
+  readonly version?: string
   /** Starts a run of the plans; called again after a conflict. */
   readonly begin: () => SequenceRun
 }

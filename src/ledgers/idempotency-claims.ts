@@ -71,7 +71,7 @@ interface StoredAnswer {
   readonly doc: string
   readonly revision: number
   readonly shape?: number
-  /** The newest version when the output of an operation was stored. */
+  /** The newest version when the output of an operation was stored; the version whose form the answer of a batch has. */
   readonly version?: string
 }
 
@@ -124,9 +124,13 @@ export function* keepAnswer(
   yield* keepText(context, claim, revision === 0 ? keptOutputText(own, doc) : keptRowText(own, doc, revision))
 }
 
-/** Stores the answer of a batch or an import. */
-export const keepOther = (context: StoreContext, claim: Claim, doc: string): Steps<void> =>
-  keepText(context, claim, JSON.stringify({ doc, revision: 0 } satisfies StoredAnswer))
+/** Stores the answer of a batch or an import; the latter has no version. */
+export const keepOther = (context: StoreContext, claim: Claim, doc: string, version?: string): Steps<void> =>
+  keepText(
+    context,
+    claim,
+    JSON.stringify({ doc, revision: 0, ...(version !== undefined && { version }) } satisfies StoredAnswer),
+  )
 
 function* keepText(context: StoreContext, { hash }: Claim, answer: string): Steps<void> {
   yield* performTablePlan(context, tablePlan(setAnswer, { hash, answer }))
