@@ -241,10 +241,12 @@ function isOutput({ output }: OwnOperation, members: Record<string, unknown>, { 
   }
 }
 
-/** A repeat whose stored status has the form of the newest version. */
-function newestStatus({ contexts }: EndpointContext, outcome: Outcome): Outcome {
+/** A repeat whose stored status has the form of the newest version; without an answer if a node of a newer declaration stored it. */
+function newestStatus({ contexts, representation }: EndpointContext, outcome: Outcome): Outcome {
   if (outcome.is !== 'claimed' || !outcome.answer?.version) return outcome
   const { doc, version } = outcome.answer
+  const { versions = ['v1'] } = representation.today.collection
+  if (!versions.includes(version)) return { ...outcome, answer: null }
   const conversions = contexts.get(statusResource)?.representation.today.collection.conversions
   if (!conversions) return outcome
   const status = conversions.toToday(version, JSON.parse(doc) as Record<string, unknown>)
