@@ -205,17 +205,23 @@ export const rowKeyOf = ({ account = null, parent = null, id }: ResultRow): RowK
   id: id as string,
 })
 
+type ViewingCollection = Pick<PreparedCollection, 'collection' | 'shape' | 'alike'>
+
+/** Converts the document of an event, a revision or a first answer to the current shape. */
+export const viewRecord = (own: ViewingCollection, row: ResultRow): ViewedRow => viewStoredRow(own, row, true)
+
 /** Converts a stored row to the current shape. */
 export function viewStoredRow(
-  { collection, shape: own, alike }: Pick<PreparedCollection, 'collection' | 'shape' | 'alike'>,
+  { collection, shape: own, alike }: ViewingCollection,
   row: ResultRow,
+  recorded = false,
 ): ViewedRow {
   const stored = storedDocumentOf(row)
   const { shape } = stored
   const revision = Number(row.revision)
   const same = alike.has(shape)
   if (same && !hasKeptForOthers(stored.hidden)) return { is: 'found', ...stored, revision, view: null }
-  const viewed = viewRow(collection, own, { ...stored, shape: same ? own : shape })
+  const viewed = viewRow(collection, own, { ...stored, recorded, shape: same ? own : shape })
   return { is: 'found', ...encodeDocument(collection, viewed.document), revision, view: viewed, shape }
 }
 

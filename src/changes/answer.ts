@@ -1,6 +1,6 @@
 /** Answer: renders stored documents as an older version answers them. Part 9, versions. */
 import type { Resource } from '../resources/resource.ts'
-import { compileConversion, type VersionDocument, type VersionMapping } from './conversion.ts'
+import { type Conversion, compileConversion, type VersionDocument, type VersionMapping } from './conversion.ts'
 import { runConversion } from './conversion-error.ts'
 
 /** The texts of joined rows; null for a row that does not exist. */
@@ -23,7 +23,7 @@ export interface AnswerRenderer {
 export function answerRenderer(resource: Resource, today: Resource, down: VersionMapping): AnswerRenderer {
   const seen = resource.members.filter(({ writeOnly }) => !writeOnly)
   const [shown, usual] = [seen.map(({ name }) => name), seen.map(({ absent }) => absent ?? null)]
-  const convert = compileConversion(down, shown)
+  const convert = convertKnown(compileConversion(down, shown), today)
   const blank = Object.fromEntries(shown.map((name) => [name, null]))
   // Each answer starts as a copy of `blank`: with one hidden class, building and serializing it takes half the time.
   const text = (doc: Readonly<VersionDocument>, rows: readonly (VersionDocument | null)[], at = 0): string =>
@@ -42,5 +42,18 @@ export function answerRenderer(resource: Resource, today: Resource, down: Versio
         down.joined.map(({ by }, i) => known[i]?.get(doc[by] as string) ?? null)
       return documents.map((doc, at) => text(doc, rowsOf(doc), at)).join(',')
     },
+  }
+}
+
+/** Converts a document; without the values that cannot be computed if some of it are unknown, as those of a record may be. */
+function convertKnown(convert: Conversion, { members }: Resource): Conversion {
+  const required = members.filter(({ absent, writeOnly }) => absent !== null && !writeOnly).map(({ name }) => name)
+  return (document, rows) => {
+    try {
+      return convert(document, rows)
+    } catch (error) {
+      if (!required.some((name) => document[name] === null)) throw error
+      return convert(document, rows, { partial: true })
+    }
   }
 }

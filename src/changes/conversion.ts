@@ -188,8 +188,15 @@ export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping
   return { ...program, sources, makers }
 }
 
-/** Returns the values in the other version, in the order of the given names; undefined without a source. */
-export type Conversion = (document: Readonly<VersionDocument>, rows?: JoinedDocuments) => unknown[]
+/**
+ * Returns the values in the other version, in the order of the given names; undefined without a source. In a `partial` document
+ * values are unknown: what a change function cannot compute without them is null.
+ */
+export type Conversion = (
+  document: Readonly<VersionDocument>,
+  rows?: JoinedDocuments,
+  options?: { readonly partial: boolean },
+) => unknown[]
 type JoinedDocuments = readonly (Readonly<VersionDocument> | null)[]
 
 /** The inputs that value sources read from. */
@@ -217,15 +224,31 @@ export function compileConversion({ sources, makers }: VersionMapping, names: re
       return make(given as never)
     }
   })
-  return (document, rows = noRows) => {
+  return (document, rows = noRows, { partial } = whole) => {
     const places: ConversionInput = { document, rows, computed: [] }
-    for (const making of makings) places.computed.push(making(places))
+    for (const making of makings) places.computed.push(partial ? madeIfKnown(making, places) : making(places))
     const values = new Array<unknown>(readers.length)
     for (let i = 0; i < readers.length; i++) {
       const read = readers[i] as string | ReadValue
       values[i] = typeof read === 'string' ? document[read] : read(places)
     }
     return values
+  }
+}
+
+const whole = { partial: false }
+
+/** The result of a change function that throws because it lacks values. */
+const unknownValues: Readonly<VersionDocument> = new Proxy({}, { get: () => null })
+
+function madeIfKnown(
+  make: (places: ConversionInput) => Readonly<VersionDocument>,
+  places: ConversionInput,
+): Readonly<VersionDocument> {
+  try {
+    return make(places)
+  } catch {
+    return unknownValues
   }
 }
 

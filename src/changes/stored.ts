@@ -7,6 +7,7 @@ import { completeDocument, type Members, type MovedValue, shapeName } from '../r
 import { isVersionColumn, withVersionColumns } from './columns.ts'
 import {
   type ChangeStep,
+  type Conversion,
   compileConversion,
   type FindMovedField,
   identityMapping,
@@ -162,12 +163,12 @@ function withConversions(
   const way = (storedVersion: string) => ways.get(ways.has(storedVersion) ? storedVersion : first.label) ?? null
   const { collection } = today
   const epochs: VersionConversions = {
-    toToday: (storedVersion, document) => way(storedVersion)?.toToday(document) ?? document,
+    toToday: (storedVersion, document, recorded) => way(storedVersion)?.toToday(document, recorded) ?? document,
     toOlder: (storedVersion, document, rows) => way(storedVersion)?.toOlder(document, rows) ?? document,
     joined: (storedVersion) => way(storedVersion)?.joined ?? [],
     reshapes: resourceAt(first, today.name, rules)?.collection.shape !== collection.shape,
     receivers: [...new Set([...ways.values()].flatMap((one) => one?.receivers ?? []))],
-    movedValues: (storedVersion, document) => way(storedVersion)?.movedValues(document) ?? [],
+    movedValues: (storedVersion, document, recorded) => way(storedVersion)?.movedValues(document, recorded) ?? [],
     sourceField: (storedVersion, field) => {
       const found = way(storedVersion)
       return found ? found.source(field) : field
@@ -188,15 +189,19 @@ export function changesDocuments({
 
 /** Converts documents between a former version and the newest one. */
 interface StoredConversion {
-  readonly toToday: ConvertDocument
+  readonly toToday: (document: Members, recorded?: boolean) => VersionDocument
   readonly toOlder: ConvertDocument
   readonly joined: VersionMapping['joined']
   readonly source: (field: string) => string | null
-  readonly movedValues: (document: Members) => readonly MovedValue[]
+  readonly movedValues: (document: Members, recorded?: boolean) => readonly MovedValue[]
   readonly receivers: readonly string[]
 }
 
-type ConvertDocument = (document: Readonly<VersionDocument>, rows?: readonly (Members | null)[]) => VersionDocument
+type ConvertDocument = (
+  document: Readonly<VersionDocument>,
+  rows?: readonly (Members | null)[],
+  options?: Parameters<Conversion>[2],
+) => VersionDocument
 
 function conversionOf(
   past: VersionAt<VersionedDeclaration>,
@@ -207,26 +212,26 @@ function conversionOf(
   const steps = past.histories.get(today.name)?.steps ?? []
   const own = resourceAt(past, today.name, rules)
   if (!own || steps.length === 0) return null
-  const names = ({ members }: Resource) =>
-    identityMapping(
-      today.name,
-      members.map((member) => member.name),
-    )
-  const down = steps.reduce((program, step) => mapDown(program, step, elsewhere), names(today))
-  const up = steps.toReversed().reduce(mapUp, names(own))
+  const down = steps.reduce((program, step) => mapDown(program, step, elsewhere), unchanged(today, today))
+  const up = steps.toReversed().reduce(mapUp, unchanged(today, own))
   const convertUp = documentConverter(up, today)
   const given = movedFieldsOf(down, up)
   const whole = (document: Members) => completeDocument(own.collection.fields, document)
+  const hides = own.collection.fields.some(({ writeOnly }) => writeOnly)
+  const newest = (document: Members, recorded = false) => convertUp(whole(document), [], { partial: recorded && hides })
   return {
-    toToday: (document) => {
-      const made = runConversion(today, document, 0, () => convertUp(whole(document)), true)
+    toToday: (document, recorded) => {
+      const made = runConversion(today, document, 0, () => newest(document, recorded), true)
       // The linked row has the value.
       for (const { name, by } of given) if (today.byName.has(name) && made[by] != null) made[name] = null
       return made
     },
     receivers: given.map(({ collection }) => collection),
-    movedValues: (document) =>
-      given.length === 0 ? [] : given.flatMap((one) => movedValueOf(one, today, whole(document), convertUp)),
+    movedValues: (document, recorded = false) =>
+      given.flatMap((one) => {
+        const found = one.value(whole(document), { partial: recorded && hides })
+        return movedValueOf(one, today, found, newest(document, recorded))
+      }),
     toOlder: documentConverter(down, own),
     joined: down.joined,
     source: (field) => {
@@ -236,6 +241,12 @@ function conversionOf(
     },
   }
 }
+
+const unchanged = (of: Resource, { members }: Resource): VersionMapping =>
+  identityMapping(
+    of.name,
+    members.map(({ name }) => name),
+  )
 
 /** Whether a value is copied unchanged. If so both ways, nodes of both versions write the same column. */
 const isDirect = (source: ValueSource | undefined): source is ValueSource =>
@@ -249,19 +260,19 @@ function movedFieldsOf(down: VersionMapping, up: VersionMapping) {
     const convert = compileConversion(up, [name])
     if (!there) return []
     const { read, put, isNew } = there
-    const value = (document: Members) => convert(document)[0]
+    const value = (document: Members, options: Parameters<Conversion>[2]) => convert(document, [], options)[0]
     return [{ name, by, field: name.replace(/@.*$/, ''), collection, read, put, isNew, value }]
   })
 }
 
-/** The value that a document passes to another row; none if it has no value, or keeps it itself. */
+/** The value that a document passes to another row; none if it has no value, or keeps it itself. `now` is its newest form. */
 function movedValueOf(
-  { value, by, name, put, ...there }: ReturnType<typeof movedFieldsOf>[number],
+  { value: _, by, name, put, ...there }: ReturnType<typeof movedFieldsOf>[number],
   today: Resource,
-  document: Members,
-  convertUp: ConvertDocument,
+  found: unknown,
+  now: VersionDocument,
 ): MovedValue[] {
-  const [found, id] = [value(document), convertUp(document)[by]]
+  const id = now[by]
   if (found == null || (id == null && today.byName.has(name))) return []
   return [{ ...there, value: found, id: typeof id === 'string' ? id : null, put: (row) => put(row, found) }]
 }
@@ -270,8 +281,8 @@ function movedValueOf(
 function documentConverter(program: VersionMapping, { members }: Resource): ConvertDocument {
   const names = members.map(({ name }) => name)
   const convert = compileConversion(program, names)
-  return (document, rows) => {
-    const values = convert(document, rows)
+  return (document, rows, options) => {
+    const values = convert(document, rows, options)
     return Object.fromEntries(names.map((name, i) => [name, values[i]]).filter(([, value]) => value !== undefined))
   }
 }

@@ -76,8 +76,17 @@ class Batch {
       this.#begin(this.#members.length, (at) => {
         this.#current = at
       })
-    const { key, claim } = intent
-    const plan: Sequence = { do: 'sequence', collection, key, claim, begin, ...(this.#dryRun && { dry: true }) }
+    const { key, claim, carried } = intent
+    const version = carried.label
+    const plan: Sequence = {
+      do: 'sequence',
+      collection,
+      key,
+      claim,
+      version,
+      begin,
+      ...(this.#dryRun && { dry: true }),
+    }
     return context.service.keepsHistory ? (withCaller(plan, intent.caller) as Sequence) : plan
   }
 

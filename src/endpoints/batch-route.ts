@@ -22,11 +22,13 @@ export function batchRoute(resource: Resource, most: number): Route {
     plan: () => {
       throw new Error('The plan of a batch is made of those of its members.')
     },
-    render: ({ claim }, outcome) => {
+    render: ({ claim, carried }, outcome) => {
       if (outcome.is === 'answered') return { status: 200, headers: {}, body: outcome.doc }
       if (outcome.is !== 'claimed') throw new Error(`The store answered ${outcome.is} to a batch.`)
       const kept = keptAnswer(outcome, claim as Claim)
-      if (kept === null) throw keyReuseProblem(outcome, claim as Claim, null, resource.settings)
+      // The answer is one text of several routes, and has the form of its version.
+      if (kept === null || (kept.version ?? carried.label) !== carried.label)
+        throw keyReuseProblem(outcome, claim as Claim, null, resource.settings)
       return { status: 200, headers: { 'Idempotency-Replayed': 'true' }, body: kept.doc }
     },
     claims: 'replayed',

@@ -17,7 +17,7 @@ import { waitForEnd } from '../handlers/status-changes.ts'
 import { claimOfTransition } from '../idempotency/claim.ts'
 import { refuseParameters } from '../lists/query-string.ts'
 import { decodeDocument } from '../resources/document.ts'
-import type { OwnOperation, ServedOperation } from '../resources/machine.ts'
+import { type OwnOperation, readInput, type ServedOperation } from '../resources/machine.ts'
 import type { Resource } from '../resources/resource.ts'
 import { endedStates, statusResource } from '../resources/service-fields.ts'
 import { encodeDocument } from '../rows/collection.ts'
@@ -217,7 +217,7 @@ function renderAnswer(
 const isOfVersion = ({ version }: EndpointContext, outcome: Outcome): boolean =>
   outcome.is === 'claimed' && outcome.answer?.version === version
 
-/** A repeat whose stored output has the form of the newest version; without an answer if that needs what the output lacks. */
+/** A repeat whose stored output has the form of the newest version; without an answer if the output lacks a member or has another type. */
 function newestOutput(context: EndpointContext, served: ServedOperation, outcome: Outcome): Outcome {
   if (outcome.is !== 'claimed' || !outcome.answer?.version || isOfVersion(context, outcome)) return outcome
   const { doc, version } = outcome.answer
@@ -226,13 +226,27 @@ function newestOutput(context: EndpointContext, served: ServedOperation, outcome
   const known = then.operations.find((one) => one.refused === null && one.today.name === served.today.name)
   if (!known?.result) return outcome
   const output = known.result(JSON.parse(doc) as Record<string, unknown>)
-  return { ...outcome, answer: output && { doc: JSON.stringify(output), revision: 0 } }
+  const fits = output !== null && isOutput(served.today, output, context.resource)
+  return { ...outcome, answer: fits ? { doc: JSON.stringify(output), revision: 0 } : null }
 }
 
-/** A repeat whose stored status has the form of the newest version. */
-function newestStatus({ contexts }: EndpointContext, outcome: Outcome): Outcome {
+/** Whether an output is as it is declared: a member may have had another type when it was stored. */
+function isOutput({ output }: OwnOperation, members: Record<string, unknown>, { settings }: Resource): boolean {
+  try {
+    readInput(output, members, settings)
+    return true
+  } catch (problem) {
+    if (problem instanceof Problem) return false
+    throw problem
+  }
+}
+
+/** A repeat whose stored status has the form of the newest version; without an answer if a node of a newer declaration stored it. */
+function newestStatus({ contexts, representation }: EndpointContext, outcome: Outcome): Outcome {
   if (outcome.is !== 'claimed' || !outcome.answer?.version) return outcome
   const { doc, version } = outcome.answer
+  const { versions = ['v1'] } = representation.today.collection
+  if (!versions.includes(version)) return { ...outcome, answer: null }
   const conversions = contexts.get(statusResource)?.representation.today.collection.conversions
   if (!conversions) return outcome
   const status = conversions.toToday(version, JSON.parse(doc) as Record<string, unknown>)

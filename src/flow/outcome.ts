@@ -81,6 +81,8 @@ interface AnsweredWrite {
   readonly is: 'answered'
   readonly doc: string
   readonly revision: 0
+  /** The version whose form a batch has answered in. */
+  readonly version?: string
 }
 
 /** The outcome of each plan; those of plans that were kept apart can be errors. */
@@ -116,7 +118,7 @@ export interface PriorClaim {
     readonly doc: string
     readonly revision: number
     readonly joined?: readonly (JoinedRow | null)[]
-    /** The newest version when it was stored, if it is the output of an operation. */
+    /** The newest version when it was stored, if it is the output of an operation; that of its form, if it is the answer of a batch. */
     readonly version?: string
   } | null
 }

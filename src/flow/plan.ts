@@ -219,6 +219,8 @@ export interface Claim {
   readonly hash: string
   /** A digest of the payload, to detect another payload under the same key. */
   readonly fingerprint: string
+  /** Those of the same payload in the forms that were compared before newer declarations changed its inputs. */
+  readonly formerly?: readonly string[]
   readonly time: number
   /** Claims up to this time have expired; null if they never expire. */
   readonly expired: number | null
@@ -402,6 +404,8 @@ export interface Sequence extends RequestedWrite, Pick<Read, 'collection' | 'key
   readonly do: 'sequence'
   /** The idempotency key under which it runs once, stored for `collection` and `key`. */
   readonly claim: Claim | null
+  /** The version whose form the answer has; missing if it has the same form in all versions. */
+  readonly version?: string
   /** Starts a run of the plans; called again after a conflict. */
   readonly begin: () => SequenceRun
 }

@@ -78,7 +78,14 @@ function priorClaimOf(plan: ClaimingPlan, { fingerprint, keeps }: Claim, outcome
   if (plan.do === 'recall' || !('doc' in made)) return null
   const { collection, key } = plan.do === 'decide' ? plan.read : plan
   const { doc, revision } = made
-  const answer = keeps ? { doc, revision, ...('joined' in made && { joined: made.joined }) } : null
+  const answer = keeps
+    ? {
+        doc,
+        revision,
+        ...('joined' in made && { joined: made.joined }),
+        ...('version' in made && { version: made.version }),
+      }
+    : null
   return { is: 'claimed', collection, ...key, fingerprint, answer }
 }
 

@@ -7,7 +7,7 @@ import type { Document, Intent, RequestContext } from '../flow/intent.ts'
 import type { Outcome, PriorClaim, SeveralOutcomes } from '../flow/outcome.ts'
 import { type Create, withRights } from '../flow/plan.ts'
 import type { Route } from '../flow/route.ts'
-import { payloadMismatch } from '../idempotency/claim.ts'
+import { keyReuseProblem, payloadMismatch } from '../idempotency/claim.ts'
 import { ContentDigest } from './content-digest.ts'
 import { allRefused, brokenOff, emptyImport, importInProgress, otherContent } from './import-problems.ts'
 import {
@@ -121,6 +121,8 @@ class Import {
     const prior = claim && (await this.#tools.store.execute({ do: 'recall', claim }))
     if (prior?.is !== 'claimed') return null
     const progress = claim && storedProgress(prior, claim, caller)
+    // An erasure leaves no fingerprint.
+    if (claim && prior.fingerprint === '') throw keyReuseProblem(prior, claim, null, this.#route.resource.settings)
     if (!progress) throw payloadMismatch()
     this.#progress = progress
     this.#stored = progress

@@ -1,5 +1,5 @@
 /** Erase records: empties the personal fields of a row in events, revisions, kept answers and copies of dropped values. The store. */
-import { type PreparedCollection, preparedCollection, type StoreContext, viewStoredRow } from '../catalog/context.ts'
+import { type PreparedCollection, preparedCollection, type StoreContext, viewRecord } from '../catalog/context.ts'
 import type { ResultRow, Steps } from '../catalog/steps.ts'
 import { Problem } from '../errors/problem.ts'
 import type { RowKey } from '../flow/found-row.ts'
@@ -217,7 +217,7 @@ class Erasure {
     const of = this.#senders().find(({ collection }) => storedNameOf(collection) === row.resource)
     const shape = Number(row.shape)
     if (!of || of.alike.has(shape) || !this.#isOfAccount(row)) return
-    const moved = of.collection.movedValues?.(shape, JSON.parse(String(row.payload)) as Members) ?? []
+    const moved = of.collection.movedValues?.(shape, JSON.parse(String(row.payload)) as Members, true) ?? []
     if (!moved.some((one) => one.collection === name && one.id === this.#key.id)) return
     yield* this.#rewrite(table, { row, of }, this.#documentOf({ row, of }), row.action)
   }
@@ -226,7 +226,7 @@ class Erasure {
   #documentOf({ row: { id, payload, shape }, of }: FoundRecord): Members {
     const kept = this.#further.get(String(id))?.rows.find((one) => one.of === null)
     const stored = kept ? { ...kept } : { doc: payload, shape, revision: 0 }
-    return JSON.parse(viewStoredRow(of, stored).doc) as Members
+    return JSON.parse(viewRecord(of, stored).doc) as Members
   }
 
   /** Stores a record in the present form, without what it kept for nodes of other declarations. */
@@ -263,7 +263,7 @@ class Erasure {
 
   #emptyRow(row: EventRow): EventRow {
     const { collection, shape } = this.#own
-    const document = JSON.parse(viewStoredRow(this.#own, { ...row }).doc) as Members
+    const document = JSON.parse(viewRecord(this.#own, { ...row }).doc) as Members
     return { ...row, doc: JSON.stringify(withoutPersonal(collection.fields, document)), hidden: null, shape }
   }
 

@@ -6,7 +6,7 @@ import {
   preparedCollection,
   type StoreContext,
   storedName,
-  viewStoredRow,
+  viewRecord,
 } from '../catalog/context.ts'
 import { rowConflict, type Steps } from '../catalog/steps.ts'
 import { performTablePlan } from '../catalog/table-plans.ts'
@@ -71,7 +71,7 @@ interface StoredAnswer {
   readonly doc: string
   readonly revision: number
   readonly shape?: number
-  /** The newest version when the output of an operation was stored. */
+  /** The newest version when the output of an operation was stored; the version whose form the answer of a batch has. */
   readonly version?: string
 }
 
@@ -81,7 +81,7 @@ function answerNow(context: StoreContext, name: string, stored: StoredAnswer): P
   const own = context.collections.get(name)
   if (own === undefined || shape === undefined) return { doc, revision, ...(version !== undefined && { version }) }
   if (shape > own.shape && !own.alike.has(shape)) return null
-  return { doc: viewStoredRow(own, { doc, hidden: null, revision, shape }).doc, revision }
+  return { doc: viewRecord(own, { doc, hidden: null, revision, shape }).doc, revision }
 }
 
 /** The text that is stored of an answer with a row. */
@@ -124,16 +124,20 @@ export function* keepAnswer(
   yield* keepText(context, claim, revision === 0 ? keptOutputText(own, doc) : keptRowText(own, doc, revision))
 }
 
-/** Stores the answer of a batch or an import. */
-export const keepOther = (context: StoreContext, claim: Claim, doc: string): Steps<void> =>
-  keepText(context, claim, JSON.stringify({ doc, revision: 0 } satisfies StoredAnswer))
+/** Stores the answer of a batch or an import; the latter has no version. */
+export const keepOther = (context: StoreContext, claim: Claim, doc: string, version?: string): Steps<void> =>
+  keepText(
+    context,
+    claim,
+    JSON.stringify({ doc, revision: 0, ...(version !== undefined && { version }) } satisfies StoredAnswer),
+  )
 
 function* keepText(context: StoreContext, { hash }: Claim, answer: string): Steps<void> {
   yield* performTablePlan(context, tablePlan(setAnswer, { hash, answer }))
 }
 
 /**
- * Empties the answers and the digests of payloads that are stored with keys: of requests that wrote a row, and of batches and
+ * Empties the answers and the digests of payloads that are stored with keys: of requests that wrote a row, and of batches, imports and
  * operations whose answer names it. The keys stay used. Returns how many there were.
  */
 export function* emptyKeys(context: StoreContext, collection: string, id: string): Steps<number> {

@@ -21,6 +21,7 @@ import {
   type StoreContext,
   storedName,
   type ViewedRow,
+  viewRecord,
   viewStoredRow,
 } from '../catalog/context.ts'
 import { keptByEvent, readWaiting } from '../catalog/old-nodes.ts'
@@ -513,10 +514,10 @@ function joinedRowsOf(
     if (of === null) continue
     const name = declaredName(context, of)
     const own = context.collections.get(name)
-    if (own) joined.set(eventRowName(name, id), viewStoredRow(own, { ...row }))
+    if (own) joined.set(eventRowName(name, id), viewRecord(own, { ...row }))
   }
   const shape = Number(row.shape)
-  const moved = alike.has(shape) ? [] : collection.movedValues?.(shape, parsed(row.payload))
+  const moved = alike.has(shape) ? [] : collection.movedValues?.(shape, parsed(row.payload), true)
   for (const { collection: name, id, put } of moved ?? []) {
     const own = context.collections.get(name)
     const key = eventRowName(name, id)
@@ -533,7 +534,7 @@ function storedEvent(context: StoreContext, one: EventOf, joined: EventRows): St
   const { row, own } = one
   const sequence = Number(row.sequence)
   const kept = joined.find(({ of }) => of === null)
-  const { doc } = viewStoredRow(own, kept ? { ...kept } : { doc: row.payload, shape: row.shape })
+  const { doc } = viewRecord(own, kept ? { ...kept } : { doc: row.payload, shape: row.shape })
   const [id, parent, account] = [String(row.item), row.parent as string | null, row.account as string | null]
   return {
     ...{ id: String(row.id), position: Number(row.position), collection: own.collection.name },

@@ -16,8 +16,41 @@ export const managedMembers = {
 
 type Document = Readonly<Record<string, unknown>>
 
+/** Finds a `response` that needs fields which it does not always receive. */
+export function checkUnseenFields(check: ChangeCheck): void {
+  checkWriteOnlyFields(check)
+  checkScopedFields(check)
+}
+
+/** `response` receives no write-only fields, as no answer shows them: nothing that is answered can be computed from them. */
+function checkWriteOnlyFields({ change, path, own, declaration, found, rules }: ChangeCheck): void {
+  const whole = (field: Field) => resolveConcepts(field, declaration.concepts ?? {})
+  const fields = Object.entries(own.fields).map(([name, field]) => [name, whole(field)] as const)
+  const hidden = fields.filter(([, { options }]) => options.writeOnly).map(([name]) => name)
+  if (!change.response || hidden.length === 0) return
+  const item = {
+    ...managedMembers,
+    ...Object.fromEntries(fields.map(([name, one]) => [name, plainValues(one, rules)[0]])),
+  }
+  const all = runResponse(change, item)
+  if (all instanceof Error) return // the function needs more than sample values
+  const result = runResponse(
+    change,
+    Object.fromEntries(Object.entries(item).filter(([name]) => !hidden.includes(name))),
+  )
+  const fault =
+    result instanceof Error ? `It throws: ${result.message}` : lostPromise(change, all, result, new Set(), whole)
+  if (fault === null) return
+  report(
+    { found },
+    [...path, 'response'],
+    `It does not receive ${hidden.map((name) => `\`${name}\``).join(' and ')}, as answers have no \`writeOnly\` fields. ${fault}`,
+    `Compute the answer of ${change.version} from fields that are answered, or leave out \`writeOnly\`.`,
+  )
+}
+
 /** `response` receives null for fields that the caller may not read, and must handle that. R169. */
-export function checkUnseenFields({ change, path, own, declaration, found, rules }: ChangeCheck): void {
+function checkScopedFields({ change, path, own, declaration, found, rules }: ChangeCheck): void {
   const whole = (field: Field) => resolveConcepts(field, declaration.concepts ?? {})
   const fields = Object.entries(own.fields).map(([name, field]) => [name, whole(field)] as const)
   const scopes = new Set(fields.flatMap(([, { options }]) => options.read ?? []))
@@ -86,7 +119,7 @@ function lostPromise(
 ): string | null {
   const name = Object.entries({ ...removed, ...retyped }).find(([name, field]) => {
     const { options } = whole(field)
-    const promised = options.optional !== true && !lacking.has(options.read ?? '')
+    const promised = options.optional !== true && !options.writeOnly && !lacking.has(options.read ?? '')
     return promised && (seen?.[name] ?? null) !== null && (result?.[name] ?? null) === null
   })?.[0]
   return name === undefined ? null : `It returns no \`${name}\` then, which the version promises.`

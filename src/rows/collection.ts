@@ -123,13 +123,14 @@ export const isRecorded = ({ eventPrefix, history }: Pick<Collection, 'eventPref
 
 /** Converts documents by the version that introduced their structure (`''` for the first one). R196. */
 export interface VersionConversions {
-  readonly toToday: (storedVersion: string, document: Members) => Members
+  /** A recorded document lacks write-only values; fields that cannot be computed without them are null. */
+  readonly toToday: (storedVersion: string, document: Members, recorded?: boolean) => Members
   readonly toOlder: (storedVersion: string, document: Members, rows: readonly (Members | null)[]) => Members
   /** The other rows that a document of that version needs: the field that links to each, and its collection. */
   readonly joined: (storedVersion: string) => readonly DocumentJoin[]
   /** The field of that version whose value a current field has unchanged; null if it is computed. */
   readonly sourceField: (storedVersion: string, field: string) => string | null
-  readonly movedValues: (storedVersion: string, document: Members) => readonly MovedValue[]
+  readonly movedValues: (storedVersion: string, document: Members, recorded?: boolean) => readonly MovedValue[]
   /** Whether documents of the first version have another structure than the current ones. */
   readonly reshapes: boolean
   /** The collections that values move to. */

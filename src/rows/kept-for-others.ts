@@ -28,16 +28,18 @@ export interface DocumentTexts {
 /** A row as it is stored. */
 export interface StoredDocument extends DocumentTexts {
   readonly shape: number
+  /** Whether it is that of an event, a revision or a first answer, which has no write-only values. */
+  readonly recorded?: boolean
 }
 
 /** Converts documents between shapes (by their number), if versions changed documents. */
 export interface ShapeConversions {
-  readonly toToday?: (shape: number, document: Members) => Members
+  readonly toToday?: (shape: number, document: Members, recorded?: boolean) => Members
   /** Null if no version lies between the two shapes. */
   readonly toOlder?: (shape: number, document: Members, rows: readonly (Members | null)[]) => Members | null
   readonly joined?: (shape: number) => readonly DocumentJoin[]
   /** The values that a row of a former version passes to rows of other collections. */
-  readonly movedValues?: (shape: number, document: Members) => readonly MovedValue[]
+  readonly movedValues?: (shape: number, document: Members, recorded?: boolean) => readonly MovedValue[]
   /** The version that introduced a shape. */
   readonly versionAt?: (shape: number) => string
 }
@@ -73,7 +75,7 @@ export function olderViews(hidden: string | null, shape: number): readonly Membe
 export function viewRow(
   { fields, toToday }: WithFields & Pick<ShapeConversions, 'toToday'>,
   own: number,
-  { doc, hidden, shape }: StoredDocument,
+  { doc, hidden, shape, recorded }: StoredDocument,
 ): RowView {
   const { [keptForOthersKey]: kept = {}, ...more } = JSON.parse(hidden ?? '{}') as Record<string, never>
   const { [own]: mine = {}, ...rest } = kept as Record<number, Members>
@@ -85,7 +87,8 @@ export function viewRow(
     return { document, others: { ...rest, [shape]: whole }, views: isCompleteView(mine) ? [document] : [] }
   }
   const others = { ...rest, [shape]: { [keptForOthersKey]: true, ...whole } }
-  const convert = (one: Members, kept?: Members) => completeDocument(fields, toToday?.(shape, one) ?? one, kept)
+  const convert = (one: Members, kept?: Members) =>
+    completeDocument(fields, toToday?.(shape, one, recorded) ?? one, kept, recorded)
   if (views.length === 0) return { document: convert(whole, mine), others, views: [] }
   // Only the changes that nodes of the older shape made are applied to the document that nodes of this shape wrote.
   const all = [...views, whole].map((one) => convert(one))

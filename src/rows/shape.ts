@@ -122,6 +122,7 @@ export function completeDocument(
   fields: readonly ShapedField[],
   document: Members,
   kept: Members = {},
+  recorded = false,
 ): Record<string, unknown> {
   const whole = Object.fromEntries(
     fields.map((field) => {
@@ -132,16 +133,29 @@ export function completeDocument(
       return [name, Object.hasOwn(kept, name) ? fitValue(field, kept[name]) : field.absent]
     }),
   )
-  return withDerivedValues(fields, whole)
+  return withDerivedValues(fields, whole, recorded)
 }
 
-/** Sets the fields that are functions of the document, in the order of the fields. */
+/**
+ * Sets the fields that are functions of the document, in the order of the fields. Those of a recorded document may lack values; they
+ * are null then.
+ */
 export function withDerivedValues(
   fields: readonly ShapedField[],
   document: Record<string, unknown>,
+  recorded = false,
 ): Record<string, unknown> {
-  for (const { name, derived } of fields) if (derived?.of) document[name] = derived.of(document)
+  for (const { name, derived } of fields)
+    if (derived?.of) document[name] = recorded ? ifComputable(derived.of, document) : derived.of(document)
   return document
+}
+
+function ifComputable(of: (document: Members) => unknown, document: Members): unknown {
+  try {
+    return of(document)
+  } catch {
+    return null
+  }
 }
 
 function fitValue(field: ShapedField, value: unknown, kept?: unknown): unknown {

@@ -58,10 +58,12 @@ function shapeConversions(one: Collection, table: TableLayout): ShapeConversions
   const isSame = (shape: number) => !isConverted(one, { ...table, shape })
   return {
     versionAt: at,
-    toToday: (shape, document) => (isSame(shape) ? document : conversions.toToday(at(shape), document)),
+    toToday: (shape, document, recorded) =>
+      isSame(shape) ? document : conversions.toToday(at(shape), document, recorded),
     toOlder: (shape, document, rows) => (isSame(shape) ? null : conversions.toOlder(at(shape), document, rows)),
     joined: (shape) => (isSame(shape) ? [] : conversions.joined(at(shape))),
-    movedValues: (shape, document) => (isSame(shape) ? [] : conversions.movedValues(at(shape), document)),
+    movedValues: (shape, document, recorded) =>
+      isSame(shape) ? [] : conversions.movedValues(at(shape), document, recorded),
   }
 }
 

@@ -144,8 +144,9 @@ function* performSequence(context: StoreContext, plan: Sequence, held: boolean):
     last = yield* withoutAutocommit(perform(context, next, held))
   const doc = run.answer()
   if (doc === null) return last
-  if (plan.claim?.keeps) yield* keepOther(context, plan.claim, doc)
-  return { is: 'answered', doc, revision: 0 }
+  const { claim, version } = plan
+  if (claim?.keeps) yield* keepOther(context, claim, doc, version)
+  return { is: 'answered', doc, revision: 0, ...(version !== undefined && { version }) }
 }
 
 const noRow = ({ collection, key }: NoRead): ReadResult => ({ is: 'missing', collection, id: key.id, revision: 0 })

@@ -1,18 +1,19 @@
 /**
  * Cached answers of a service are those of one without caches on the same database, whoever asks, and whatever writes: requests,
- * batches, imports, uploads, timers, erasures, and another process. R143.
+ * batches, imports, uploads, handlers, timers, erasures, and another process. R143.
  */
 import { test } from 'node:test'
 import type { Service } from 'bylaw'
 import { places } from '../help/places.ts'
 import { runsOf } from '../help/runs.ts'
-import { desk, office } from './kept-services.ts'
+import { depot, desk, office } from './kept-services.ts'
 import { callers, opened, Trial, type Who } from './kept-trial.ts'
-import { deskLists, deskWrites, officeLists, officeWrites } from './kept-writes.ts'
+import { depotLists, depotWrites, deskLists, deskWrites, officeLists, officeWrites } from './kept-writes.ts'
 
 const trials = [
   ['office', office, officeLists, officeWrites],
   ['desk', desk, deskLists, deskWrites],
+  ['depot', depot, depotLists, depotWrites],
 ] as const
 
 for (const [store, placeOf] of places)
@@ -27,7 +28,9 @@ for (const [store, placeOf] of places)
       const trial = new Trial(seed, services)
       const kinds: Readonly<Record<string, () => Promise<unknown>>> = writes(trial, place, api as unknown as Service)
       const names = Object.keys(kinds)
-      const makers = names.filter((one) => ['client', 'order', 'line', 'tag', 'task', 'step', 'note'].includes(one))
+      const makers = names.filter((one) =>
+        ['client', 'order', 'line', 'tag', 'task', 'step', 'note', 'crate', 'box'].includes(one),
+      )
       t.diagnostic(`seed ${seed}`)
       for (let i = 0; i < 8; i++) for (const one of makers) await kinds[one]?.()
       const often = ['free', 'number', 'link', 'upload', 'assign'].filter((one) => names.includes(one))

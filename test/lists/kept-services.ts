@@ -124,3 +124,82 @@ export const desk = service({
   },
   settings,
 }).change('v2', 'tasks', { about: '`memo` is `free`.', renamed: { memo: 'free' } })
+
+/** Rows that handlers write: of other resources than the request names, and by the clock. */
+const handled = service({
+  ...common,
+  name: 'depot',
+  resources: {
+    crates: {
+      prefix: 'cra',
+      owner: 'accountId',
+      fields: {
+        number: f.integer({ filter: 'range', sort: true }),
+        load: f.integer({ default: 0, readOnly: true, filter: 'range', sort: true }),
+        latest: f.text({ max: 20, optional: true, readOnly: true, filter: true }),
+      },
+      embed: true,
+      access: 'authenticated',
+    },
+    boxes: {
+      prefix: 'box',
+      owner: 'accountId',
+      fields: {
+        crateId: f.ref('crates', { filter: true, optional: true }),
+        number: f.integer({ filter: 'range', sort: true }),
+        free: f.text({ max: 50, optional: true }),
+        rank: f.integer({ default: 0, readOnly: true, filter: 'range', sort: true }),
+        price: f.integer({ default: 0, readOnly: true, read: 'money', filter: 'range', sort: true }),
+      },
+      states: {
+        field: 'status',
+        initial: 'open',
+        transitions: {
+          closings: { from: ['open'], to: 'closed' },
+          lapses: { from: ['open'], to: 'lapsed', after: 'P7D' },
+        },
+      },
+      operations: { counts: { at: 'item', output: { rank: f.integer() } } },
+      summaries: { byStatus: { group: ['status'], sum: ['rank'] } },
+      embed: true,
+      imports: true,
+      access: 'authenticated',
+    },
+    marks: {
+      prefix: 'mrk',
+      owner: 'accountId',
+      fields: {
+        text: f.text({ max: 20, filter: true, sort: true }),
+        boxId: f.ref('boxes', { optional: true, onDelete: 'cascade' }),
+      },
+      embed: true,
+      access: 'authenticated',
+    },
+  },
+  settings,
+}).change('v2', 'boxes', { about: '`memo` is `free`.', renamed: { memo: 'free' } })
+
+export const depot = handled.handlers({
+  boxes: {
+    async write({ next, get, list, set, change }) {
+      const crate = next.crateId && (await get('crates', next.crateId))
+      const marks = await list('marks', { where: { text: 'closed' } })
+      set({ rank: next.number + marks.length + (crate ? crate.load : 0), price: next.number % 4 })
+      if (next.crateId) change('crates', next.crateId, ({ load }) => ({ load: load + 1, latest: `${next.number}` }))
+    },
+    closings({ item, create }) {
+      create('marks', { text: 'closed', boxId: item.id })
+    },
+    lapses({ item, create, set }) {
+      set({ rank: -1 })
+      create('marks', { text: 'lapsed', boxId: item.id })
+    },
+    counts({ item, set }) {
+      set({ rank: item.rank + 1 })
+      return { rank: item.rank + 1 }
+    },
+    remove({ item, change }) {
+      if (item.crateId) change('crates', item.crateId, ({ load }) => ({ load: load - 1 }))
+    },
+  },
+})

@@ -193,3 +193,77 @@ export const deskWrites = (trial: Trial) => {
     },
   }
 }
+
+export const depotLists = (trial: Trial): readonly string[] => {
+  const box = trial.item('boxes').id
+  const crate = trial.item('crates').id
+  return [
+    '/v2/boxes?sort=number&cursor=&limit=4',
+    '/v2/boxes?sort=rank&order=desc&page=1&page_size=3',
+    '/v2/boxes?rank[gte]=5&page=1&page_size=3',
+    '/v2/boxes?price[gte]=1&sort=price&page=1&page_size=4',
+    '/v2/boxes?status=lapsed&page=1&page_size=3',
+    `/v2/boxes?crateId=${crate}&embed=crate&page=1`,
+    '/v2/boxes/summaries/by-status',
+    '/v1/boxes?sort=rank&page=1&page_size=3',
+    '/v1/boxes/summaries/by-status?rank[gte]=4',
+    '/v2/crates?sort=load&order=desc&page=1&page_size=3',
+    '/v2/crates?load[gte]=1&latest=3&page=1',
+    '/v2/marks?text=closed&embed=box&page=1&page_size=3',
+    '/v2/marks?sort=text&limit=4&cursor=',
+    `/v2/boxes/${box}`,
+    `/v1/boxes/${box}?embed=crate`,
+    `/v2/crates/${crate}`,
+  ]
+}
+
+export const depotWrites = (trial: Trial) => {
+  const { next, pick } = { next: trial.next, pick: <T>(all: readonly T[]): T => trial.pick(all) }
+  const who = () => pick(Object.keys(callers))
+  const crateOf = (maker: Who) => {
+    const own = (trial.items.crates ?? []).filter((one) => callers[one.who]?.account === callers[maker]?.account)
+    return next(4) && own.length > 0 ? pick(own).id : null
+  }
+  const onBox = (method: string, action = '', json?: object) => {
+    const { id, who: own } = trial.item('boxes')
+    return trial.send(own, method, `/v2/boxes/${id}${action}`, json === undefined ? {} : { json })
+  }
+  return {
+    crate: () => trial.create('crates', who(), { number: next(12) }),
+    box: () => {
+      const maker = who()
+      return trial.create('boxes', maker, { number: next(12), crateId: crateOf(maker) })
+    },
+    free: () => onBox('PATCH', '', { free: `${next(100)}` }),
+    number: () => onBox('PATCH', '', { number: next(12) }),
+    move: () => {
+      const { id, who: own } = trial.item('boxes')
+      return trial.send(own, 'PATCH', `/v2/boxes/${id}`, { json: { crateId: crateOf(own) } })
+    },
+    close: () => onBox('POST', '/closings'),
+    count: () => onBox('POST', '/counts'),
+    dry: () => onBox('PATCH', '?dryRun=true', { number: next(12) }),
+    remove: () => (next(4) ? Promise.resolve() : onBox('DELETE')),
+    unmark: async () => {
+      const { text } = await trial.send('eve', 'GET', '/v2/marks?limit=1&cursor=')
+      const [mark] = (JSON.parse(text) as { readonly data: readonly { readonly id: string }[] }).data
+      if (mark) await trial.send('eve', 'DELETE', `/v2/marks/${mark.id}`)
+    },
+    batch: () => {
+      const ids = (trial.items.boxes ?? []).filter((one) => one.who === 'ann').map(({ id }) => id)
+      const operations = [
+        { method: 'POST', path: '/boxes', body: { number: next(12) } },
+        ...(ids.length > 0 ? [{ method: 'PATCH', path: `/boxes/${pick(ids)}`, body: { number: next(12) } }] : []),
+      ]
+      return trial.send('ann', 'POST', '/v2/batches', { json: { operations } })
+    },
+    imports: () => {
+      const body = [1, 2].map(() => JSON.stringify({ number: next(12) })).join('\n')
+      return trial.send(who(), 'POST', '/v2/boxes/imports', {
+        body,
+        headers: { 'content-type': 'application/x-ndjson' },
+      })
+    },
+    time: () => (next(6) ? Promise.resolve() : pick(trial.doors).pass('P2D')),
+  }
+}

@@ -63,3 +63,49 @@ for (const [store, placeOf] of places)
         assert.equal((await send(inSouth, `/tasks/${id}/closings`, '{}')).status, 404)
         assert.equal((await send(inNorth, `/tasks/${id}/closings`, '{}')).isReplayed, true)
       })
+
+const joined = service({
+  name: 'office',
+  settings: { idempotency: { scope: 'caller' } },
+  resources: {
+    rooms: { owner: 'officeId', fields: {}, access: 'authenticated' },
+    desks: { owner: 'officeId', fields: {}, access: 'authenticated' },
+    notes: {
+      owner: 'officeId',
+      fields: { who: f.text() },
+      access: { read: [{ where: { who: caller } }], write: [{ where: { who: caller } }] },
+    },
+    drafts: {
+      owner: 'officeId',
+      fields: { who: f.text() },
+      access: { read: [{ where: { who: caller } }], write: [{ where: { who: caller } }] },
+    },
+    ideas: { fields: {}, access: 'public' },
+    hints: { fields: {}, access: 'public' },
+  },
+})
+
+for (const [store, placeOf] of places)
+  test(`R100: with the scope \`caller\`, collections whose keys belong to the same share one space (${store})`, async (t) => {
+    const { url } = await placeOf(t)
+    const { call, close } = testing(joined, { database: url })
+    t.after(close)
+    const post = async (id: string, resource: string) => {
+      const json = ['notes', 'drafts'].includes(resource) ? { who: id } : {}
+      const headers = { 'idempotency-key': 'one' }
+      const as = { id, account: 'north' }
+      return (await call(`/${resource}`, { method: 'POST', as, json, headers })).status
+    }
+    // Of the account, of the caller in its account, and of all callers.
+    for (const [first, second] of [
+      ['rooms', 'desks'],
+      ['notes', 'drafts'],
+      ['ideas', 'hints'],
+    ] as const) {
+      assert.equal(await post('ann', first), 201, first)
+      assert.deepEqual([await post('ann', second), await post('ann', first)], [409, 409], second)
+    }
+    const ofBob = await Promise.all(['rooms', 'desks', 'ideas', 'hints'].map((one) => post('bob', one)))
+    assert.deepEqual(ofBob, [409, 409, 409, 409])
+    assert.deepEqual([await post('bob', 'drafts'), await post('bob', 'notes')], [201, 409])
+  })

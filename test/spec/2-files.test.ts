@@ -323,6 +323,44 @@ doors(
       assert.equal((await today.send('GET', `/orders/${id}`)).json.invoice, null)
     })
 
+    spec(
+      'R121, R124, R193',
+      'conditions hold in every version, whichever version has uploaded the content',
+      async () => {
+        const [today, older] = [client(door, 'chief'), client(door, 'chief', 'v1')]
+        const sides = [
+          [today, 'invoice', older, 'bill'],
+          [older, 'bill', today, 'invoice'],
+        ] as const
+        for (const [one, own, other, name] of sides) {
+          const id = await one.make()
+          const [here, there] = [`/orders/${id}/${own}`, `/orders/${id}/${name}`]
+          const item = (await other.send('GET', `/orders/${id}`)).headers.etag as string
+          assert.equal((await other.put(there, pdf, 'application/pdf', { 'if-match': '*' })).status, 412)
+          const { status, headers } = await one.put(here, pdf, 'application/pdf', { 'if-none-match': '*' })
+          const { etag = '' } = headers
+          assert.equal(status, 201)
+          const shown = await other.send('GET', `/orders/${id}`, { headers: { 'if-none-match': item } })
+          assert.deepEqual([shown.status, shown.json[name].length], [200, pdf.length])
+          const stale = { json: { note: 'blind' }, headers: { 'if-match': item } }
+          assert.equal((await other.send('PATCH', `/orders/${id}`, stale)).status, 412)
+          assert.equal((await other.send('GET', there, { headers: { 'if-none-match': etag } })).status, 304)
+          assert.equal((await other.send('GET', there, { headers: { 'if-match': '"other"' } })).status, 412)
+          assert.equal((await other.put(there, png, 'image/png', { 'if-none-match': '*' })).status, 412)
+          const changed = await other.put(there, png, 'image/png', { 'if-match': etag })
+          assert.equal(changed.status, 200)
+          const range = { range: 'bytes=0-3', 'if-range': etag }
+          assert.equal((await one.send('GET', here, { headers: range })).status, 200)
+          assert.equal((await one.send('GET', here, { headers: { 'if-none-match': etag } })).status, 200)
+          assert.equal((await one.put(here, pdf, 'application/pdf', { 'if-match': etag })).status, 412)
+          assert.equal((await one.send('DELETE', here, { headers: { 'if-match': etag } })).status, 412)
+          const now = { 'if-match': changed.headers.etag as string }
+          assert.equal((await one.send('DELETE', here, { headers: now })).status, 204)
+          assert.equal((await other.send('DELETE', there, { headers: now })).status, 412)
+        }
+      },
+    )
+
     spec('R239', 'a dry run checks an upload and stores nothing', async () => {
       const { send, make, put } = client(door)
       const id = await make()

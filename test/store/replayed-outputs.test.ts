@@ -1,9 +1,9 @@
 /** Outputs of operations that are replayed when a newer declaration has another form of them. R98, R227, R228. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f, service } from 'bylaw'
+import { type Declaration, f, type Service, service } from 'bylaw'
 import { testing } from 'bylaw/testing'
-import { places } from '../help/places.ts'
+import { type Node, nodeOn, places } from '../help/places.ts'
 
 const v1 = { v1: { released: '2026-01-01' } } as const
 const versions = { ...v1, v2: { released: '2026-02-01' } } as const
@@ -137,3 +137,55 @@ test('R98 R227: the key of a withdrawn operation gets no replay from another one
   const fresh = { ...quote, headers: { 'idempotency-key': 'other' } }
   assert.deepEqual(await (await node.call('/v2/orders/quotes', fresh)).json(), { price: '6.00' })
 })
+
+const retyping = (version: 'before' | 'after') => {
+  const isNew = version === 'after'
+  const declared = service({
+    name: 'shop',
+    versions: isNew ? versions : v1,
+    resources: {
+      orders: {
+        ...orders,
+        operations: {
+          sums: { at: 'collection', output: { sum: isNew ? f.text() : f.integer() } },
+          counts: { at: 'collection', output: { count: f.integer({ max: isNew ? 99 : 9 }) } },
+        },
+      },
+    },
+  } as Declaration)
+  const changed = isNew
+    ? declared.change('v2' as never, 'orders', {
+        about: 'Sums are texts, and counts are greater.',
+        operations: {
+          changed: {
+            sums: {
+              output: { retyped: { sum: f.integer() }, response: ({ sum }: { sum: string }) => ({ sum: Number(sum) }) },
+            },
+            counts: { output: { retyped: { count: f.integer({ max: 9 }) }, response: () => ({ count: 9 }) } },
+          },
+        },
+      } as never)
+    : declared
+  return changed.handlers({
+    orders: { sums: () => ({ sum: isNew ? '6.00' : 5 }), counts: () => ({ count: 7 }) },
+  } as never) as Service
+}
+
+for (const [store, placeOf] of places)
+  test(`R98 R227: an output whose type has changed since is not replayed in its former type (${store})`, async (t) => {
+    const place = await placeOf(t)
+    const old = nodeOn(place, retyping('before'))
+    const ask = async ({ ask }: Node, path: string) => {
+      const { status, json } = await ask('POST', path, {}, { 'idempotency-key': path.slice(-5) })
+      return [status, json.type ?? json]
+    }
+    assert.deepEqual(await ask(old, '/v1/orders/sums'), [200, { sum: 5 }])
+    assert.deepEqual(await ask(old, '/v1/orders/counts'), [200, { count: 7 }])
+    await old.close()
+    const node = nodeOn(place, retyping('after'))
+    t.after(node.close)
+    assert.deepEqual(await ask(node, '/v1/orders/sums'), [200, { sum: 5 }])
+    assert.deepEqual(await ask(node, '/v1/orders/counts'), [200, { count: 7 }])
+    assert.deepEqual(await ask(node, '/v2/orders/sums'), [409, 'idempotency-key-reused'])
+    assert.deepEqual(await ask(node, '/v2/orders/counts'), [200, { count: 7 }])
+  })
