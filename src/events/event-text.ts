@@ -1,4 +1,5 @@
 /** Event text: an event as a version shows it to a caller. Part 6. R207, R208. */
+import { conversionErrorIn } from '../changes/conversion-error.ts'
 import type { Representation } from '../changes/representation.ts'
 import { type EndpointContext, shownDocument } from '../endpoints/item.ts'
 import type { CarriedVersion } from '../flow/call.ts'
@@ -7,9 +8,16 @@ import type { JoinedRow, StoredEvent } from '../flow/found-row.ts'
 import { eventRowName } from '../flow/outcome.ts'
 import type { ServiceWorld } from '../flow/world.ts'
 import { timestampOf } from '../formats/time-texts.ts'
+import { logThrottled } from '../limits/log-throttle.ts'
 import { viewNow } from '../views/shown-rows.ts'
 import type { View } from '../views/view.ts'
+import { makeEventFeed } from './event-feed.ts'
 import { type EventScope, type EventSource, eventTypeOf } from './event-scope.ts'
+
+interface Reader {
+  readonly caller: Caller
+  readonly world: ServiceWorld
+}
 
 /** An event as JSON: its content, in the form of the settings. */
 export function eventText(
@@ -24,10 +32,27 @@ export function eventText(
   const data =
     settings.events.payload === 'thin'
       ? JSON.stringify({ id: event.key.id })
-      : recordedDocument(source.context, event, viewNow(source.context, caller, world))
+      : itemText(source.context, event, { caller, world })
   const form =
     settings.events.format === 'cloudevents' ? cloudEvent(scope, source, event, type) : plainEvent(scope, event, type)
   return `${JSON.stringify(form).slice(0, -1)},"data":${data}}`
+}
+
+/**
+ * The document of the item, or its id alone if the version cannot show it: no reader would get past an event that fails. The
+ * item itself is refused when it is read.
+ */
+function itemText(context: EndpointContext, event: StoredEvent, { caller, world }: Reader): string {
+  try {
+    return recordedDocument(context, event, viewNow(context, caller, world))
+  } catch (error) {
+    const failed = conversionErrorIn(error)
+    if (!failed) throw error
+    const { log } = world.state.of(makeEventFeed, null).sources ?? {}
+    const about = { version: context.version, resource: failed.resource, id: failed.id, err: failed.cause }
+    if (log) logThrottled({ log, world }, 'version-conversion-failed', about, 'An event was sent without its item.')
+    return JSON.stringify({ id: event.key.id })
+  }
 }
 
 /** The media type of an event's text. */
