@@ -20,37 +20,20 @@ export function olderInput(own: Input, today: Input, changes: Changes): ServedAc
   const steps = changes.flatMap(({ step, was }) => (was.input ? [{ ...step, change: was.input }] : []))
   const [from, to] = [namesOf(own.input), namesOf(today.input)]
   if (steps.length === 0 && from.join() === to.join()) return null
-  const convert = inputConverter(steps, from, to)
-  // Without a change the body was compared as it is sent.
-  const former = steps.map((_, i) => (i === 0 ? same : payloadOf(inputConverter(steps.slice(0, i), from), from)))
+  const convertAll = compileConversion(steps.reduce(mapUp, identityMapping('', from)), to)
+  const convert = (input: Record<string, unknown>) => {
+    const values = convertAll(input)
+    const some = to.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined)
+    return Object.fromEntries(some)
+  }
+  const absent = Object.fromEntries(from.map((name) => [name, null]))
   return {
     convert,
     names: (input) => olderNames(steps.toReversed(), input),
-    payload: payloadOf(convert, from),
-    formerPayloads: former,
-  }
-}
-
-type ConvertInput = (input: Record<string, unknown>) => Record<string, unknown>
-const same: ConvertInput = (input) => input
-
-/** Converts an input by the changes of an action; `to` are the names of the new one, which follow from the changes alone if it is not declared. */
-function inputConverter(steps: readonly ChangeStep[], from: readonly string[], to?: readonly string[]): ConvertInput {
-  const mapping = steps.reduce(mapUp, identityMapping('', from))
-  const names = to ?? [...mapping.sources.keys()]
-  const convertAll = compileConversion(mapping, names)
-  return (input) => {
-    const values = convertAll(input)
-    const some = names.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined)
-    return Object.fromEntries(some)
-  }
-}
-
-function payloadOf(convert: ConvertInput, from: readonly string[]): ConvertInput {
-  const absent = Object.fromEntries(from.map((name) => [name, null]))
-  return (body) => {
-    const whole = Object.entries(convert({ ...absent, ...body })).filter(([, value]) => value !== null)
-    return { ...Object.fromEntries(whole), ...convert(body) }
+    payload: (body) => {
+      const whole = Object.entries(convert({ ...absent, ...body })).filter(([, value]) => value !== null)
+      return { ...Object.fromEntries(whole), ...convert(body) }
+    },
   }
 }
 

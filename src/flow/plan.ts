@@ -219,8 +219,6 @@ export interface Claim {
   readonly hash: string
   /** A digest of the payload, to detect another payload under the same key. */
   readonly fingerprint: string
-  /** Those of the same payload in the forms that were compared before newer declarations changed its inputs. */
-  readonly formerly?: readonly string[]
   readonly time: number
   /** Claims up to this time have expired; null if they never expire. */
   readonly expired: number | null

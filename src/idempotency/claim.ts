@@ -78,11 +78,8 @@ export function claimOfTransition(
   const { key, body: rest } = readIdempotencyKey(call, body ?? {}, resource.settings)
   if (key === null) return { claim: null, body: rest }
   const space = `${claimPath(resource)}/{id}`
-  const payloadOf = (convert?: ConvertBody) =>
-    ['POST', `${claimPath(resource)}/${params.join('/')}/${name}`, convertedBody(rest, convert)] as const
-  const formerly = older?.formerPayloads.map((one) => fingerprintOf(payloadOf(one), resource, request))
-  const claim = makeClaim(key, payloadOf(older?.payload), resource, request, { rule, space })
-  return { claim: { ...claim, keeps: true, ...(formerly && { formerly }) }, body: rest }
+  const payload = ['POST', `${claimPath(resource)}/${params.join('/')}/${name}`, newestInput(rest, older)] as const
+  return { claim: { ...makeClaim(key, payload, resource, request, { rule, space }), keeps: true }, body: rest }
 }
 
 /** The claim of a batch. Only the same caller gets its answer again, as the answer has items that others may not see. R229 */
@@ -108,12 +105,10 @@ export function claimOfImport(request: RequestContext, resource: Resource, type:
   return { ...makeClaim(key, payload, resource, request, { rule, space }), keeps: true }
 }
 
-type ConvertBody = (body: Document) => Document
-
 /** Bodies are compared in their newest form. One that cannot be converted is refused later. */
-function convertedBody(body: Document, convert?: ConvertBody): Document {
+function newestInput(body: Document, older: ServedTransition['older']): Document {
   try {
-    return convert ? convert(body) : body
+    return older ? older.payload(body) : body
   } catch {
     return body
   }
@@ -165,10 +160,9 @@ function makeClaim(
   key: string,
   payload: ClaimPayload,
   resource: Resource,
-  request: RequestContext,
+  { caller, world }: RequestContext,
   { rule, space: place }: KeySpace,
 ): Claim {
-  const { caller, world } = request
   const { scope, retention, mode } = resource.settings.idempotency
   const time = world.now()
   // A caller must not learn by a colleague's key of an item that it may not see, nor by its own of an item of its other account.
@@ -179,16 +173,13 @@ function makeClaim(
   const space = scope === 'caller' ? '' : place
   return {
     hash: shortDigest(JSON.stringify([whose, space, key])),
-    fingerprint: fingerprintOf(payload, resource, request),
+    // A caller that may not read the items could guess their content with a colleague's key, so its id is in its fingerprints.
+    fingerprint: `1${shortDigest(canonicalText(permits(caller, ruleFor(resource.access, 'read')) ? payload : [...payload, caller.id]))}`,
     time,
     expired: retention === null ? null : time - retention,
     keeps: mode === 'replay',
   }
 }
-
-/** A caller that may not read the items could guess their content with a colleague's key, so its id is in its fingerprints. */
-const fingerprintOf = (payload: ClaimPayload, { access }: Resource, { caller }: RequestContext): string =>
-  `1${shortDigest(canonicalText(permits(caller, ruleFor(access, 'read')) ? payload : [...payload, caller.id]))}`
 
 const shortDigest = (text: string): string => hash('sha256', text, 'base64url').slice(0, 22)
 
@@ -217,11 +208,8 @@ function withSortedMembers(value: Document, names: readonly string[]): Document 
 
 /** The stored first answer if the payload is the same; null if the retry is refused. R98. */
 export function keptAnswer({ answer, fingerprint }: PriorClaim, own: Claim): PriorClaim['answer'] {
-  return own.keeps && isOfPayload(own, fingerprint) ? answer : null
+  return own.keeps && own.fingerprint === fingerprint ? answer : null
 }
-
-const isOfPayload = ({ fingerprint, formerly = [] }: Claim, stored: string): boolean =>
-  stored === fingerprint || formerly.includes(stored)
 
 export const payloadMismatch = (): Problem =>
   new Problem(
@@ -237,7 +225,7 @@ export function keyReuseProblem(
   path: string | null,
   { idempotency }: Settings,
 ): Problem {
-  const differs = fingerprint !== '' && !isOfPayload(own, fingerprint) // an erasure leaves none
+  const differs = fingerprint !== '' && fingerprint !== own.fingerprint // an erasure leaves none
   if (own.keeps && differs) return payloadMismatch()
   const message = `A resource was already created with this idempotency key${differs ? ', from another payload' : ''}.`
   const type = differs ? 'idempotency-key-payload-mismatch' : 'idempotency-key-reused'

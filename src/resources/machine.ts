@@ -67,8 +67,6 @@ export interface ServedAction<T> {
     readonly names: (input: string) => readonly string[]
     /** Converts a body as it was sent, so that those of different versions can be compared. */
     readonly payload: (body: Document) => Document
-    /** The same to versions that were the newest before. */
-    readonly formerPayloads: readonly ((body: Document) => Document)[]
   } | null
   /** The status of its refusal, and the version that withdrew it; null if it is carried out. */
   readonly refused: { readonly status: 409 | 410; readonly version: string } | null
