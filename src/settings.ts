@@ -53,15 +53,18 @@ function word(value: string, pattern: RegExp, allowed: string): Setting<string, 
   return { value, read, allowed, local: false }
 }
 
-function words<const T extends string>(value: readonly T[], known?: readonly T[]): Setting<readonly T[], readonly T[]> {
+function words<const T extends string>(
+  value: readonly T[],
+  allowed?: readonly T[],
+): Setting<readonly T[], readonly T[]> {
   const read = (given: unknown) =>
-    Array.isArray(given) && given.every((one) => typeof one === 'string' && (!known || known.includes(one as T)))
+    Array.isArray(given) && given.every((one) => typeof one === 'string' && (!allowed || allowed.includes(one as T)))
       ? (given as T[])
       : undefined
   return {
     value,
     read,
-    allowed: known ? `a list of ${known.map((one) => `'${one}'`).join(', ')}` : 'a list of texts',
+    allowed: allowed ? `a list of ${allowed.map((one) => `'${one}'`).join(', ')}` : 'a list of texts',
     local: false,
   }
 }

@@ -150,10 +150,10 @@ function openDoors(service: Service, store: Store, log: Log, moved: { readonly s
     issued: () => clock.issued() + moved.shift,
   }
   const world = serviceWorld(realWorld, { ...store, clock: shifted }, undefined, memoryContents())
-  const whole = { ...service, choice: previewVersions(service.choice, 'all') }
+  const preview = { ...service, choice: previewVersions(service.choice, 'all') }
   const handlers = handlerSources(service, store, world, log)
   const context = {
-    service: whole,
+    service: preview,
     store,
     world,
     authenticate: callerGate(service, store, world),

@@ -101,6 +101,6 @@ function nestedExample(
 
 function exampleTexts(name: string, mark: string, min: number, max: number): string[] {
   const words = sentenceCase(toKebab(name).replaceAll('-', ' '))
-  const whole = `${words}${mark || ' one'}`
-  return [whole.slice(0, max).padEnd(min, '.'), mark.trim().slice(0, max).padStart(min, 'a')]
+  const text = `${words}${mark || ' one'}`
+  return [text.slice(0, max).padEnd(min, '.'), mark.trim().slice(0, max).padStart(min, 'a')]
 }

@@ -37,9 +37,9 @@ export function answerRenderer(resource: Resource, today: Resource, down: Versio
   return {
     answer: (doc, rows, document) => text(document ?? JSON.parse(doc), rows.map(parsed)),
     answers: (docs, rows, documents = JSON.parse(`[${docs}]`)) => {
-      const known = rows.map((all) => new Map([...all].map(([id, row]) => [id, parsed(row)])))
+      const linkedRows = rows.map((all) => new Map([...all].map(([id, row]) => [id, parsed(row)])))
       const rowsOf = (doc: Readonly<VersionDocument>) =>
-        down.joined.map(({ by }, i) => known[i]?.get(doc[by] as string) ?? null)
+        down.joined.map(({ by }, i) => linkedRows[i]?.get(doc[by] as string) ?? null)
       return documents.map((doc, at) => text(doc, rowsOf(doc), at)).join(',')
     },
   }

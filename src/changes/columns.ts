@@ -99,9 +99,10 @@ export function withVersionColumns(today: Resource, past: ServedHistory, elsewhe
     for (const column of old.collection.columns) {
       const asks = (['filter', 'sort'] as const).filter((one) => isQueried(step, column.field, one))
       if (asks.length === 0) continue
-      const made = makeVersionColumn({ today, old, column, steps: steps.slice(0, i + 1) }, elsewhere)
-      spare.push(made)
-      if (isServed(step) && asks.some((one) => versionColumnName(step, column.field, one) !== null)) wanted.push(made)
+      const versionColumn = makeVersionColumn({ today, old, column, steps: steps.slice(0, i + 1) }, elsewhere)
+      spare.push(versionColumn)
+      if (isServed(step) && asks.some((one) => versionColumnName(step, column.field, one) !== null))
+        wanted.push(versionColumn)
     }
   }
   if (spare.length === 0) return today
@@ -111,9 +112,9 @@ export function withVersionColumns(today: Resource, past: ServedHistory, elsewhe
 
 /** The resource in the version before a step. */
 function resourceBefore({ change, declaration }: ChangeStep, { rules }: ServedHistory): Resource {
-  const made = declarationBefore(declaration, change as Change)
+  const before = declarationBefore(declaration, change as Change)
   const name = change.was ?? (change.resource as string)
-  const { resources, concepts = {} } = made
+  const { resources, concepts = {} } = before
   return makeResource(name, resources[name] as NonNullable<(typeof resources)[string]>, {
     resources,
     concepts,
@@ -154,9 +155,9 @@ function makeVersionColumn({ today, old, column, steps }: ColumnSource, elsewher
   const path = columnName(column.field, step)
   const own: Column = { ...column, name: `by_${path}`, field: path, required: false, of }
   const documents = samples(today)
-  const [made, again] = [0, 1].map(() => digestCells(documents.map((one) => cellIn(own, one))))
-  if (made !== again) throw new Error(unsteadyMessage(step, column.field))
-  return { ...own, form: `${column.form} made ${made}` }
+  const [digest, again] = [0, 1].map(() => digestCells(documents.map((one) => cellIn(own, one))))
+  if (digest !== again) throw new Error(unsteadyMessage(step, column.field))
+  return { ...own, form: `${column.form} made ${digest}` }
 }
 
 /** Lone surrogates and NUL: requests may not contain them, and no database stores them. */

@@ -178,8 +178,8 @@ export function mapUp(program: VersionMapping, step: ChangeStep): VersionMapping
     const is = Object.hasOwn(renamed, name) ? (renamed[name] as string) : name
     const values = Object.hasOwn(up, is) ? new Map(Object.entries(up[is] ?? {})) : null
     const kept = values ? mapSource(source, lookUpValue(values)) : source
-    const whole = Object.hasOwn(required, is) ? mapSource(kept, (value) => value ?? required[is]) : kept
-    sources.set(is, Object.hasOwn(retyped, is) ? (computed(is, whole) ?? whole) : whole)
+    const filled = Object.hasOwn(required, is) ? mapSource(kept, (value) => value ?? required[is]) : kept
+    sources.set(is, Object.hasOwn(retyped, is) ? (computed(is, filled) ?? filled) : filled)
   }
   for (const name of added) {
     const source = computed(name, null)

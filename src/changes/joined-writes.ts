@@ -65,9 +65,9 @@ export function joinedWrites(
     const some = all.filter(({ source }) => source.at === i)
     const today = resources.get(collection) as Resource
     const patch = (row: VersionDocument): VersionDocument => {
-      const made: VersionDocument = {}
-      for (const { source, value } of some) Object.assign(made, source.there?.put({ ...row, ...made }, value))
-      const merged = Object.entries(made).map(([name, value]) => {
+      const members: VersionDocument = {}
+      for (const { source, value } of some) Object.assign(members, source.there?.put({ ...row, ...members }, value))
+      const merged = Object.entries(members).map(([name, value]) => {
         const member = today.byName.get(name)
         return [name, member ? mergePatchFor(member.field, row[name], value) : value]
       })

@@ -31,8 +31,8 @@ export function olderInput(own: Input, today: Input, changes: Changes): ServedAc
     convert,
     names: (input) => olderNames(steps.toReversed(), input),
     payload: (body) => {
-      const whole = Object.entries(convert({ ...absent, ...body })).filter(([, value]) => value !== null)
-      return { ...Object.fromEntries(whole), ...convert(body) }
+      const members = Object.entries(convert({ ...absent, ...body })).filter(([, value]) => value !== null)
+      return { ...Object.fromEntries(members), ...convert(body) }
     },
   }
 }

@@ -52,12 +52,12 @@ export function withStoredVersions(
       const steps = own[0]?.histories.get(name)?.steps ?? []
       const served = own.filter(({ label }) => declared.declaration.versions?.[label]?.retired === undefined)
       const past = { steps, served: served[0]?.label ?? '', rules: declared.rules }
-      const whole = withOrderIndexes(withVersionColumns(one, past, elsewhere), served, elsewhere)
-      return [name, withConversions(whole, all, declared.rules, elsewhere)]
+      const resource = withOrderIndexes(withVersionColumns(one, past, elsewhere), served, elsewhere)
+      return [name, withConversions(resource, all, declared.rules, elsewhere)]
     }),
   )
-  const whole = withStoredStatuses(resources, all, declared.rules)
-  return versions ? withVersionLabels(whole, versions) : whole
+  const withStatuses = withStoredStatuses(resources, all, declared.rules)
+  return versions ? withVersionLabels(withStatuses, versions) : withStatuses
 }
 
 /** Adds the labels of all declared versions, from which the version of stored rows is derived. */
@@ -216,17 +216,17 @@ function conversionOf(
   const up = steps.toReversed().reduce(mapUp, names(own))
   const convertUp = documentConverter(up, today)
   const given = movedFieldsOf(down, up)
-  const whole = (document: Members) => completeDocument(own.collection.fields, document)
+  const complete = (document: Members) => completeDocument(own.collection.fields, document)
   return {
     toToday: (document) => {
-      const made = runConversion(today, document, 0, () => convertUp(whole(document)), true)
+      const row = runConversion(today, document, 0, () => convertUp(complete(document)), true)
       // The linked row has the value.
-      for (const { name, by } of given) if (today.byName.has(name) && made[by] != null) made[name] = null
-      return made
+      for (const { name, by } of given) if (today.byName.has(name) && row[by] != null) row[name] = null
+      return row
     },
     receivers: given.map(({ collection }) => collection),
     movedValues: (document) =>
-      given.length === 0 ? [] : given.flatMap((one) => movedValueOf(one, today, whole(document), convertUp)),
+      given.length === 0 ? [] : given.flatMap((one) => movedValueOf(one, today, complete(document), convertUp)),
     toOlder: documentConverter(down, own),
     joined: down.joined,
     source: (field) => {

@@ -166,10 +166,10 @@ function checkScopes(context: DeclarationCheck): void {
 /** Checks declared types of errors. R160. */
 function checkErrorTypes(errors: UncheckedObject, context: DeclarationCheck): void {
   const before = context.found.length
-  const known = [...catalogue.keys(), ...Object.keys(errors)]
+  const typeNames = [...catalogue.keys(), ...Object.keys(errors)]
   const parents = (name: string) =>
     isObject(errors[name]) && Array.isArray(errors[name].parents) ? errors[name].parents : []
-  for (const [name, given] of Object.entries(errors)) checkErrorType(['errors', name], given, known, context)
+  for (const [name, given] of Object.entries(errors)) checkErrorType(['errors', name], given, typeNames, context)
   checkCycles((name) => ['errors', name, 'parents'], errors, parents, context)
   if (context.found.length > before) return
   const types = extendCatalogue(errors as Record<string, DeclaredError>)
@@ -213,7 +213,7 @@ function checkErrorStatus(path: DeclarationPath, status: unknown, context: Decla
 function checkErrorType(
   path: DeclarationPath,
   given: unknown,
-  known: readonly string[],
+  typeNames: readonly string[],
   context: DeclarationCheck,
 ): void {
   const name = path.at(-1) as string
@@ -241,12 +241,12 @@ function checkErrorType(
       "Write a list, as parents: ['conflict'].",
     )
   else
-    for (const parent of parents.filter((one) => !known.includes(one)))
+    for (const parent of parents.filter((one) => !typeNames.includes(one)))
       report(
         context,
         [...path, 'parents'],
         `There is no type ${valueInWords(parent)}.`,
-        nameHint(parent, known, "Declare it too, or write a type that every service has, as 'conflict'."),
+        nameHint(parent, typeNames, "Declare it too, or write a type that every service has, as 'conflict'."),
       )
 }
 

@@ -84,8 +84,8 @@ export function patternFault(pattern: unknown): DeclarationFault | undefined {
 }
 
 function parsePattern(tokens: readonly string[]): PatternPart[][] {
-  const whole: PatternPart[][] = [[]]
-  const open = [whole]
+  const alternatives: PatternPart[][] = [[]]
+  const open = [alternatives]
   for (const text of tokens) {
     const branches = open.at(-1) as PatternPart[][]
     const branch = branches.at(-1) as PatternPart[]
@@ -105,7 +105,7 @@ function parsePattern(tokens: readonly string[]): PatternPart[][] {
       open.push(group)
     } else if (!/^(\^|\$|\\[bB])$/.test(text)) branch.push({ text, branches: undefined, few: 1, most: 1 })
   }
-  return whole
+  return alternatives
 }
 
 /** Whether a repeated group, or one inside it, can match the same text in several ways. */

@@ -111,11 +111,11 @@ function checkEmbedName(
   }
   let at = name
   for (const segment of segments) {
-    const known = relationsOf(at, all, context.settings.naming)
-    const found = known.filter((one) => one.name === segment)
+    const relations = relationsOf(at, all, context.settings.naming)
+    const found = relations.filter((one) => one.name === segment)
     const [first] = found
     if (!first) {
-      const names = known.map((one) => one.name)
+      const names = relations.map((one) => one.name)
       const reason = `${at} has nothing called \`${segment}\` that can be embedded: names are those of references, of the parent and of lists of children.`
       report(context, path, reason, nameHint(segment, names))
       return
@@ -169,7 +169,7 @@ const pairMethods = ['read', 'create', 'replace', 'remove']
 /** The sound pairs, and the resources with those that these are stored in. */
 export function withPairResources(context: DeclarationCheck): Pick<DeclarationCheck, 'pairs' | 'resources'> {
   const { resources, pairs, settings } = context
-  const made = Object.entries(pairs).flatMap(([name, given]): [string, unknown][] => {
+  const stored = Object.entries(pairs).flatMap(([name, given]): [string, unknown][] => {
     const sides = checkSides(['pairs', name], given, context)
     if (hasMember(resources, name))
       report(context, ['pairs', name], 'A resource has the same name.', 'Write another name for one of the two.')
@@ -179,8 +179,8 @@ export function withPairResources(context: DeclarationCheck): Pick<DeclarationCh
     const one = pairResource(declared, soundOwners(resources), settings.naming)
     return [[name, { ...one, methods: pairMethods, ...(fields !== undefined && !isObject(fields) && { fields }) }]]
   })
-  const sound = made.map(([name]) => [name, pairs[name]])
-  return { pairs: Object.fromEntries(sound), resources: { ...resources, ...Object.fromEntries(made) } }
+  const sound = stored.map(([name]) => [name, pairs[name]])
+  return { pairs: Object.fromEntries(sound), resources: { ...resources, ...Object.fromEntries(stored) } }
 }
 
 /** The parts of the resources that the names and the account of a pair follow from. */

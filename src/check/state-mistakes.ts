@@ -52,8 +52,8 @@ function checkStateTexts(path: DeclarationPath, states: UncheckedObject, context
     report(context, path, `\`${name}\` is ${valueInWords(texts)}.`, mend)
     return
   }
-  const known = soundStates(states)
-  if (known !== null) checkKnownKeys(path, texts, known, [], context)
+  const names = soundStates(states)
+  if (names !== null) checkKnownKeys(path, texts, names, [], context)
   for (const [state, text] of Object.entries(texts)) checkText([...path, state], text, context)
 }
 

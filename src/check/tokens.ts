@@ -102,11 +102,11 @@ function isSafe(value: unknown): boolean {
 
 function checkAlgorithms(given: unknown, context: DeclarationCheck): void {
   if (given === undefined) return
-  const known: readonly unknown[] = tokenAlgorithms
+  const algorithms: readonly unknown[] = tokenAlgorithms
   const all: readonly unknown[] = Array.isArray(given) ? given : []
   const at = [...tokensPath, 'algorithms']
   const mend = `Write some of ${tokenAlgorithms.join(', ')}.`
   if (all.length === 0) report(context, at, `\`algorithms\` is ${valueInWords(given)}.`, mend)
-  for (const one of all.filter((one) => !known.includes(one)))
+  for (const one of all.filter((one) => !algorithms.includes(one)))
     report(context, at, `${valueInWords(one)} is not an accepted signature algorithm.`, mend)
 }

@@ -113,8 +113,8 @@ const isReason = (given: unknown): boolean => typeof given === 'string' && given
 
 /** A declared date or time in milliseconds; a date means its first moment. */
 function momentOf(given: unknown): number {
-  const known = typeof given === 'string' && (dateText(given) ?? timestampText(given, false))
-  return known ? Date.parse(known) : Number.NaN
+  const text = typeof given === 'string' && (dateText(given) ?? timestampText(given, false))
+  return text ? Date.parse(text) : Number.NaN
 }
 
 /** Release, deprecation and sunset must come in this order. R200. */

@@ -212,8 +212,8 @@ function checkCondition(
   const isCaller = isObject(wanted) && wanted.marker === 'caller'
   if (field === 'id' && isCaller) return
   if (isObject(states) && states.field === field) {
-    const known = statesIn(states)
-    if (!known.includes(wanted as string)) wrong(`There is no state ${valueInWords(wanted)}.`, nameHint(wanted, known))
+    const names = statesIn(states)
+    if (!names.includes(wanted as string)) wrong(`There is no state ${valueInWords(wanted)}.`, nameHint(wanted, names))
     return
   }
   const own = isObject(fields) ? fields : {}

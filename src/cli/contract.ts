@@ -66,14 +66,14 @@ async function lock(given: CommandInput): Promise<number> {
       `${folder} holds the contract of ${other.service}, and ${file} declares ${service.name}.`,
       `Keep each declaration in a folder of its own. If ${other.service} was renamed to ${service.name}, change the name in the files of ${folder}.`,
     )
-  const made = servedLabels(service.declaration).map((label) => {
+  const contracts = servedLabels(service.declaration).map((label) => {
     const before = given.isOn('anew') ? null : (locks.get(label) ?? null)
     return { label, before, ...nextLock(contractAt(service, label), label, before) }
   })
-  for (const one of made) refuseBreaking(file, one)
+  for (const one of contracts) refuseBreaking(file, one)
   if (!given.isOn('anew')) await refuseDeviation(service, file)
   mkdirSync(folder, { recursive: true })
-  for (const { label, lock: locked, found, before } of made) {
+  for (const { label, lock: locked, found, before } of contracts) {
     const path = join(folder, `${label}.json`)
     writeFileSync(path, lockText(locked))
     const fresh = !before || found.length > 0 || readAnswers(folder, label).length === 0

@@ -150,8 +150,8 @@ async function readyHandlers({ name, declaration, ownHandlers }: Service, file: 
   try {
     requireHandlers(name, declaration.resources, ownHandlers)
     if (!ownHandlers?.use) return { ownHandlers }
-    const made = await ownHandlers.use()
-    return { ownHandlers: { ...ownHandlers, use: () => made } }
+    const resources = await ownHandlers.use()
+    return { ownHandlers: { ...ownHandlers, use: () => resources } }
   } catch (error) {
     const { mistakes, stack = String(error) } = error as Error & { readonly mistakes?: readonly Mistake[] }
     if (mistakes) throw commandError(mistakesText(file, mistakes, files), '')

@@ -64,13 +64,13 @@ const { _createServerHandle: makeSocket } = net as unknown as {
 function socketMaker(address: string, port: number, family: number): () => BoundSocket | undefined {
   let first = port
   return () => {
-    const made = address === '' ? undefined : makeSocket?.(address, first, family)
-    if (typeof made !== 'object') return undefined
+    const socket = address === '' ? undefined : makeSocket?.(address, first, family)
+    if (typeof socket !== 'object') return undefined
     const bound = { port: 0 }
-    made.getsockname(bound) // leaves the port out if it is in use by another program
-    if (bound.port === 0) return void made.close()
+    socket.getsockname(bound) // leaves the port out if it is in use by another program
+    if (bound.port === 0) return void socket.close()
     first = bound.port
-    return made
+    return socket
   }
 }
 

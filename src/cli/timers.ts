@@ -33,8 +33,8 @@ async function run(given: CommandInput): Promise<number> {
   try {
     if (action === 'retry') {
       const now = serviceWorld(realWorld, store).due()
-      const made = rowsIn(await store.execute(tablePlan(retryTimers, { now, none: 0 })))
-      console.log(given.isOn('json') ? JSON.stringify({ retried: made.length }) : `${made.length} are due now.`)
+      const rows = rowsIn(await store.execute(tablePlan(retryTimers, { now, none: 0 })))
+      console.log(given.isOn('json') ? JSON.stringify({ retried: rows.length }) : `${rows.length} are due now.`)
       return 0
     }
     const found = rowsIn(await store.execute(tablePlan(findTimers))) as unknown as readonly TimerRow[]

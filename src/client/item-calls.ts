@@ -183,9 +183,9 @@ export class ItemCalls {
   }
 
   /** Reads what a lost answer would have shown; a refusal says what is known of the write. */
-  #readLate(path: string, time: CallTime, known: Partial<ApiError>): Promise<TaggedItem> {
+  #readLate(path: string, time: CallTime, details: Partial<ApiError>): Promise<TaggedItem> {
     return this.#item({ method: 'GET', path }, time).catch((error: unknown) => {
-      throw error instanceof ApiError ? Object.assign(error, known) : error
+      throw error instanceof ApiError ? Object.assign(error, details) : error
     })
   }
 

@@ -87,8 +87,8 @@ function admitExpectation({ http, headers: { expect } }: Call): void {
 const authorityPattern = /^(?:\[([\da-f:.]+)\]|(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+)(?::(\d{0,5}))?$/i
 
 function isAuthority(text: string): boolean {
-  const [whole, address, port = ''] = authorityPattern.exec(text) ?? []
-  return whole !== undefined && (address === undefined || URL.canParse(`http://[${address}]`)) && Number(port) <= 65_535
+  const [match, address, port = ''] = authorityPattern.exec(text) ?? []
+  return match !== undefined && (address === undefined || URL.canParse(`http://[${address}]`)) && Number(port) <= 65_535
 }
 
 /** Pure: hosts that are well-formed; nearly all requests name the same one. */
@@ -127,9 +127,9 @@ const originPattern = /^https?:\/\/([^/?#]*)/i
 /** Splits a request target into the path with its query, and the authority, null if it names none. R17. */
 export function parseTarget(sent: string): Pick<Call, 'target' | 'authority'> {
   if (sent.startsWith('/')) return { target: sent, authority: null }
-  const [whole, authority] = originPattern.exec(sent) ?? []
-  if (whole === undefined || authority === undefined) return { target: sent, authority: null }
-  const target = sent.slice(whole.length)
+  const [match, authority] = originPattern.exec(sent) ?? []
+  if (match === undefined || authority === undefined) return { target: sent, authority: null }
+  const target = sent.slice(match.length)
   return { target: target.startsWith('/') ? target : `/${target}`, authority }
 }
 

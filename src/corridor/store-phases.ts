@@ -120,11 +120,11 @@ function planOf(
   intent: Intent,
 ): Plan {
   const own = withRights(route.plan(intent), rowRightsOf(service.ruled, version, route, intent.caller))
-  const made = service.keepsHistory ? withCaller(own, intent.caller) : own
-  if (!isDryRun(intent.call, route.resource.settings)) return made
-  if (made.do !== 'create' && made.do !== 'decide' && made.do !== 'sequence')
-    throw new Error(`There is no dry run of ${made.do}.`)
-  return { ...made, dry: true }
+  const plan = service.keepsHistory ? withCaller(own, intent.caller) : own
+  if (!isDryRun(intent.call, route.resource.settings)) return plan
+  if (plan.do !== 'create' && plan.do !== 'decide' && plan.do !== 'sequence')
+    throw new Error(`There is no dry run of ${plan.do}.`)
+  return { ...plan, dry: true }
 }
 
 /**

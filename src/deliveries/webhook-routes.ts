@@ -149,7 +149,7 @@ function testRoute(context: EndpointContext): Route {
       const account = today.collection.account === null ? null : key.account
       const {
         doc,
-        key: made,
+        key: delivery,
         create,
         send,
       } = storedDelivery(
@@ -162,7 +162,7 @@ function testRoute(context: EndpointContext): Route {
         },
         { endpoint: { id: key.id, url: own.url, account }, ...sampleEvent(context, own, intent), item: '' },
       )
-      const change = { collection: deliveries.name, key: made, time, change: () => create }
+      const change = { collection: deliveries.name, key: delivery, time, change: () => create }
       return { do: 'keep', answer: doc, effects: [change, send] }
     },
     render: (intent, outcome) => ownAnswer(context, intent, outcome, (doc) => deliveryReply(context, intent, doc)),

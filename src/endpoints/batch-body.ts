@@ -130,10 +130,10 @@ export function resolveMember(
 ): { readonly path: string; readonly body: Document | null } {
   const segments = path.split('/').map((one) => (one.startsWith('$') ? pathValue(one.slice(1), results) : one))
   if (refs.length === 0) return { path: segments.join('/'), body }
-  const whole = structuredClone(body ?? {})
+  const resolved = structuredClone(body ?? {})
   for (const [pointer, source] of refs)
-    setAt(whole, pointer, referredValue(source, results, `/refs/${escapePointer(pointer)}`))
-  return { path: segments.join('/'), body: whole }
+    setAt(resolved, pointer, referredValue(source, results, `/refs/${escapePointer(pointer)}`))
+  return { path: segments.join('/'), body: resolved }
 }
 
 function pathValue(source: string, results: BatchResults): string {

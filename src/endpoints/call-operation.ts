@@ -223,9 +223,9 @@ function newestOutput(context: EndpointContext, served: ServedOperation, outcome
   const { doc, version } = outcome.answer
   const then = contextIn(context, version)
   if (then === undefined) return { ...outcome, answer: null } // of a version that this process does not serve
-  const known = then.operations.find((one) => one.refused === null && one.today.name === served.today.name)
-  if (!known?.result) return outcome
-  const output = known.result(JSON.parse(doc) as Record<string, unknown>)
+  const operation = then.operations.find((one) => one.refused === null && one.today.name === served.today.name)
+  if (!operation?.result) return outcome
+  const output = operation.result(JSON.parse(doc) as Record<string, unknown>)
   return { ...outcome, answer: output && { doc: JSON.stringify(output), revision: 0 } }
 }
 

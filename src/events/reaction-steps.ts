@@ -92,8 +92,8 @@ export function* eventsBetween(
 export function* listFailures(context: ReactionRoutesContext, intent: Intent): ReactionSteps {
   const { after, limit } = readReactionWindow(context, intent)
   const [reaction = ''] = intent.params
-  const known = rowsIn(yield tablePlan(findReaction, { name: reaction }))
-  if (known.length === 0)
+  const reactions = rowsIn(yield tablePlan(findReaction, { name: reaction }))
+  if (reactions.length === 0)
     throw new Problem('resource-not-found', `There is no reaction ${JSON.stringify(reaction.slice(0, 100))}.`)
   const found = rowsIn(yield tablePlan(context.findPage, { reaction, after })) as unknown as readonly FailureRow[]
   const rows = found.slice(0, limit)

@@ -25,20 +25,20 @@ export function checkMembers(
   value: Record<string, unknown>,
   at: string,
   faults: Violation[],
-  known: AllowedMembers,
+  allowed: AllowedMembers,
   settings: Settings,
   given: Record<string, unknown>,
   seen: Record<string, unknown> = {},
 ): Record<string, unknown> {
   for (const name of Object.keys(value)) {
-    const check = known.check(name)
+    const check = allowed.check(name)
     if (check) given[name] = check(value[name], `${at}/${escapePointer(name)}`, faults, seen[name])
     else if (settings.body.unknownFields === 'reject')
       addViolation(
         faults,
         `${at}/${escapePointer(name)}`,
         'unknown-field',
-        `is not a field here.${suggestMember(name, known, faults)}`,
+        `is not a field here.${suggestMember(name, allowed, faults)}`,
       )
   }
   return given

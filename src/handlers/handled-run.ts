@@ -231,9 +231,9 @@ export class HandledRun implements Decisions {
       await tools.finish()
       return read(returned)
     }
-    const made = await this.#bounded(name, run()).finally(() => ending?.abort())
+    const result = await this.#bounded(name, run()).finally(() => ending?.abort())
     for (const one of tools.requested) await this.#runHandlers(one.row, one, one.item, chain)
-    return made
+    return result
   }
 
   /** The result of a handler, if it ends before the time of the request is over. */

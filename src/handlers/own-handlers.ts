@@ -146,14 +146,14 @@ export function usedByHandlers({ use, close }: OwnHandlers): {
   readonly used: () => Promise<unknown>
   readonly close: () => Promise<void>
 } {
-  let made: Promise<unknown> | undefined
+  let shared: Promise<unknown> | undefined
   return {
     used: () => {
-      made ??= (async () => use?.())()
-      return made
+      shared ??= (async () => use?.())()
+      return shared
     },
     close: async () => {
-      if (made && close) await close((await made) as never)
+      if (shared && close) await close((await shared) as never)
     },
   }
 }

@@ -40,12 +40,12 @@ function loggedCaller(caller: Caller, { service, store, world }: ServerContext):
   if (seen) return seen
   const shown = (text: string): string =>
     how === 'plain' ? text : createHmac('sha256', store.secret).update(`log\n${text}`).digest('base64url').slice(0, 16)
-  const made = {
+  const identity = {
     ...(caller.key !== undefined && { key: shown(caller.key) }),
     ...(caller.account !== null && { account: shown(caller.account) }),
   }
-  loggedCallers.set(caller, made)
-  return made
+  loggedCallers.set(caller, identity)
+  return identity
 }
 const makeLoggedCallers = () => new WeakMap<Caller, LoggedCaller>()
 

@@ -42,8 +42,8 @@ async function executeAfterOthers(
     first.waiting++
     first.ended ??= Promise.withResolvers()
     try {
-      const made = await within(world, until - world.monotonic(), first.ended.promise, refuseWaiting)
-      if (made) return made
+      const prior = await within(world, until - world.monotonic(), first.ended.promise, refuseWaiting)
+      if (prior) return prior
     } finally {
       first.waiting--
     }
@@ -60,25 +60,25 @@ async function executeAlone(
   if (isDry(plan)) return store.execute(plan) // it does not use the key, so no other request has to wait for it
   const own: RunningClaim = { waiting: 0, ended: null }
   all.set(claim.hash, own)
-  let made: PriorClaim | null = null
+  let prior: PriorClaim | null = null
   try {
     const outcome = await store.execute(plan)
-    if (own.ended) made = priorClaimOf(plan, claim, outcome)
+    if (own.ended) prior = priorClaimOf(plan, claim, outcome)
     return outcome
   } finally {
     all.delete(claim.hash)
-    own.ended?.resolve(made)
+    own.ended?.resolve(prior)
   }
 }
 
 /** The outcome for a retry of a plan; null if the plan did not use its key. */
 function priorClaimOf(plan: ClaimingPlan, { fingerprint, keeps }: Claim, outcome: Outcome): PriorClaim | null {
   if (outcome.is === 'claimed') return outcome
-  const made = outcome.is === 'kept' ? outcome.current : outcome
-  if (plan.do === 'recall' || !('doc' in made)) return null
+  const row = outcome.is === 'kept' ? outcome.current : outcome
+  if (plan.do === 'recall' || !('doc' in row)) return null
   const { collection, key } = plan.do === 'decide' ? plan.read : plan
-  const { doc, revision } = made
-  const answer = keeps ? { doc, revision, ...('joined' in made && { joined: made.joined }) } : null
+  const { doc, revision } = row
+  const answer = keeps ? { doc, revision, ...('joined' in row && { joined: row.joined }) } : null
   return { is: 'claimed', collection, ...key, fingerprint, answer }
 }
 

@@ -86,10 +86,10 @@ export class JobRun {
       this.#isCounted = true
       await this.#change((document) => ({ ...document, status: 'running' }))
       const steps = rowsIn(await store.execute(tablePlan(findSteps, { id: this.#job.id })))
-      const known = new Map(steps.map(({ name, result }) => [String(name), String(result)]))
+      const results = new Map(steps.map(({ name, result }) => [String(name), String(result)]))
       const stopRenewing = world.every(renewInterval, () => void this.#renew())
       try {
-        const result = await this.#result(status, known)
+        const result = await this.#result(status, results)
         await this.#change((document) => ({
           ...document,
           status: 'succeeded',

@@ -109,8 +109,8 @@ class Erasure {
       counts === 'events'
         ? yield { text: `SELECT id, account FROM ${table} WHERE id IN (${itemsOf(this.#mark(1))})`, values: [ids] }
         : yield* this.#revisionsOf(found.length === 0 ? [] : this.#recorded(), { columns: 'id, account', where })
-    const known = new Set(records.filter((row) => this.#isOfAccount(row)).map(({ id }) => id))
-    const all = found.filter(({ event }) => known.has(event))
+    const eventIds = new Set(records.filter((row) => this.#isOfAccount(row)).map(({ id }) => id))
+    const all = found.filter(({ event }) => eventIds.has(event))
     return new Map(
       all.map(({ event, documents }) => [
         String(event),

@@ -226,17 +226,17 @@ function resourceFields(
     resolve(find(verb)?.requestBody?.content[type]?.schema ?? {})
   const answer = resolve(find('get')?.responses[200] ?? find('create')?.responses[201] ?? { description: '' })
   const read = fieldsOf(answer.content?.['application/json']?.schema ?? {}, resolve)
-  const made = fieldsOf(sent('create'), resolve)
+  const created = fieldsOf(sent('create'), resolve)
   const changed = [
     ...fieldsOf(sent('update', 'application/merge-patch+json'), resolve),
     ...fieldsOf(sent('replace'), resolve),
   ]
   const { required = [] } = sent('create')
-  return [...Map.groupBy([...read, ...made, ...changed], ({ name }) => name)]
+  return [...Map.groupBy([...read, ...created, ...changed], ({ name }) => name)]
     .filter(([name]) => !name.startsWith('_links'))
     .map(([name, [one]]) => {
       const { schema, nullable } = one as NamedSchema
-      const atCreation = made.find((field) => field.name === name)
+      const atCreation = created.find((field) => field.name === name)
       const { default: usual } = atCreation?.schema ?? {}
       const marks = [
         schema.readOnly ? (atCreation ? 'set when it is created' : 'read-only') : required.includes(name) && 'required',

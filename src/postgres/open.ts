@@ -126,9 +126,9 @@ function migrationOf(site: MigrationContext, comparison: SchemaComparison, url: 
   const withMisfits = <T>(act: (own: MigrationContext) => Promise<T>): Promise<T> =>
     explainErrors(url, async () => {
       const misfits = await misfitReport()
-      const made = await act({ ...site, consent: withMisfitSurvey(consent, misfits) })
+      const result = await act({ ...site, consent: withMisfitSurvey(consent, misfits) })
       await run(rememberMisfits(postgresDialect, misfits))
-      return made
+      return result
     })
   return {
     serves,

@@ -8,11 +8,11 @@ export function derivedFieldsAt(changes: readonly Change[], newest: string, labe
   for (const change of changesSince(changes, newest, label)) {
     const old = new Map(Object.entries(change.renamed ?? {}).map(([was, now]) => [now, was]))
     const kept = [...found].filter((name) => !change.added?.includes(name)).map((name) => old.get(name) ?? name)
-    const made = [...Object.keys({ ...change.retyped, ...change.required }), ...mergedEnums(change)]
+    const converted = [...Object.keys({ ...change.retyped, ...change.required }), ...mergedEnums(change)]
     found = new Set([
       ...kept,
       ...Object.keys({ ...change.removed, ...change.moved }),
-      ...made.map((name) => old.get(name) ?? name),
+      ...converted.map((name) => old.get(name) ?? name),
     ])
   }
   return found

@@ -73,8 +73,8 @@ function withNewNames(old: Contract, now: Contract, { service, from, to }: Omit<
     const [order, uniques] = [one.order.map(field), one.uniques.map((terms) => terms.map(field))]
     const parent = one.parent && { ...one.parent, resource: named(one.parent.resource) }
     const actions = withActionNames(one, moves, field)
-    const known = { parent, fields, order, sorts, uniques, paths: Object.fromEntries(paths), ...actions }
-    return [named(name), { ...one, ...known }]
+    const parts = { parent, fields, order, sorts, uniques, paths: Object.fromEntries(paths), ...actions }
+    return [named(name), { ...one, ...parts }]
   })
   return { ...old, resources: Object.fromEntries(resources) }
 }

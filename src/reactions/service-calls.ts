@@ -46,8 +46,8 @@ export function serviceCalls(context: ServerContext, { reaction, event, account,
     if (given.body !== undefined) init.body = JSON.stringify(given.body)
     const answer = await answerOf(await door(new Request(`http://localhost${path}`, init)))
     log.info({ reaction, eventId: event, method, path, status: answer.status }, 'A reaction has called the service.')
-    const made = method === 'POST' && answer.status === 409 ? createdBefore(answer) : undefined
-    return made === undefined ? answer : { ...(await send('GET', made)), status: 201 }
+    const location = method === 'POST' && answer.status === 409 ? createdBefore(answer) : undefined
+    return location === undefined ? answer : { ...(await send('GET', location)), status: 201 }
   }
   return send
 }

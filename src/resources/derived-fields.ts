@@ -85,7 +85,7 @@ function derivedNames(
   { resources, concepts }: DeclarationContext,
   rules: ValueRules,
 ): (resource: string, field: string, called: SourceNames) => string {
-  const known = new Map<string, string>() // as trying a function is slow, and many sums may depend on it
+  const names = new Map<string, string>() // as trying a function is slow, and many sums may depend on it
   const nameOf = (resource: string, name: string, called: SourceNames): string => {
     const declaration = resources[resource]
     const field = declaration && Object.hasOwn(declaration.fields, name) ? declaration.fields[name] : undefined
@@ -98,14 +98,14 @@ function derivedNames(
     const make = field?.options.derived === true ? declaration?.derived?.[name] : undefined
     if (!declaration || !make) return ''
     const place = `${resource}.${name}`
-    const found = known.get(place) ?? triedName(declaration, make as DerivingFunction)
-    known.set(place, found)
+    const found = names.get(place) ?? triedName(declaration, make as DerivingFunction)
+    names.set(place, found)
     return found
   }
   const triedName = (declaration: ResourceDeclaration, make: DerivingFunction): string => {
     const members = sourceNames(declaration.fields, { concepts }).map((one) => {
-      const made = resolveConcepts(declaration.fields[one] as Field, concepts)
-      return { name: one, field: made, check: valueCheckOf(made, rules), writeOnly: made.options.writeOnly === true }
+      const field = resolveConcepts(declaration.fields[one] as Field, concepts)
+      return { name: one, field, check: valueCheckOf(field, rules), writeOnly: field.options.writeOnly === true }
     })
     return functionName(make, samples({ members, rules }))
   }

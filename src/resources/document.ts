@@ -145,8 +145,8 @@ function checkWritten(
   permissions: Permissions,
 ): unknown {
   const before = faults.length
-  const known = prior && canSee(member, permissions) ? prior[member.name] : undefined // else the caller could guess it
-  const next = member.check(value, at, faults, known)
+  const priorValue = prior && canSee(member, permissions) ? prior[member.name] : undefined // else the caller could guess it
+  const next = member.check(value, at, faults, priorValue)
   if (faults.length === before) checkImmutable(member, next, at, faults, prior, permissions)
   return next
 }

@@ -112,25 +112,25 @@ export function machineOf(
   }
   const all = Object.entries(transitions).map(([name, one]) => ({
     one,
-    made: { name, from: one.from, to: one.to, ...settingsOf(one, field, stored) },
+    transition: { name, from: one.from, to: one.to, ...settingsOf(one, field, stored) },
   }))
   const isTimed = ({ after, at }: TransitionDeclaration) => after !== undefined || at !== undefined
   return {
     field,
     states: stateNames(states),
-    transitions: all.flatMap(({ one, made }) =>
+    transitions: all.flatMap(({ one, transition }) =>
       isTimed(one)
         ? []
         : [
             {
-              ...{ ...made, input: inputFields(one.input ?? {}, concepts, rules) },
+              ...{ ...transition, input: inputFields(one.input ?? {}, concepts, rules) },
               ...(one.access === undefined ? { rule: rule as AccessRule, rowRule } : { rule: one.access }),
             },
           ],
     ),
-    timed: all.flatMap(({ one, made }) => {
+    timed: all.flatMap(({ one, transition }) => {
       const after = one.after === undefined ? null : (durationMilliseconds(one.after) ?? null)
-      return isTimed(one) ? [{ ...made, after, at: one.at ?? null, catchUp: one.catchUp === true }] : []
+      return isTimed(one) ? [{ ...transition, after, at: one.at ?? null, catchUp: one.catchUp === true }] : []
     }),
     writable: { change: writable.change ?? null, remove: writable.remove ?? null },
   }

@@ -235,8 +235,8 @@ export function relatedResources({
       key: given.key ?? null,
       parent: parent && field !== undefined ? { resource: parent.resource, field } : null,
       members: Object.entries(given.fields).map(([own, one]) => {
-        const made = resolveConcepts(one, concepts)
-        return { name: own, field: made, writeOnly: made.options.writeOnly === true }
+        const resolved = resolveConcepts(one, concepts)
+        return { name: own, field: resolved, writeOnly: resolved.options.writeOnly === true }
       }),
       methods: given.methods ?? operations,
     }

@@ -123,7 +123,7 @@ export function makeResource(name: string, declaration: ResourceDeclaration, con
   const members = membersOf({ declaration, context, rules, key, parentField: link?.field })
   const table = memberTable(members)
   const { byName } = table
-  const made = {
+  const base = {
     name,
     singular: own,
     title: declaration.title ?? sentenceCase(own),
@@ -134,14 +134,14 @@ export function makeResource(name: string, declaration: ResourceDeclaration, con
     isId: idCheckOf(name, context),
   }
   return Object.freeze({
-    ...made,
+    ...base,
     machine: machineOf(declaration, context, rules),
     hasScopedFields: members.some(({ read }) => read !== null),
     ...{ methods: declaration.methods ?? operations, operations: ownOperationsOf(declaration, context, rules) },
     summaries: summariesOf(declaration.summaries, (path) => fieldByPath(byName, path), settings.naming),
     ...{ access: declaration.access, exports: declaration.exports === true, imports: declaration.imports === true },
     ...{ carriesEmbedded: carriesEmbedded(name, context), isPaired: isPaired(name, context) },
-    ...{ declaration, collection: collectionOf(made, declaration, context) },
+    ...{ declaration, collection: collectionOf(base, declaration, context) },
     ...{ created: toCase('created-at', settings.naming), updated: toCase('updated-at', settings.naming) },
   })
 }

@@ -60,10 +60,10 @@ export function withdrawnActionFault(
 
 /** The fields that need a value which the given ones do not have, or not within the same bounds. */
 export function unmetValues(needed: Fields, given: Fields, { declaration, rules }: ChangeCheck): string[] {
-  const whole = (fields: Fields, name: string) =>
+  const resolve = (fields: Fields, name: string) =>
     fields[name] && resolveConcepts(fields[name], declaration.concepts ?? {})
   return Object.keys(needed).filter((name) => {
-    const [is, was] = [whole(needed, name), whole(given, name)]
+    const [is, was] = [resolve(needed, name), resolve(given, name)]
     if (!is || !was) return is && !isOmittable(is, rules)
     return isNarrower(boundsOf(was, rules), boundsOf(is, rules)) || (isOmittable(was, rules) && !isOmittable(is, rules))
   })

@@ -54,13 +54,13 @@ function checkNewStates({ change, path, found }: ChangeCheck, states: StatesDecl
   const before = statesBefore(states, change, (fields) => fields)
   if (!before) return
   const old = oldStates(states, change)
-  const known = stateNames(before)
-  for (const state of stateNames(states).filter((one) => !known.includes(old([one])[0] as string)))
+  const formerStates = stateNames(before)
+  for (const state of stateNames(states).filter((one) => !formerStates.includes(old([one])[0] as string)))
     report(
       { found },
       [...path, 'transitions'],
       `Before ${change.version} there is no state \`${state}\`, but items can be in it.`,
-      `Write which state older versions see, as shown: { ${states.field}: { ${state}: '${known[0]}' } }.`,
+      `Write which state older versions see, as shown: { ${states.field}: { ${state}: '${formerStates[0]}' } }.`,
     )
 }
 

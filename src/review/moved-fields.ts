@@ -40,11 +40,11 @@ export function checkMovedFields(check: ChangeCheck): void {
       refuse('It is a file, whose content stays at its item.', 'Leave the file where it was.')
     else {
       const ends = [lostTrackFault(check, change.resource, by), lostTrackFault(check, target as string, to)]
-      const whole = (one: Field) => resolveConcepts(one, declaration.concepts ?? {})
+      const resolve = (one: Field) => resolveConcepts(one, declaration.concepts ?? {})
       const closed = unwritableFault(check, { by, to, ...(field && { field }) }, target as string)
       const mistake =
         field &&
-        unqueryableFault(whole(field), whole(there.fields[to] as Field), `\`${to}\` of \`${target}\``, rules.kinds)
+        unqueryableFault(resolve(field), resolve(there.fields[to] as Field), `\`${to}\` of \`${target}\``, rules.kinds)
       for (const end of [...ends, closed, mistake]) if (end) refuse(end.reason, end.mend)
     }
   }
@@ -83,14 +83,14 @@ function isClosed(
   { by, to, field }: FieldMove,
   target: string,
 ): boolean {
-  const whole = (one: Field) => resolveConcepts(one, declaration.concepts ?? {}).options
+  const optionsOf = (one: Field) => resolveConcepts(one, declaration.concepts ?? {}).options
   const there = declaration.resources[target] as ResourceDeclaration
   const changes = (methods: readonly Operation[] = []) => methods.some((one) => one === 'change' || one === 'replace')
   const offers = (one: ResourceDeclaration) => changes(one.methods ?? operations)
   const others = [change, ...later].flatMap(({ methods }) => [...(methods?.added ?? []), ...(methods?.withdrawn ?? [])])
   const isWritten = offers(own) || (own.methods ?? operations).includes('create')
-  const isKept = hasMember(own.fields, by) && whole(own.fields[by] as Field).optional === true // the row itself keeps the value while `by` is null
-  const isRead = [field, there.fields[to]].some((one) => one && whole(one).readOnly === true)
+  const isKept = hasMember(own.fields, by) && optionsOf(own.fields[by] as Field).optional === true // the row itself keeps the value while `by` is null
+  const isRead = [field, there.fields[to]].some((one) => one && optionsOf(one).readOnly === true)
   return isWritten && !isKept && !isRead && !offers(there) && !changes(others)
 }
 

@@ -18,8 +18,8 @@ type Document = Readonly<Record<string, unknown>>
 
 /** `response` receives null for fields that the caller may not read, and must handle that. R169. */
 export function checkUnseenFields({ change, path, own, declaration, found, rules }: ChangeCheck): void {
-  const whole = (field: Field) => resolveConcepts(field, declaration.concepts ?? {})
-  const fields = Object.entries(own.fields).map(([name, field]) => [name, whole(field)] as const)
+  const resolve = (field: Field) => resolveConcepts(field, declaration.concepts ?? {})
+  const fields = Object.entries(own.fields).map(([name, field]) => [name, resolve(field)] as const)
   const scopes = new Set(fields.flatMap(([, { options }]) => options.read ?? []))
   if (!change.response || scopes.size === 0) return
   const samples = fields.map(([name, one]) => [name, plainValues(one, rules)[0]])
@@ -30,8 +30,8 @@ export function checkUnseenFields({ change, path, own, declaration, found, rules
     const unseen = fields.filter(([, { options }]) => lacking.has(options.read ?? '')).map(([name]) => name)
     const result = runResponse(change, { ...item, ...Object.fromEntries(unseen.map((name) => [name, null])) })
     const fault =
-      result instanceof Error ? `It throws: ${result.message}` : lostPromise(change, seen, result, lacking, whole)
-    const revealing = result instanceof Error ? undefined : revealingField(change, seen, result, lacking, whole)
+      result instanceof Error ? `It throws: ${result.message}` : lostPromise(change, seen, result, lacking, resolve)
+    const revealing = result instanceof Error ? undefined : revealingField(change, seen, result, lacking, resolve)
     if (revealing !== undefined) {
       report(
         { found },
@@ -67,10 +67,10 @@ function revealingField(
   seen: Document,
   result: Document,
   lacking: ReadonlySet<string>,
-  whole: (field: Field) => Field,
+  resolve: (field: Field) => Field,
 ): string | undefined {
   return Object.entries({ ...removed, ...retyped }).find(([name, field]) => {
-    const { filter, sort, read } = whole(field).options
+    const { filter, sort, read } = resolve(field).options
     const isOwn = (filter && !Object.hasOwn(filters, name)) || (sort && !Object.hasOwn(sorts, name))
     return isOwn && !lacking.has(read ?? '') && JSON.stringify(seen?.[name]) !== JSON.stringify(result?.[name])
   })?.[0]
@@ -82,10 +82,10 @@ function lostPromise(
   seen: Document,
   result: Document,
   lacking: ReadonlySet<string>,
-  whole: (field: Field) => Field,
+  resolve: (field: Field) => Field,
 ): string | null {
   const name = Object.entries({ ...removed, ...retyped }).find(([name, field]) => {
-    const { options } = whole(field)
+    const { options } = resolve(field)
     const promised = options.optional !== true && !lacking.has(options.read ?? '')
     return promised && (seen?.[name] ?? null) !== null && (result?.[name] ?? null) === null
   })?.[0]

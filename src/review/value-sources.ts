@@ -38,11 +38,11 @@ export function checkValueSources(check: ChangeCheck): void {
   const { added = [], removed = {}, moved = {}, required = {}, request, response, begins, ends } = change
   if (begins || ends) return
   const concepts = declaration.concepts ?? {}
-  const whole = (field: Field) => resolveConcepts(field, concepts)
+  const resolve = (field: Field) => resolveConcepts(field, concepts)
   const fields = (names: readonly string[]) => names.filter((name) => hasMember(own.fields, name))
   const links = Object.values(moved).map(({ by }) => by)
   for (const name of fields(added))
-    if (!request && !isOmittable(whole(own.fields[name] as Field), rules) && !links.includes(name))
+    if (!request && !isOmittable(resolve(own.fields[name] as Field), rules) && !links.includes(name))
       report(
         { found },
         [...path, 'added'],
@@ -50,7 +50,7 @@ export function checkValueSources(check: ChangeCheck): void {
         'Write request: (old) => ({ … }), or give the field a default.',
       )
   for (const [name, field] of Object.entries(removed))
-    if (!response && isFieldLike(field) && !isOmittable(whole(field), rules))
+    if (!response && isFieldLike(field) && !isOmittable(resolve(field), rules))
       report(
         { found },
         [...path, 'removed', name],
@@ -59,7 +59,7 @@ export function checkValueSources(check: ChangeCheck): void {
       )
   checkKinds(check)
   for (const name of fields(Object.keys(required))) {
-    const field = whole(own.fields[name] as Field)
+    const field = resolve(own.fields[name] as Field)
     const at = [...path, 'required', name]
     if (isOmittable(field, rules) && own.states?.field !== name)
       report({ found }, at, `\`${name}\` is not required.`, 'Leave it out here.')

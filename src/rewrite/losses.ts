@@ -92,8 +92,8 @@ function documentForOldNodes({ doc, hidden, shape }: StoredDocument, was: TableL
     string,
     Record<number, Members>
   >
-  const whole = { ...more, ...JSON.parse(doc) }
-  return shape === was.shape ? whole : { ...whole, ...kept[was.shape] }
+  const document = { ...more, ...JSON.parse(doc) }
+  return shape === was.shape ? document : { ...document, ...kept[was.shape] }
 }
 
 export const lossName = ({ collection }: LossyCollection, path: string): string => `${collection.name}.${path}`

@@ -173,8 +173,8 @@ function boundsFromShape({ rules }: Collection, shape: string): Record<string, B
         return found ? [[name, boundsOfPart(found, bounds)]] : []
       }),
     )
-  const known = [...rules].map(([name, { bounds }]) => [name, bounds] as const)
-  return allOf(JSON.parse(shape.replace(/^v\d+ /, '')), known)
+  const entries = [...rules].map(([name, { bounds }]) => [name, bounds] as const)
+  return allOf(JSON.parse(shape.replace(/^v\d+ /, '')), entries)
 }
 
 const partNamed = (parts: readonly ShapePart[], name: string, { was }: Bounds): ShapePart | undefined =>

@@ -77,18 +77,18 @@ export function viewRow(
 ): RowView {
   const { [keptForOthersKey]: kept = {}, ...more } = JSON.parse(hidden ?? '{}') as Record<string, never>
   const { [own]: mine = {}, ...rest } = kept as Record<number, Members>
-  const whole = { ...more, ...(JSON.parse(doc) as Members) }
+  const members = { ...more, ...(JSON.parse(doc) as Members) }
   const views = olderViews(hidden, shape)
-  if (shape === own) return { document: whole, others: rest, views }
+  if (shape === own) return { document: members, others: rest, views }
   if (shape > own) {
-    const document = narrowDocument(fields, whole, mine)
-    return { document, others: { ...rest, [shape]: whole }, views: isCompleteView(mine) ? [document] : [] }
+    const document = narrowDocument(fields, members, mine)
+    return { document, others: { ...rest, [shape]: members }, views: isCompleteView(mine) ? [document] : [] }
   }
-  const others = { ...rest, [shape]: { [keptForOthersKey]: true, ...whole } }
+  const others = { ...rest, [shape]: { [keptForOthersKey]: true, ...members } }
   const convert = (one: Members, kept?: Members) => completeDocument(fields, toToday?.(shape, one) ?? one, kept)
-  if (views.length === 0) return { document: convert(whole, mine), others, views: [] }
+  if (views.length === 0) return { document: convert(members, mine), others, views: [] }
   // Only the changes that nodes of the older shape made are applied to the document that nodes of this shape wrote.
-  const all = [...views, whole].map((one) => convert(one))
+  const all = [...views, members].map((one) => convert(one))
   const document = all.reduce((now, is, i) => (i === 0 ? now : mergeAllMembers(now, all[i - 1] as Members, is)), mine)
   return { document: inFieldOrder(fields, document), others, views: [] }
 }
@@ -169,9 +169,9 @@ function formerView(collection: WritingCollection, former: FormerShape, { view, 
   const viewOf = (document: Members, joined: RowChange['rows']): Members =>
     collection.toOlder?.(former.shape, document, joined) ?? formerDocument(fields, document, former.knows)
   const next = viewOf(now, rows)
-  const known = view?.others[former.shape]
+  const keptView = view?.others[former.shape]
   const all =
-    view && known ? mergeFormerView(known, { seen: view.document, was: viewOf(view.document, []), next }) : next
+    view && keptView ? mergeFormerView(keptView, { seen: view.document, was: viewOf(view.document, []), next }) : next
   const differing = Object.entries(all).filter(
     ([name, value]) => !Object.hasOwn(now, name) || !isSameJson(now[name], value),
   )
@@ -185,18 +185,18 @@ interface ThreeViews {
 }
 
 function mergeFormerView(given: Members, { seen, was, next }: ThreeViews): Members {
-  const { [keptForOthersKey]: _, ...known } = given
+  const { [keptForOthersKey]: _, ...members } = given
   const own = (name: string): unknown => {
-    if (!Object.hasOwn(known, name)) return seen[name]
-    const [is, view] = [known[name], was[name]]
+    if (!Object.hasOwn(members, name)) return seen[name]
+    const [is, view] = [members[name], was[name]]
     // Of objects that an earlier release kept, only the members that the document lacks are current.
     return !isCompleteView(given) && isObject(is) && isObject(view) ? { ...is, ...view } : is
   }
-  const names = [...new Set([...Object.keys(known), ...Object.keys(next)])]
+  const names = [...new Set([...Object.keys(members), ...Object.keys(next)])]
   return Object.fromEntries(
     names.map((name) => [
       name,
-      Object.hasOwn(next, name) ? mergeThreeWay(own(name), was[name], next[name]) : known[name],
+      Object.hasOwn(next, name) ? mergeThreeWay(own(name), was[name], next[name]) : members[name],
     ]),
   )
 }

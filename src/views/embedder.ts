@@ -257,9 +257,9 @@ function embeddedTexts(
       shownRows(shown, viewNow(shown, request.caller, request.world), request.carried, rows),
     )
     const inner = below.size === 0 ? null : embeddedTexts(next, below, request, embedded, texts.length)
-    const whole = inner ? texts.map((text, at) => withEmbedded(text, inner[at] as string)) : texts
+    const nested = inner ? texts.map((text, at) => withEmbedded(text, inner[at] as string)) : texts
     const pairs = pairing && embedded[below.size]
-    const items = pairs ? withPairs(whole, pairing, request, pairs) : whole
+    const items = pairs ? withPairs(nested, pairing, request, pairs) : nested
     const more = list && JSON.stringify(toCase('has-more', shown.resource.settings.naming))
     return (row: number) => `${JSON.stringify(name)}:${memberText(items, parts[row], more)}`
   })

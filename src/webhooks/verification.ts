@@ -125,10 +125,10 @@ function bytesOf(body: unknown): Uint8Array {
 }
 
 function joined(head: Uint8Array, tail: Uint8Array): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(head.length + tail.length)
-  whole.set(head)
-  whole.set(tail, head.length)
-  return whole
+  const bytes = new Uint8Array(head.length + tail.length)
+  bytes.set(head)
+  bytes.set(tail, head.length)
+  return bytes
 }
 
 /** Web Crypto compares in constant time. Signatures of versions that are not known are ignored, as others may be added. */

@@ -51,10 +51,10 @@ export function headOf(bytes: Buffer, from: number, lines: HeaderLines): Message
     const name = text.substring(marks[i] as number, marks[i + 1] as number)
     const value = text.substring(marks[i + 2] as number, marks[i + 3] as number)
     raw.push(name, value)
-    const known = usual.get(name) ?? name.toLowerCase()
-    const before = headers[known]
-    if (before === undefined) headers[known] = value
-    else if (!singles.has(known)) headers[known] = `${before}${known === 'cookie' ? '; ' : ', '}${value}`
+    const header = usual.get(name) ?? name.toLowerCase()
+    const before = headers[header]
+    if (before === undefined) headers[header] = value
+    else if (!singles.has(header)) headers[header] = `${before}${header === 'cookie' ? '; ' : ', '}${value}`
   }
   return {
     method: text.slice(0, method),
