@@ -42,8 +42,8 @@ function count(value: number, least = 1, most = Number.MAX_SAFE_INTEGER): Settin
 function durationSetting(value: number, least = 0): Setting<string, number> {
   const text = "an ISO 8601 duration of weeks, days, hours, minutes and seconds, as 'PT10S' or 'P30D'"
   const read = (given: unknown) => {
-    const found = typeof given === 'string' ? durationMilliseconds(given) : undefined
-    return found !== undefined && found >= least ? found : undefined
+    const duration = typeof given === 'string' ? durationMilliseconds(given) : undefined
+    return duration !== undefined && duration >= least ? duration : undefined
   }
   return { value, read, allowed: least === 0 ? text : `${text}, of at least ${least / second} s`, local: false }
 }

@@ -75,8 +75,8 @@ function refuseCredentialsInForm(text: string, names: readonly string[], place: 
   for (const pair of text.split('&')) {
     const cut = /[=[]|%5b|%3d/i.exec(pair)
     const name = decodeOrKeep(cut ? pair.slice(0, cut.index) : pair).toLowerCase()
-    const found = names.find((one) => one.toLowerCase() === name)
-    if (found !== undefined) throw misplacedCredential(found, place)
+    const match = names.find((one) => one.toLowerCase() === name)
+    if (match !== undefined) throw misplacedCredential(match, place)
   }
 }
 

@@ -93,8 +93,8 @@ const exampleId = ({ prefix }: Resource): string => `${prefix}_01jd8m2kq3v9x7c5b
 /** The ids in examples; items with a key have none. */
 export const exampleIds = ({ resources }: SchemaContext) => ({
   idOf: (name: string): string | undefined => {
-    const found = resources.get(name)
-    return found?.key === null ? exampleId(found) : undefined
+    const resource = resources.get(name)
+    return resource?.key === null ? exampleId(resource) : undefined
   },
 })
 

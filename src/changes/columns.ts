@@ -145,8 +145,8 @@ function makeVersionColumn({ today, old, column, steps }: ColumnSource, elsewher
       const value = convert(mask(document))[0] ?? member.absent ?? null
       const faults: Violation[] = []
       const fitting = value === null ? null : member.check(value, '', faults)
-      const found = faults.length > 0 ? null : valueAt(fitting, column.field)
-      return typeof found === 'string' && !isStorableText(found) ? null : found
+      const text = faults.length > 0 ? null : valueAt(fitting, column.field)
+      return typeof text === 'string' && !isStorableText(text) ? null : text
     } catch {
       return null // `bylaw verify` reports it; a write by a client of the newest version must not fail because of it
     }

@@ -249,8 +249,8 @@ function readerOf(source: ValueSource | null | undefined): ReadValue {
   if (map === null && otherwise === null) return plainly
   const other = readerOf(otherwise)
   return (places) => {
-    const found = plainly(places)
-    if (found === undefined) return other(places)
-    return map === null ? found : map(found)
+    const value = plainly(places)
+    if (value === undefined) return other(places)
+    return map === null ? value : map(value)
   }
 }

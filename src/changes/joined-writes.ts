@@ -30,21 +30,21 @@ function movedBodyValues(
   merge: MergeValue = mergePatch,
 ): MovedBodyValue[] {
   const { resource, down, up } = own
-  const found = Object.keys(body).flatMap((name) => {
+  const sources = Object.keys(body).flatMap((name) => {
     const source = joinedSource(down.sources.get(name))
     return source && resource.byName.get(name)?.from === 'caller' ? [{ name, source }] : []
   })
-  if (found.length === 0) return []
+  if (sources.length === 0) return []
   const shown = olderDocument(own, document, rows)
-  const given = found.map(({ name }) => {
+  const given = sources.map(({ name }) => {
     const { field, check } = resource.byName.get(name) as Member
     return [name, check(rows.length > 0 ? merge(field, shown[name], body[name]) : body[name], '', [])]
   })
   const values = compileConversion(
     up,
-    found.map(({ source }) => source.name),
+    sources.map(({ source }) => source.name),
   )({ ...shown, ...Object.fromEntries(given) })
-  return found.map((one, i) => ({ ...one, value: values[i] ?? null }))
+  return sources.map((one, i) => ({ ...one, value: values[i] ?? null }))
 }
 
 interface JoinedWriteContext {

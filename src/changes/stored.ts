@@ -79,14 +79,14 @@ function withOrderIndexes(
     const name = field === 'id' ? 'id' : columns.get(field)
     return name && sign + name
   }
-  const found = served.flatMap(({ declaration, histories }) => {
+  const orders = served.flatMap(({ declaration, histories }) => {
     const { name = '', steps = [] } = histories.get(today.name) ?? {}
     const { order = [], sorts = {} } = declaration.resources[name] ?? {}
     return [order, ...Object.values(sorts)].map((terms) =>
       terms.flatMap((term) => translateSort(steps, term, elsewhere) ?? []),
     )
   })
-  const own = found.flatMap((terms) => {
+  const own = orders.flatMap((terms) => {
     const names = terms.map((term) => (typeof term === 'string' ? columnIn(term) : undefined))
     const isOwn = terms.some((term) => typeof term === 'string' && isVersionColumn(term))
     return isOwn && names.every((name) => name !== undefined) ? [names] : []
@@ -104,7 +104,7 @@ function withKeptFields(
   rules: ResourceRules,
 ): Resource {
   const steps = all.find(({ histories }) => histories.has(today.name))?.histories.get(today.name)?.steps ?? []
-  const found = steps.flatMap((step, i) =>
+  const columnsOfVersion = steps.flatMap((step, i) =>
     Object.entries(step.change.moved ?? {}).flatMap(([name, { by }]) => {
       let link = by
       for (const { change } of steps.slice(0, i).toReversed()) link = change.renamed?.[link] ?? link
@@ -113,11 +113,11 @@ function withKeptFields(
       return today.byName.get(link)?.absent === null && own ? keptField(own, name, keptFieldName(step, name)) : []
     }),
   )
-  if (found.length === 0) return today
-  const table = memberTable([...today.members, ...found.map(({ member }) => member)])
+  if (columnsOfVersion.length === 0) return today
+  const table = memberTable([...today.members, ...columnsOfVersion.map(({ member }) => member)])
   const { collection } = today
-  const fields = [...collection.fields, ...found.flatMap(({ fields }) => fields)]
-  const columns = [...collection.columns, ...found.flatMap(({ columns }) => columns)]
+  const fields = [...collection.fields, ...columnsOfVersion.flatMap(({ fields }) => fields)]
+  const columns = [...collection.columns, ...columnsOfVersion.flatMap(({ columns }) => columns)]
   return { ...today, ...table, collection: { ...collection, fields, columns, shape: shapeName(fields) } }
 }
 
@@ -169,8 +169,8 @@ function withConversions(
     receivers: [...new Set([...ways.values()].flatMap((one) => one?.receivers ?? []))],
     movedValues: (storedVersion, document) => way(storedVersion)?.movedValues(document) ?? [],
     sourceField: (storedVersion, field) => {
-      const found = way(storedVersion)
-      return found ? found.source(field) : field
+      const conversion = way(storedVersion)
+      return conversion ? conversion.source(field) : field
     },
   }
   return {
@@ -261,9 +261,9 @@ function movedValueOf(
   document: Members,
   convertUp: ConvertDocument,
 ): MovedValue[] {
-  const [found, id] = [value(document), convertUp(document)[by]]
-  if (found == null || (id == null && today.byName.has(name))) return []
-  return [{ ...there, value: found, id: typeof id === 'string' ? id : null, put: (row) => put(row, found) }]
+  const [moved, id] = [value(document), convertUp(document)[by]]
+  if (moved == null || (id == null && today.byName.has(name))) return []
+  return [{ ...there, value: moved, id: typeof id === 'string' ? id : null, put: (row) => put(row, moved) }]
 }
 
 /** Omits fields without a value, so that their defaults apply. */

@@ -35,33 +35,33 @@ import { checkFieldVisibility, checkOwner, checkRemoval, checkRowRules } from '.
 
 /** All mistakes in the order of their places. Never throws, whatever the input. R219. */
 export function declarationMistakes(declaration: unknown, kinds: FieldKinds = standardKinds): Mistake[] {
-  const found: Finding[] = []
+  const findings: Finding[] = []
   try {
-    if (isObject(declaration)) checkService(declaration, found, kinds)
+    if (isObject(declaration)) checkService(declaration, findings, kinds)
     else
       report(
-        { found },
+        { found: findings },
         [],
         `The declaration is ${valueInWords(declaration)}.`,
         "Write service({ name: 'shop', resources: { … } }).",
       )
-    if (isObject(declaration)) nameAsDeclared(declaration, found)
-    const ranks = new Map(found.map((one) => [one, rankOf(declaration, one.path)]))
-    found.sort((a, b) => compareRanks(ranks.get(a) ?? [], ranks.get(b) ?? []))
+    if (isObject(declaration)) nameAsDeclared(declaration, findings)
+    const ranks = new Map(findings.map((one) => [one, rankOf(declaration, one.path)]))
+    findings.sort((a, b) => compareRanks(ranks.get(a) ?? [], ranks.get(b) ?? []))
   } catch (error) {
     // A member throws when it is read, so the rest cannot be checked.
     const reason = `The declaration cannot be read: ${error instanceof Error ? error.message : 'a member of it throws'}.`
-    report({ found }, [], reason, 'Write plain objects, and make fields with f.')
+    report({ found: findings }, [], reason, 'Write plain objects, and make fields with f.')
   }
-  return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
+  return findings.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
 }
 
 /** Pairs are checked like resources; their mistakes are named where they are declared. */
-function nameAsDeclared({ resources, pairs }: UncheckedObject, found: Finding[]): void {
+function nameAsDeclared({ resources, pairs }: UncheckedObject, findings: Finding[]): void {
   const isPair = (name: unknown) => isObject(pairs) && hasMember(pairs, name)
-  for (const [i, { path, ...one }] of found.entries())
+  for (const [i, { path, ...one }] of findings.entries())
     if (path[0] === 'resources' && isPair(path[1]) && !(isObject(resources) && hasMember(resources, path[1])))
-      found[i] = { ...one, path: ['pairs', ...path.slice(1)] }
+      findings[i] = { ...one, path: ['pairs', ...path.slice(1)] }
 }
 
 /** The position of each name of a path in its object; missing names come last. */
@@ -90,13 +90,15 @@ const serviceKeys = [
   ...['title', 'description', ...Object.keys(infoMembers)],
 ]
 
-function checkService(given: UncheckedObject, found: Finding[], kinds: FieldKinds): void {
+function checkService(given: UncheckedObject, findings: Finding[], kinds: FieldKinds): void {
   const part = (name: string): UncheckedObject => (isObject(given[name]) ? given[name] : {})
-  const settings = readSettings(given.settings, undefined, false, (fault) => addSettingFinding({ found }, [], fault))
+  const settings = readSettings(given.settings, undefined, false, (fault) =>
+    addSettingFinding({ found: findings }, [], fault),
+  )
   const rules = { settings, isId: () => true, kinds }
   const [resources, pairs] = [part('resources'), part('pairs')]
   const parts = { resources, pairs, concepts: part('concepts'), scopes: part('scopes') }
-  const declared: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found }
+  const declared: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found: findings }
   const context = { ...declared, ...withPairResources(declared) }
   checkKnownKeys([], given, serviceKeys, [], context)
   checkInfo(given, context)

@@ -112,15 +112,15 @@ function checkEmbedName(
   let at = name
   for (const segment of segments) {
     const relations = relationsOf(at, all, context.settings.naming)
-    const found = relations.filter((one) => one.name === segment)
-    const [first] = found
+    const matches = relations.filter((one) => one.name === segment)
+    const [first] = matches
     if (!first) {
       const names = relations.map((one) => one.name)
       const reason = `${at} has nothing called \`${segment}\` that can be embedded: names are those of references, of the parent and of lists of children.`
       report(context, path, reason, nameHint(segment, names))
       return
     }
-    reportSameName(path, found, context)
+    reportSameName(path, matches, context)
     at = first.resource
   }
 }

@@ -34,20 +34,20 @@ export function accountOwnerOf(
 export function checkOwner({ name, given, settings }: ResourceCheck, context: DeclarationCheck): void {
   const path = ['resources', name, 'owner']
   const { owner } = given
-  const found = accountOwnerOf(name, context)
+  const accountOwner = accountOwnerOf(name, context)
   if (owner !== undefined && (typeof owner !== 'string' || !isInCase(owner, settings.naming))) {
     const better = typeof owner === 'string' ? toCase(owner, settings.naming) : ''
     const mend = `Write a name for the account, as owner: '${isInCase(better, settings.naming) ? better : toCase('account-id', settings.naming)}'.`
     report(context, path, `\`owner\` is ${valueInWords(owner)}.`, mend)
     return
   }
-  if (owner !== undefined && found?.by !== name) {
-    const reason = `The items descend from those of \`${found?.by}\` and belong to the same account.`
+  if (owner !== undefined && accountOwner?.by !== name) {
+    const reason = `The items descend from those of \`${accountOwner?.by}\` and belong to the same account.`
     report(context, path, reason, 'Leave `owner` out here.')
   }
-  if (found) {
-    checkAccountField(name, found, given, context)
-    checkPublicRules(name, found, given, context)
+  if (accountOwner) {
+    checkAccountField(name, accountOwner, given, context)
+    checkPublicRules(name, accountOwner, given, context)
   } else checkReferences(name, given, context)
 }
 

@@ -103,9 +103,9 @@ async function recordAnswers(service: Service, label: string): Promise<readonly 
 }
 
 async function refuseDeviation(service: Service, file: string): Promise<void> {
-  const found = await findDeviation(service, contractFolder(file))
-  if (!found) return
-  const { label, request, says } = found
+  const deviation = await findDeviation(service, contractFolder(file))
+  if (!deviation) return
+  const { label, request, says } = deviation
   throw commandError(
     `${label} no longer gives a recorded answer.\n  ${request.method} ${request.path}: ${says}.`,
     `\`bylaw verify ${file}\` shows the whole answer. If nobody uses ${label} yet:  bylaw contract lock ${file} --anew`,

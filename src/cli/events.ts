@@ -119,8 +119,8 @@ async function listFailures(input: EventsInput): Promise<void> {
   const shown = []
   for (const row of failures) {
     const { reaction, event, due, tries, failure } = row
-    const [found] = ((await input.store.execute({ do: 'event', id: event })) as EventPage).events
-    const [state, type] = [statusOf(row), found ? shownEvent(input.service, found).type : null]
+    const [stored] = ((await input.store.execute({ do: 'event', id: event })) as EventPage).events
+    const [state, type] = [statusOf(row), stored ? shownEvent(input.service, stored).type : null]
     shown.push({
       ...{ reaction, event, type, state, tries, ...(state === 'waiting' && { due: timestampOf(due) }), failure },
     })

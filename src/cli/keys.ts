@@ -128,12 +128,12 @@ async function list(ring: KeysCommandContext): Promise<string> {
 async function revoke(ring: KeysCommandContext): Promise<string> {
   const { given, now } = ring
   const id = given.flagValue('id')?.text
-  const found = id === undefined ? await keysInForce(ring, keyNameOf(ring)) : await keyOfId(ring, id)
-  if (found.length === 0)
+  const credentials = id === undefined ? await keysInForce(ring, keyNameOf(ring)) : await keyOfId(ring, id)
+  if (credentials.length === 0)
     throw commandError(`No key ${keyNameOf(ring)} is in force.`, `See them with:  bylaw keys list ${ring.file}`)
   const ended = await revokeKeys(
     ring.store,
-    found.map((one) => one.id),
+    credentials.map((one) => one.id),
     now,
   )
   if (given.isOn('json'))
@@ -147,9 +147,9 @@ async function revoke(ring: KeysCommandContext): Promise<string> {
 
 async function keyOfId(ring: KeysCommandContext, id: string): Promise<readonly Credential[]> {
   const all = await listKeys(ring.store, null)
-  const found = all.filter((one) => one.id === id)
-  const [one] = found
-  if (one?.revoked === null) return found
+  const matches = all.filter((one) => one.id === id)
+  const [one] = matches
+  if (one?.revoked === null) return matches
   throw commandError(
     one ? `${id} was revoked already.` : `There is no key ${id}.`,
     `See them with:  bylaw keys list ${ring.file}`,

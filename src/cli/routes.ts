@@ -29,12 +29,12 @@ async function run(given: CommandInput): Promise<number> {
   const [file = ''] = given.arguments
   const service = await loadService(file)
   if (given.isOn('diagram')) return printDiagrams(service)
-  const found = operationsOf(service)
-  if (given.isOn('json')) console.log(JSON.stringify(found, null, 2))
+  const operations = operationsOf(service)
+  if (given.isOn('json')) console.log(JSON.stringify(operations, null, 2))
   else {
     const [head = '', ...lines] = formatTable([
       ['method', 'path', 'operation', 'access'],
-      ...found.map((one) => Object.values(one)),
+      ...operations.map((one) => Object.values(one)),
     ]).split('\n')
     console.log([styleText('bold', head), ...lines].join('\n'))
   }

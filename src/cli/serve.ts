@@ -287,14 +287,14 @@ async function requireSchema(given: CommandInput, service: Service, database: st
   const shown = withoutPassword(database)
   // A value from the environment applies to the next command too.
   const rest = from === '--database' ? `${file} --database ${shown}` : file
-  const found = others?.length ? ` ${foundText(others)}` : ''
+  const othersText = others?.length ? ` ${foundText(others)}` : ''
   const missing = steps.map(({ about }) => `  - ${about}`).join('\n')
   const write =
     readPlans(plansFolderOf(given, file)).length === 0
       ? ''
       : `Write it down:       bylaw migrate plan ${file} --name what-changes\n`
   throw commandError(
-    `The database ${shown} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start.${found} Missing:\n${missing}`,
+    `The database ${shown} is not as ${file} declares it, and with NODE_ENV=production it is not changed at start.${othersText} Missing:\n${missing}`,
     `See the statements:  bylaw migrate plan ${rest}\n${write}Carry them out:      bylaw migrate apply ${rest}`,
   )
 }

@@ -37,8 +37,8 @@ async function run(given: CommandInput): Promise<number> {
       console.log(given.isOn('json') ? JSON.stringify({ retried: rows.length }) : `${rows.length} are due now.`)
       return 0
     }
-    const found = rowsIn(await store.execute(tablePlan(findTimers))) as unknown as readonly TimerRow[]
-    const timers = found.filter(({ id }) => id !== '').slice(0, mostListed)
+    const stored = rowsIn(await store.execute(tablePlan(findTimers))) as unknown as readonly TimerRow[]
+    const timers = stored.filter(({ id }) => id !== '').slice(0, mostListed)
     console.log(given.isOn('json') ? JSON.stringify(timers.map(shownTimer), null, 2) : timersText(timers))
     return 0
   } finally {

@@ -39,11 +39,16 @@ async function run(given: CommandInput): Promise<number> {
   if (unkept.length > 0) return print(mistakesText(file, unkept, []), 1)
   const deviation = await findDeviation(service, contractFolder(file))
   if (deviation) return print(changedAnswerText(file, deviation), 1)
-  const found = ({ says, mend }: VerifyFailure): void =>
+  const printFailure = ({ says, mend }: VerifyFailure): void =>
     console.error(
       `Found: ${says}${mend === '' ? '' : ` ${mend}`}\nThe example is being reduced, for ${shrinkTime / 1000} seconds at most.\n`,
     )
-  const verdict = await tried(service, () => openSandbox(service), { seed, runs, onFailure: found, now: Date.now })
+  const verdict = await tried(service, () => openSandbox(service), {
+    seed,
+    runs,
+    onFailure: printFailure,
+    now: Date.now,
+  })
   return verdict.failure
     ? print(failureText(file, verdict.failure, seed), 1)
     : print(successText(file, verdict, seed), 0)

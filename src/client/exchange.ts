@@ -157,8 +157,8 @@ function noAnswer({ method, path }: ApiRequest, cause: unknown): ApiError {
 
 function parsed(text: string): unknown {
   try {
-    const found: unknown = JSON.parse(text)
-    return typeof found === 'object' && found !== null ? found : undefined
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
   } catch {
     return undefined
   }

@@ -206,13 +206,15 @@ export class ItemCalls {
 }
 
 /** Whether an item has the values that were written. Numbers and times may be written in another form. */
-function includes(found: unknown, written: unknown): boolean {
-  if (written === null || typeof written !== 'object') return canonical(found) === canonical(written)
+function includes(actual: unknown, written: unknown): boolean {
+  if (written === null || typeof written !== 'object') return canonical(actual) === canonical(written)
   if (Array.isArray(written))
-    return Array.isArray(found) && found.length === written.length && written.every((one, i) => includes(found[i], one))
-  if (typeof found !== 'object' || found === null) return false
+    return (
+      Array.isArray(actual) && actual.length === written.length && written.every((one, i) => includes(actual[i], one))
+    )
+  if (typeof actual !== 'object' || actual === null) return false
   return Object.entries(written).every(
-    ([name, value]) => value === undefined || includes((found as Fields)[name] ?? null, value),
+    ([name, value]) => value === undefined || includes((actual as Fields)[name] ?? null, value),
   )
 }
 

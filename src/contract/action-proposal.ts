@@ -132,11 +132,11 @@ const nothing: Ways = { transitions: {}, timed: {} }
 
 /** For a field that clients wrote: the transitions without required input that lead to its values. */
 function writtenCode({ fields }: ResourceContract, { field, transitions }: StateContract): string | undefined {
-  const found = (fields[field]?.values ?? []).flatMap((value) => {
+  const pairs = (fields[field]?.values ?? []).flatMap((value) => {
     const [name] = Object.entries(transitions).find(([, one]) => one.to === value && !needsInput(one)) ?? []
     return name === undefined ? [] : [[value, valueCode(name)]]
   })
-  return objectCode(Object.fromEntries(found))
+  return objectCode(Object.fromEntries(pairs))
 }
 
 const needsInput = ({ input }: TransitionContract): boolean => Object.values(input).some(({ required }) => required)
@@ -152,8 +152,8 @@ export function formerEnds(
     ...Object.entries({ ...transitions, ...timed }).map(([name, { to }]) => [name, to] as const),
   ]
   const ends = new Map(was && all(was))
-  const found = (is ? all(is) : []).filter(([name, to]) => Object.hasOwn(values, to) && ends.has(name))
-  return Object.fromEntries(found.toReversed().map(([name, to]) => [to, ends.get(name) as string]))
+  const pairs = (is ? all(is) : []).filter(([name, to]) => Object.hasOwn(values, to) && ends.has(name))
+  return Object.fromEntries(pairs.toReversed().map(([name, to]) => [to, ends.get(name) as string]))
 }
 
 /** The states of the newest version, each with the name that it had before. */

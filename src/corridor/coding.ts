@@ -59,20 +59,20 @@ const longestKept = 200
 function qualitiesOf(text: string): CodingQualities {
   const before = qualitiesByHeader.get(text)
   if (before) return before
-  const found = parseQualities(text)
-  return text.length > longestKept ? found : qualitiesByHeader.set(text, found)
+  const qualities = parseQualities(text)
+  return text.length > longestKept ? qualities : qualitiesByHeader.set(text, qualities)
 }
 
 function parseQualities(text: string): CodingQualities {
-  const found = new Map<string, number>()
+  const qualities = new Map<string, number>()
   for (const part of text.split(',')) {
     if (part.trim() === '') continue
     const [, coding, quality = '1'] =
       /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i.exec(part) ?? []
     if (coding === undefined) return noQualities
-    found.set(coding.toLowerCase() === 'x-gzip' ? 'gzip' : coding.toLowerCase(), Number(quality))
+    qualities.set(coding.toLowerCase() === 'x-gzip' ? 'gzip' : coding.toLowerCase(), Number(quality))
   }
-  return found
+  return qualities
 }
 
 const codingQuality = (coding: string, given: CodingQualities): number => given.get(coding) ?? given.get('*') ?? 0

@@ -73,8 +73,8 @@ const mostOfLine = 10
 
 /** The original error; for a failed conversion, the error that the change threw. */
 function causeOf({ cause }: Problem, thrown: unknown): unknown {
-  const found = cause ?? thrown
-  return found instanceof ConversionError ? found.cause : found
+  const error = cause ?? thrown
+  return error instanceof ConversionError ? error.cause : error
 }
 
 /** The row that could not be converted. */

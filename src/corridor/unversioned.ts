@@ -263,10 +263,10 @@ async function serveDocument(
   reply.headers.ETag = own.tag
   reply.headers.Vary = closed ? varyByCaller(settings.auth) : 'Accept-Encoding'
   const coding = replyCoding(call, reply, settings)
-  const found = applyPreconditions(call, reply, coding, context.world)
-  return coding !== null && found === reply
+  const checked = applyPreconditions(call, reply, coding, context.world)
+  return coding !== null && checked === reply
     ? encodeReply(call, reply, coding, { kept: own.encoded, thoroughly: true })
-    : found
+    : checked
 }
 
 function optionsReplyFor(call: Call, { settings }: Service): Reply | null {

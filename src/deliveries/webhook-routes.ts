@@ -130,11 +130,11 @@ function rotationRoute(context: EndpointContext): Route {
 }
 
 function durationFrom(text: unknown): number {
-  const found = durationMilliseconds(String(text))
+  const duration = durationMilliseconds(String(text))
   const [message, pointer] = ['overlap must be a duration of days or less, as P1D.', '/overlap']
-  if (found === undefined || found > 30 * 86_400_000)
+  if (duration === undefined || duration > 30 * 86_400_000)
     throw invalidBody([{ message, type: 'invalid-value', in: 'body', pointer }])
-  return found
+  return duration
 }
 
 function testRoute(context: EndpointContext): Route {

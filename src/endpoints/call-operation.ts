@@ -173,10 +173,10 @@ async function awaitEnd({ call, world }: Intent, outcome: Outcome, store: Store)
   await waitForEnd(world, id, { time, interval: lookInterval }, async () => {
     if (call.halfClosed?.()) return true
     const read = { do: 'read', collection: statusResource, key: statusKey(id), time: world.now() } as const
-    const found = (await store.execute(read)) as ReadResult
-    if (found.is !== 'found') return true
-    latest = withDocument(outcome, found)
-    return endedStates.includes((JSON.parse(found.doc) as { status: string }).status)
+    const status = (await store.execute(read)) as ReadResult
+    if (status.is !== 'found') return true
+    latest = withDocument(outcome, status)
+    return endedStates.includes((JSON.parse(status.doc) as { status: string }).status)
   })
   return latest
 }

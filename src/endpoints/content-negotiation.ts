@@ -41,15 +41,15 @@ function parseMediaType(text: string): MediaType | null {
 
 /** The media ranges of an Accept header; null if it is malformed, which counts as accepting everything. R30. */
 function mediaRanges(text: string): MediaRange[] | null {
-  const found: MediaRange[] = []
+  const ranges: MediaRange[] = []
   for (const part of text.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? []) {
     if (part.trim() === '') continue
     const media = parseMediaType(part)
     const [, quality = '1'] = media?.parameters.find(([name]) => name === 'q') ?? []
     if (!media || /^\*\/[^*]/.test(media.type) || !/^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(quality)) return null
-    found.push({ type: media.type, quality: Number(quality) })
+    ranges.push({ type: media.type, quality: Number(quality) })
   }
-  return found.length === 0 ? null : found
+  return ranges.length === 0 ? null : ranges
 }
 
 /** The quality of a media type: that of the most specific range that covers it. */

@@ -19,14 +19,14 @@ function parseTags(text: string | undefined): EntityTags | null {
   if (text.trim() === '*') return '*'
   const single = singleTag.exec(text)
   if (single) return [{ tag: single[2] as string, weak: single[1] !== undefined }]
-  const found: { tag: string; weak: boolean }[] = []
+  const tags: { tag: string; weak: boolean }[] = []
   tagList.lastIndex = 0
   let end = 0
   for (let match = tagList.exec(text); match && match[0] !== ''; match = tagList.exec(text)) {
     end = tagList.lastIndex
-    if (match[2] !== undefined) found.push({ tag: match[2], weak: match[1] !== undefined })
+    if (match[2] !== undefined) tags.push({ tag: match[2], weak: match[1] !== undefined })
   }
-  return end === text.length && found.length > 0 ? found : 'malformed'
+  return end === text.length && tags.length > 0 ? tags : 'malformed'
 }
 
 /** What preconditions depend on besides the request. */

@@ -148,9 +148,9 @@ class IncomingContent {
 
   #checkHead(): void {
     const declared = this.#terms.type.split(';', 1)[0] as string
-    const found = contradictingType(declared, this.#head)
-    if (found === null) return
-    const is = found === 'another one' ? 'are not those of this type' : `are those of ${found}`
+    const contradiction = contradictingType(declared, this.#head)
+    if (contradiction === null) return
+    const is = contradiction === 'another one' ? 'are not those of this type' : `are those of ${contradiction}`
     throw new Problem(
       'unsupported-media-type',
       `The content is declared as ${declared}, but its first bytes ${is}. Send the type that it has.`,

@@ -82,12 +82,12 @@ export class HandledRun implements Decisions {
   on(write: ProposedWrite): Decision | null {
     if (!this.cover(write.resource.name, write.operations)) return null
     const name = heldName(write.resource, write.key)
-    const found = this.#decided.get(name)
-    if (!found) throw new Undecided(name, () => this.#decide(write))
-    if (found.revision !== write.revision || found.proposed !== JSON.stringify(write.after))
+    const decided = this.#decided.get(name)
+    if (!decided) throw new Undecided(name, () => this.#decide(write))
+    if (decided.revision !== write.revision || decided.proposed !== JSON.stringify(write.after))
       throw new ReadsChanged(name)
     const [first] = this.#answered ? [] : this.#decided.values()
-    return { after: found.row.now, effects: first === found ? (this.#rows?.effects(this) ?? []) : [] }
+    return { after: decided.row.now, effects: first === decided ? (this.#rows?.effects(this) ?? []) : [] }
   }
 
   call(call: ProposedCall): CallDecision {

@@ -87,12 +87,12 @@ export class HandlerTools {
     this.#next(async () => {
       const resource = this.#resource(name)
       const list = this.#context.lists.read(resource, query, this.#context)
-      const found = await this.#context.rows.list(resource, list, this.#item === undefined ? null : this.#own)
-      if (query.limit === undefined && found.length >= list.window.limit)
+      const documents = await this.#context.rows.list(resource, list, this.#item === undefined ? null : this.#own)
+      if (query.limit === undefined && documents.length >= list.window.limit)
         throw new HandlerFault(
           `It lists more than ${list.window.limit - 1} ${name}; narrow it by where, or give a limit.`,
         )
-      return found
+      return documents
     })
 
   readonly set = (patch: unknown): void => {
@@ -149,15 +149,15 @@ export class HandlerTools {
     this.#say(async () => {
       const row = await this.#presentRow(name, id)
       const { resource, now } = row
-      const found = resource.machine?.transitions.find((one) => one.name === transition)
-      if (!found)
+      const declared = resource.machine?.transitions.find((one) => one.name === transition)
+      if (!declared)
         throw new HandlerFault(`It moves ${name} by ${valueInWords(transition)}, which is no transition there.`)
-      admitState(resource, now, found.from, { transition })
-      const input = readFaultless(writesWrongly(name), () => readInput(found.input, body, resource.settings))
+      admitState(resource, now, declared.from, { transition })
+      const input = readFaultless(writesWrongly(name), () => readInput(declared.input, body, resource.settings))
       const { time, caller, rows } = this.#context
       const item = copied(now)
       row.entered = true
-      rows.write(row, { ...now, ...found.values({ time, caller: caller.id === '' ? null : caller.id, input }) })
+      rows.write(row, { ...now, ...declared.values({ time, caller: caller.id === '' ? null : caller.id, input }) })
       this.requested.push({ row, operations: [transition], item, input })
     })
 
@@ -212,10 +212,10 @@ export class HandlerTools {
 
   #resource(name: string): Resource {
     const { resources } = this.#context
-    const found = resources.get(name)
-    if (found && !pairSides(found)) return found
+    const resource = resources.get(name)
+    if (resource && !pairSides(resource)) return resource
     const others = [...resources.values()].filter((one) => !pairSides(one)).map((one) => one.name)
-    const says = found ? 'Handlers cannot use the pairs' : 'There is no resource'
+    const says = resource ? 'Handlers cannot use the pairs' : 'There is no resource'
     throw new HandlerFault(`${says} ${valueInWords(name)}; there are ${listInWords(others)}.`)
   }
 

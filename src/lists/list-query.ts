@@ -28,13 +28,13 @@ export function listQueryReader(rules: ListRules): (target: string, world: Servi
     const before = queries.get(text)
     const again = before && (at === null ? before : atCursor(before, at.cursor, rules, world))
     if (again) return again
-    const found = readListQuery(parametersOf(target), rules, listName(target), world)
-    const isHidden = at === null && found.parameters.some(([name]) => name === 'cursor') // percent-encoded
-    if (isHidden || text.length > mostText) return found
-    if (before) return found
-    if (once.get(text)) return queries.set(text, found)
+    const query = readListQuery(parametersOf(target), rules, listName(target), world)
+    const isHidden = at === null && query.parameters.some(([name]) => name === 'cursor') // percent-encoded
+    if (isHidden || text.length > mostText) return query
+    if (before) return query
+    if (once.get(text)) return queries.set(text, query)
     once.set(text, true)
-    return found
+    return query
   }
 }
 

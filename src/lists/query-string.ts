@@ -94,21 +94,25 @@ export function nameViolations(
   { query }: Settings,
 ): Violation[] {
   const seen = new Set<string>()
-  const found: Violation[] = []
+  const violations: Violation[] = []
   for (const [name] of given) {
     if (query.ignored.includes(name)) continue
     const isRepeated = seen.has(name)
     seen.add(name)
     if (isRepeated)
-      found.push(
+      violations.push(
         queryViolation('repeated-parameter', name, `${shortName(name)} is given more than once; give it once.`),
       )
     else if (!isKnown(name) && query.unknown === 'reject')
-      found.push(
-        queryViolation('unknown-parameter', name, found.length < mostExplained ? unknownParameter(name, accepted) : ''),
+      violations.push(
+        queryViolation(
+          'unknown-parameter',
+          name,
+          violations.length < mostExplained ? unknownParameter(name, accepted) : '',
+        ),
       )
   }
-  return found
+  return violations
 }
 
 function unknownParameter(name: string, accepted: readonly string[]): string {

@@ -40,13 +40,13 @@ const relevanceOrder: readonly Term[] = [byRelevance, { column: 'id', descending
 
 function sortKeysOf(given: ReadonlyMap<string, string>, rules: ListRules, faults: Violation[]): readonly SortKey[] {
   const [sort, custom] = [given.get('sort'), given.get('custom_sort')]
-  const found = sort === undefined ? undefined : sortByField(sort, rules, faults)
+  const order = sort === undefined ? undefined : sortByField(sort, rules, faults)
   const keys = custom === undefined ? undefined : sortByCriterion(custom, rules, faults)
   if (sort !== undefined && custom !== undefined)
     faults.push(
       queryViolation('unsupported-sort', 'custom_sort', 'custom_sort and sort exclude each other; give one of them.'),
     )
-  return found ?? keys ?? rules.defaultOrder
+  return order ?? keys ?? rules.defaultOrder
 }
 
 function sortByField(sort: string, { sorts }: ListRules, faults: Violation[]): readonly SortKey[] | undefined {

@@ -67,12 +67,12 @@ export const fieldsOf = (given: Schema, resolve: ResolvePart, before = ''): Name
   Object.entries(resolve(given).properties ?? {}).flatMap(([own, one]) => {
     if (own === '_embedded') return []
     const name = before + own
-    const found = withoutNull(one, resolve)
-    const items = found.schema.items && withoutNull(found.schema.items, resolve).schema
+    const part = withoutNull(one, resolve)
+    const items = part.schema.items && withoutNull(part.schema.items, resolve).schema
     const nested = items?.properties
       ? fieldsOf(items, resolve, `${name}[].`)
-      : fieldsOf(found.schema, resolve, `${name}.`)
-    return [{ name, ...found }, ...nested]
+      : fieldsOf(part.schema, resolve, `${name}.`)
+    return [{ name, ...part }, ...nested]
   })
 
 /** The type of a value in a few words. */

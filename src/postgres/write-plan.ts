@@ -167,7 +167,7 @@ async function inTransaction(
     let step = steps.next(await run(first))
     while (!step.done) {
       const [rows, failure] = await run(step.value).then(
-        (found) => [found, null] as const,
+        (answer) => [answer, null] as const,
         (error: unknown) => [[], error ?? new Error()] as const,
       )
       step = failure === null ? steps.next(rows) : steps.throw(failure)

@@ -98,9 +98,9 @@ function derivedNames(
     const make = field?.options.derived === true ? declaration?.derived?.[name] : undefined
     if (!declaration || !make) return ''
     const place = `${resource}.${name}`
-    const found = names.get(place) ?? triedName(declaration, make as DerivingFunction)
-    names.set(place, found)
-    return found
+    const tried = names.get(place) ?? triedName(declaration, make as DerivingFunction)
+    names.set(place, tried)
+    return tried
   }
   const triedName = (declaration: ResourceDeclaration, make: DerivingFunction): string => {
     const members = sourceNames(declaration.fields, { concepts }).map((one) => {

@@ -34,25 +34,26 @@ export function changeMistakes(
 ): Mistake[] {
   const settings = readSettings(declaration.settings, undefined, false, () => {})
   const rules = { settings, isId: () => true, kinds }
-  const found: Finding[] = []
+  const findings: Finding[] = []
   let versioned = declaration
   for (const [i, change] of changes.entries()) {
     const path = ['changes', change.version, change.resource]
-    checkVersionOfChange(declaration, change, changes[i - 1], path, found)
+    checkVersionOfChange(declaration, change, changes[i - 1], path, findings)
     const own = hasMember(versioned.resources, change.resource) ? versioned.resources[change.resource] : undefined
-    const clean = found.length
-    if (own) checkChange({ change, path, declaration: versioned, rules, own, found, later: changes.slice(0, i) })
+    const clean = findings.length
+    if (own)
+      checkChange({ change, path, declaration: versioned, rules, own, found: findings, later: changes.slice(0, i) })
     else
       report(
-        { found },
+        { found: findings },
         path,
         `There is no resource \`${change.resource}\` in ${change.version}.`,
         nameHint(change.resource, Object.keys(versioned.resources)),
       )
-    if (found.length > clean) break // older changes are checked against the result of this one
+    if (findings.length > clean) break // older changes are checked against the result of this one
     versioned = declarationBefore(versioned, change)
   }
-  if (found.length > 0) return found.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
+  if (findings.length > 0) return findings.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
   return versionLabels(declaration)
     .toReversed()
     .flatMap((label) => mistakesOfVersion(declaration, changes, label, kinds))
@@ -75,16 +76,16 @@ function checkVersionOfChange(
   { version }: Change,
   last: Change | undefined,
   path: DeclarationPath,
-  found: Finding[],
+  findings: Finding[],
 ): void {
   const labels = versionLabels(declaration)
   if (!labels.includes(version) || labels[0] === version) {
     const reason = labels[0] === version ? `${version} is the first version, so` : `There is no version ${version}, so`
-    report({ found }, path, `${reason} it cannot have changes.`, nameHint(version, labels.slice(1)))
+    report({ found: findings }, path, `${reason} it cannot have changes.`, nameHint(version, labels.slice(1)))
   }
   if (last && majorOf(last.version) < majorOf(version))
     report(
-      { found },
+      { found: findings },
       path,
       `The change of ${version} comes after a change of ${last.version}.`,
       'Write changes from the newest version to the oldest: each one says what was different before it.',

@@ -13,10 +13,11 @@ export function checkParts(
   path: DeclarationPath,
   parts: object,
   known: readonly string[],
-  found: ChangeCheck['found'],
+  findings: ChangeCheck['found'],
 ): boolean {
   const strange = Object.keys(parts).filter((one) => !known.includes(one))
-  for (const key of strange) report({ found }, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
+  for (const key of strange)
+    report({ found: findings }, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
   return strange.length === 0
 }
 

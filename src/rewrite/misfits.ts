@@ -169,8 +169,8 @@ function boundsFromShape({ rules }: Collection, shape: string): Record<string, B
   const allOf = (parts: readonly ShapePart[], all: readonly (readonly [string, Bounds])[]): Record<string, Bounds> =>
     Object.fromEntries(
       all.flatMap(([name, bounds]) => {
-        const found = partNamed(parts, name, bounds)
-        return found ? [[name, boundsOfPart(found, bounds)]] : []
+        const part = partNamed(parts, name, bounds)
+        return part ? [[name, boundsOfPart(part, bounds)]] : []
       }),
     )
   const entries = [...rules].map(([name, { bounds }]) => [name, bounds] as const)

@@ -108,10 +108,10 @@ function servedVersion(
   const { label, declaration, histories, errors } = past
   const { today: stored, challenge, writer, versions } = declared
   const contexts = versions.get(label) as Map<string, EndpointContext>
-  const found = [...histories].map(([name, way]) =>
+  const contextsOfVersion = [...histories].map(([name, way]) =>
     contextOf(past, declared.today.get(name) as Resource, way, { declared, elsewhere }),
   )
-  const served = withStatusForm(found, past, declared)
+  const served = withStatusForm(contextsOfVersion, past, declared)
   const resources = new Map(served.map(({ resource }) => [resource.name, resource]))
   const shared = { versions, service: declared.declaration.name, stored, writer, challenge }
   const endpoints = served.flatMap(({ source, ...own }) => {

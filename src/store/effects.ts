@@ -239,9 +239,9 @@ function* lockTogether(context: StoreContext, group: readonly LockedRow[], rows:
   const { collection, key } = first
   if (preparedCollection(context, collection).collection.composite) return
   const lock = isOnlyChecked(first) ? 'share' : 'update'
-  const found = yield* lockPresentRows(context, { collection, account: key.account, ids, lock })
+  const present = yield* lockPresentRows(context, { collection, account: key.account, ids, lock })
   for (const row of fresh) {
-    const locked = found.get(row.key.id)
+    const locked = present.get(row.key.id)
     if (locked) rows.set(rowName(context, row), locked)
   }
 }

@@ -158,12 +158,12 @@ function* readByKeys(
   const arrays = ['home', names.at(-1) as string].map((name) => arrayText(keys.map((row) => row[name])))
   const nameOf = (row: ResultRow): string => JSON.stringify(names.map((name) => row[name]))
   const rows = yield fillSlots(documents, [...given, ...arrays])
-  const found = new Map(rows.map((row) => [nameOf(row), row]))
-  const kept = keys.filter((key) => found.has(nameOf(key)))
+  const byName = new Map(rows.map((row) => [nameOf(row), row]))
+  const kept = keys.filter((key) => byName.has(nameOf(key)))
   const part = partOfRows(
     own,
     plan,
-    kept.map((key) => found.get(nameOf(key)) as ResultRow),
+    kept.map((key) => byName.get(nameOf(key)) as ResultRow),
     kept,
   )
   const isWhole = kept.length === keys.length || keys.length < limit

@@ -50,8 +50,8 @@ export const portOf = (given: CommandInput): number => portText(given.flagValue(
 
 /** The port of the metrics; undefined if they are off. */
 export function metricsPortOf(given: CommandInput): number | undefined {
-  const found = given.flagValue('metrics')
-  return found && portText(found)
+  const port = given.flagValue('metrics')
+  return port && portText(port)
 }
 
 function portText({ text, from }: { readonly text: string; readonly from: string }): number {
