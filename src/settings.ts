@@ -682,13 +682,13 @@ export interface SettingFault {
 
 /** Applies declared settings over the effective ones (or the defaults). A wrong one is reported and has no effect. */
 export function readSettings(
-  given: unknown,
+  settings: unknown,
   over: Settings | undefined,
   local: boolean,
   report: (fault: SettingFault) => void,
 ): Settings {
-  if (given === undefined && over !== undefined) return over
-  return readBranch(settingsTable, given ?? {}, over, '', { local, report }) as Settings
+  if (settings === undefined && over !== undefined) return over
+  return readBranch(settingsTable, settings ?? {}, over, '', { local, report }) as Settings
 }
 
 interface SettingsReport {
@@ -698,22 +698,22 @@ interface SettingsReport {
 
 function readBranch(
   branch: SettingsBranch,
-  given: unknown,
+  branchInput: unknown,
   over: unknown,
   at: string,
   reading: SettingsReport,
 ): unknown {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+  if (typeof branchInput !== 'object' || branchInput === null || Array.isArray(branchInput)) {
     reading.report({ path: at, reason: 'value', allowed: [`an object of ${Object.keys(branch).join(', ')}`] })
     return readBranch(branch, {}, over, at, reading)
   }
-  for (const name of Object.keys(given)) {
+  for (const name of Object.keys(branchInput)) {
     if (!Object.hasOwn(branch, name))
       reading.report({ path: join(at, name), reason: 'unknown', allowed: Object.keys(branch) })
   }
   const values: Record<string, unknown> = {}
   for (const [name, one] of Object.entries(branch)) {
-    const declared = (given as Record<string, unknown>)[name]
+    const declared = (branchInput as Record<string, unknown>)[name]
     const before = (over as Record<string, unknown> | undefined)?.[name]
     values[name] = isSetting(one)
       ? readSetting(one, declared, before, join(at, name), reading)

@@ -100,9 +100,9 @@ const silentLog: Log = { error: () => {}, warn: () => {}, info: () => {} }
  */
 export function testing(service: Service, handlers: Service, options?: TestingOptions): Testing
 export function testing(service: Service, options?: TestingOptions): Testing
-export function testing(service: Service, ...given: readonly (Service | TestingOptions | undefined)[]): Testing {
-  const [handlers] = given.filter((one): one is Service => one !== undefined && 'declaration' in one)
-  const [options = {}] = given.filter((one): one is TestingOptions => one !== undefined && one !== handlers)
+export function testing(service: Service, ...parameters: readonly (Service | TestingOptions | undefined)[]): Testing {
+  const [handlers] = parameters.filter((one): one is Service => one !== undefined && 'declaration' in one)
+  const [options = {}] = parameters.filter((one): one is TestingOptions => one !== undefined && one !== handlers)
   return testService(handlers ?? service, options)
 }
 

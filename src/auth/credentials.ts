@@ -26,8 +26,8 @@ export function credentialIn(
   const { authorization } = call.headers
   const own = apiKeyHeader === null ? undefined : call.headers[apiKeyHeader.toLowerCase()]
   if (authorization === undefined && own === undefined) return null
-  const given = bearer.exec(authorization?.trim() ?? '')
-  const token = given ? (given[1] ?? '').trim() : null
+  const match = bearer.exec(authorization?.trim() ?? '')
+  const token = match ? (match[1] ?? '').trim() : null
   if (authorization !== undefined && headerLines(call, 'authorization').length > 1) throw ambiguousCredentials()
   if (apiKeyHeader !== null && own !== undefined && headerLines(call, apiKeyHeader.toLowerCase()).length > 1)
     throw ambiguousCredentials()

@@ -22,15 +22,15 @@ export interface AnswerRenderer {
 /** Compiles the rendering of an older version's answers. */
 export function answerRenderer(resource: Resource, today: Resource, down: VersionMapping): AnswerRenderer {
   const seen = resource.members.filter(({ writeOnly }) => !writeOnly)
-  const [shown, usual] = [seen.map(({ name }) => name), seen.map(({ absent }) => absent ?? null)]
-  const convert = compileConversion(down, shown)
-  const blank = Object.fromEntries(shown.map((name) => [name, null]))
+  const [names, usual] = [seen.map(({ name }) => name), seen.map(({ absent }) => absent ?? null)]
+  const convert = compileConversion(down, names)
+  const blank = Object.fromEntries(names.map((name) => [name, null]))
   // Each answer starts as a copy of `blank`: with one hidden class, building and serializing it takes half the time.
   const text = (doc: Readonly<VersionDocument>, rows: readonly (VersionDocument | null)[], at = 0): string =>
     runConversion(today, doc, at, () => {
       const values = convert(doc, rows)
       const answer: VersionDocument = { ...blank }
-      for (let i = 0; i < shown.length; i++) answer[shown[i] as string] = values[i] ?? usual[i]
+      for (let i = 0; i < names.length; i++) answer[names[i] as string] = values[i] ?? usual[i]
       return JSON.stringify(answer)
     })
   const parsed = (row: string | null | undefined): VersionDocument | null => (row == null ? null : JSON.parse(row))

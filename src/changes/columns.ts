@@ -171,9 +171,10 @@ function maskUnreadable(
   { members }: Resource,
   { read: scope }: Member,
 ): (document: Readonly<VersionDocument>) => VersionDocument {
-  const shown = members.filter(({ writeOnly }) => !writeOnly)
-  const unreadable = new Set(shown.filter(({ read }) => read !== null && read !== scope).map(({ name }) => name))
-  return (document) => Object.fromEntries(shown.map(({ name }) => [name, unreadable.has(name) ? null : document[name]]))
+  const readable = members.filter(({ writeOnly }) => !writeOnly)
+  const unreadable = new Set(readable.filter(({ read }) => read !== null && read !== scope).map(({ name }) => name))
+  return (document) =>
+    Object.fromEntries(readable.map(({ name }) => [name, unreadable.has(name) ? null : document[name]]))
 }
 
 function valueAt(value: unknown, path: string): unknown {

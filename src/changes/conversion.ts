@@ -78,7 +78,7 @@ const lookUpValue =
 
 function addChangeFunction(
   { makers }: VersionMapping,
-  given: ValueSources,
+  sources: ValueSources,
   make: ChangeFunction['make'] | undefined,
 ): {
   makers: readonly ChangeFunction[]
@@ -87,7 +87,7 @@ function addChangeFunction(
   if (!make) return { makers, computed: (_, otherwise) => otherwise }
   const at = makers.length
   return {
-    makers: [...makers, { sources: [...given].filter(([, { from }]) => from !== 'row'), make }],
+    makers: [...makers, { sources: [...sources].filter(([, { from }]) => from !== 'row'), make }],
     computed: (name, otherwise) => ({ from: 'made', at, name, map: null, otherwise }),
   }
 }
@@ -212,9 +212,9 @@ export function compileConversion({ sources, makers }: VersionMapping, names: re
       return ({ document }: ConversionInput): Readonly<VersionDocument> => make({ ...document } as never)
     const inputs = sources.map(([name, source]) => [name, readerOf(source)] as const)
     return (places: ConversionInput): Readonly<VersionDocument> => {
-      const given: VersionDocument = {}
-      for (const [name, read] of inputs) given[name] = read(places)
-      return make(given as never)
+      const values: VersionDocument = {}
+      for (const [name, read] of inputs) values[name] = read(places)
+      return make(values as never)
     }
   })
   return (document, rows = noRows) => {

@@ -36,14 +36,14 @@ function movedBodyValues(
   })
   if (sources.length === 0) return []
   const shown = olderDocument(own, document, rows)
-  const given = sources.map(({ name }) => {
+  const checked = sources.map(({ name }) => {
     const { field, check } = resource.byName.get(name) as Member
     return [name, check(rows.length > 0 ? merge(field, shown[name], body[name]) : body[name], '', [])]
   })
   const values = compileConversion(
     up,
     sources.map(({ source }) => source.name),
-  )({ ...shown, ...Object.fromEntries(given) })
+  )({ ...shown, ...Object.fromEntries(checked) })
   return sources.map((one, i) => ({ ...one, value: values[i] ?? null }))
 }
 

@@ -121,7 +121,7 @@ export function olderStatuses(
   operations: ReadonlyMap<string, ShownOperation>,
   errors: ReadonlyMap<string, string>,
 ): Representation {
-  const shown = (doc: Readonly<Record<string, unknown>>): string => {
+  const show = (doc: Readonly<Record<string, unknown>>): string => {
     const { name = doc.operation, answer = null } = operations.get(String(doc.operation)) ?? {}
     const error = doc.error as { readonly type: string } | null
     return JSON.stringify({
@@ -135,7 +135,7 @@ export function olderStatuses(
   }
   return {
     ...plain,
-    answer: (doc, _, document = JSON.parse(doc)) => shown(document),
-    answers: (docs, _, documents = JSON.parse(`[${docs}]`)) => documents.map(shown).join(','),
+    answer: (doc, _, document = JSON.parse(doc)) => show(document),
+    answers: (docs, _, documents = JSON.parse(`[${docs}]`)) => documents.map(show).join(','),
   }
 }

@@ -215,23 +215,23 @@ function conversionOf(
   const down = steps.reduce((program, step) => mapDown(program, step, elsewhere), names(today))
   const up = steps.toReversed().reduce(mapUp, names(own))
   const convertUp = documentConverter(up, today)
-  const given = movedFieldsOf(down, up)
+  const moved = movedFieldsOf(down, up)
   const complete = (document: Members) => completeDocument(own.collection.fields, document)
   return {
     toToday: (document) => {
       const row = runConversion(today, document, 0, () => convertUp(complete(document)), true)
       // The linked row has the value.
-      for (const { name, by } of given) if (today.byName.has(name) && row[by] != null) row[name] = null
+      for (const { name, by } of moved) if (today.byName.has(name) && row[by] != null) row[name] = null
       return row
     },
-    receivers: given.map(({ collection }) => collection),
+    receivers: moved.map(({ collection }) => collection),
     movedValues: (document) =>
-      given.length === 0 ? [] : given.flatMap((one) => movedValueOf(one, today, complete(document), convertUp)),
+      moved.length === 0 ? [] : moved.flatMap((one) => movedValueOf(one, today, complete(document), convertUp)),
     toOlder: documentConverter(down, own),
     joined: down.joined,
     source: (field) => {
       const source = up.sources.get(field)
-      const isKept = given.some(({ name }) => name === field) // kept only while there is no linked row
+      const isKept = moved.some(({ name }) => name === field) // kept only while there is no linked row
       return isDirect(source) && !isKept && isDirect(down.sources.get(source.name)) ? source.name : null
     },
   }

@@ -193,8 +193,10 @@ function checkRuledRows(
 /** Refuses cycles: no derived field may depend on itself. */
 export function checkDerivedCycles(context: DeclarationCheck): void {
   const aggregates = new Map<string, Aggregate>()
-  for (const [name, given] of Object.entries(context.resources))
-    for (const [field, one] of Object.entries(isObject(given) && isObject(given.fields) ? given.fields : {})) {
+  for (const [name, declaration] of Object.entries(context.resources))
+    for (const [field, one] of Object.entries(
+      isObject(declaration) && isObject(declaration.fields) ? declaration.fields : {},
+    )) {
       const derived = soundField(one, context)?.options.derived
       if (isObject(derived)) aggregates.set(`${name}.${field}`, derived as unknown as Aggregate)
     }
@@ -218,7 +220,7 @@ export function checkDerivedCycles(context: DeclarationCheck): void {
 }
 
 function isFunction(resource: string, field: string, context: DeclarationCheck): boolean {
-  const given = context.resources[resource]
-  const one = isObject(given) && isObject(given.fields) ? given.fields[field] : undefined
+  const declaration = context.resources[resource]
+  const one = isObject(declaration) && isObject(declaration.fields) ? declaration.fields[field] : undefined
   return soundField(one, context)?.options.derived === true
 }

@@ -90,9 +90,9 @@ const serviceKeys = [
   ...['title', 'description', ...Object.keys(infoMembers)],
 ]
 
-function checkService(given: UncheckedObject, findings: Finding[], kinds: FieldKinds): void {
-  const part = (name: string): UncheckedObject => (isObject(given[name]) ? given[name] : {})
-  const settings = readSettings(given.settings, undefined, false, (fault) =>
+function checkService(declaration: UncheckedObject, findings: Finding[], kinds: FieldKinds): void {
+  const part = (name: string): UncheckedObject => (isObject(declaration[name]) ? declaration[name] : {})
+  const settings = readSettings(declaration.settings, undefined, false, (fault) =>
     addSettingFinding({ found: findings }, [], fault),
   )
   const rules = { settings, isId: () => true, kinds }
@@ -100,23 +100,23 @@ function checkService(given: UncheckedObject, findings: Finding[], kinds: FieldK
   const parts = { resources, pairs, concepts: part('concepts'), scopes: part('scopes') }
   const declared: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found: findings }
   const context = { ...declared, ...withPairResources(declared) }
-  checkKnownKeys([], given, serviceKeys, [], context)
-  checkInfo(given, context)
+  checkKnownKeys([], declaration, serviceKeys, [], context)
+  checkInfo(declaration, context)
   for (const name of ['resources', 'pairs', 'concepts', 'scopes', 'errors', 'tiers']) {
-    if (given[name] === undefined || isObject(given[name])) continue
-    report(context, [name], `\`${name}\` is ${valueInWords(given[name])}.`, `Write an object, as ${name}: { … }.`)
+    if (declaration[name] === undefined || isObject(declaration[name])) continue
+    report(context, [name], `\`${name}\` is ${valueInWords(declaration[name])}.`, `Write an object, as ${name}: { … }.`)
   }
-  checkServiceName(given, context)
-  checkSettingContradictions([], [given.settings], settings, context)
-  checkTokens(given.settings, context)
+  checkServiceName(declaration, context)
+  checkSettingContradictions([], [declaration.settings], settings, context)
+  checkTokens(declaration.settings, context)
   checkBatches(context)
-  checkEvents(given, context)
+  checkEvents(declaration, context)
   checkScopes(context)
   checkErrorTypes(part('errors'), context)
-  checkTiers(given.tiers, context)
-  checkVersions(given.versions, context)
+  checkTiers(declaration.tiers, context)
+  checkVersions(declaration.versions, context)
   checkConcepts(context)
-  if (Object.keys(resources).length === 0 && (given.resources === undefined || isObject(given.resources))) {
+  if (Object.keys(resources).length === 0 && (declaration.resources === undefined || isObject(declaration.resources))) {
     report(
       context,
       ['resources'],
@@ -124,7 +124,7 @@ function checkService(given: UncheckedObject, findings: Finding[], kinds: FieldK
       "Write at least one, as resources: { orders: { fields: { … }, access: 'public' } }.",
     )
   }
-  checkResources(given.settings, { ...context, resources: withCompleteFields(checkStates(context)) })
+  checkResources(declaration.settings, { ...context, resources: withCompleteFields(checkStates(context)) })
 }
 
 function checkServiceName({ name }: UncheckedObject, context: DeclarationCheck): void {
@@ -135,10 +135,10 @@ function checkServiceName({ name }: UncheckedObject, context: DeclarationCheck):
   report(context, ['name'], reason, `Write name: '${isKebab(better) ? better : 'my-shop'}'.`)
 }
 
-function checkInfo(given: UncheckedObject, context: DeclarationCheck): void {
+function checkInfo(declaration: UncheckedObject, context: DeclarationCheck): void {
   for (const [name, members] of Object.entries(infoMembers)) {
     const [first] = members
-    const value = given[name]
+    const value = declaration[name]
     if (value === undefined) continue
     if (!isObject(value) || (name !== 'contact' && value[first] === undefined))
       report(context, [name], `\`${name}\` is ${valueInWords(value)}.`, `Write ${name}: { ${first}: '…' }.`)
@@ -171,7 +171,7 @@ function checkErrorTypes(errors: UncheckedObject, context: DeclarationCheck): vo
   const typeNames = [...catalogue.keys(), ...Object.keys(errors)]
   const parents = (name: string) =>
     isObject(errors[name]) && Array.isArray(errors[name].parents) ? errors[name].parents : []
-  for (const [name, given] of Object.entries(errors)) checkErrorType(['errors', name], given, typeNames, context)
+  for (const [name, declared] of Object.entries(errors)) checkErrorType(['errors', name], declared, typeNames, context)
   checkCycles((name) => ['errors', name, 'parents'], errors, parents, context)
   if (context.found.length > before) return
   const types = extendCatalogue(errors as Record<string, DeclaredError>)
@@ -214,7 +214,7 @@ function checkErrorStatus(path: DeclarationPath, status: unknown, context: Decla
 
 function checkErrorType(
   path: DeclarationPath,
-  given: unknown,
+  declared: unknown,
   typeNames: readonly string[],
   context: DeclarationCheck,
 ): void {
@@ -222,18 +222,18 @@ function checkErrorType(
   checkKebabName(path, context)
   if (catalogue.has(name))
     report(context, path, `Every service has the type \`${name}\` already.`, 'Write another name.')
-  if (!isObject(given)) {
+  if (!isObject(declared)) {
     report(
       context,
       path,
-      `It is ${valueInWords(given)}.`,
+      `It is ${valueInWords(declared)}.`,
       "Write an object, as { status: 409, parents: ['conflict'] }.",
     )
     return
   }
-  checkKnownKeys(path, given, ['status', 'parents', 'title', 'description', 'example'], [], context)
-  checkText([...path, 'example'], given.example, context)
-  const { status, parents = [] } = given
+  checkKnownKeys(path, declared, ['status', 'parents', 'title', 'description', 'example'], [], context)
+  checkText([...path, 'example'], declared.example, context)
+  const { status, parents = [] } = declared
   checkErrorStatus([...path, 'status'], status, context)
   if (!Array.isArray(parents))
     report(
@@ -276,14 +276,14 @@ function checkConcepts(context: DeclarationCheck): void {
 }
 
 /** The names of the concepts in a field. */
-function conceptsIn(given: unknown, depth = 0): string[] {
-  if (!isObject(given) || depth > 16) return []
-  if (given.kind === 'concept') return typeof given.target === 'string' ? [given.target] : []
+function conceptsIn(field: unknown, depth = 0): string[] {
+  if (!isObject(field) || depth > 16) return []
+  if (field.kind === 'concept') return typeof field.target === 'string' ? [field.target] : []
   const inner =
-    given.kind === 'list'
-      ? [given.item]
-      : given.kind === 'object' && isObject(given.fields)
-        ? Object.values(given.fields)
+    field.kind === 'list'
+      ? [field.item]
+      : field.kind === 'object' && isObject(field.fields)
+        ? Object.values(field.fields)
         : []
   return inner.flatMap((one) => conceptsIn(one, depth + 1))
 }

@@ -18,8 +18,8 @@ export function nameHint(name: unknown, names: readonly string[], none = 'Leave 
 
 const mostNames = 30
 
-export function hasMember(given: UncheckedObject, name: unknown): name is string {
-  return typeof name === 'string' && Object.hasOwn(given, name)
+export function hasMember(object: UncheckedObject, name: unknown): name is string {
+  return typeof name === 'string' && Object.hasOwn(object, name)
 }
 
 /** The mistakes in bounds and patterns, and those that only the kind of the field can have. */
@@ -30,7 +30,7 @@ export function* kindOptionFaults(field: Field, { kinds, settings }: ValueRules)
   yield* own
   if (own.length > 0) return
   const [read, what] = bound?.(field, settings) ?? []
-  const [least, most] = [min, max].map((given) => (given === undefined ? undefined : read?.(given)))
+  const [least, most] = [min, max].map((value) => (value === undefined ? undefined : read?.(value)))
   if (read && min !== undefined && least === undefined) yield [`\`min\` is ${valueInWords(min)}.`, `Write ${what}.`]
   if (read && max !== undefined && most === undefined) yield [`\`max\` is ${valueInWords(max)}.`, `Write ${what}.`]
   if (least !== undefined && most !== undefined && least > most)

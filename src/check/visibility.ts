@@ -24,10 +24,12 @@ export function accountOwnerOf(
 ): Owner | null {
   const { resources } = context
   if (!hasMember(resources, resource) || seen.includes(resource)) return null
-  const given = resources[resource]
-  const above = accountOwnerOf(parentNameOf(given), context, [...seen, resource])
+  const declaration = resources[resource]
+  const above = accountOwnerOf(parentNameOf(declaration), context, [...seen, resource])
   if (above) return above
-  return isObject(given) && typeof given.owner === 'string' ? { name: given.owner, by: resource as string } : null
+  return isObject(declaration) && typeof declaration.owner === 'string'
+    ? { name: declaration.owner, by: resource as string }
+    : null
 }
 
 /** Checks that items belong to one account at most, and that their fields and rules reveal them to no other. R170. */
@@ -80,8 +82,8 @@ function checkPublicRules(
 /** Items without an owner must not refer to owned ones, as that would reveal them. */
 function checkReferences(name: string, { fields }: UncheckedObject, context: DeclarationCheck): void {
   const names = Object.keys(context.resources)
-  for (const [field, given] of Object.entries(isObject(fields) ? fields : {})) {
-    const sound = soundField(given, context)
+  for (const [field, declared] of Object.entries(isObject(fields) ? fields : {})) {
+    const sound = soundField(declared, context)
     const target =
       sound && names.find((one) => referenceSites(sound, one, field).length > 0 && accountOwnerOf(one, context))
     if (target === undefined) continue

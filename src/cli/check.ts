@@ -28,9 +28,9 @@ export const checkCommand: Command = {
   run,
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [file = ''] = given.arguments
-  const json = given.isOn('json')
+async function run(input: CommandInput): Promise<number> {
+  const [file = ''] = input.arguments
+  const json = input.isOn('json')
   const files = new Set<string>()
   const result = await (json ? checkFile(file, files).catch(asMistake(file)) : checkFile(file, files))
   const { mistakes } = result
@@ -39,7 +39,7 @@ async function run(given: CommandInput): Promise<number> {
     console.log(
       [
         styleText('green', successText(file, result)),
-        ...warnings(result, given.isOn('indexes')),
+        ...warnings(result, input.isOn('indexes')),
         ...(await unlockedWarnings(file, result)),
         ...descriptionNote(result),
         ...personalNotes(result.service).map((text) => styleText('dim', text)),

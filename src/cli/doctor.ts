@@ -95,10 +95,10 @@ class FileExamination {
   }
 }
 
-async function run(given: CommandInput): Promise<number> {
-  const [file = ''] = given.arguments
+async function run(input: CommandInput): Promise<number> {
+  const [file = ''] = input.arguments
   const service = await loadService(file)
-  const database = databaseOf(given, service)
+  const database = databaseOf(input, service)
   const migration = await openMigrationFor(service, database, 'require')
   try {
     if (migration.others)
@@ -106,7 +106,7 @@ async function run(given: CommandInput): Promise<number> {
         `${withoutPassword(database)} cannot be examined. ${noTablesText(migration.others, applyMend)}`,
         '',
       )
-    const contents = await openContentsFor(service, database, given.flagValue('files')?.text, 'require')
+    const contents = await openContentsFor(service, database, input.flagValue('files')?.text, 'require')
     const all = examinations.map((make) => make(service))
     const files = new FileExamination()
     let rows = 0

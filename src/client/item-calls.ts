@@ -139,9 +139,9 @@ export class ItemCalls {
   }
 
   /** A transition or an operation: of an item if the first argument is one, otherwise of the collection. */
-  readonly act = async (name: string, given: readonly unknown[]): Promise<unknown> => {
-    const isOnItem = typeof given[0] === 'string' || isTagged(given[0])
-    const [target, body, options = {}] = (isOnItem ? given : [null, ...given]) as [
+  readonly act = async (name: string, parameters: readonly unknown[]): Promise<unknown> => {
+    const isOnItem = typeof parameters[0] === 'string' || isTagged(parameters[0])
+    const [target, body, options = {}] = (isOnItem ? parameters : [null, ...parameters]) as [
       ItemTarget | null,
       unknown,
       PostOptions?,

@@ -55,8 +55,8 @@ export function proposeStates(pair: ContractPair, values: MappedStates, proposeF
 
 /** An object without the members that are left out; undefined if none is left. */
 function objectCode(members: Code): string | undefined {
-  const given = Object.entries(members).filter(([, text]) => text !== undefined)
-  const named = given.map(([name, text]) => `${/^[A-Za-z_$][\w$]*$/.test(name) ? name : valueCode(name)}: ${text}`)
+  const entries = Object.entries(members).filter(([, text]) => text !== undefined)
+  const named = entries.map(([name, text]) => `${/^[A-Za-z_$][\w$]*$/.test(name) ? name : valueCode(name)}: ${text}`)
   return named.length === 0 ? undefined : `{ ${named.join(', ')} }`
 }
 
@@ -73,13 +73,13 @@ function transitionsCode(pair: ContractPair, values: MappedStates, proposeFields
       says: ['the states ended'],
       lacking: [],
     }
-  const shown = inFormerWords(is, pair.after, values)
-  const renamed = renamedTransition(was, shown)
+  const former = inFormerWords(is, pair.after, values)
+  const renamed = renamedTransition(was, former)
   const [formerName] = Object.keys(renamed)
-  const withdrawn = goneCode(pair.before, shown, formerName)
+  const withdrawn = goneCode(pair.before, former, formerName)
   const started = Object.keys(is.timed).filter((name) => !was.timed[name])
   const again = Object.keys(withdrawn).filter((name) => is.transitions[name] ?? is.timed[name])
-  const { changed, lacking } = changedCode(pair, shown, proposeFields)
+  const { changed, lacking } = changedCode(pair, former, proposeFields)
   const added = [...new Set([...started, ...again])]
   const code = objectCode({
     added: added.length > 0 ? valueCode(added) : undefined,
@@ -232,14 +232,14 @@ function formCode(
 /** What was different about transitions that both versions have. */
 function changedCode(
   pair: ContractPair,
-  shown: StateContract,
+  former: StateContract,
   proposeFields: ProposeFields,
 ): { readonly changed: Code; readonly lacking: readonly string[] } {
   const { before, found } = pair
   const was = before.states as StateContract
   const lacking: string[] = []
   const called = Object.entries(was.transitions).map(([name, had]) => {
-    const has = shown.transitions[name]
+    const has = former.transitions[name]
     if (!isKept(had, has)) return [name, undefined]
     const place = `.states.transitions.${name}`
     const isNarrower = !had.from.every((state) => has.from.includes(state))
@@ -248,7 +248,7 @@ function changedCode(
     return [name, objectCode({ from: isNarrower ? valueCode(had.from) : undefined, input: input?.code })]
   })
   const timed = Object.entries(was.timed).map(([name, had]) => {
-    const has = shown.timed[name]
+    const has = former.timed[name]
     const { from, to: _, ...when } = had
     const isFound = found.some(({ place }) => place.endsWith(`.states.transitions.${name}`))
     if (!isKept(had, has) || !isFound || isSameValue(had, has)) return [name, undefined]

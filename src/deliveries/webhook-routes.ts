@@ -55,11 +55,11 @@ interface WebhookAction {
 }
 
 /** A POST below an item, with the conditions and keys of other writes. */
-function actionRoute(context: EndpointContext, { name, summary, input: given = {}, ...own }: WebhookAction): Route {
+function actionRoute(context: EndpointContext, { name, summary, input: fields = {}, ...own }: WebhookAction): Route {
   const { resource } = context
   const rule = writeEndpoints
   const naming = resource.settings.naming
-  const named = Object.fromEntries(Object.entries(given).map(([member, field]) => [toCase(member, naming), field]))
+  const named = Object.fromEntries(Object.entries(fields).map(([member, field]) => [toCase(member, naming), field]))
   const input = inputFields(named, {}, resource.rules)
   const route = writeItemRoute(context, {
     ...{ operation: name, method: 'POST', at: `item/${name}`, rule, content: ['application/json'] },

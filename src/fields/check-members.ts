@@ -18,7 +18,7 @@ interface AllowedMembers {
 }
 
 /**
- * Checks the members of an object in the order of the document, and sets them in `given`; unknown ones are refused or dropped.
+ * Checks the members of an object in the order of the document, and sets them in `checked`; unknown ones are refused or dropped.
  * R47, R154.
  */
 export function checkMembers(
@@ -27,12 +27,12 @@ export function checkMembers(
   faults: Violation[],
   allowed: AllowedMembers,
   settings: Settings,
-  given: Record<string, unknown>,
+  checked: Record<string, unknown>,
   seen: Record<string, unknown> = {},
 ): Record<string, unknown> {
   for (const name of Object.keys(value)) {
     const check = allowed.check(name)
-    if (check) given[name] = check(value[name], `${at}/${escapePointer(name)}`, faults, seen[name])
+    if (check) checked[name] = check(value[name], `${at}/${escapePointer(name)}`, faults, seen[name])
     else if (settings.body.unknownFields === 'reject')
       addViolation(
         faults,
@@ -41,7 +41,7 @@ export function checkMembers(
         `is not a field here.${suggestMember(name, allowed, faults)}`,
       )
   }
-  return given
+  return checked
 }
 
 /** Suggests the nearest allowed name, but not for long names or after many mistakes, because the search is slow. */

@@ -56,11 +56,11 @@ function typeOf(call: Call, types: readonly string[] | undefined): string {
 }
 
 function unsupportedType({ headers }: Call, types: readonly string[] = []): Problem {
-  const given = shortName(headers['content-type'] ?? '(none given)')
+  const contentType = shortName(headers['content-type'] ?? '(none given)')
   const mend = types.length > 0 ? types.join(' or ') : 'the media type of the file, as application/pdf'
   return new Problem(
     'unsupported-media-type',
-    `Content of the type ${given} is not accepted here. Send Content-Type: ${mend}.`,
+    `Content of the type ${contentType} is not accepted here. Send Content-Type: ${mend}.`,
     types.length > 0 ? { headers: { Accept: types.join(', ') } } : {},
   )
 }

@@ -135,11 +135,11 @@ export class HandledRun implements Decisions {
     const { step } = this.#request
     const handler = step ?? handlersOf(this.#sources.ownHandlers, resource.name, [operation.name])[0]
     const [, act] = handler as NamedHandler
-    const given = { input: copied(Object.fromEntries(input)), ...(item && { item: copied(item.before) }) }
+    const payload = { input: copied(Object.fromEntries(input)), ...(item && { item: copied(item.before) }) }
     const tools = new HandlerTools(this.#context(), row, undefined)
     const read = (returned: unknown) =>
       step ? (JSON.stringify(returned) ?? 'null') : outputText(operation, returned, resource)
-    const run = this.#call([step?.[0] ?? name, act], tools, row, given, [], read)
+    const run = this.#call([step?.[0] ?? name, act], tools, row, payload, [], read)
     this.#answered = { answer: await this.#settled(run), sent: JSON.stringify([...input.values()]) }
   }
 
@@ -189,9 +189,9 @@ export class HandledRun implements Decisions {
   ): Promise<void> {
     const { name } = row.resource
     for (const [handler, act] of handlersOf(this.#sources.ownHandlers, name, operations)) {
-      const given = { item, input: input ? Object.fromEntries(input) : inputOf(operations, item, row.now) }
+      const payload = { item, input: input ? Object.fromEntries(input) : inputOf(operations, item, row.now) }
       const tools = new HandlerTools(this.#context(), row, item)
-      await this.#call([`${name}.${handler}`, act], tools, row, given, causes, refuseOutput)
+      await this.#call([`${name}.${handler}`, act], tools, row, payload, causes, refuseOutput)
     }
   }
 
@@ -200,7 +200,7 @@ export class HandledRun implements Decisions {
     [name, act]: NamedHandler,
     tools: HandlerTools,
     row: HeldRow | null,
-    given: object,
+    input: object,
     causes: readonly string[],
     read: (returned: unknown) => T,
   ): Promise<T> {
@@ -214,7 +214,7 @@ export class HandledRun implements Decisions {
     let ending: AbortController | undefined // most handlers need none
     const all = {
       ...tools.face,
-      ...given,
+      ...input,
       get next() {
         return copied(row?.now ?? null)
       },

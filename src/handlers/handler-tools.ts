@@ -129,9 +129,9 @@ export class HandlerTools {
       const { resource, now } = row
       admitState(resource, now, resource.machine?.writable.change, 'cannot be changed')
       await this.#admitOwner(resource, now)
-      const given = typeof patch === 'function' ? patch(copied(now)) : patch
+      const changes = typeof patch === 'function' ? patch(copied(now)) : patch
       const item = copied(now)
-      this.#context.rows.write(row, patchedDocument(resource, now as Document, given))
+      this.#context.rows.write(row, patchedDocument(resource, now as Document, changes))
       if (JSON.stringify(item) !== JSON.stringify(row.now)) this.requested.push({ row, operations: ['change'], item })
     })
 
@@ -230,15 +230,15 @@ export class HandlerTools {
     throw new HandlerFault(`It writes to ${name} ${row.key.id}, which does not exist.`)
   }
 
-  #keyOf({ name, parent, collection }: Resource, given: GivenId): RowKey {
+  #keyOf({ name, parent, collection }: Resource, target: GivenId): RowKey {
     const { account } = this.#context
-    if (typeof given === 'string' && !collection.composite) return { id: given, parent: null, account }
-    const owner = typeof given === 'object' && given !== null ? given[parent?.field ?? ''] : undefined
-    const id = typeof given === 'object' && given !== null ? given.id : given
+    if (typeof target === 'string' && !collection.composite) return { id: target, parent: null, account }
+    const owner = typeof target === 'object' && target !== null ? target[parent?.field ?? ''] : undefined
+    const id = typeof target === 'object' && target !== null ? target.id : target
     if (typeof id === 'string' && (!collection.composite || typeof owner === 'string'))
       return { id, parent: collection.composite ? (owner as string) : null, account }
     const form = collection.composite ? `{ ${parent?.field}, id }` : 'a text'
-    throw new HandlerFault(`It names one of ${name} by ${valueInWords(given)}; write its id as ${form}.`)
+    throw new HandlerFault(`It names one of ${name} by ${valueInWords(target)}; write its id as ${form}.`)
   }
 
   #newId(resource: Resource, document: Document): string {

@@ -403,8 +403,8 @@ function* eventsBetween(
     events.push(...stored.filter(({ collection, doc }) => visible?.of(collection)?.matches(doc) ?? true))
     const position = Number(rows.at(-1)?.position)
     if (visible && events.length >= plan.limit) {
-      const shown = events.slice(0, plan.limit)
-      return { events: shown, position: shown.at(-1)?.position ?? position }
+      const page = events.slice(0, plan.limit)
+      return { events: page, position: page.at(-1)?.position ?? position }
     }
     if (rows.length < limit) return { events, position: to }
     if (!visible) return { events, position }

@@ -19,10 +19,10 @@ export function parseFilterName(name: string): { field: string; operator: string
 }
 
 /** The conditions of all filters. Adds their mistakes to `faults`. */
-export function filterConditions(given: QueryParameters, rules: ListRules, faults: Violation[]): Condition[] {
+export function filterConditions(parameters: QueryParameters, rules: ListRules, faults: Violation[]): Condition[] {
   const { maxFilters } = rules.resource.settings.list
-  const filters = given.filter(([name]) => parseFilterName(name) !== null)
-  const any = given.find(([name]) => name === 'or')
+  const filters = parameters.filter(([name]) => parseFilterName(name) !== null)
+  const any = parameters.find(([name]) => name === 'or')
   const alternatives = any ? readAlternatives(any[1]) : []
   const count = filters.length + alternatives.length
   const beyond = filters[maxFilters] ?? any
@@ -106,9 +106,9 @@ function readSet(
   { column, cell, read, conditions }: FilterRule,
   { resource }: ListRules,
 ): FilterResult {
-  const given = setMembers(text, resource.settings.list.maxSetSize)
-  if (typeof given === 'string') return queryViolation('invalid-parameter-value', name, given)
-  const values = given.map(read)
+  const members = setMembers(text, resource.settings.list.maxSetSize)
+  if (typeof members === 'string') return queryViolation('invalid-parameter-value', name, members)
+  const values = members.map(read)
   const bad = values.findIndex((one) => typeof one === 'string')
   if (bad >= 0)
     return queryViolation('invalid-parameter-value', name, `Member ${bad + 1} of the set is wrong: ${values[bad]}`)

@@ -88,14 +88,14 @@ const mostExplained = 50 // no answer lists more mistakes, R154
 
 /** The unknown and the repeated parameters. R22, R23. */
 export function nameViolations(
-  given: QueryParameters,
+  parameters: QueryParameters,
   isKnown: (name: string) => boolean,
   accepted: readonly string[],
   { query }: Settings,
 ): Violation[] {
   const seen = new Set<string>()
   const violations: Violation[] = []
-  for (const [name] of given) {
+  for (const [name] of parameters) {
     if (query.ignored.includes(name)) continue
     const isRepeated = seen.has(name)
     seen.add(name)
@@ -128,10 +128,10 @@ export function namedParameters(
   names: readonly string[],
   settings: Settings,
 ): { readonly values: ReadonlyMap<string, string>; readonly faults: Violation[] } {
-  const given = parametersOf(target)
+  const parameters = parametersOf(target)
   const accepted = settings.versions.carriers.includes('query') ? [...names, 'version'] : names
-  const faults = nameViolations(given, (name) => accepted.includes(name), accepted, settings)
-  return { values: new Map(given), faults }
+  const faults = nameViolations(parameters, (name) => accepted.includes(name), accepted, settings)
+  return { values: new Map(parameters), faults }
 }
 
 /**
@@ -149,9 +149,9 @@ export function refuseParameters(
     ...(settings.versions.carriers.includes('query') ? ['version'] : []),
     ...(hasDryRun ? [dryRun] : []),
   ]
-  const given = parametersOf(target)
-  const violations = nameViolations(given, (name) => accepted.includes(name), accepted, settings)
-  for (const [name, value] of given)
+  const parameters = parametersOf(target)
+  const violations = nameViolations(parameters, (name) => accepted.includes(name), accepted, settings)
+  for (const [name, value] of parameters)
     if (name === dryRun && accepted.includes(name) && value !== 'true' && value !== 'false')
       violations.push(queryViolation('invalid-parameter-value', name, `${name} has to be true or false.`))
   if (violations.length > 0) throw invalidQuery(violations)

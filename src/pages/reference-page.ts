@@ -107,8 +107,10 @@ function authenticationPart({ declaration }: Service, { components }: DocumentPa
 
 /** How the version is named, its deprecation, and the changes of the versions that are described. */
 function versionsPart({ changes }: Service, { open }: ReferenceOptions, text: string): Markup {
-  const shown = open.toReversed().map((label) => ({ label, own: changes.filter(({ version }) => version === label) }))
-  return html`${markdown(text)}${shown.map(({ label, own }) => own.length > 0 && html`<h3>Changed in ${label}</h3><ul>${own.map(({ resource, about }) => html`<li><code>${resource}</code>: ${inline(about)}</li>`)}</ul>`)}`
+  const versions = open
+    .toReversed()
+    .map((label) => ({ label, own: changes.filter(({ version }) => version === label) }))
+  return html`${markdown(text)}${versions.map(({ label, own }) => own.length > 0 && html`<h3>Changed in ${label}</h3><ul>${own.map(({ resource, about }) => html`<li><code>${resource}</code>: ${inline(about)}</li>`)}</ul>`)}`
 }
 
 function listsPart(operations: readonly PageOperation[], { resolve }: PageContext): Markup | null {

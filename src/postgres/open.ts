@@ -163,12 +163,12 @@ function migrationOf(site: MigrationContext, comparison: SchemaComparison, url: 
 
 async function connectForMigration(
   address: ConnectionParams,
-  given: Omit<MigrationContext, 'connection' | 'beating' | 'connect'>,
+  context: Omit<MigrationContext, 'connection' | 'beating' | 'connect'>,
 ): Promise<MigrationContext> {
-  const open = () => connect(address, migrationTimeouts, given.world)
+  const open = () => connect(address, migrationTimeouts, context.world)
   const connection = await open()
   try {
-    return { ...given, connection, beating: await open(), connect: open }
+    return { ...context, connection, beating: await open(), connect: open }
   } catch (error) {
     connection.close()
     throw error

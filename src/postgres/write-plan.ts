@@ -38,8 +38,8 @@ export interface PostgresWriteDeps {
   readonly shared: SharedCommits
 }
 
-export function postgresWriting(given: Omit<PostgresWriteDeps, 'turns' | 'shared'>): PostgresWriteDeps {
-  const deps = { ...given, context: { ...given.context, duplicateOf: postgresDuplicate } }
+export function postgresWriting(base: Omit<PostgresWriteDeps, 'turns' | 'shared'>): PostgresWriteDeps {
+  const deps = { ...base, context: { ...base.context, duplicateOf: postgresDuplicate } }
   const shared = new SharedCommits({
     ...deps,
     commit: (connection) => runFinalStatement(connection, commit, isOutcomeUnknown),

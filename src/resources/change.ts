@@ -177,11 +177,11 @@ const withoutResources = (all: VersionedDeclaration['resources'], names: readonl
 }
 
 /** The declaration before a change. */
-export const declarationBefore = (given: VersionedDeclaration, change: Change): VersionedDeclaration =>
-  withEmbedsBefore(withoutChange(given, change), given, change)
+export const declarationBefore = (after: VersionedDeclaration, change: Change): VersionedDeclaration =>
+  withEmbedsBefore(withoutChange(after, change), after, change)
 
-function withoutChange(given: VersionedDeclaration, change: Change): VersionedDeclaration {
-  const declaration = { ...given, resources: withNewestSources(given.resources, change.resource) }
+function withoutChange(after: VersionedDeclaration, change: Change): VersionedDeclaration {
+  const declaration = { ...after, resources: withNewestSources(after.resources, change.resource) }
   const { resource, was, begins, ends, errors } = change
   const errorsBefore = errors && declaration.errors ? { errors: underOldNames(declaration.errors, errors) } : {}
   if (begins) return { ...declaration, ...errorsBefore, resources: withoutResources(declaration.resources, [resource]) }
@@ -288,11 +288,11 @@ export function keepsOrder(values: readonly string[], mapped: ValueMap, shown: V
 /** A field that is in both versions, as it was before the change. */
 export function fieldBefore(
   name: string,
-  given: Field,
+  declared: Field,
   { required = {}, mapped = {}, shown = {} }: Partial<Change>,
   declaration: VersionedDeclaration,
 ): Field {
-  let field = given
+  let field = declared
   if (Object.hasOwn(mapped, name) || Object.hasOwn(shown, name)) {
     field = resolveConcepts(field, declaration.concepts ?? {})
     const down = oldValuesByNew(field.values ?? [], mapped[name] ?? {}, shown[name] ?? {})

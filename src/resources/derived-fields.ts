@@ -166,8 +166,8 @@ export function linkingFields(
   const declaration = resources[name]
   if (!declaration) return []
   const owns = parentDeclarationOf(declaration)?.resource === target
-  const references = Object.entries(declaration.fields).filter(([, given]) => {
-    const { kind, target: to } = resolveConcepts(given, concepts)
+  const references = Object.entries(declaration.fields).filter(([, declared]) => {
+    const { kind, target: to } = resolveConcepts(declared, concepts)
     return kind === 'ref' && to === target
   })
   return [

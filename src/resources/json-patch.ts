@@ -38,10 +38,10 @@ export function readJsonPatch(content: unknown, most: number): readonly PatchOpe
 }
 
 /** Reads one operation; members without a meaning for it are ignored. */
-function readOperation(given: unknown, at: string, faults: Violation[]): PatchOperation {
-  const op = readName(given, at, faults)
+function readOperation(operation: unknown, at: string, faults: Violation[]): PatchOperation {
+  const op = readName(operation, at, faults)
   if (op === null) return { op: 'test', path: [], from: [], value: null }
-  const members = given as Document
+  const members = operation as Document
   const moves = op === 'move' || op === 'copy'
   const before = faults.length
   const path = readPath(members, 'path', at, faults)
@@ -56,10 +56,10 @@ function readOperation(given: unknown, at: string, faults: Violation[]): PatchOp
 }
 
 /** The name of an operation; null after a mistake. */
-function readName(given: unknown, at: string, faults: Violation[]): PatchOperation['op'] | null {
-  if (!isObject(given)) addFault(faults, at, 'invalid-type', `must be an object, not ${typeInWords(given)}.`)
-  else if (!Object.hasOwn(given, 'op')) addFault(faults, `${at}/op`, 'field-required', 'is required.')
-  else if (operationNames.includes(given.op as string)) return given.op as PatchOperation['op']
+function readName(operation: unknown, at: string, faults: Violation[]): PatchOperation['op'] | null {
+  if (!isObject(operation)) addFault(faults, at, 'invalid-type', `must be an object, not ${typeInWords(operation)}.`)
+  else if (!Object.hasOwn(operation, 'op')) addFault(faults, `${at}/op`, 'field-required', 'is required.')
+  else if (operationNames.includes(operation.op as string)) return operation.op as PatchOperation['op']
   else addFault(faults, `${at}/op`, 'invalid-value', `must be one of ${operationNames.join(', ')}.`)
   return null
 }

@@ -186,9 +186,9 @@ function idCheckOf(name: string, context: DeclarationContext): IdCheck {
   const prefix = declaration.prefix ?? defaultPrefix(name, declaration)
   if (declaration.key === undefined)
     return settings.resource.id === 'typeid' ? typeIdCheck(prefix) : chosenIdCheck(prefix)
-  const given = declaration.fields[declaration.key]
-  if (!given) return () => false
-  const field = boundedKeyField(resolveConcepts(given, context.concepts))
+  const declared = declaration.fields[declaration.key]
+  if (!declared) return () => false
+  const field = boundedKeyField(resolveConcepts(declared, context.concepts))
   const taken = collectionSegments(declaration)
   const check = keyCheck(valueCheckOf(field, { settings, isId: idChecks(context), kinds: context.kinds }), taken)
   return (text) => {
@@ -248,8 +248,8 @@ function membersOf({ declaration, context, rules, key, parentField }: MemberSour
   const naming = context.settings.naming
   const text: Field = { kind: 'text', options: {} }
   const time: Field = { kind: 'timestamp', options: { filter: 'range', sort: true } }
-  const declared = Object.entries(declaration.fields).map(([name, given]) => {
-    const field = resolveConcepts(given, context.concepts)
+  const declared = Object.entries(declaration.fields).map(([name, ownField]) => {
+    const field = resolveConcepts(ownField, context.concepts)
     if (name !== key) return memberOf(name, field, field.options.readOnly ? 'service' : 'caller')
     const check = keyCheck(valueCheckOf(boundedKeyField(field), rules), collectionSegments(declaration))
     return memberOf(name, boundedKeyField(field), 'address', check)

@@ -100,11 +100,11 @@ const objectKeys = [
 
 function checkChange(check: ChangeCheck): void {
   const { change, path, found } = check
-  const given = change as unknown as UncheckedObject
+  const parts = change as unknown as UncheckedObject
   const known = [...changeKeys, 'version', 'resource'] as readonly string[]
-  for (const key of Object.keys(given).filter((one) => given[one] !== undefined && !known.includes(one)))
+  for (const key of Object.keys(parts).filter((one) => parts[one] !== undefined && !known.includes(one)))
     report({ found }, [...path, key], `\`${key}\` is not known here.`, nameHint(key, changeKeys))
-  if (typeof given.about !== 'string' || given.about.trim() === '')
+  if (typeof parts.about !== 'string' || parts.about.trim() === '')
     report(
       { found },
       path,
@@ -112,19 +112,19 @@ function checkChange(check: ChangeCheck): void {
       "Describe it in a sentence, as about: '`name` replaces `title`.'.",
     )
   for (const key of objectKeys)
-    if (given[key] !== undefined && !isObject(given[key])) {
-      report({ found }, [...path, key], `It is ${valueInWords(given[key])}.`, `Write an object, as ${key}: { … }.`)
+    if (parts[key] !== undefined && !isObject(parts[key])) {
+      report({ found }, [...path, key], `It is ${valueInWords(parts[key])}.`, `Write an object, as ${key}: { … }.`)
       return
     }
   for (const key of ['request', 'response'])
-    if (given[key] !== undefined && typeof given[key] !== 'function')
+    if (parts[key] !== undefined && typeof parts[key] !== 'function')
       report(
         { found },
         [...path, key],
-        `It is ${valueInWords(given[key])}.`,
+        `It is ${valueInWords(parts[key])}.`,
         'Write a function from one document to the other.',
       )
-  checkRevision(given.revision, check)
+  checkRevision(parts.revision, check)
   if (change.begins && change.ends)
     report({ found }, path, '`begins` and `ends` exclude each other.', 'Leave one of the two out.')
   checkFieldParts(check)
@@ -195,8 +195,8 @@ function checkNames(check: ChangeCheck): void {
 function checkValues({ change, path, own, declaration, found }: ChangeCheck): void {
   const { mapped = {}, shown: reported = {} } = change
   for (const name of new Set([...Object.keys(mapped), ...Object.keys(reported)])) {
-    const given = own.fields[name]
-    const field = given && resolveConcepts(given, declaration.concepts ?? {})
+    const declared = own.fields[name]
+    const field = declared && resolveConcepts(declared, declaration.concepts ?? {})
     if (!field) continue
     const values = field.values ?? []
     if (field.kind !== 'enum')

@@ -59,12 +59,12 @@ export function withdrawnActionFault(
   return refused === 409 || refused === 410 ? undefined : [`\`refused\` is ${valueInWords(refused)}.`, withdrawnMend]
 }
 
-/** The fields that need a value which the given ones do not have, or not within the same bounds. */
-export function unmetValues(needed: Fields, given: Fields, { declaration, rules }: ChangeCheck): string[] {
+/** The fields that need a value which the available ones do not have, or not within the same bounds. */
+export function unmetValues(needed: Fields, available: Fields, { declaration, rules }: ChangeCheck): string[] {
   const resolve = (fields: Fields, name: string) =>
     fields[name] && resolveConcepts(fields[name], declaration.concepts ?? {})
   return Object.keys(needed).filter((name) => {
-    const [is, was] = [resolve(needed, name), resolve(given, name)]
+    const [is, was] = [resolve(needed, name), resolve(available, name)]
     if (!is || !was) return is && !isOmittable(is, rules)
     return isNarrower(boundsOf(was, rules), boundsOf(is, rules)) || (isOmittable(was, rules) && !isOmittable(is, rules))
   })
@@ -74,10 +74,10 @@ export function unmetValues(needed: Fields, given: Fields, { declaration, rules 
 export function unmetInputFault(
   by: string,
   needed: Fields,
-  given: Fields,
+  available: Fields,
   check: ChangeCheck,
 ): DeclarationFault | undefined {
-  const lost = unmetValues(needed, given, check)
+  const lost = unmetValues(needed, available, check)
   const needs = `Its requests do not give \`${by}\` what it needs: \`${lost.join('`, `')}\`.`
   return lost.length === 0 ? undefined : [needs, 'Make these inputs optional there, or write refused: 410.']
 }
@@ -100,10 +100,10 @@ export function checkForm(
   const { retyped = {}, request, response } = sent.change as typeof check.change
   const retypedFields = Object.fromEntries(Object.keys(retyped).map((name) => [name, own.fields[name]])) as Fields
   if ((isOutput ? response : request) !== undefined || check.found.length > 0) return
-  const [needed, given, way] = isOutput
+  const [needed, available, way] = isOutput
     ? [retyped, retypedFields, 'response: (now)']
     : [retypedFields, retyped, 'request: (old)']
-  for (const name of unmetValues(needed, given, check))
+  for (const name of unmetValues(needed, available, check))
     report(
       check,
       [...path, 'retyped', name],

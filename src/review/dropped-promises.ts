@@ -203,8 +203,8 @@ function staysReference({ name, field, trial }: ConvertedField): boolean {
     document === null ? hasReference(now) : idsIn(now, document[one]).includes(anyId),
   )
   if (!checked) return false
-  const given = trial.down(sampleDocument(trial.now, (one) => pointingValue(one, trial)))
-  return given === null || idsIn(field, given[name]).every((id) => id === anyId)
+  const oldDocument = trial.down(sampleDocument(trial.now, (one) => pointingValue(one, trial)))
+  return oldDocument === null || idsIn(field, oldDocument[name]).every((id) => id === anyId)
 }
 
 function idsIn(field: Field, value: unknown): readonly unknown[] {

@@ -147,4 +147,4 @@ function checkReaders(
   )
 }
 
-const isFieldLike = (given: unknown): given is Field => isObject(given) && isObject(given.options)
+const isFieldLike = (value: unknown): value is Field => isObject(value) && isObject(value.options)

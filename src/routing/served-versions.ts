@@ -198,8 +198,8 @@ function contextOf(
 ): Pick<EndpointContext, 'resource' | 'representation' | 'transitions' | 'operations' | 'summaries' | 'byValue'> & {
   readonly source: UnlinkedSource
 } {
-  const given = declaration.resources[name] as ResourceDeclaration
-  if (steps.length === 0 && given === today.declaration)
+  const current = declaration.resources[name] as ResourceDeclaration
+  if (steps.length === 0 && current === today.declaration)
     return {
       resource: today,
       representation: storedRepresentation(today),
@@ -209,7 +209,7 @@ function contextOf(
       byValue: null,
       source: { resource: today, today, major: majorOf(label), changes: [], joined: [] },
     }
-  const own = makeResource(name, given, {
+  const own = makeResource(name, current, {
     resources: declaration.resources,
     concepts: declaration.concepts ?? {},
     settings: declared.settings,

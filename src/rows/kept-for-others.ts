@@ -184,13 +184,13 @@ interface ThreeViews {
   readonly next: Members
 }
 
-function mergeFormerView(given: Members, { seen, was, next }: ThreeViews): Members {
-  const { [keptForOthersKey]: _, ...members } = given
+function mergeFormerView(kept: Members, { seen, was, next }: ThreeViews): Members {
+  const { [keptForOthersKey]: _, ...members } = kept
   const own = (name: string): unknown => {
     if (!Object.hasOwn(members, name)) return seen[name]
     const [is, view] = [members[name], was[name]]
     // Of objects that an earlier release kept, only the members that the document lacks are current.
-    return !isCompleteView(given) && isObject(is) && isObject(view) ? { ...is, ...view } : is
+    return !isCompleteView(kept) && isObject(is) && isObject(view) ? { ...is, ...view } : is
   }
   const names = [...new Set([...Object.keys(members), ...Object.keys(next)])]
   return Object.fromEntries(

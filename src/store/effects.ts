@@ -32,14 +32,14 @@ const newCourse = (): EffectCourse => ({ last: new Map(), joined: new Map() })
  */
 export function* writeWithEffects(
   callerContext: StoreContext,
-  given: RowWrite,
+  proposed: RowWrite,
   current: ReadResult | null,
   held: boolean,
   outer: EffectCourse | null = null,
 ): Steps<Outcome> {
-  let plan = given
+  let plan = proposed
   const context = ofService(callerContext)
-  const effects = [...(given.effects ?? [])]
+  const effects = [...(proposed.effects ?? [])]
   while (plan.consequences) {
     const decided: RowWrite = yield* decideConsequences(context, plan.consequences, held)
     effects.push(...(decided.effects ?? []))

@@ -63,8 +63,8 @@ function* readEmbedded(
 ): Steps<readonly EmbeddedRows[]> {
   const all: EmbeddedRows[] = []
   for (const one of embeds) {
-    const given = rows.data === '' ? [] : one.ids(rows)
-    const ids = one.pairsOf === undefined ? given : given.map((id, i) => id && pairName(ownerOf(i), id))
+    const rowIds = rows.data === '' ? [] : one.ids(rows)
+    const ids = one.pairsOf === undefined ? rowIds : rowIds.map((id, i) => id && pairName(ownerOf(i), id))
     const wanted = [...new Set(ids.filter((id) => id !== null))]
     const read = one.list
       ? readFirstRows(context, one, one.list, wanted)
@@ -148,13 +148,13 @@ function* readFirstRows(
   })
   const rows = yield fillSlots(statement, embedValues(context, account, owners))
   const parts = new Map<string, RowsPart>()
-  const shown: ResultRow[] = []
+  const listed: ResultRow[] = []
   for (const [owner, its] of Map.groupBy(rows, (row) => row.owner as string)) {
     const count = Math.min(its.length, limit)
-    parts.set(owner, { from: shown.length, count, hasMore: its.length > limit })
-    shown.push(...its.slice(0, limit))
+    parts.set(owner, { from: listed.length, count, hasMore: its.length > limit })
+    listed.push(...its.slice(0, limit))
   }
-  return { docs: documentsOf(own, shown), parts }
+  return { docs: documentsOf(own, listed), parts }
 }
 
 /** The values of the slots of both statements. */

@@ -72,15 +72,15 @@ export function* readPage(context: StoreContext, list: ListRows): Steps<Page> {
   const all = joined.current ? joined : yield* readWindow({ ...reach, rowByRow: true, extras: null })
   const { limit } = plan.window
   const more = all.count > limit
-  const shown = inListOrder(plan, more ? withoutLastRow(all) : all)
+  const page = inListOrder(plan, more ? withoutLastRow(all) : all)
   const total = plan.countTo === null ? null : yield* countUpTo(reach, plan.countTo, joined.total)
   const [first, last] =
-    plan.withPositions && (more || plan.window.from === 'place') ? endPositions(own, plan, shown) : noEnds
+    plan.withPositions && (more || plan.window.from === 'place') ? endPositions(own, plan, page) : noEnds
   const sides = yield* findNeighbours(reach, { first, last, otherSide: joined.otherSide }, more)
   return {
     is: 'page',
-    data: shown.docs,
-    count: shown.count,
+    data: page.docs,
+    count: page.count,
     first: positionTexts(first),
     last: positionTexts(last),
     ...sides,

@@ -103,9 +103,9 @@ function readSwitch(name: string, value: string | undefined): string {
   return name
 }
 
-function readFlagValue(command: Command, name: string, shown: string, value: string | undefined): string {
+function readFlagValue(command: Command, name: string, placeholder: string, value: string | undefined): string {
   if (value !== undefined && value !== '' && !value.startsWith('-')) return value
-  const [example = `--${name} ${shown}`] = new RegExp(`--${name} \\S+`).exec(command.examples.join('\n')) ?? []
+  const [example = `--${name} ${placeholder}`] = new RegExp(`--${name} \\S+`).exec(command.examples.join('\n')) ?? []
   throw commandError(`--${name} needs a value.`, `As in:  ${example}`)
 }
 
@@ -119,8 +119,8 @@ function checkArgumentCount(command: Command, positionals: readonly string[]): v
 }
 
 /** The function of the action that the first argument names; refuses unknown actions, and suggests a similar one. */
-export function actionOf<Action>(name: string, given: CommandInput, actions: Readonly<Record<string, Action>>): Action {
-  const [word = ''] = given.arguments
+export function actionOf<Action>(name: string, input: CommandInput, actions: Readonly<Record<string, Action>>): Action {
+  const [word = ''] = input.arguments
   const action = Object.hasOwn(actions, word) ? actions[word] : undefined
   if (action !== undefined) return action
   const names = Object.keys(actions)

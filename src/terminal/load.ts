@@ -100,8 +100,8 @@ async function importFile(file: string, path: string, files: ReadonlySet<string>
 function importFailureText(error: unknown, files: ReadonlySet<string>): string {
   if (!(error instanceof Error)) return `it throws ${JSON.stringify(error)}.`
   const stack = error.stack ?? ''
-  const [shown] = /^(?:file:\/\/)?\/.*:\d+\n(?:.*\n)*?(?=\n|\w*Error)/.exec(stack) ?? ['']
-  const place = shown === '' ? codeFrame(stack) || importFrame(error.message, files) : shown.trimEnd()
+  const [excerpt] = /^(?:file:\/\/)?\/.*:\d+\n(?:.*\n)*?(?=\n|\w*Error)/.exec(stack) ?? ['']
+  const place = excerpt === '' ? codeFrame(stack) || importFrame(error.message, files) : excerpt.trimEnd()
   return `${error.name}: ${error.message}${place === '' ? '' : `\n\n${place}\n`}`
 }
 
