@@ -40,7 +40,7 @@ export function declarationMistakes(declaration: unknown, kinds: FieldKinds = st
     if (isObject(declaration)) checkService(declaration, findings, kinds)
     else
       report(
-        { found: findings },
+        { findings },
         [],
         `The declaration is ${valueInWords(declaration)}.`,
         "Write service({ name: 'shop', resources: { … } }).",
@@ -51,7 +51,7 @@ export function declarationMistakes(declaration: unknown, kinds: FieldKinds = st
   } catch (error) {
     // A member throws when it is read, so the rest cannot be checked.
     const reason = `The declaration cannot be read: ${error instanceof Error ? error.message : 'a member of it throws'}.`
-    report({ found: findings }, [], reason, 'Write plain objects, and make fields with f.')
+    report({ findings }, [], reason, 'Write plain objects, and make fields with f.')
   }
   return findings.map(({ path, reason, mend }) => ({ place: pathText(path), reason, mend }))
 }
@@ -93,12 +93,12 @@ const serviceKeys = [
 function checkService(declaration: UncheckedObject, findings: Finding[], kinds: FieldKinds): void {
   const part = (name: string): UncheckedObject => (isObject(declaration[name]) ? declaration[name] : {})
   const settings = readSettings(declaration.settings, undefined, false, (fault) =>
-    addSettingFinding({ found: findings }, [], fault),
+    addSettingFinding({ findings }, [], fault),
   )
   const rules = { settings, isId: () => true, kinds }
   const [resources, pairs] = [part('resources'), part('pairs')]
   const parts = { resources, pairs, concepts: part('concepts'), scopes: part('scopes') }
-  const declared: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), found: findings }
+  const declared: DeclarationCheck = { settings, rules, ...parts, soundConcepts: new Map(), findings }
   const context = { ...declared, ...withPairResources(declared) }
   checkKnownKeys([], declaration, serviceKeys, [], context)
   checkInfo(declaration, context)
@@ -167,13 +167,13 @@ function checkScopes(context: DeclarationCheck): void {
 
 /** Checks declared types of errors. R160. */
 function checkErrorTypes(errors: UncheckedObject, context: DeclarationCheck): void {
-  const before = context.found.length
+  const before = context.findings.length
   const typeNames = [...catalogue.keys(), ...Object.keys(errors)]
   const parents = (name: string) =>
     isObject(errors[name]) && Array.isArray(errors[name].parents) ? errors[name].parents : []
   for (const [name, declared] of Object.entries(errors)) checkErrorType(['errors', name], declared, typeNames, context)
   checkCycles((name) => ['errors', name, 'parents'], errors, parents, context)
-  if (context.found.length > before) return
+  if (context.findings.length > before) return
   const types = extendCatalogue(errors as Record<string, DeclaredError>)
   for (const [name, { status, parents = [] }] of Object.entries(errors as Record<string, DeclaredError>)) {
     const line = typeChain(types, name)
@@ -254,17 +254,17 @@ function checkErrorType(
 
 /** Checks concepts, each after those that it contains. */
 function checkConcepts(context: DeclarationCheck): void {
-  const { concepts, soundConcepts, found } = context
+  const { concepts, soundConcepts, findings } = context
   const visited = new Set<string>()
   const visit = (name: string): void => {
     if (visited.has(name) || !hasMember(concepts, name)) return
     visited.add(name)
     for (const other of conceptsIn(concepts[name])) visit(other)
-    const before = found.length
+    const before = findings.length
     checkFieldName(['concepts', name], context)
     checkField(['concepts', name], concepts[name], 'concept', context)
     const field = soundField(concepts[name], context)
-    if (field && found.length === before) soundConcepts.set(name, field)
+    if (field && findings.length === before) soundConcepts.set(name, field)
   }
   for (const name of Object.keys(concepts)) visit(name)
   checkCycles(

@@ -24,7 +24,7 @@ export interface DeclarationCheck {
   /** The concepts without a mistake. */
   readonly soundConcepts: Map<string, Field>
   readonly scopes: UncheckedObject
-  readonly found: Finding[]
+  readonly findings: Finding[]
 }
 
 /** A path as text: `resources.orders.fields.total`, with unusual names in brackets. */
@@ -34,11 +34,11 @@ export function pathText(path: DeclarationPath): string {
 }
 
 export function report(
-  { found }: Pick<DeclarationCheck, 'found'>,
+  { findings }: Pick<DeclarationCheck, 'findings'>,
   path: DeclarationPath,
   ...[reason, mend]: DeclarationFault
 ): void {
-  found.push({ path, reason, mend })
+  findings.push({ path, reason, mend })
 }
 
 const mostDepth = 16
@@ -119,7 +119,7 @@ export function checkField(
   context: DeclarationCheck,
   depth = 0,
 ): void {
-  const before = context.found.length
+  const before = context.findings.length
   if (!isField(declared, context.rules)) {
     const kind = hasMember(context.rules.kinds, declared) ? declared : 'text'
     report(context, path, `It is ${valueInWords(declared)}, not a field.`, `Write a field, as f.${kind}().`)
@@ -139,7 +139,7 @@ export function checkField(
   if (declared.kind === 'concept') checkConcept(path, declared, site, context)
   else checkInside(path, declared, site, context, depth)
   const complete = soundField(declared, context)
-  if (context.found.length > before || !complete) return
+  if (context.findings.length > before || !complete) return
   const check = valueCheckOf(complete, context.rules)
   for (const option of ['default', 'fill', 'example'] as const) {
     const faults: Violation[] = []

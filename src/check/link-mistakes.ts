@@ -211,9 +211,9 @@ function checkSides(path: DeclarationPath, pair: unknown, context: DeclarationCh
     report(context, at, `\`between\` is ${has}.`, sidesMend)
     return null
   }
-  const before = context.found.length
+  const before = context.findings.length
   for (const side of between) checkReferenceTarget(at, side, context)
-  if (context.found.length > before) return null
+  if (context.findings.length > before) return null
   const [first, second] = between as [string, string]
   if (first !== second) return [first, second]
   const reason = `Both sides are \`${first}\`, so a path would not tell which of the two items it names first.`

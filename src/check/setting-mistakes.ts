@@ -10,7 +10,7 @@ const outsideSettings =
   /^(server(?!\.paths)|database|secrets?|logLevel|port|host)(\.|$)|^errors\.exposeInternals$|\.secrets?$/
 
 export function addSettingFinding(
-  context: Pick<DeclarationCheck, 'found'>,
+  context: Pick<DeclarationCheck, 'findings'>,
   before: DeclarationPath,
   { path, reason, allowed }: SettingFault,
 ): void {

@@ -118,7 +118,7 @@ function checkSummary(
   judged: ResourceCheck,
   context: DeclarationCheck,
 ): void {
-  const before = context.found.length
+  const before = context.findings.length
   checkKnownKeys(path, summary, summaryKeys, [], context)
   for (const [key, listed] of Object.entries(summary).filter(
     ([name]) => hasMember(kindsOf, name) || name === 'group',
@@ -134,7 +134,7 @@ function checkSummary(
       if (key === 'group') checkGroup(at, one, fields, context)
       else checkTerm(at, one, fields, (field) => valueFault(field, String(one), key as SummaryFunction), context)
   }
-  if (context.found.length === before) checkMembers(path, summary as SummaryDeclaration, judged, context)
+  if (context.findings.length === before) checkMembers(path, summary as SummaryDeclaration, judged, context)
 }
 
 function checkGroup(path: DeclarationPath, group: unknown, fields: NamedFields, context: DeclarationCheck): void {

@@ -13,24 +13,23 @@ export function checkParts(
   path: DeclarationPath,
   parts: object,
   known: readonly string[],
-  findings: ChangeCheck['found'],
+  findings: ChangeCheck['findings'],
 ): boolean {
   const strange = Object.keys(parts).filter((one) => !known.includes(one))
-  for (const key of strange)
-    report({ found: findings }, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
+  for (const key of strange) report({ findings }, [...path, key], `\`${key}\` is not known here.`, nameHint(key, known))
   return strange.length === 0
 }
 
 type Kind = 'transitions' | 'operations'
 
 /** Named actions must exist, and no two may have had the same name. */
-export function checkActionNames({ change, path, found }: ChangeCheck, kind: Kind, known: readonly string[]): void {
+export function checkActionNames({ change, path, findings }: ChangeCheck, kind: Kind, known: readonly string[]): void {
   const parts: ChangedActions & Pick<ChangedTransitions, 'written'> = change[kind] ?? {}
   const { added = [], renamed = {}, withdrawn = {}, changed = {}, written = {} } = parts
   const named = [...added, ...Object.values(renamed), ...Object.keys(changed), ...Object.values(written)]
   for (const name of named.filter((one) => !known.includes(one)))
     report(
-      { found },
+      { findings },
       [...path, kind],
       `There is no ${kind.slice(0, -1)} ${valueInWords(name)} in ${change.version}.`,
       nameHint(name, known),
@@ -39,7 +38,7 @@ export function checkActionNames({ change, path, found }: ChangeCheck, kind: Kin
   for (const [part, names] of Object.entries({ renamed, withdrawn }))
     for (const name of Object.keys(names).filter((one) => kept.includes(one)))
       report(
-        { found },
+        { findings },
         [...path, kind, part, name],
         `Before ${change.version} there would be two ${kind} \`${name}\`.`,
         'Write another name, or name the other one in `added` or `renamed` too.',
@@ -99,7 +98,7 @@ export function checkForm(
   checkValueSources({ ...sent, change: { ...sent.change, ...oneWay } })
   const { retyped = {}, request, response } = sent.change as typeof check.change
   const retypedFields = Object.fromEntries(Object.keys(retyped).map((name) => [name, own.fields[name]])) as Fields
-  if ((isOutput ? response : request) !== undefined || check.found.length > 0) return
+  if ((isOutput ? response : request) !== undefined || check.findings.length > 0) return
   const [needed, available, way] = isOutput
     ? [retyped, retypedFields, 'response: (now)']
     : [retypedFields, retyped, 'request: (old)']

@@ -33,21 +33,21 @@ interface ConversionTrial {
 }
 
 export function checkDroppedPromises(check: ChangeCheck): void {
-  const { change, found } = check
+  const { change, findings } = check
   if (change.begins || change.ends || !promisesAnything(check)) return
   const trial = trialOf(check)
   for (const one of convertedFields(check, trial)) {
     const { name, field, path } = one
     if (field.options.unique && !staysUnique(one, check))
       report(
-        { found },
+        { findings },
         path,
         `\`${name}\` is unique before ${change.version}, but no unique field of ${change.version} keeps it so: two items could get the same value.`,
         `Declare a unique field in ${change.version} that \`request\` computes from \`${name}\` alone, or use \`renamed\` for \`${name}\`.`,
       )
     if (jointUniques(one, check).some((names) => !staysUnique(one, check, [names])))
       report(
-        { found },
+        { findings },
         path,
         `\`${name}\` is part of \`uniques\` before ${change.version}, but \`request\` maps different values to one, or one value to different ones.`,
         `Let \`request\` compute it from the old value alone, a different one for each, so that \`response\` can restore the old value.`,
@@ -55,14 +55,14 @@ export function checkDroppedPromises(check: ChangeCheck): void {
     const today = fieldNow(one)
     if (today && field.kind === 'ref' && today.target === field.target && onDeleteOf(today) !== onDeleteOf(field))
       report(
-        { found },
+        { findings },
         path,
         `\`${name}\` has \`onDelete: '${onDeleteOf(field)}'\` before ${change.version} and '${onDeleteOf(today)}' now, but all versions must have the same.`,
         `Write onDelete: '${onDeleteOf(today)}' here too, or onDelete: '${onDeleteOf(field)}' at the field itself.`,
       )
     if (hasReference(field) && !staysReference(one))
       report(
-        { found },
+        { findings },
         path,
         `\`${name}\` refers to ${referenceTargets(field).join(' and ')} before ${change.version}, but ${change.version} does not check it: it could hold ids of items that do not exist.`,
         `Declare a reference in ${change.version} that \`request\` computes from \`${name}\` and \`response\` gives back, or use \`renamed\` for \`${name}\`.`,

@@ -15,11 +15,11 @@ import type { ChangeCheck } from './value-sources.ts'
  * files.
  */
 export function checkMovedFields(check: ChangeCheck): void {
-  const { change, path, own, declaration, found, rules } = check
+  const { change, path, own, declaration, findings, rules } = check
   for (const [name, { by, to, field }] of Object.entries(change.moved ?? {})) {
     const target = referencedResource(own.fields, by, own.parent, declaration.concepts ?? {})
     const there = target === undefined ? undefined : declaration.resources[target]
-    const refuse = (reason: string, mend: string) => report({ found }, [...path, 'moved', name], reason, mend)
+    const refuse = (reason: string, mend: string) => report({ findings }, [...path, 'moved', name], reason, mend)
     if (!there)
       refuse(`${valueInWords(by)} refers to no resource.`, 'Name a reference, or the field with the id of the parent.')
     else if (!hasMember(there.fields, to))
@@ -55,11 +55,11 @@ const isFile = (field: Field | undefined, concepts: Fields = {}): boolean =>
   field !== undefined && resolveConcepts(field, concepts).kind === 'file'
 
 /** A content cannot be made from other values, nor other values from it. */
-function checkRetypedFiles({ change, path, own, declaration, found }: ChangeCheck): void {
+function checkRetypedFiles({ change, path, own, declaration, findings }: ChangeCheck): void {
   for (const [name, was] of Object.entries(change.retyped ?? {}))
     if (isFile(was, declaration.concepts) !== isFile(own.fields[name], declaration.concepts))
       report(
-        { found },
+        { findings },
         [...path, 'retyped', name],
         'It is a file in one of the versions only, and a content cannot be converted.',
         'Give the file another name: write the one in `added`, and the other in `removed`.',

@@ -17,7 +17,7 @@ export const managedMembers = {
 type Document = Readonly<Record<string, unknown>>
 
 /** `response` receives null for fields that the caller may not read, and must handle that. R169. */
-export function checkUnseenFields({ change, path, own, declaration, found, rules }: ChangeCheck): void {
+export function checkUnseenFields({ change, path, own, declaration, findings, rules }: ChangeCheck): void {
   const resolve = (field: Field) => resolveConcepts(field, declaration.concepts ?? {})
   const fields = Object.entries(own.fields).map(([name, field]) => [name, resolve(field)] as const)
   const scopes = new Set(fields.flatMap(([, { options }]) => options.read ?? []))
@@ -34,7 +34,7 @@ export function checkUnseenFields({ change, path, own, declaration, found, rules
     const revealing = result instanceof Error ? undefined : revealingField(change, seen, result, lacking, resolve)
     if (revealing !== undefined) {
       report(
-        { found },
+        { findings },
         [...path, revealing],
         `Callers with ${[...lacking].join(' and ')} see another value of it than others do, so lists cannot be filtered or sorted by it.`,
         `Add read: '${[...lacking][0]}' to it, or leave \`filter\` and \`sort\` out; then older versions refuse them.`,
@@ -44,7 +44,7 @@ export function checkUnseenFields({ change, path, own, declaration, found, rules
     if (fault === null) continue
     const names = unseen.map((name) => `\`${name}\``).join(' and ')
     report(
-      { found },
+      { findings },
       [...path, 'response'],
       `Callers without ${[...lacking].join(' and ')} do not see ${names}, so \`response\` receives null for it. ${fault}`,
       `Return a value for this case, as response: ({ ${unseen[0]} }) => ({ … ${unseen[0]} ?? … }).`,

@@ -28,7 +28,7 @@ export interface Command {
   /** Complete command lines; messages show them too. */
   readonly examples: readonly string[]
   /** Runs the command and returns the exit code. */
-  readonly run: (given: CommandInput) => Promise<number>
+  readonly run: (input: CommandInput) => Promise<number>
 }
 
 /** The value of a flag and its source, for messages. */
